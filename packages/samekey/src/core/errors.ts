@@ -1,0 +1,148 @@
+/**
+ * Errors: what cannot be an outcome. Each has a stable `code` (held equal to docs/reference/errors.md by
+ * tools/check-errors) and a message in the order: what happened, which value, what to do. No message carries a key, a
+ * body or SQL text. Recognise them by `code`, never by `instanceof`: two copies of a package exist in real trees.
+ */
+
+/** The codes of every error Samekey throws, in alphabetical order. */
+export type ErrorCode =
+  | 'ERR_SAMEKEY_CLOSED'
+  | 'ERR_SAMEKEY_FENCE_LOST'
+  | 'ERR_SAMEKEY_INVARIANT'
+  | 'ERR_SAMEKEY_KEY'
+  | 'ERR_SAMEKEY_NOT_EXECUTED'
+  | 'ERR_SAMEKEY_OPTIONS'
+  | 'ERR_SAMEKEY_SCHEMA'
+  | 'ERR_SAMEKEY_STORE';
+
+/** Where each error code and each problem type is explained. */
+export const HELP_URL = 'https://samekey.dev/errors';
+
+/** The base of every error Samekey throws. `help` is the page that explains the code. */
+export class SamekeyError extends Error {
+  readonly code: ErrorCode;
+  readonly help: string;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.help = `${HELP_URL}#${code.toLowerCase().replaceAll('_', '-')}`;
+  }
+}
+
+/** An option is missing, unknown or out of range. Thrown at start, before any request is taken. */
+export class OptionsError extends SamekeyError {
+  constructor(message: string) {
+    super('ERR_SAMEKEY_OPTIONS', message);
+  }
+}
+
+/** Why a key was refused; each is its own problem code on the wire (semantics §4, rows 1 and 2). */
+export type KeyFault =
+  | 'missing'
+  | 'empty'
+  | 'blank'
+  | 'too-short'
+  | 'too-long'
+  | 'control-character'
+  | 'not-ascii'
+  | 'several'
+  | 'grammar'
+  | 'not-uuid'
+  | 'personal-data';
+
+/** A key given to `samekey.run` is not acceptable. Over HTTP the same faults are outcomes (400), not errors. */
+export class KeyError extends SamekeyError {
+  readonly fault: KeyFault;
+
+  constructor(fault: KeyFault, message: string) {
+    super('ERR_SAMEKEY_KEY', message);
+    this.fault = fault;
+  }
+}
+
+/**
+ * The store could not answer. `applied: 'no'` means the write certainly did not happen; `'unknown'` means its reply was
+ * lost and only repeating the same conditional write can tell. `transient` says whether asking again later can help;
+ * a fault of the request itself (a value the store cannot hold) is not transient.
+ */
+export class StoreError extends SamekeyError {
+  readonly applied: 'no' | 'unknown';
+  readonly transient: boolean;
+
+  constructor(message: string, options: { applied: 'no' | 'unknown'; transient?: boolean; cause?: unknown }) {
+    super('ERR_SAMEKEY_STORE', message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.applied = options.applied;
+    this.transient = options.transient ?? true;
+  }
+}
+
+/** The attempt no longer owns its record: another attempt, an operator or the sweeper has moved it on. */
+export class FenceLostError extends SamekeyError {
+  constructor(
+    message = 'The claim of this attempt is over: stop working, nothing it writes will be accepted.',
+  ) {
+    super('ERR_SAMEKEY_FENCE_LOST', message);
+  }
+}
+
+/**
+ * Thrown by a handler to declare that nothing happened (semantics §6): the record becomes `retryable` with proof
+ * `declared`. With `correctable` the fingerprint is unbound too, so the client may correct the body under the same key.
+ */
+export class NotExecutedError extends SamekeyError {
+  readonly correctable: boolean;
+
+  constructor(message: string, options: { correctable?: boolean; cause?: unknown } = {}) {
+    super(
+      'ERR_SAMEKEY_NOT_EXECUTED',
+      message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.correctable = options.correctable ?? false;
+  }
+}
+
+/** The store's tables or settings are not what this version needs. The message names the command that mends it. */
+export class SchemaError extends SamekeyError {
+  constructor(message: string) {
+    super('ERR_SAMEKEY_SCHEMA', message);
+  }
+}
+
+/** Samekey is closed or closing: it takes no new work. */
+export class ClosedError extends SamekeyError {
+  constructor() {
+    super(
+      'ERR_SAMEKEY_CLOSED',
+      'This Samekey instance is closed: create a new one, or send the work to another process.',
+    );
+  }
+}
+
+/** A bug in Samekey or in a store: a state that must not exist was met. Nothing further was written. */
+export class InvariantError extends SamekeyError {
+  constructor(message: string) {
+    super(
+      'ERR_SAMEKEY_INVARIANT',
+      `Invariant broken: ${message}. Please report it with the store's name and version.`,
+    );
+  }
+}
+
+/** The `code` of a thrown value if it is one of ours, else undefined. */
+export function errorCode(error: unknown): ErrorCode | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' && code.startsWith('ERR_SAMEKEY_') ? (code as ErrorCode) : undefined;
+}
+
+/** Whether a thrown value is a {@link StoreError}, also one from another copy of this package. */
+export function isStoreError(error: unknown): error is StoreError {
+  return errorCode(error) === 'ERR_SAMEKEY_STORE';
+}
+
+/** Whether a thrown value is a {@link NotExecutedError}, also one from another copy of this package. */
+export function isNotExecutedError(error: unknown): error is NotExecutedError {
+  return errorCode(error) === 'ERR_SAMEKEY_NOT_EXECUTED';
+}
