@@ -1,0 +1,177 @@
+/**
+ * The one way from the engine to a store: groups calls, bounds their time, asserts what goes in and what comes out, and
+ * tells of errors. Nothing above it calls a store's hot path directly.
+ */
+
+import { createLane, type Lane } from './batcher.ts';
+import { InvariantError, type StoreError } from './errors.ts';
+import type { SamekeyEvent, StoreVerb } from './events.ts';
+import { idText, type RecordId, type SamekeyRecord } from './record.ts';
+import type { StoredResponse } from './response.ts';
+import type {
+  ClaimRequest,
+  ClaimResult,
+  FinishRequest,
+  FinishResult,
+  HotStore,
+  RenewRequest,
+  RenewResult,
+} from './store.ts';
+import type { World } from './world.ts';
+
+/** Limits of the dispatcher. */
+export interface DispatchOptions {
+  /** Rows in one flush at most. */
+  readonly batchRowsMax: number;
+  /** Bytes in one flush at most, roughly. */
+  readonly batchBytesMax: number;
+  /** One call of the store at most, in milliseconds. */
+  readonly callTimeMaxMs: number;
+}
+
+/** A store's hot path, one row at a time; the rows travel together. Each call ends by its `deadline` (monotonic). */
+export interface Dispatch {
+  claim(request: ClaimRequest, deadline: number): Promise<ClaimResult>;
+  renew(request: RenewRequest, deadline: number): Promise<RenewResult>;
+  finish(request: FinishRequest, deadline: number): Promise<FinishResult>;
+  find(id: RecordId, deadline: number): Promise<SamekeyRecord | null>;
+}
+
+/** Wraps the hot path of a store. */
+export function createDispatch(
+  store: HotStore,
+  world: World,
+  options: DispatchOptions,
+  emit: (event: SamekeyEvent) => void,
+): Dispatch {
+  function lane<Request extends RecordId, Result>(
+    verb: StoreVerb,
+    send: (requests: readonly Request[]) => Promise<readonly Result[]>,
+    checkResult: (request: Request, result: Result) => void,
+    sizeOf: (request: Request) => number,
+  ): Lane<Request, Result> {
+    return createLane<Request, Result>({
+      world,
+      idOf: idText,
+      sizeOf,
+      isBusy,
+      rowsMax: options.batchRowsMax,
+      bytesMax: options.batchBytesMax,
+      callTimeMaxMs: options.callTimeMaxMs,
+      onError: (error: StoreError) => emit({ type: 'store-error', verb, applied: error.applied, error }),
+      async send(requests) {
+        const results = await send(requests);
+        check(
+          results.length === requests.length,
+          `${verb} answered ${results.length} of ${requests.length} rows`,
+        );
+        for (const [i, request] of requests.entries()) checkResult(request, results[i] as Result);
+        return results;
+      },
+    });
+  }
+
+  const claims = lane<ClaimRequest, ClaimResult>(
+    'claim',
+    (requests) => store.claim(requests),
+    (request, result) => {
+      if (result.kind === 'found') checkRecord(request, result.record);
+      else if (result.kind === 'claimed')
+        check(result.attempt >= 1, `claim granted attempt ${result.attempt}`);
+    },
+    () => ROW_BYTES,
+  );
+  const renewals = lane<RenewRequest, RenewResult>(
+    'renew',
+    (requests) => store.renew(requests),
+    (request, result) => {
+      if (result.kind === 'lost') checkRecord(request, result.record);
+    },
+    () => ROW_BYTES,
+  );
+  const finishes = lane<FinishRequest, FinishResult>(
+    'finish',
+    (requests) => store.finish(requests),
+    (request, result) => {
+      if (result.kind === 'refused') checkRecord(request, result.record);
+    },
+    (request) => ROW_BYTES + responseBytes(request.response),
+  );
+  const finds = lane<RecordId, SamekeyRecord | null>(
+    'find',
+    (ids) => store.find(ids),
+    checkRecord,
+    () => ROW_BYTES,
+  );
+
+  return {
+    claim(request, deadline) {
+      checkId(request);
+      check(request.claimTtlMs > 0, 'a claim must last');
+      check(request.attemptMax >= 1, 'attemptMax must allow one attempt');
+      return claims.submit(request, deadline);
+    },
+    renew(request, deadline) {
+      checkFence(request);
+      return renewals.submit(request, deadline);
+    },
+    finish(request, deadline) {
+      checkFence(request);
+      const final = request.to === 'completed' || request.to === 'failed';
+      check(
+        final || request.response === null,
+        `an answer was given for a record that becomes ${request.to}`,
+      );
+      check(
+        (request.proof !== null) === (request.to === 'retryable'),
+        `${request.to} with proof ${request.proof}`,
+      );
+      check(
+        !request.unbindFingerprint || request.to === 'retryable',
+        'only a retryable record may unbind its fingerprint',
+      );
+      return finishes.submit(request, deadline);
+    },
+    find(id, deadline) {
+      checkId(id);
+      return finds.submit(id, deadline);
+    },
+  };
+}
+
+/** What a row costs beside its body: ids, fingerprint, times. */
+const ROW_BYTES = 512;
+
+/** Roughly how many bytes an answer takes. */
+export function responseBytes(response: StoredResponse | null): number {
+  if (response === null) return 0;
+  let bytes = response.body?.length ?? 0;
+  for (const [name, value] of response.headers) bytes += name.length + value.length;
+  return bytes;
+}
+
+function isBusy(result: unknown): boolean {
+  return (result as { kind?: unknown } | null)?.kind === 'busy';
+}
+
+function check(condition: boolean, message: string): void {
+  if (!condition) throw new InvariantError(message);
+}
+
+function checkId(id: RecordId): void {
+  check(id.scope.length > 0 && id.key.length > 0, 'a record needs a scope and a key');
+}
+
+function checkFence(request: RecordId & { readonly claimId: string; readonly attempt: number }): void {
+  checkId(request);
+  check(request.claimId.length > 0 && request.attempt >= 1, 'a write after a claim needs its fence');
+}
+
+/** Nothing stored for one scope is ever visible to another: a store that mixes rows up is stopped here. */
+function checkRecord(id: RecordId, record: SamekeyRecord | null): void {
+  if (record === null) return;
+  check(
+    record.scope === id.scope && record.key === id.key,
+    'the store answered with the record of another scope or key',
+  );
+}

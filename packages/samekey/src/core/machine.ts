@@ -1,0 +1,306 @@
+/**
+ * The state table (semantics §3–4), pure: (record | none, command, view) → what to write and what to answer. No clock, no
+ * store, no engine. A store applies a decision atomically, under a condition that repeats the fence the decision was
+ * made on; stores that speak SQL encode the same table in their statements and are held to it by the contract suite.
+ *
+ * Invariants: a final record changes by expiry or an operator's hand only · attempts only grow within a record's life ·
+ * a claimId is good for one attempt once · what does not match is reported and changes nothing.
+ */
+
+import { type Fence, isExpired, isFinal, isPurgeable, type SamekeyRecord } from './record.ts';
+import type {
+  ClaimRequest,
+  ClaimResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  FoundReason,
+  HandResult,
+  RenewRequest,
+  RenewResult,
+  SettleRequest,
+  Swept,
+} from './store.ts';
+
+/** What the store knows at the moment of the decision. */
+export interface View {
+  /** The store's clock, in milliseconds since 1970. */
+  readonly now: number;
+  /** Whether the record's claim is over by the store's own rule; only looked at while `in_progress`. */
+  readonly claimOver: boolean;
+  /** What the living claim has left by the store's own rule, in milliseconds. */
+  readonly claimLeftMs: number;
+}
+
+/** What to write (`undefined`: nothing, `null`: delete), and what to answer. */
+export interface Decision<Result> {
+  readonly write: SamekeyRecord | null | undefined;
+  readonly result: Result;
+}
+
+/** The view of a store whose clock is the server's: a claim is over when its time has passed. */
+export function serverView(record: SamekeyRecord | null, now: number): View {
+  const claimLeftMs = record?.state === 'in_progress' ? Math.max(0, record.lockedUntil - now) : 0;
+  return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+}
+
+/** May this claimId run an attempt now? */
+export function decideClaim(
+  record: SamekeyRecord | null,
+  request: ClaimRequest,
+  view: View,
+): Decision<ClaimResult> {
+  if (record === null) return grant(null, request, view);
+  const found = (because: FoundReason, write?: SamekeyRecord): Decision<ClaimResult> => ({
+    write,
+    result: {
+      kind: 'found',
+      because,
+      record: write ?? record,
+      claimLeftMs: because === 'in-progress' ? view.claimLeftMs : 0,
+    },
+  });
+
+  if (record.formatVersion > request.formatVersion) return found('newer-format');
+  // A claimId is good once: found anywhere but in its living claim it takes nothing, however late its request arrives.
+  if (record.claimId === request.claimId) {
+    return record.state === 'in_progress' ? repeat(record) : found('spent');
+  }
+  if (isExpired(record, view.now)) {
+    return isPurgeable(record, view.now) ? grant(null, request, view) : found('expired');
+  }
+  if (record.fingerprint !== null) {
+    if (record.fingerprint.label !== request.fingerprint.label) return found('other-label');
+    if (record.fingerprint.digest !== request.fingerprint.digest) return found('mismatch');
+  }
+  switch (record.state) {
+    case 'completed':
+    case 'failed':
+      return record.reason === EXHAUSTED ? found('exhausted') : found('final');
+    case 'unknown':
+      return found('unknown');
+    case 'pending':
+      return found('pending');
+    case 'in_progress': {
+      if (!view.claimOver) return found('in-progress');
+      const ended = endClaim(record, view);
+      return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
+    }
+    case 'retryable':
+      return resume(record, request, view, found);
+    default:
+      return unreachable(record.state);
+  }
+}
+
+/** The owner goes on: more time, also when it was given up for `unknown` too early. */
+export function decideRenew(
+  record: SamekeyRecord | null,
+  request: RenewRequest,
+  view: View,
+): Decision<RenewResult> {
+  // An unknown outcome that still carries this claimId is unsettled: its owner is alive and takes it back.
+  const owned = sameFence(record, request) && (record.state === 'in_progress' || record.state === 'unknown');
+  if (!owned) return { write: undefined, result: { kind: 'lost', record } };
+  return {
+    write: {
+      ...record,
+      state: 'in_progress',
+      claimTtlMs: request.claimTtlMs,
+      lockedUntil: view.now + request.claimTtlMs,
+      renewals: record.renewals + 1,
+      reason: null,
+      reconcileAfter: null,
+    },
+    result: { kind: 'renewed' },
+  };
+}
+
+/** The owner says how its attempt ended. */
+export function decideFinish(
+  record: SamekeyRecord | null,
+  request: FinishRequest,
+  view: View,
+): Decision<FinishResult> {
+  if (!sameFence(record, request)) return { write: undefined, result: { kind: 'refused', record } };
+  // What somebody else decided under this fence is not this attempt's own earlier write.
+  const byOthers = record.proof === 'settled' || record.reason === EXHAUSTED;
+  if (record.state === request.to && !byOthers) {
+    return { write: undefined, result: { kind: 'already', expiresAt: record.expiresAt } };
+  }
+  // Also from `unknown` and `retryable`: as long as nobody re-claimed, an answer beats an absence.
+  const open = record.state === 'in_progress' || record.state === 'unknown' || record.state === 'retryable';
+  if (!open) return { write: undefined, result: { kind: 'refused', record } };
+  const final = request.to === 'completed' || request.to === 'failed';
+  const written: SamekeyRecord = {
+    ...record,
+    state: request.to,
+    lockedUntil: view.now,
+    proof: request.proof,
+    reason: request.reason,
+    response: request.response,
+    fingerprint: request.unbindFingerprint ? null : record.fingerprint,
+    reconcileAfter: request.to === 'unknown' ? view.now + request.reconcileAfterMs : null,
+    finishedAt: final ? view.now : null,
+    expiresAt: lifeAfter(record, view.now) + request.extendMs,
+  };
+  return { write: written, result: { kind: 'applied', expiresAt: written.expiresAt } };
+}
+
+/** A reconciler or an operator says how an unknown outcome ended. */
+export function decideSettle(
+  record: SamekeyRecord | null,
+  request: SettleRequest,
+  view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request)) return refused(record);
+  if (record.state === request.to && record.proof === 'settled')
+    return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'unknown') return refused(record);
+  return {
+    write: {
+      ...record,
+      state: request.to,
+      proof: 'settled',
+      reason: request.reason,
+      response: request.response,
+      reconcileAfter: null,
+      finishedAt: request.to === 'retryable' ? null : view.now,
+      expiresAt: lifeAfter(record, view.now),
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/** An operator lets a failed key run again. */
+export function decideReopen(
+  record: SamekeyRecord | null,
+  request: FencedId & { readonly reason: string },
+  view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request)) return refused(record);
+  if (record.state === 'retryable' && record.proof === 'settled')
+    return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'failed') return refused(record);
+  return {
+    write: {
+      ...record,
+      state: 'retryable',
+      proof: 'settled',
+      reason: request.reason,
+      response: null,
+      finishedAt: null,
+      expiresAt: lifeAfter(record, view.now),
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/** An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. */
+export function decideForget(record: SamekeyRecord | null, request: FencedId): Decision<HandResult> {
+  if (record === null) return { write: undefined, result: { kind: 'already' } };
+  if (!sameFence(record, request)) return refused(record);
+  if (!isFinal(record) && record.state !== 'retryable') return refused(record);
+  return { write: null, result: { kind: 'applied' } };
+}
+
+/** The sweeper ends a claim that is over; undefined when there is nothing to end. */
+export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> | undefined {
+  if (record.state !== 'in_progress' || !view.claimOver) return undefined;
+  const ended = endClaim(record, view);
+  const { scope, key, claimId, attempt, operation } = ended;
+  const to = ended.state === 'retryable' ? 'retryable' : 'unknown';
+  return { write: ended, result: { scope, key, claimId, attempt, operation, to } };
+}
+
+/** The reason of a record whose claim ended without a word from its owner. */
+export const CLAIM_ENDED = 'claim-ended';
+/** The reason of a record that used up its attempts. */
+export const EXHAUSTED = 'attempts-exhausted';
+
+function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View): Decision<ClaimResult> {
+  const attempt = previous === null ? 1 : previous.attempt + 1;
+  const write: SamekeyRecord = {
+    scope: request.scope,
+    key: request.key,
+    operation: request.operation,
+    state: 'in_progress',
+    attempt,
+    claimId: request.claimId,
+    lockedUntil: view.now + request.claimTtlMs,
+    claimTtlMs: request.claimTtlMs,
+    renewals: 0,
+    whenClaimEnds: request.whenClaimEnds,
+    fingerprint: previous?.fingerprint ?? request.fingerprint,
+    proof: null,
+    reason: null,
+    response: null,
+    formatVersion: request.formatVersion,
+    sealKeyId: previous?.sealKeyId ?? null,
+    reconcileAfter: null,
+    createdAt: previous?.createdAt ?? view.now,
+    finishedAt: null,
+    // Frozen at first use: a later attempt neither shortens nor lengthens it.
+    expiresAt: previous?.expiresAt ?? view.now + request.retentionMs,
+    replayMinMs: previous?.replayMinMs ?? request.replayMinMs,
+    tombstoneMs: previous?.tombstoneMs ?? request.tombstoneMs,
+  };
+  const resumed = previous === null ? null : { proof: previous.proof, reason: previous.reason };
+  return {
+    write,
+    result: { kind: 'claimed', attempt, createdAt: write.createdAt, expiresAt: write.expiresAt, resumed },
+  };
+}
+
+function resume(
+  record: SamekeyRecord,
+  request: ClaimRequest,
+  view: View,
+  found: (because: FoundReason, write?: SamekeyRecord) => Decision<ClaimResult>,
+): Decision<ClaimResult> {
+  if (record.attempt < request.attemptMax) return grant(record, request, view);
+  return found('exhausted', {
+    ...record,
+    state: 'failed',
+    reason: EXHAUSTED,
+    response: null,
+    finishedAt: view.now,
+    expiresAt: lifeAfter(record, view.now),
+  });
+}
+
+/** The reply to the claim was lost and it is asked again: the same attempt owns it (F15). */
+function repeat(record: SamekeyRecord): Decision<ClaimResult> {
+  const { attempt, createdAt, expiresAt } = record;
+  const resumed = attempt === 1 ? null : { proof: record.proof, reason: record.reason };
+  return { write: undefined, result: { kind: 'claimed', attempt, createdAt, expiresAt, resumed } };
+}
+
+function endClaim(record: SamekeyRecord, view: View): SamekeyRecord {
+  return record.whenClaimEnds === 'resume'
+    ? {
+        ...record,
+        state: 'retryable',
+        proof: 'policy',
+        reason: CLAIM_ENDED,
+        expiresAt: lifeAfter(record, view.now),
+      }
+    : { ...record, state: 'unknown', reason: CLAIM_ENDED, reconcileAfter: view.now };
+}
+
+/** Never shorter than before, and long enough that whoever waited for the end can still read it (F58). */
+function lifeAfter(record: SamekeyRecord, now: number): number {
+  return Math.max(record.expiresAt, now + record.replayMinMs);
+}
+
+function sameFence(record: SamekeyRecord | null, fence: Fence): record is SamekeyRecord {
+  return record !== null && record.claimId === fence.claimId && record.attempt === fence.attempt;
+}
+
+function refused(record: SamekeyRecord | null): Decision<HandResult> {
+  return { write: undefined, result: { kind: 'refused', record } };
+}
+
+function unreachable(state: never): never {
+  throw new Error(`unreachable state ${String(state)}`);
+}

@@ -1,0 +1,99 @@
+/**
+ * What a request can meet: one union on `kind`, in the order of precedence of semantics §4. Types, docs, tests and profiles
+ * keep this order. Every member is an expected outcome, so none is an exception.
+ */
+
+import type { KeyFault } from './errors.ts';
+import type { State } from './record.ts';
+import type { StoredResponse } from './response.ts';
+
+/** The kinds of outcome, in order of precedence. */
+export const OUTCOME_KINDS = [
+  'anonymous',
+  'key-missing',
+  'key-malformed',
+  'request-unreadable',
+  'request-too-large',
+  'unavailable',
+  'expired',
+  'mismatch',
+  'replay',
+  'response-not-stored',
+  'unknown',
+  'pending',
+  'in-progress',
+  'attempts-exhausted',
+  'limited',
+  'executed',
+] as const;
+
+/** The name of an outcome. */
+export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
+
+/**
+ * Why no decision could be made: the store failed or is full, this process is closing, or the record was written by code
+ * that is newer than this (its format, or the label of its fingerprint).
+ */
+export type UnavailableReason = 'store' | 'store-full' | 'closing' | 'newer-format' | 'other-label';
+
+/** What a request met. `retryAfterMs` is a proposal for `Retry-After`, within 1–60 s. */
+export type Outcome =
+  /** The scope function named no caller, and anonymous callers were not allowed. */
+  | { readonly kind: 'anonymous' }
+  | { readonly kind: 'key-missing' }
+  | { readonly kind: 'key-malformed'; readonly fault: KeyFault; readonly detail: string }
+  | { readonly kind: 'request-unreadable'; readonly detail: string }
+  | { readonly kind: 'request-too-large'; readonly sizeMaxBytes: number }
+  | { readonly kind: 'unavailable'; readonly because: UnavailableReason; readonly retryAfterMs: number }
+  /** Past its retention and kept as a tombstone: never runs again. */
+  | { readonly kind: 'expired' }
+  /** Another request has used this key. */
+  | { readonly kind: 'mismatch' }
+  /** Finished earlier: the stored answer, byte for byte. */
+  | {
+      readonly kind: 'replay';
+      readonly response: StoredResponse;
+      readonly attempt: number;
+      readonly expiresAt: number;
+    }
+  /** Finished earlier, but the answer was not kept. `originalStatus` and `location` are what is left of it. */
+  | {
+      readonly kind: 'response-not-stored';
+      readonly state: 'completed' | 'failed';
+      readonly originalStatus: number | null;
+      readonly location: string | null;
+      readonly expiresAt: number;
+    }
+  /** An earlier attempt may have taken effect; it must be settled, not run again. */
+  | { readonly kind: 'unknown'; readonly retryAfterMs: number }
+  /** Accepted earlier; a worker has it. */
+  | { readonly kind: 'pending'; readonly retryAfterMs: number }
+  /** An attempt is running now. */
+  | { readonly kind: 'in-progress'; readonly retryAfterMs: number }
+  | { readonly kind: 'attempts-exhausted' }
+  | { readonly kind: 'limited'; readonly retryAfterMs: number }
+  /** The handler ran for this request, as attempt number `attempt`. */
+  | Executed;
+
+/**
+ * The handler ran. `state` is what the record became; `stored` is false when the record could not be written in time (the
+ * process keeps trying); `response` is null when the handler threw and no answer was made of it.
+ */
+export interface Executed {
+  readonly kind: 'executed';
+  readonly attempt: number;
+  readonly state: Exclude<State, 'pending' | 'in_progress'>;
+  readonly stored: boolean;
+  readonly response: StoredResponse | null;
+  readonly expiresAt: number | null;
+  /** What the handler threw, if it threw. */
+  readonly error: { readonly thrown: unknown } | null;
+}
+
+const RETRY_AFTER_MIN_MS = 1_000;
+const RETRY_AFTER_MAX_MS = 60_000;
+
+/** A `Retry-After` proposal within 1–60 s (semantics §4). */
+export function retryAfter(ms: number): number {
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(RETRY_AFTER_MIN_MS, ms));
+}

@@ -1,0 +1,139 @@
+/**
+ * What is stored and what may run again (semantics §6). A policy is plain data: from the class of an ending to the state
+ * the record gets. Two classes are not a policy's to decide: a handler that declares it did nothing (`retryable`), and an
+ * effect with an intent but no result (`unknown`).
+ */
+
+import { OptionsError } from './errors.ts';
+import type { Proof } from './record.ts';
+
+/**
+ * How a handler ended, as far as a policy cares: 2xx and 3xx · a refusal that will not change (400, 402, 403, 404, 409,
+ * 410, 422 …) · a refusal that may (401, 407, 425, 429) · 408 · 500, 503 and other 5xx · 502 and 504, which speak for
+ * somebody behind the handler · a throw · a 5xx or throw whose transaction was rolled back.
+ */
+export type EndingClass =
+  | 'success'
+  | 'finalRefusal'
+  | 'passingRefusal'
+  | 'requestTimeout'
+  | 'serverError'
+  | 'gatewayError'
+  | 'threw'
+  | 'rolledBack';
+
+/** The classes, in the order of the table in semantics §6. */
+export const ENDING_CLASSES: readonly EndingClass[] = [
+  'success',
+  'finalRefusal',
+  'passingRefusal',
+  'requestTimeout',
+  'serverError',
+  'gatewayError',
+  'threw',
+  'rolledBack',
+];
+
+/** What a record becomes. */
+export type Verdict = 'completed' | 'failed' | 'retryable' | 'unknown';
+
+/** A named table from class of ending to verdict. */
+export interface Policy {
+  readonly name: string;
+  readonly verdicts: Readonly<Record<EndingClass, Verdict>>;
+}
+
+/** The policies that come with Samekey. */
+export type PolicyName = 'standard' | 'payments' | 'stripe';
+
+/**
+ * `standard`: a 5xx means that nothing happened. `payments`: a 5xx means that nobody knows. `stripe`: every answer that the
+ * handler began to work on is kept, 5xx included (https://docs.stripe.com/api/idempotent_requests).
+ */
+export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
+  standard: {
+    name: 'standard',
+    verdicts: {
+      success: 'completed',
+      finalRefusal: 'failed',
+      passingRefusal: 'retryable',
+      requestTimeout: 'retryable',
+      serverError: 'retryable',
+      gatewayError: 'unknown',
+      threw: 'retryable',
+      rolledBack: 'retryable',
+    },
+  },
+  payments: {
+    name: 'payments',
+    verdicts: {
+      success: 'completed',
+      finalRefusal: 'failed',
+      passingRefusal: 'retryable',
+      requestTimeout: 'unknown',
+      serverError: 'unknown',
+      gatewayError: 'unknown',
+      threw: 'unknown',
+      rolledBack: 'retryable',
+    },
+  },
+  stripe: {
+    name: 'stripe',
+    verdicts: {
+      success: 'completed',
+      finalRefusal: 'failed',
+      passingRefusal: 'retryable',
+      requestTimeout: 'failed',
+      serverError: 'failed',
+      gatewayError: 'failed',
+      threw: 'failed',
+      rolledBack: 'failed',
+    },
+  },
+};
+
+/** The class of an answer by its status. */
+export function classOfStatus(status: number): EndingClass {
+  if (status < 400) return 'success';
+  if (status >= 500) return status === 502 || status === 504 ? 'gatewayError' : 'serverError';
+  if (status === 408) return 'requestTimeout';
+  return status === 401 || status === 407 || status === 425 || status === 429
+    ? 'passingRefusal'
+    : 'finalRefusal';
+}
+
+/** Why a `retryable` verdict may run again. */
+export function proofOf(ending: EndingClass, verdict: Verdict): Proof | null {
+  if (verdict !== 'retryable') return null;
+  return ending === 'rolledBack' ? 'rolledBack' : 'policy';
+}
+
+/** Finds a policy by name, or checks one of the caller's own. Throws `OptionsError`. */
+export function resolvePolicy(policy: PolicyName | Policy): Policy {
+  if (typeof policy === 'string') {
+    const found = Object.hasOwn(POLICIES, policy) ? POLICIES[policy] : undefined;
+    if (found === undefined) {
+      throw new OptionsError(
+        `Unknown policy "${String(policy)}": use "standard", "payments", "stripe" or a Policy object.`,
+      );
+    }
+    return found;
+  }
+  const verdicts: Readonly<Record<string, Verdict>> | undefined = policy?.verdicts;
+  if (typeof policy?.name !== 'string' || typeof verdicts !== 'object' || verdicts === null) {
+    throw new OptionsError('A policy is { name, verdicts }: see docs/reference/policies.md.');
+  }
+  for (const key of Object.keys(verdicts)) {
+    if (!ENDING_CLASSES.includes(key as EndingClass))
+      throw new OptionsError(`Policy "${policy.name}" has an unknown class "${key}".`);
+  }
+  for (const ending of ENDING_CLASSES) {
+    const allowed = ending === 'success' ? ['completed'] : ['failed', 'retryable', 'unknown'];
+    if (!allowed.includes(String(verdicts[ending]))) {
+      throw new OptionsError(
+        `Policy "${policy.name}" must map "${ending}" to ${allowed.join(', ')}; it has ${String(verdicts[ending])}.`,
+      );
+    }
+  }
+  return policy;
+}

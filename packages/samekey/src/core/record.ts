@@ -1,0 +1,100 @@
+/**
+ * The stored row of `(scope, key)` (semantics §3). Records are plain frozen data: a transition makes a new one.
+ */
+
+import type { StoredResponse } from './response.ts';
+
+/** The states a record is stored in. `expired` is not among them: it follows from `expiresAt`. */
+export type State = 'pending' | 'in_progress' | 'completed' | 'failed' | 'retryable' | 'unknown';
+
+/** All states, in the order of semantics §3. */
+export const STATES: readonly State[] = [
+  'pending',
+  'in_progress',
+  'completed',
+  'failed',
+  'retryable',
+  'unknown',
+];
+
+/** What a record is found by. `scope` already carries the operation's identity (see `scope.ts`). */
+export interface RecordId {
+  readonly scope: string;
+  readonly key: string;
+}
+
+/** What every write after a claim must match: the attempt number, and the claimId good for that attempt once. */
+export interface Fence {
+  readonly claimId: string;
+  readonly attempt: number;
+}
+
+/** Why an earlier attempt is proven without effect (semantics §1). */
+export type Proof = 'rolledBack' | 'declared' | 'settled' | 'policy';
+
+/**
+ * What becomes of a record whose claim ended without a word from its owner: `unknown` when the attempt may have taken
+ * effect (plain way), `resume` when the next attempt may run (transactional and phased ways, or by choice).
+ */
+export type WhenClaimEnds = 'unknown' | 'resume';
+
+/** The digest of what must be equal on a retry, under a label that names how it was made. */
+export interface Fingerprint {
+  readonly label: string;
+  readonly digest: string;
+}
+
+/** The record format this code writes; it reads this one and every earlier one. */
+export const FORMAT_VERSION = 1;
+
+/** The stored row of one `(scope, key)`. Times are milliseconds since 1970 by the store's clock. */
+export interface SamekeyRecord extends RecordId, Fence {
+  readonly operation: string;
+  readonly state: State;
+  /** The claim ends at this time unless renewed. Meaningless outside `in_progress`. */
+  readonly lockedUntil: number;
+  /** How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. */
+  readonly claimTtlMs: number;
+  /** How often the claim was renewed; a contender without a server clock watches it stand still. */
+  readonly renewals: number;
+  readonly whenClaimEnds: WhenClaimEnds;
+  /** Null after an attempt declared itself correctable: the next claim binds its own. */
+  readonly fingerprint: Fingerprint | null;
+  /** Why the last attempt is proven without effect, if it is; `settled` also marks an outcome somebody else decided. */
+  readonly proof: Proof | null;
+  /** The last error code or remark, for people. */
+  readonly reason: string | null;
+  readonly response: StoredResponse | null;
+  readonly formatVersion: number;
+  readonly sealKeyId: string | null;
+  /** When a reconciler should look at an unknown outcome (next); null elsewhere. */
+  readonly reconcileAfter: number | null;
+  readonly createdAt: number;
+  readonly finishedAt: number | null;
+  /** End of the retention, frozen at first use; only a late finish may move it, and only later. */
+  readonly expiresAt: number;
+  /** How long a record lives at least after it became final, in milliseconds. */
+  readonly replayMinMs: number;
+  /** How long the expired record still answers "gone" instead of running again, in milliseconds; 0 for not at all. */
+  readonly tombstoneMs: number;
+}
+
+/** Whether the record is final: nothing but expiry or an operator moves it. */
+export function isFinal(record: SamekeyRecord): boolean {
+  return record.state === 'completed' || record.state === 'failed';
+}
+
+/** Whether the record is past its retention. `pending`, `in_progress` and `unknown` never expire. */
+export function isExpired(record: SamekeyRecord, now: number): boolean {
+  return (isFinal(record) || record.state === 'retryable') && record.expiresAt <= now;
+}
+
+/** Whether the record is past its retention and past its time as a tombstone: it may be deleted, and acts as absent. */
+export function isPurgeable(record: SamekeyRecord, now: number): boolean {
+  return isExpired(record, now) && record.expiresAt + record.tombstoneMs <= now;
+}
+
+/** One string for one `(scope, key)`, injective because the length of the scope leads; for maps in memory. */
+export function idText(id: RecordId): string {
+  return `${id.scope.length}:${id.scope}${id.key}`;
+}

@@ -1,0 +1,181 @@
+/**
+ * The Store seam (architecture §4): verbs are transitions, and they are bulk. One result per request, in the same order;
+ * an expected result is never an exception. Every write after a claim carries its fence in its own condition. Time is the
+ * store's. A store throws `StoreError` only, and says whether the write may have been applied.
+ *
+ * What each verb decides is written once, in `machine.ts`; the contract suite in `samekey/testing` holds stores to it.
+ */
+
+import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord, State, WhenClaimEnds } from './record.ts';
+import type { StoredResponse } from './response.ts';
+
+/** Asks for the exclusive right to run one attempt. Repeating it with the same claimId is safe. */
+export interface ClaimRequest extends RecordId {
+  readonly operation: string;
+  readonly claimId: string;
+  readonly claimTtlMs: number;
+  readonly fingerprint: Fingerprint;
+  readonly whenClaimEnds: WhenClaimEnds;
+  readonly retentionMs: number;
+  readonly replayMinMs: number;
+  readonly tombstoneMs: number;
+  readonly attemptMax: number;
+  readonly formatVersion: number;
+}
+
+/** Why a claim was not granted, in order of precedence (semantics §4). */
+export type FoundReason =
+  | 'newer-format'
+  | 'expired'
+  | 'other-label'
+  | 'mismatch'
+  | 'final'
+  | 'unknown'
+  | 'pending'
+  | 'in-progress'
+  | 'exhausted'
+  | 'spent';
+
+/**
+ * `claimed`: the attempt may run. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
+ * left (0 unless in progress). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
+ */
+export type ClaimResult =
+  | {
+      readonly kind: 'claimed';
+      readonly attempt: number;
+      readonly createdAt: number;
+      readonly expiresAt: number;
+      /** Proof and reason of the attempt before, when this one resumes. */
+      readonly resumed: { readonly proof: Proof | null; readonly reason: string | null } | null;
+    }
+  | {
+      readonly kind: 'found';
+      readonly because: FoundReason;
+      readonly record: SamekeyRecord;
+      readonly claimLeftMs: number;
+    }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'full' };
+
+/** Extends a claim, or takes it back from `unknown` when its owner turns out to be alive. */
+export interface RenewRequest extends RecordId, Fence {
+  readonly claimTtlMs: number;
+}
+
+/** `renewed`, or `lost` with the record that was found instead (null when there is none). */
+export type RenewResult =
+  | { readonly kind: 'renewed' }
+  | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
+/** The end of an attempt, told by its owner. */
+export interface FinishRequest extends RecordId, Fence {
+  readonly to: 'completed' | 'failed' | 'retryable' | 'unknown';
+  readonly proof: Proof | null;
+  readonly reason: string | null;
+  readonly response: StoredResponse | null;
+  /** Forget the fingerprint, so that the client may correct its request; with `retryable` only. */
+  readonly unbindFingerprint: boolean;
+  /** Lengthens the retention by this much, in milliseconds. */
+  readonly extendMs: number;
+  /** For `unknown`: look at it again after this much, in milliseconds. */
+  readonly reconcileAfterMs: number;
+}
+
+/**
+ * `applied`: written now. `already`: this very attempt had written this state before (its reply was lost). `refused`:
+ * something else stands there, nothing was changed.
+ */
+export type FinishResult =
+  | { readonly kind: 'applied' | 'already'; readonly expiresAt: number }
+  | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
+/** An outcome nobody knew, decided by a reconciler or an operator; or a final failure opened again. */
+export interface SettleRequest extends RecordId, Fence {
+  readonly to: 'completed' | 'failed' | 'retryable';
+  /** For people and the audit; required. */
+  readonly reason: string;
+  readonly response: StoredResponse | null;
+}
+
+/** Names a record as its caller saw it; the write happens only if it still is that. */
+export interface FencedId extends RecordId, Fence {}
+
+/** As `FinishResult`, for writes by hand. */
+export type HandResult =
+  | { readonly kind: 'applied' | 'already' }
+  | { readonly kind: 'refused'; readonly record: SamekeyRecord | null };
+
+/** One record the sweeper moved on. */
+export interface Swept extends RecordId, Fence {
+  readonly operation: string;
+  readonly to: 'unknown' | 'retryable';
+}
+
+/** Which records an operator wants to see; newest first. */
+export interface ListRequest {
+  readonly states?: readonly State[];
+  readonly operation?: string;
+  readonly scope?: string;
+  /** Only records created before this time, for paging. */
+  readonly createdBefore?: number;
+  /** 1–1000; default 100. */
+  readonly limit?: number;
+}
+
+/** What a store can do; each fact says what the engine does when it is false. */
+export interface Capabilities {
+  /** User transactions on the same database (`within`). False: the transactional way is refused at start. */
+  readonly transactions: boolean;
+  /** Decides claims by the store's own clock. False: a contender must have watched `renewals` stand still. */
+  readonly serverClock: boolean;
+  /** Smallest difference of times the store keeps, in milliseconds. */
+  readonly timePrecisionMs: number;
+  /** Acknowledged records survive a killed process. False: a warning at start, unless the route says it knows. */
+  readonly durable: boolean;
+  /** Several processes may share the store. False: duplicates meet only within one process. */
+  readonly shared: boolean;
+  /** Largest record, in bytes; null for no limit of its own. A larger answer is stored without its body. */
+  readonly recordSizeMaxBytes: number | null;
+}
+
+/** The hot path: what each request needs. */
+export interface HotStore {
+  claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
+  finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;
+  /** Reads records as they are; presence is proof, absence is not. Expired ones are returned too, until reaped. */
+  find(ids: readonly RecordId[]): Promise<readonly (SamekeyRecord | null)[]>;
+}
+
+/** Keeping the store in order. */
+export interface LifecycleStore {
+  /** Ends claims that are over, at most `limit`. */
+  sweep(limit: number): Promise<readonly Swept[]>;
+  /** Deletes records past retention and tombstone time, at most `limit`; returns how many. */
+  reap(limit: number): Promise<number>;
+}
+
+/** The operator's hand and eyes. */
+export interface OperatorStore {
+  /** `unknown` → `completed`, `failed` or `retryable`. */
+  settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
+  /** `failed` → `retryable`. */
+  reopen(requests: readonly (FencedId & { readonly reason: string })[]): Promise<readonly HandResult[]>;
+  /** Deletes a final or retryable record: the key acts as never used. */
+  forget(requests: readonly FencedId[]): Promise<readonly HandResult[]>;
+  list(request: ListRequest): Promise<readonly SamekeyRecord[]>;
+  count(): Promise<Readonly<Record<State, number>>>;
+}
+
+/** A place where records live. */
+export interface Store extends HotStore, LifecycleStore, OperatorStore {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+  /** Checks schema and durability settings; throws `SchemaError` with the command that mends what is wrong. */
+  ready(): Promise<void>;
+  /** Frees what the store made itself; the user's clients stay open. */
+  close(): Promise<void>;
+}
