@@ -1,0 +1,166 @@
+/**
+ * The memory store: a map and the state table, nothing else. It is the oracle that other stores are compared with, so it
+ * is written for clarity. It lives in one process and dies with it: for tests, demos, and single processes whose handlers
+ * can be repeated after a restart.
+ *
+ * Invariants: every verb runs to its end within one turn of the event loop, so no two interleave · at its size limit it
+ * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
+ */
+
+import { responseBytes } from '../../core/dispatch.ts';
+import { OptionsError } from '../../core/errors.ts';
+import {
+  type Decision,
+  decideClaim,
+  decideFinish,
+  decideForget,
+  decideRenew,
+  decideReopen,
+  decideSettle,
+  decideSweep,
+  serverView,
+  type View,
+} from '../../core/machine.ts';
+import {
+  idText,
+  isPurgeable,
+  type RecordId,
+  type SamekeyRecord,
+  STATES,
+  type State,
+} from '../../core/record.ts';
+import type { Capabilities, ListRequest, Store, Swept } from '../../core/store.ts';
+
+/** Options of the memory store. */
+export interface MemoryStoreOptions {
+  /** Most records kept; default 100,000. */
+  readonly recordsMax?: number;
+  /** Most bytes of stored answers kept, roughly; default 256 MiB. */
+  readonly bytesMax?: number;
+  /** Test-only clock: milliseconds since 1970. Default: the process's monotonic clock, set by the wall clock at start. */
+  readonly now?: () => number;
+}
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  transactions: false,
+  serverClock: true,
+  timePrecisionMs: 0,
+  durable: false,
+  shared: false,
+  recordSizeMaxBytes: null,
+});
+
+const OPTIONS = new Set(['recordsMax', 'bytesMax', 'now']);
+
+/** Makes a store in this process's memory. Throws `OptionsError` for unknown options and limits below 1. */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  for (const name of Object.keys(options)) {
+    if (!OPTIONS.has(name))
+      throw new OptionsError(`memoryStore has no option "${name}": it takes ${[...OPTIONS].join(', ')}.`);
+  }
+  const recordsMax = limit('recordsMax', options.recordsMax ?? 100_000);
+  const bytesMax = limit('bytesMax', options.bytesMax ?? 256 * 1024 * 1024);
+  const now = options.now ?? (() => performance.timeOrigin + performance.now());
+  const records = new Map<string, SamekeyRecord>();
+  let bytes = 0;
+
+  function apply<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+  ): Result[] {
+    return requests.map((request) => {
+      const record = records.get(idText(request)) ?? null;
+      const decision = decide(record, request, serverView(record, now()));
+      write(request, record, decision.write);
+      return decision.result;
+    });
+  }
+
+  function write(id: RecordId, before: SamekeyRecord | null, after: SamekeyRecord | null | undefined): void {
+    if (after === undefined) return;
+    bytes += responseBytes(after?.response ?? null) - responseBytes(before?.response ?? null);
+    if (after === null) records.delete(idText(id));
+    else records.set(idText(id), Object.freeze(after));
+  }
+
+  function reap(most: number): number {
+    const time = now();
+    let deleted = 0;
+    for (const record of records.values()) {
+      if (deleted >= most) break;
+      if (!isPurgeable(record, time)) continue;
+      write(record, record, null);
+      deleted += 1;
+    }
+    return deleted;
+  }
+
+  function isFull(): boolean {
+    return records.size >= recordsMax || bytes >= bytesMax;
+  }
+
+  return {
+    name: 'memory',
+    capabilities: CAPABILITIES,
+
+    claim: async (requests) =>
+      requests.map((request) => {
+        const isNew = !records.has(idText(request));
+        if (isNew && isFull()) reap(REAP_WHEN_FULL);
+        if (isNew && isFull()) return { kind: 'full' };
+        return apply([request], decideClaim)[0] as ReturnType<typeof decideClaim>['result'];
+      }),
+    renew: async (requests) => apply(requests, decideRenew),
+    finish: async (requests) => apply(requests, decideFinish),
+    find: async (ids) => ids.map((id) => records.get(idText(id)) ?? null),
+
+    async sweep(most) {
+      const swept: Swept[] = [];
+      for (const record of records.values()) {
+        if (swept.length >= most) break;
+        const decision = decideSweep(record, serverView(record, now()));
+        if (decision === undefined) continue;
+        write(record, record, decision.write);
+        swept.push(decision.result);
+      }
+      return swept;
+    },
+    reap: async (most) => reap(most),
+
+    settle: async (requests) => apply(requests, decideSettle),
+    reopen: async (requests) => apply(requests, decideReopen),
+    forget: async (requests) => apply(requests, decideForget),
+
+    list: async (request) =>
+      [...records.values()]
+        .filter((record) => matches(record, request))
+        .toSorted((a, b) => b.createdAt - a.createdAt)
+        .slice(0, request.limit ?? 100),
+    async count() {
+      const counts: Record<string, number> = Object.fromEntries(STATES.map((state) => [state, 0]));
+      for (const { state } of records.values()) counts[state] = (counts[state] ?? 0) + 1;
+      return counts as Record<State, number>;
+    },
+
+    ready: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** Enough to make room, few enough not to hold up a request. */
+const REAP_WHEN_FULL = 100;
+
+function matches(record: SamekeyRecord, request: ListRequest): boolean {
+  return (
+    (request.states === undefined || request.states.includes(record.state)) &&
+    (request.operation === undefined || record.operation === request.operation) &&
+    (request.scope === undefined || record.scope === request.scope) &&
+    (request.createdBefore === undefined || record.createdAt < request.createdBefore)
+  );
+}
+
+function limit(name: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new OptionsError(`${name} must be a whole number of at least 1; it is ${value}.`);
+  return value;
+}
