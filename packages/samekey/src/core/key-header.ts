@@ -1,0 +1,81 @@
+/**
+ * The `Idempotency-Key` header: from field lines to one key, or the reason why not.
+ *
+ * Invariants: one key or none, never a guess: several lines and lists are refused and never joined (F33); the quoted
+ * and the bare form of one text are one key (F34); no `detail` contains any of the header; the length is bounded before
+ * anything is parsed. Browser-safe and pure.
+ * Sources: RFC 9651 §3.3.3 and §4.2 (String, Item), RFC 9110 §5.5 (optional white space around a value is not part of
+ * it), draft-ietf-httpapi-idempotency-key-header §2.1.
+ */
+import { parseItem } from 'structured-headers';
+import type { KeyFault } from './errors.ts';
+import { checkCharacters, checkKey, describeKeyFault, KEY_LENGTH_MAX, type KeyOptions } from './key.ts';
+
+/** What the header's field lines hold; `detail` is a sentence for the client and never contains the key. */
+export type KeyHeader =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'malformed'; readonly fault: KeyFault; readonly detail: string };
+
+/** Room for parameters, which RFC 9651 allows and we ignore; in characters. */
+const PARAMETERS_LENGTH_MAX = 1024;
+
+/**
+ * Reads the key from every field line of the header, as the runtime gave them. Lines that a runtime joined with ", "
+ * (Fetch `Headers`) are found out as a list. `options` are those of {@link checkKey}.
+ */
+export function parseKeyHeader(lines: readonly string[], options: KeyOptions = {}): KeyHeader {
+  const [line] = lines;
+  if (line === undefined) return { kind: 'missing' };
+  if (lines.length > 1) return malformed('several', options);
+  // Every character of the key may be escaped, hence twice; two quotes around it.
+  const rawLengthMax = 2 * (options.lengthMax ?? KEY_LENGTH_MAX) + 2 + PARAMETERS_LENGTH_MAX;
+  if (line.length > rawLengthMax) return malformed('too-long', options);
+  const raw = trimOws(line);
+  if (raw === '') return malformed('empty', options);
+  const character = checkCharacters(raw);
+  if (character !== null) return malformed(character, options);
+  const key = raw.startsWith('"') ? quoted(raw) : options.mode === 'strict' ? null : bare(raw);
+  if (key === null) return malformed(hasSeveral(raw) ? 'several' : 'grammar', options);
+  const fault = checkKey(key, options);
+  return fault === null ? { kind: 'key', key } : malformed(fault, options);
+}
+
+/** Spaces and tabs only (RFC 9110 §5.6.3): `trim` would also take characters that must be refused. */
+function trimOws(line: string): string {
+  let start = 0;
+  let end = line.length;
+  while (start < end && isOws(line.charCodeAt(start))) start++;
+  while (end > start && isOws(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isOws(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+function quoted(raw: string): string | null {
+  try {
+    const [value] = parseItem(raw);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The form without quotes that providers document: any text without white space, comma, quote and semicolon. Those four
+ * could each be read in two ways (a list, a String, a parameter), so the client is told to quote them.
+ */
+function bare(raw: string): string | null {
+  return /[\s,";]/.test(raw) ? null : raw;
+}
+
+/** Whether a comma stands outside of quotes: a list, or lines joined by the runtime. */
+function hasSeveral(raw: string): boolean {
+  return raw.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').includes(',');
+}
+
+function malformed(fault: KeyFault, options: KeyOptions): KeyHeader {
+  return { kind: 'malformed', fault, detail: describeKeyFault(fault, options) };
+}

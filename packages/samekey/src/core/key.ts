@@ -1,0 +1,135 @@
+/**
+ * The key a client sends for one intended operation, once decoded: which texts are acceptable, and why not.
+ *
+ * Invariants: a key is compared as it is (`A` and `a` are two keys, F35), never trimmed, lower-cased or cut; the first
+ * fault in the order of {@link checkKey} decides; the length is looked at first, so that a huge text costs nothing.
+ * Browser-safe: no Node, no engine. Sources: semantics §7; UUID by RFC 9562 §4; card numbers by ISO/IEC 7812-1 (Luhn).
+ */
+import { type KeyFault, OptionsError } from './errors.ts';
+
+/** Which keys are taken. Every field has a default. */
+export interface KeyOptions {
+  /** `lenient` (default) also takes the bare form of the header; `strict` only the quoted RFC 9651 String. */
+  readonly mode?: 'lenient' | 'strict';
+  /** Longest key, in characters after decoding: 1–1024, default 255. */
+  readonly lengthMax?: number;
+  /** Shortest key, in characters after decoding: 1–`lengthMax`, default 1. */
+  readonly lengthMin?: number;
+  /** Take only UUIDs of versions 1–8, in either case; nil and max UUIDs are refused. Default false. */
+  readonly uuidOnly?: boolean;
+  /** Refuse keys that look like an e-mail address or a card number. Default false: one numeric key in ten would be hit. */
+  readonly refusePersonalData?: boolean;
+}
+
+/** The longest key taken unless `lengthMax` says otherwise, in characters. */
+export const KEY_LENGTH_MAX = 255;
+
+/** The largest `lengthMax` an application may ask for, in characters: every store can index it. */
+const LENGTH_MAX_BOUND = 1024;
+
+// C0 controls and DEL. C1 controls are not ASCII and are named as that.
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const CONTROL = /[\x00-\x1f\x7f]/;
+// oxlint-disable-next-line no-control-regex -- the range is ASCII, controls included
+const NOT_ASCII = /[^\x00-\x7f]/;
+// Version 1–8 and the RFC variant: the nil UUID is an uninitialised variable far more often than an operation.
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const UUID_ANYWHERE = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const DIGIT_RUN = /(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9])*(?![0-9A-Za-z])/g;
+
+/** Refuses key options that are out of range; throws {@link OptionsError}. Call it once, at start. */
+export function checkKeyOptions(options: KeyOptions): void {
+  const { mode = 'lenient', lengthMax = KEY_LENGTH_MAX, lengthMin = 1 } = options;
+  if (mode !== 'lenient' && mode !== 'strict') {
+    throw new OptionsError(`The key mode is ${JSON.stringify(mode)}: set it to "lenient" or "strict".`);
+  }
+  if (!Number.isInteger(lengthMax) || lengthMax < 1 || lengthMax > LENGTH_MAX_BOUND) {
+    throw new OptionsError(
+      `The key lengthMax is ${lengthMax}: set an integer from 1 to ${LENGTH_MAX_BOUND}.`,
+    );
+  }
+  if (!Number.isInteger(lengthMin) || lengthMin < 1 || lengthMin > lengthMax) {
+    throw new OptionsError(
+      `The key lengthMin is ${lengthMin}: set an integer from 1 to lengthMax (${lengthMax}).`,
+    );
+  }
+}
+
+/**
+ * The first fault of a decoded key, or null for an acceptable one. Order: empty, too long, control character, not
+ * ASCII, blank, too short, not a UUID, personal data.
+ */
+export function checkKey(text: string, options: KeyOptions = {}): KeyFault | null {
+  if (text.length === 0) return 'empty';
+  if (text.length > (options.lengthMax ?? KEY_LENGTH_MAX)) return 'too-long';
+  const character = checkCharacters(text);
+  if (character !== null) return character;
+  if (text.trim().length === 0) return 'blank';
+  if (text.length < (options.lengthMin ?? 1)) return 'too-short';
+  if (options.uuidOnly === true && !UUID.test(text)) return 'not-uuid';
+  if (options.refusePersonalData === true && looksPersonal(text) !== null) return 'personal-data';
+  return null;
+}
+
+/** The fault of the first kind of character no key may have, or null. */
+export function checkCharacters(text: string): 'control-character' | 'not-ascii' | null {
+  if (CONTROL.test(text)) return 'control-character';
+  return NOT_ASCII.test(text) ? 'not-ascii' : null;
+}
+
+/**
+ * What a key looks like that should not be in one: an e-mail address, or a payment card number (13–19 digits, spaces
+ * or dashes between them, Luhn sum). Null if nothing. UUIDs are never taken for cards, nor are numbers that start with
+ * 0 or 1: no cards in use but one airline scheme, yet every timestamp of this century in milliseconds or finer.
+ */
+export function looksPersonal(text: string): 'email' | 'card' | null {
+  if (text.includes('@') && /[^\s@"<>]@[^\s@.]+(?:\.[^\s@.]+)*\.[a-z]{2,}/i.test(text)) return 'email';
+  for (const [run] of text.replaceAll(UUID_ANYWHERE, '_').matchAll(DIGIT_RUN)) {
+    const digits = run.replaceAll(/[ -]/g, '');
+    if (digits.length >= 13 && digits.length <= 19 && digits >= '2' && luhn(digits)) return 'card';
+  }
+  return null;
+}
+
+/** What to tell the client about a fault, in words; never contains the key. */
+export function describeKeyFault(fault: KeyFault, options: KeyOptions = {}): string {
+  switch (fault) {
+    case 'missing':
+      return 'This operation needs an idempotency key: send one fresh key per intended operation.';
+    case 'empty':
+      return 'The idempotency key is empty: send one fresh key per intended operation.';
+    case 'blank':
+      return 'The idempotency key has only spaces: send one fresh key per intended operation.';
+    case 'too-short':
+      return `The idempotency key is too short: send at least ${options.lengthMin ?? 1} characters.`;
+    case 'too-long':
+      return `The idempotency key is too long: send at most ${options.lengthMax ?? KEY_LENGTH_MAX} characters.`;
+    case 'control-character':
+      return 'The idempotency key has a control character: send printable ASCII only.';
+    case 'not-ascii':
+      return 'The idempotency key has a character outside of ASCII: send printable ASCII only.';
+    case 'several':
+      return 'There is more than one idempotency key: send exactly one, and put it in double quotes if it has a comma.';
+    case 'grammar':
+      return options.mode === 'strict'
+        ? 'The idempotency key is not a Structured Field String (RFC 9651): put it in double quotes.'
+        : 'The idempotency key is ambiguous: put it in double quotes, with \\" for " and \\\\ for \\.';
+    case 'not-uuid':
+      return 'The idempotency key is not a UUID: send a fresh UUID, such as one of version 4 or 7.';
+    case 'personal-data':
+      return 'The idempotency key looks like personal data: send a random one, such as a UUID.';
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** ISO/IEC 7812-1 annex B: doubling every second digit from the right, the digit sums add up to a multiple of ten. */
+function luhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = digits.charCodeAt(digits.length - 1 - i) - 48;
+    const weighted = i % 2 === 0 ? digit : digit * 2;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
+}
