@@ -1,0 +1,84 @@
+/**
+ * The scope: whom a key is unique for (tenant, principal), plus the operation, as one text.
+ *
+ * Invariants: encoding is injective: different parts, another number of parts, or another operation never give one
+ * text (F25, F30); what would be a missing value (`undefined`, an empty text) throws and never becomes a scope; the text
+ * is printable ASCII of at most 512 bytes without a leading or trailing space, so no store's collation, padding or
+ * length rule can make two of them one.
+ * Sources: semantics §7; percent-encoding by RFC 3986 §2.1.
+ */
+import { OptionsError } from './errors.ts';
+
+/** The longest encoded scope, in bytes. */
+export const SCOPE_BYTES_MAX = 512;
+
+// Registered, not local: two copies of this package in one tree must agree on what a single-tenant scope is.
+const SINGLE_TENANT: unique symbol = Symbol.for('samekey.singleTenant');
+
+// `*` is escaped in ordinary parts, so no tenant can name itself into this scope.
+const SINGLE_TENANT_TEXT = '*';
+
+/** The scope of an application that declares that all its callers are one tenant: keys are unique for all of them. */
+export function singleTenant(): readonly string[] {
+  return SINGLE;
+}
+
+const SINGLE: readonly string[] = Object.freeze(
+  Object.assign([SINGLE_TENANT_TEXT], { [SINGLE_TENANT]: true as const }),
+);
+
+/**
+ * The scope as one text: parts joined with `/`, then `|` and the operation unless it is null.
+ * Throws {@link OptionsError} for no parts, a part that is not a text or is empty, ill-formed Unicode, an empty
+ * operation, or more than 512 bytes.
+ */
+export function encodeScope(parts: readonly string[], operation: string | null): string {
+  const who = SINGLE_TENANT in Object(parts) ? SINGLE_TENANT_TEXT : encodeParts(parts);
+  const text = operation === null ? who : `${who}|${encodeOperation(operation)}`;
+  if (text.length > SCOPE_BYTES_MAX) {
+    throw new OptionsError(
+      `The scope takes ${text.length} bytes: at most ${SCOPE_BYTES_MAX} are possible, so use shorter parts or their digest.`,
+    );
+  }
+  return text;
+}
+
+function encodeParts(parts: readonly string[]): string {
+  if (!Array.isArray(parts) || parts.length === 0) {
+    throw new OptionsError('The scope has no parts: name the tenant and the caller, or use singleTenant().');
+  }
+  // A sparse array has holes that map would skip; Array.from reads them as undefined.
+  return Array.from(parts, (part: unknown, index) => {
+    if (typeof part !== 'string' || part === '') {
+      const found = part === '' ? 'empty' : part === null ? 'null' : `of type ${typeof part}`;
+      throw new OptionsError(
+        `Part ${index} of the scope is ${found}: every part must be a text, so check where it comes from.`,
+      );
+    }
+    return escape(part, /[^!$&'()+,\-.0-9:;<=>?@A-Z[\]^_`a-z{}~]/gu, `Part ${index} of the scope`);
+  }).join('/');
+}
+
+/** Nothing follows the operation, so only what is not printable, `%` itself and a space at an end are escaped. */
+function encodeOperation(operation: unknown): string {
+  if (typeof operation !== 'string' || operation === '') {
+    throw new OptionsError(
+      'The operation of a scope is not a text: give it a name, or null to leave it out.',
+    );
+  }
+  return escape(operation, /[^ -$&-~]|^ | $/gu, 'The operation');
+}
+
+function escape(text: string, unsafe: RegExp, what: string): string {
+  return text.replaceAll(unsafe, (character) => {
+    if (/\p{Surrogate}/u.test(character)) {
+      throw new OptionsError(`${what} has half of a surrogate pair: pass well-formed text.`);
+    }
+    // encodeURIComponent leaves ASCII such as `*` alone, which must not stay here.
+    return character.charCodeAt(0) < 0x80 ? percent(character.charCodeAt(0)) : encodeURIComponent(character);
+  });
+}
+
+function percent(code: number): string {
+  return `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
+}
