@@ -1,0 +1,191 @@
+/**
+ * The fingerprint: a digest of what must be equal on a retry, under a label that says how it was made.
+ *
+ * Invariants: the encoding is injective over method, operation, path, query, content and chosen headers, so two requests
+ * that differ in any of them never meet (F27); the label changes with everything that changes the encoding, so a record
+ * of other code is recognised (503) and never mistaken for another request (422, F59). Every byte is encoded once and
+ * digested once; with a synchronous digester nothing here is asynchronous.
+ * Sources: semantics §7; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
+ */
+import { byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
+import { OptionsError } from './errors.ts';
+import { type BodySelection, bodySelection, writeBody } from './fingerprint-body.ts';
+import { pathTree, pointersOf } from './path-tree.ts';
+import { normalisePath, pairsOf } from './percent.ts';
+import type { Digester } from './world.ts';
+
+/** What counts for a retry, and how it is digested. Every field has a default. */
+export interface FingerprintOptions {
+  /** A name for this option set; change it whenever `path` changes what it does. Default ''. */
+  readonly version?: string;
+  /** Members of a JSON body, or form fields, that a retry may change: JSON Pointers (`/a/b`) or top-level names. */
+  readonly omit?: readonly string[];
+  /** The only members or form fields that count. A body that is neither JSON nor a form counts whole. */
+  readonly pick?: readonly string[];
+  /** Headers that count too, by name. Default none. */
+  readonly headers?: readonly string[];
+  /** Maps the path before it counts. It must be pure; it has no part in the label but that it is there. */
+  readonly path?: (path: string) => string;
+  /** Named secrets of 16 bytes or more for HMAC-SHA-256; a name is never used for another secret. Default SHA-256. */
+  readonly secrets?: {
+    readonly current: string;
+    readonly keys: Readonly<Record<string, Uint8Array>>;
+  };
+  /** Option sets that records may still carry from before a deploy, each as it was in full. */
+  readonly formerly?: readonly FingerprintOptions[];
+}
+
+/** A request, as the fingerprint sees it. */
+export interface FingerprintInput {
+  readonly method: string;
+  /** The operation's identity (see operation.ts). */
+  readonly operation: string;
+  /** The path as received, without the query. */
+  readonly path: string;
+  /** The query as received, without its `?`. */
+  readonly query: string;
+  /** Every value of a header, by lower-case name; empty if it is absent. */
+  readonly headers: (name: string) => readonly string[];
+  readonly contentType: string | undefined;
+  /** The whole body, its content coding removed. */
+  readonly body: Uint8Array;
+}
+
+/** What a record keeps. */
+export interface FingerprintResult {
+  readonly label: string;
+  readonly digest: string;
+}
+
+/** A compiled set of {@link FingerprintOptions}. Digests are promises only if the digester's are. */
+export interface Fingerprinter {
+  /** The label of new records: scheme, option set, and the secret's name if there is one; at most 64 characters. */
+  readonly label: string;
+  /** The digest under `label`. */
+  compute(input: FingerprintInput): string | Promise<string>;
+  /** The digest under the label of a record; undefined if this process does not know how it was made. */
+  computeFor(label: string, input: FingerprintInput): string | Promise<string> | undefined;
+}
+
+interface Way {
+  readonly label: string;
+  readonly selection: BodySelection;
+  readonly headers: readonly string[];
+  readonly path: ((path: string) => string) | undefined;
+  readonly secret: Uint8Array | undefined;
+}
+
+/** Names the encoding itself: changed with any change to what {@link encode} writes. */
+const SCHEME = 'sk1';
+const SECRET_BYTES_MIN = 16;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Compiles options once, at start; throws {@link OptionsError} for those that cannot work. */
+export function createFingerprinter(options: FingerprintOptions, digester: Digester): Fingerprinter {
+  const [current, ...others] = waysOf(options);
+  const ways = new Map([[current.label, current]]);
+  for (const way of others) {
+    const known = ways.get(way.label);
+    if (known !== undefined && known.path !== way.path) {
+      throw new OptionsError(
+        `Two option sets of the fingerprint differ in their path function only (${way.label}): give each its own version.`,
+      );
+    }
+    if (known === undefined) ways.set(way.label, way);
+  }
+  return Object.freeze({
+    label: current.label,
+    compute: (input: FingerprintInput) => digest(current, input, digester),
+    computeFor(label: string, input: FingerprintInput) {
+      const way = ways.get(label);
+      return way && digest(way, input, digester);
+    },
+  });
+}
+
+/** The ways of an option set, the current secret's first, then those of its former secrets and option sets. */
+function waysOf(options: FingerprintOptions): [Way, ...Way[]] {
+  const omit = options.omit && pointersOf(options.omit);
+  const pick = options.pick && pointersOf(options.pick);
+  const headers = headerNames(options.headers ?? []);
+  const parts = [options.version ?? '', omit ?? [], pick ?? null, headers, options.path !== undefined];
+  const common = {
+    label: `${SCHEME}.${shortHash(JSON.stringify(parts))}`,
+    selection: bodySelection({ omit: pathTree(omit), pick: pathTree(pick) }),
+    headers,
+    path: options.path,
+    secret: undefined,
+  };
+  const former = (options.formerly ?? []).flatMap(waysOf);
+  if (options.secrets === undefined) return [common, ...former];
+  const { current, keys } = options.secrets;
+  const withSecret = (name: string): Way => ({
+    ...common,
+    label: `${common.label}.${name}`,
+    secret: secretOf(name, Object.hasOwn(keys, name) ? keys[name] : undefined),
+  });
+  const rest = Object.keys(keys).filter((name) => name !== current);
+  return [withSecret(current), ...rest.map(withSecret), ...former];
+}
+
+function headerNames(names: readonly string[]): readonly string[] {
+  for (const name of names) {
+    if (TOKEN.test(name)) continue;
+    throw new OptionsError(
+      `${JSON.stringify(name)} is no header name: name headers as RFC 9110 §5.1 has them.`,
+    );
+  }
+  return [...new Set(names.map((name) => name.toLowerCase()))].toSorted();
+}
+
+function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Array {
+  if (!/^[\w-]{1,40}$/.test(name)) {
+    throw new OptionsError(
+      'The name of a fingerprint secret must be 1–40 letters, digits, "_" or "-": rename it.',
+    );
+  }
+  if (bytes === undefined)
+    throw new OptionsError(`The fingerprint secret "${name}" is not among the keys: add it.`);
+  if (bytes.length < SECRET_BYTES_MIN) {
+    throw new OptionsError(
+      `The fingerprint secret "${name}" has ${bytes.length} bytes: use ${SECRET_BYTES_MIN} random bytes or more.`,
+    );
+  }
+  // A copy: a caller that wipes its own afterwards would change every digest.
+  return bytes.slice();
+}
+
+function digest(way: Way, input: FingerprintInput, digester: Digester): string | Promise<string> {
+  const bytes = encode(way, input);
+  return way.secret === undefined ? digester.sha256(bytes) : digester.hmacSha256(way.secret, bytes);
+}
+
+function encode(way: Way, input: FingerprintInput): Uint8Array {
+  const writer = byteWriter(512 + input.query.length + input.body.length);
+  writeText(writer, way.label);
+  writeText(writer, input.method);
+  writeText(writer, input.operation);
+  writeText(writer, normalisePath(way.path === undefined ? input.path : way.path(input.path)));
+  writeTexts(writer, pairsOf(input.query));
+  writeBody(writer, input.contentType, input.body, way.selection);
+  writeCount(writer, way.headers.length);
+  for (const name of way.headers) {
+    const values = input.headers(name);
+    writeText(writer, name);
+    // Several lines are one list (RFC 9110 §5.3): some runtimes join them before we see them. Absent is not empty.
+    writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
+  }
+  return written(writer);
+}
+
+/**
+ * FNV-1a of 64 bits in base 36: tells option sets apart. Not a secret's matter, and not the digester's, which may be
+ * asynchronous where the label is needed at once.
+ */
+function shortHash(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (let i = 0; i < text.length; i++) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n);
+  }
+  return hash.toString(36);
+}
