@@ -1,1 +1,36 @@
-export * from './core/errors.ts';
+/**
+ * Samekey: same key, same answer. What an application imports besides its store and its adapter.
+ */
+
+export type { Attempt } from './core/attempt.ts';
+export {
+  type ErrorCode,
+  errorCode,
+  FenceLostError,
+  InvariantError,
+  KeyError,
+  type KeyFault,
+  NotExecutedError,
+  OptionsError,
+  SamekeyError,
+  SchemaError,
+  StoreError,
+} from './core/errors.ts';
+export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
+export { type Executed, OUTCOME_KINDS, type Outcome, type OutcomeKind } from './core/outcome.ts';
+export { type EndingClass, POLICIES, type Policy, type PolicyName, type Verdict } from './core/policy.ts';
+export type { Fingerprint, Proof, RecordId, SamekeyRecord, State } from './core/record.ts';
+export { type Reply, reply } from './core/reply.ts';
+export type { HeaderLine, StoredResponse } from './core/response.ts';
+export { singleTenant } from './core/scope.ts';
+export type { OperationOptions } from './core/settings.ts';
+export type { Capabilities, Store } from './core/store.ts';
+export type { ProbePoint, World } from './core/world.ts';
+export {
+  createSamekey,
+  type RunOutcome,
+  type RunRequest,
+  type Samekey,
+  type SamekeyOptions,
+} from './samekey.ts';
+export { PROBE_POINTS, systemWorld } from './system.ts';

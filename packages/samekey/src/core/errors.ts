@@ -6,7 +6,6 @@
 
 /** The codes of every error Samekey throws, in alphabetical order. */
 export type ErrorCode =
-  | 'ERR_SAMEKEY_CLOSED'
   | 'ERR_SAMEKEY_FENCE_LOST'
   | 'ERR_SAMEKEY_INVARIANT'
   | 'ERR_SAMEKEY_KEY'
@@ -108,16 +107,6 @@ export class NotExecutedError extends SamekeyError {
 export class SchemaError extends SamekeyError {
   constructor(message: string) {
     super('ERR_SAMEKEY_SCHEMA', message);
-  }
-}
-
-/** Samekey is closed or closing: it takes no new work. */
-export class ClosedError extends SamekeyError {
-  constructor() {
-    super(
-      'ERR_SAMEKEY_CLOSED',
-      'This Samekey instance is closed: create a new one, or send the work to another process.',
-    );
   }
 }
 

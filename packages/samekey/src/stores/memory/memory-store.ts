@@ -44,7 +44,7 @@ export interface MemoryStoreOptions {
 const CAPABILITIES: Capabilities = Object.freeze({
   transactions: false,
   serverClock: true,
-  timePrecisionMs: 0,
+  timePrecisionMs: 1,
   durable: false,
   shared: false,
   recordSizeMaxBytes: null,
@@ -60,7 +60,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
   const recordsMax = limit('recordsMax', options.recordsMax ?? 100_000);
   const bytesMax = limit('bytesMax', options.bytesMax ?? 256 * 1024 * 1024);
-  const now = options.now ?? (() => performance.timeOrigin + performance.now());
+  const now = options.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   let bytes = 0;
 

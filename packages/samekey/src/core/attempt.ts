@@ -1,0 +1,107 @@
+/**
+ * One run of a handler: what the handler sees of it, and what the engine keeps beside it.
+ */
+
+import { FenceLostError } from './errors.ts';
+import type { Fence, Proof, RecordId } from './record.ts';
+import type { StoredResponse } from './response.ts';
+import type { OperationSettings } from './settings.ts';
+
+/** How a handler ended. `response` of a throw is what a client should see of it, if the policy stores it. */
+export type Ending =
+  | { readonly kind: 'answered'; readonly response: StoredResponse }
+  | { readonly kind: 'threw'; readonly error: unknown; readonly response: StoredResponse | null };
+
+/** What a handler is told of its attempt, and may say about it. */
+export interface Attempt {
+  /** From 1; the fence. */
+  readonly number: number;
+  readonly operation: string;
+  readonly scope: string;
+  readonly key: string;
+  /** Aborted when the attempt's time is up or its claim was lost: what it writes from then on may not count. */
+  readonly signal: AbortSignal;
+  /** Why an earlier attempt may be repeated; null for the first. */
+  readonly resumed: { readonly proof: Proof | null; readonly reason: string | null } | null;
+  /**
+   * Declares that nothing happened: the record becomes `retryable` whatever is answered. With `correctable` the client may
+   * also change its request under the same key.
+   */
+  notExecuted(options?: { readonly correctable?: boolean }): void;
+  /** Lengthens the record's retention by `ms` at completion, for clients known to be slow. */
+  extend(ms: number): void;
+}
+
+/** The engine's side of an attempt. */
+export class RunningAttempt implements Attempt {
+  readonly id: RecordId;
+  readonly operation: string;
+  readonly settings: OperationSettings;
+  readonly fence: Fence;
+  readonly resumed: Attempt['resumed'];
+  readonly startedAt: number;
+  /** When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here. */
+  renewedAt: number;
+  /** Whether a renewal is under way. */
+  renewing = false;
+  declared: { readonly correctable: boolean } | null = null;
+  extendMs = 0;
+  /** Called once by the renewer when the attempt's time is up. */
+  onTimeUp: (() => void) | null = null;
+  /** Called once by the renewer when the claim turned out to be somebody else's. */
+  onLost: (() => void) | null = null;
+  #abort: AbortController | null = null;
+  #aborted: Error | null = null;
+
+  constructor(
+    id: RecordId,
+    operation: string,
+    settings: OperationSettings,
+    fence: Fence,
+    resumed: Attempt['resumed'],
+    startedAt: number,
+  ) {
+    this.id = id;
+    this.operation = operation;
+    this.settings = settings;
+    this.fence = fence;
+    this.resumed = resumed;
+    this.startedAt = startedAt;
+    this.renewedAt = startedAt;
+  }
+
+  get number(): number {
+    return this.fence.attempt;
+  }
+
+  get scope(): string {
+    return this.id.scope;
+  }
+
+  get key(): string {
+    return this.id.key;
+  }
+
+  /** Made when first asked for: most handlers never look. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#aborted !== null) this.#abort.abort(this.#aborted);
+    }
+    return this.#abort.signal;
+  }
+
+  notExecuted(options: { readonly correctable?: boolean } = {}): void {
+    this.declared = { correctable: options.correctable ?? false };
+  }
+
+  extend(ms: number): void {
+    if (Number.isFinite(ms) && ms > 0) this.extendMs = Math.floor(ms);
+  }
+
+  /** The handler should stop; what for is the signal's reason. */
+  abort(reason: Error = new FenceLostError()): void {
+    this.#aborted ??= reason;
+    this.#abort?.abort(this.#aborted);
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Looks for the right to run: one claim, repeated where the first answer was not about this request (another label of the
+ * fingerprint, a former name, an own claim whose reply had been lost).
+ *
+ * Invariants: a claim that was granted is either run or handed back · a claim whose reply was lost is remembered · without
+ * the store's word nothing runs.
+ */
+
+import type { Abandoned } from './abandoned.ts';
+import { RunningAttempt } from './attempt.ts';
+import { finishRequest } from './conclude.ts';
+import type { Dispatch } from './dispatch.ts';
+import { isStoreError } from './errors.ts';
+import type { Met } from './flight.ts';
+import { metOnly, outcomeOf, unavailable } from './meeting.ts';
+import { retryAfter } from './outcome.ts';
+import type { Fingerprint, RecordId, SamekeyRecord } from './record.ts';
+import type { ClaimResult } from './store.ts';
+import type { Work } from './work.ts';
+import type { World } from './world.ts';
+
+/** The right to run, or what was met instead. */
+export type Begun = { readonly run: RunningAttempt } | Met;
+
+/** What looks for the right to run. */
+export interface Claimer {
+  begin(work: Work): Promise<Begun>;
+}
+
+/** What the claimer needs. */
+export interface ClaimerOptions {
+  readonly world: World;
+  readonly dispatch: Dispatch;
+  readonly abandoned: Abandoned;
+  readonly callTimeMaxMs: number;
+  readonly writeVersion: number;
+  isClosing(): boolean;
+}
+
+type Asked = { readonly result: ClaimResult; readonly attempt: RunningAttempt | null };
+
+/** Makes the claimer of one engine. */
+export function createClaimer(options: ClaimerOptions): Claimer {
+  const { world, dispatch, abandoned, callTimeMaxMs } = options;
+
+  async function begin(work: Work): Promise<Begun> {
+    let { id, fingerprint } = work;
+    if (work.otherIds.length > 0) {
+      const known = await knownId(work);
+      if ('outcome' in known) return known;
+      id = known.id;
+    }
+    // Few turns suffice: another label once, an own lost claim once, a former name that had expired once.
+    for (let turn = 0; turn < 5; turn += 1) {
+      const asked = await claim(work, id, fingerprint);
+      if ('outcome' in asked) return asked;
+      const { result, attempt } = asked;
+      if (attempt !== null) {
+        if (options.isClosing()) {
+          await handBack(attempt, 'closing');
+          return metOnly(unavailable('closing'));
+        }
+        if (id === work.id || attempt.resumed !== null) return { run: attempt };
+        // It had expired under its former name: new uses of the key belong under the present one.
+        await handBack(attempt, 'former-name-expired');
+        id = work.id;
+      } else if (result.kind !== 'found') {
+        return metOnly(unavailable('store-full', 5_000));
+      } else if (result.because === 'other-label' && result.record.fingerprint !== null) {
+        const other = await fingerprintFor(work, result.record.fingerprint.label);
+        if (other === undefined) return metOnly(unavailable('other-label', 5_000));
+        fingerprint = other;
+      } else if (!abandoned.has(result.record) || !(await released(result.record))) {
+        return { outcome: outcomeOf(result, work.settings), claimLeftMs: result.claimLeftMs };
+      }
+    }
+    return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
+  }
+
+  async function claim(work: Work, id: RecordId, fingerprint: Fingerprint): Promise<Asked | Met> {
+    const { settings } = work;
+    const claimId = world.newClaimId();
+    await world.probe?.('claim.before', id);
+    const sentAt = world.monotonicNow();
+    let result: ClaimResult;
+    try {
+      result = await dispatch.claim(
+        {
+          scope: id.scope,
+          key: id.key,
+          operation: work.operation,
+          claimId,
+          claimTtlMs: settings.claimTtlMs,
+          fingerprint,
+          whenClaimEnds: settings.whenClaimEnds,
+          retentionMs: settings.retentionMs,
+          replayMinMs: settings.replayMinMs,
+          tombstoneMs: settings.tombstoneMs,
+          attemptMax: settings.attemptMax,
+          formatVersion: options.writeVersion,
+        },
+        sentAt + callTimeMaxMs,
+      );
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      if (error.applied === 'unknown') abandoned.add(id, claimId, work.operation);
+      return metOnly(unavailable('store'));
+    }
+    if (result.kind === 'claimed') {
+      const fence = { claimId, attempt: result.attempt };
+      return {
+        result,
+        attempt: new RunningAttempt(id, work.operation, settings, fence, result.resumed, sentAt),
+      };
+    }
+    // Our own claim, ended while its reply was under way: nothing ran under it.
+    if (result.kind === 'found' && result.because === 'spent') abandoned.add(id, claimId, work.operation);
+    return { result, attempt: null };
+  }
+
+  /** The id to claim: the one under which a record exists, be it of another name, else the operation's identity. */
+  async function knownId(work: Work): Promise<{ readonly id: RecordId } | Met> {
+    const deadline = world.monotonicNow() + callTimeMaxMs;
+    const ids = [work.id, ...work.otherIds];
+    try {
+      const records = await Promise.all(ids.map((id) => dispatch.find(id, deadline)));
+      return { id: ids[records.findIndex((record) => record !== null)] ?? work.id };
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      return metOnly(unavailable('store'));
+    }
+  }
+
+  async function released(record: SamekeyRecord): Promise<boolean> {
+    try {
+      return await abandoned.release(record);
+    } catch {
+      // The dispatcher has told of the error; the claim stays remembered.
+      return false;
+    }
+  }
+
+  /** Ends an attempt whose handler never started. */
+  async function handBack(attempt: RunningAttempt, reason: string): Promise<void> {
+    const request = finishRequest(attempt, {
+      to: 'retryable',
+      proof: 'declared',
+      reason,
+      response: null,
+      unbind: false,
+    });
+    try {
+      await dispatch.finish(request, world.monotonicNow() + callTimeMaxMs);
+    } catch {
+      abandoned.add(attempt.id, attempt.fence.claimId, attempt.operation);
+    }
+  }
+
+  return { begin };
+}
+
+/** The work's fingerprint under a label; undefined when this process does not know how to make it. */
+export async function fingerprintFor(work: Work, label: string): Promise<Fingerprint | undefined> {
+  return label === work.fingerprint.label ? work.fingerprint : work.refingerprint(label);
+}

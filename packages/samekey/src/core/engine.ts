@@ -1,0 +1,266 @@
+/**
+ * The engine: begin → run → finish, the only orchestrator. It asks the store for a claim (`claimer`), runs the handler under
+ * it, tells the store how it ended (`settler`), and says what the request met. It knows no HTTP, no driver, no clock.
+ *
+ * Invariants
+ * - The handler runs only under a granted claim, and at most once per claim.
+ * - An answer is given only if it is the record's: stored now, or found there; an answer that could not be stored in time
+ *   says so (`stored: false`).
+ * - If the store cannot answer before the handler ran, the handler does not run.
+ * - Every write carries the fence of the claim that allowed it.
+ */
+
+import { createAbandoned } from './abandoned.ts';
+import type { Ending, RunningAttempt } from './attempt.ts';
+import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
+import { createDispatch } from './dispatch.ts';
+import type { EventListener, SamekeyEvent } from './events.ts';
+import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
+import { metOnly, shared, unavailable } from './meeting.ts';
+import { type Outcome, retryAfter } from './outcome.ts';
+import type { RecordId } from './record.ts';
+import { about, createRenewer, type Renewer } from './renewer.ts';
+import { createSaver } from './saver.ts';
+import { createSettler, type Settler } from './settler.ts';
+import type { Store } from './store.ts';
+import { createWaiter, type Waiter } from './waiter.ts';
+import type { Handler, Work } from './work.ts';
+import type { World } from './world.ts';
+
+/** Bounds of an engine, in milliseconds, rows and bytes. */
+export interface EngineOptions {
+  readonly store: Store;
+  readonly world: World;
+  readonly callTimeMaxMs: number;
+  readonly saveTimeMaxMs: number;
+  readonly saveKeepMaxMs: number;
+  readonly saveCountMax: number;
+  readonly saveBytesMax: number;
+  readonly waitersMax: number;
+  readonly batchRowsMax: number;
+  readonly batchBytesMax: number;
+  /** Format written into records; during a deploy one behind what is read. */
+  readonly writeVersion: number;
+  readonly onEvent: EventListener | null;
+}
+
+/** The engine of one Samekey instance. */
+export class Engine {
+  readonly world: World;
+  readonly #options: EngineOptions;
+  readonly #renewer: Renewer;
+  readonly #claimer: Claimer;
+  readonly #settler: Settler;
+  readonly #waiter: Waiter;
+  readonly #flights: Flights = new Flights();
+  readonly #stops: readonly { stop(): void }[];
+  readonly #warned: Set<string> = new Set();
+  #active = 0;
+  #closing = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: EngineOptions) {
+    const { world, callTimeMaxMs } = options;
+    const emit = (event: SamekeyEvent): void => this.emit(event);
+    const dispatch = createDispatch(options.store, world, options, emit);
+    const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit);
+    const saver = createSaver({
+      world,
+      dispatch,
+      countMax: options.saveCountMax,
+      bytesMax: options.saveBytesMax,
+      timeMaxMs: options.saveKeepMaxMs,
+      callTimeMaxMs,
+    });
+    const abandoned = createAbandoned(world, dispatch, callTimeMaxMs, emit);
+    this.#options = options;
+    this.world = world;
+    this.#renewer = renewer;
+    this.#waiter = createWaiter(world, dispatch, options.waitersMax, callTimeMaxMs);
+    this.#claimer = createClaimer({
+      world,
+      dispatch,
+      abandoned,
+      callTimeMaxMs,
+      writeVersion: options.writeVersion,
+      isClosing: () => this.#closing,
+    });
+    this.#settler = createSettler({
+      world,
+      dispatch,
+      renewer,
+      saver,
+      flights: this.#flights,
+      saveTimeMaxMs: options.saveTimeMaxMs,
+      recordSizeMaxBytes: options.store.capabilities.recordSizeMaxBytes,
+      emit,
+      track: (work) => this.#track(work),
+    });
+    this.#stops = [renewer, saver, abandoned, this.#waiter];
+  }
+
+  /** Runs the handler if this request may run it, else says what it met. Rejects only for bugs. */
+  async run(work: Work, handler: Handler): Promise<Outcome> {
+    const startedAt = this.world.monotonicNow();
+    const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs);
+    this.#track(running);
+    const outcome = await running;
+    this.tellOutcome(outcome, work.id, work.operation, startedAt);
+    return outcome;
+  }
+
+  /** Emits the outcome of a request; for callers whose requests may end before they reach `run`. */
+  tellOutcome(outcome: Outcome, id: RecordId | null, operation: string, startedAt: number): void {
+    const durationMs = this.world.monotonicNow() - startedAt;
+    this.emit({ type: 'outcome', kind: outcome.kind, id, operation, durationMs });
+  }
+
+  /** Tells of a misuse, once per code. */
+  misuse(code: string, message: string): void {
+    if (this.#warned.has(code)) return;
+    this.#warned.add(code);
+    this.world.warn(code, message);
+    this.emit({ type: 'misuse', code, message });
+  }
+
+  /** Sends an event; a listener that throws disturbs nothing. */
+  emit(event: SamekeyEvent): void {
+    const { onEvent } = this.#options;
+    if (onEvent === null) return;
+    try {
+      onEvent(event);
+    } catch (error) {
+      if (event.type !== 'misuse')
+        this.misuse('event-listener-threw', `The event listener threw: ${String(error)}`);
+    }
+  }
+
+  /**
+   * Takes no new claims, keeps renewing what runs for up to `drainMs`, then stops. Resolves with how many requests were left;
+   * their records end as their way says.
+   */
+  async close(drainMs: number): Promise<number> {
+    this.#closing = true;
+    if (this.#active > 0 && drainMs > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = this.world.setTimer(drainMs, resolve);
+        this.#onIdle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    const left = this.#active;
+    if (left > 0) this.emit({ type: 'close-left-running', count: left });
+    for (const part of this.#stops) part.stop();
+    return left;
+  }
+
+  /** Counts work that `close` should wait for. */
+  #track(work: Promise<unknown>): void {
+    this.#active += 1;
+    const left = (): void => {
+      this.#active -= 1;
+      if (this.#active === 0) this.#onIdle?.();
+    };
+    work.then(left, left);
+  }
+
+  async #run(work: Work, handler: Handler, waitUntil: number): Promise<Outcome> {
+    for (;;) {
+      if (this.#closing) return unavailable('closing');
+      let met: Met;
+      const flight = this.#flights.get(work.id);
+      if (flight !== undefined) {
+        const joined = await this.#join(flight, work, waitUntil);
+        if (joined === null) continue;
+        met = joined;
+      } else {
+        const own = this.#flights.open(work.id, work.fingerprint);
+        const begun = await this.#claimer.begin(work).catch((error: unknown) => {
+          this.#flights.close(own, null);
+          throw error;
+        });
+        if ('run' in begun) {
+          this.#flights.running(own, begun.run.renewedAt + work.settings.claimTtlMs);
+          return this.#execute(begun.run, own, handler);
+        }
+        met = begun;
+        this.#flights.close(own, met);
+      }
+      // Only a claim of another process is waited for here; one of this process has been waited for in memory.
+      const elsewhere = met.claimLeftMs > 0 && met.outcome.kind === 'in-progress';
+      if (!elsewhere || !(await this.#waiter.wait(work.id, met.claimLeftMs, waitUntil))) return met.outcome;
+    }
+  }
+
+  /** A request with this key is under way in this process; null: ask the store yourself. */
+  async #join(flight: Flight, work: Work, waitUntil: number): Promise<Met | null> {
+    const mine = await fingerprintFor(work, flight.fingerprint.label);
+    const same = mine?.digest === flight.fingerprint.digest;
+    if (flight.phase === 'claiming') {
+      const news = await this.#flights.next(flight);
+      if (news.kind === 'over') return same && news.met !== null ? shared(news.met) : null;
+    }
+    if (flight.phase === 'over') return null;
+    if (mine === undefined) return metOnly(unavailable('other-label'));
+    if (!same) return metOnly({ kind: 'mismatch' });
+    if (flight.unsaved !== null) {
+      const { response, attempt } = flight.unsaved;
+      const expiresAt = this.world.wallNow() + work.settings.retentionMs;
+      return metOnly({ kind: 'replay', response, attempt, expiresAt });
+    }
+    if (this.world.monotonicNow() < waitUntil) {
+      const news = await this.#newsBefore(flight, waitUntil);
+      if (news?.kind === 'over') return news.met === null ? null : shared(news.met);
+    }
+    return metOnly({
+      kind: 'in-progress',
+      retryAfterMs: retryAfter(flight.claimEndsAt - this.world.monotonicNow()),
+    });
+  }
+
+  #newsBefore(flight: Flight, deadline: number): Promise<FlightNews | undefined> {
+    return new Promise((resolve) => {
+      const timer = this.world.setTimer(deadline - this.world.monotonicNow(), () => resolve(undefined));
+      void this.#flights.next(flight).then((news) => {
+        timer.cancel();
+        resolve(news);
+      });
+    });
+  }
+
+  async #execute(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Outcome> {
+    attempt.onLost = () => this.#flights.close(flight, null);
+    this.#renewer.add(attempt);
+    this.emit({ type: 'claimed', ...about(attempt), resumed: attempt.resumed });
+    await this.world.probe?.('claim.applied', attempt.id);
+    await this.world.probe?.('handler.before', attempt.id);
+    const ending = await this.#runHandler(attempt, flight, handler);
+    if (ending === 'time-up') return this.#settler.timeUp(attempt, flight);
+    await this.world.probe?.('handler.after', attempt.id);
+    return this.#settler.settle(attempt, flight, ending);
+  }
+
+  /** Runs the handler until it ends or its time is up, whichever is first. */
+  #runHandler(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Ending | 'time-up'> {
+    return new Promise((resolve) => {
+      let decidedBy: 'nobody' | 'handler' | 'time' | 'head' = 'nobody';
+      attempt.onTimeUp = () => {
+        const soFar = handler.endingSoFar?.() ?? null;
+        decidedBy = soFar === null ? 'time' : 'head';
+        resolve(soFar ?? 'time-up');
+      };
+      const ended = (ending: Ending): void => {
+        attempt.onTimeUp = null;
+        if (ending.kind === 'threw')
+          this.emit({ type: 'handler-error', ...about(attempt), error: ending.error });
+        // Its time was up, but an answer beats an absence; the store decides whether it still counts.
+        if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));
+        if (decidedBy === 'nobody') decidedBy = 'handler';
+        resolve(ending);
+      };
+      handler.start(attempt).then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
+    });
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Requests with one key that meet within one process meet in memory first: the store sees one claim for all of them.
+ *
+ * Invariants: one flight per record at a time · a flight is entered before its claim is sent and left when the engine
+ * no longer speaks for the record · what is shared is an outcome that was read for an equal fingerprint.
+ */
+
+import { type Fingerprint, idText, type RecordId } from './record.ts';
+import type { Outcome } from './outcome.ts';
+import type { StoredResponse } from './response.ts';
+
+/** What a flight is doing. */
+export type FlightNews =
+  /** The claim was granted: the handler runs. */
+  | { readonly kind: 'running' }
+  /** The flight is over with this outcome for its own request; null: ask the store. */
+  | { readonly kind: 'over'; readonly met: Met | null };
+
+/** What a request met, and how long the claim it met may still last (0: not in progress elsewhere). */
+export interface Met {
+  readonly outcome: Outcome;
+  readonly claimLeftMs: number;
+}
+
+/** The record this process is working on. */
+export interface Flight {
+  readonly id: RecordId;
+  readonly fingerprint: Fingerprint;
+  phase: 'claiming' | 'running' | 'over';
+  /** The answer that left although its record is not written yet: duplicates in this process get it too. */
+  unsaved: { readonly response: StoredResponse; readonly attempt: number } | null;
+  /** When the claim ends unless renewed (monotonic). */
+  claimEndsAt: number;
+  listeners: ((news: FlightNews) => void)[] | null;
+}
+
+/** The flights of one engine. */
+export class Flights {
+  readonly #flights = new Map<string, Flight>();
+
+  get(id: RecordId): Flight | undefined {
+    return this.#flights.get(idText(id));
+  }
+
+  open(id: RecordId, fingerprint: Fingerprint): Flight {
+    const flight: Flight = {
+      id,
+      fingerprint,
+      phase: 'claiming',
+      unsaved: null,
+      claimEndsAt: 0,
+      listeners: null,
+    };
+    this.#flights.set(idText(id), flight);
+    return flight;
+  }
+
+  /** The claim was granted. */
+  running(flight: Flight, claimEndsAt: number): void {
+    flight.phase = 'running';
+    flight.claimEndsAt = claimEndsAt;
+    tell(flight, { kind: 'running' });
+  }
+
+  /** The engine no longer speaks for this record; later requests ask the store. */
+  close(flight: Flight, met: Met | null): void {
+    if (flight.phase === 'over') return;
+    flight.phase = 'over';
+    if (this.#flights.get(idText(flight.id)) === flight) this.#flights.delete(idText(flight.id));
+    tell(flight, { kind: 'over', met });
+  }
+
+  /** The next news of a flight. */
+  next(flight: Flight): Promise<FlightNews> {
+    return new Promise((resolve) => {
+      flight.listeners ??= [];
+      flight.listeners.push(resolve);
+    });
+  }
+}
+
+function tell(flight: Flight, news: FlightNews): void {
+  const { listeners } = flight;
+  flight.listeners = null;
+  if (listeners !== null) for (const listener of listeners) listener(news);
+}

@@ -1,0 +1,90 @@
+/**
+ * From what stands in a record to what a request is told of it. Pure.
+ */
+
+import type { Met } from './flight.ts';
+import { EXHAUSTED } from './machine.ts';
+import { type Outcome, retryAfter, type UnavailableReason } from './outcome.ts';
+import type { SamekeyRecord } from './record.ts';
+import type { OperationSettings } from './settings.ts';
+import type { ClaimResult } from './store.ts';
+
+/** An outcome that no claim of another process stands behind. */
+export function metOnly(outcome: Outcome): Met {
+  return { outcome, claimLeftMs: 0 };
+}
+
+/** No decision could be made. */
+export function unavailable(because: UnavailableReason, retryAfterMs = 1_000): Outcome {
+  return { kind: 'unavailable', because, retryAfterMs };
+}
+
+/** What a duplicate in this process makes of what the request it joined has met; null: ask the store. */
+export function shared({ outcome, claimLeftMs }: Met): Met | null {
+  if (outcome.kind !== 'executed') return { outcome, claimLeftMs };
+  const { state, response, attempt, expiresAt, stored } = outcome;
+  // Only what the record holds for good is shared.
+  if ((state !== 'completed' && state !== 'failed') || !stored) return null;
+  if (response === null || response.body === null || expiresAt === null) return null;
+  return metOnly({ kind: 'replay', response, attempt, expiresAt });
+}
+
+/** The outcome of a claim that was not granted. */
+export function outcomeOf(
+  result: ClaimResult & { readonly kind: 'found' },
+  settings: OperationSettings,
+): Outcome {
+  switch (result.because) {
+    case 'newer-format':
+    case 'other-label':
+      return unavailable(result.because, 5_000);
+    case 'expired':
+      return { kind: 'expired' };
+    case 'mismatch':
+      return { kind: 'mismatch' };
+    case 'spent':
+      return { kind: 'in-progress', retryAfterMs: retryAfter(0) };
+    case 'exhausted':
+    case 'final':
+    case 'unknown':
+    case 'pending':
+    case 'in-progress':
+      return outcomeOfRecord(result.record, result.claimLeftMs, settings);
+    default:
+      return result.because satisfies never;
+  }
+}
+
+/** What a retry is told by a record that it cannot move. */
+export function outcomeOfRecord(
+  record: SamekeyRecord,
+  claimLeftMs: number,
+  settings: OperationSettings,
+): Outcome {
+  switch (record.state) {
+    case 'completed':
+    case 'failed': {
+      const { response, attempt, expiresAt, state } = record;
+      if (record.reason === EXHAUSTED) return { kind: 'attempts-exhausted' };
+      if (response !== null && response.body !== null)
+        return { kind: 'replay', response, attempt, expiresAt };
+      const location = response?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;
+      return {
+        kind: 'response-not-stored',
+        state,
+        originalStatus: response?.status ?? null,
+        location,
+        expiresAt,
+      };
+    }
+    case 'unknown':
+      return { kind: 'unknown', retryAfterMs: retryAfter(settings.reconcileAfterMs) };
+    case 'pending':
+      return { kind: 'pending', retryAfterMs: retryAfter(0) };
+    case 'in_progress':
+    case 'retryable':
+      return { kind: 'in-progress', retryAfterMs: retryAfter(claimLeftMs) };
+    default:
+      return record.state satisfies never;
+  }
+}

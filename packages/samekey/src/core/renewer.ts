@@ -1,0 +1,120 @@
+/**
+ * Keeps the claims of running attempts alive: one timer for the process, renewals in one bulk call. Ends an attempt's
+ * renewal when its time is up, so that a hung handler cannot hold a key for ever.
+ *
+ * Invariants: a claim is renewed when a third of it has passed, so two renewals may fail before it ends · a lost claim is
+ * told to the handler once, by its signal.
+ */
+
+import type { RunningAttempt } from './attempt.ts';
+import type { Dispatch } from './dispatch.ts';
+import { FenceLostError, SamekeyError } from './errors.ts';
+import type { SamekeyEvent } from './events.ts';
+import type { Timer, World } from './world.ts';
+
+/** What renews claims. */
+export interface Renewer {
+  add(attempt: RunningAttempt): void;
+  remove(attempt: RunningAttempt): void;
+  stop(): void;
+}
+
+const TICK_MIN_MS = 5;
+
+/** Makes the renewer of one engine. */
+export function createRenewer(
+  world: World,
+  dispatch: Dispatch,
+  callTimeMaxMs: number,
+  emit: (event: SamekeyEvent) => void,
+): Renewer {
+  const attempts = new Set<RunningAttempt>();
+  let timer: Timer | null = null;
+  let tickAt = Number.POSITIVE_INFINITY;
+
+  function schedule(at: number): void {
+    if (at >= tickAt) return;
+    timer?.cancel();
+    tickAt = at;
+    timer = world.setTimer(Math.max(0, at - world.monotonicNow()), tick);
+  }
+
+  function tick(): void {
+    timer = null;
+    tickAt = Number.POSITIVE_INFINITY;
+    const now = world.monotonicNow();
+    let next = Number.POSITIVE_INFINITY;
+    for (const attempt of attempts) {
+      const { settings } = attempt;
+      next = Math.min(next, now + tickMs(attempt));
+      if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs) {
+        timeUp(attempt);
+      } else if (!attempt.renewing && now - attempt.renewedAt >= settings.claimTtlMs / 3) {
+        void renew(attempt, now);
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) schedule(next);
+  }
+
+  function timeUp(attempt: RunningAttempt): void {
+    attempts.delete(attempt);
+    emit({ type: 'attempt-time-up', ...about(attempt) });
+    attempt.abort(
+      new SamekeyError(
+        'ERR_SAMEKEY_FENCE_LOST',
+        `The attempt ran longer than attemptTimeMaxMs (${attempt.settings.attemptTimeMaxMs} ms) and is no longer renewed.`,
+      ),
+    );
+    attempt.onTimeUp?.();
+  }
+
+  async function renew(attempt: RunningAttempt, sentAt: number): Promise<void> {
+    attempt.renewing = true;
+    try {
+      const request = { ...attempt.id, ...attempt.fence, claimTtlMs: attempt.settings.claimTtlMs };
+      const result = await dispatch.renew(request, sentAt + callTimeMaxMs);
+      if (result.kind === 'renewed') {
+        attempt.renewedAt = sentAt;
+      } else if (result.kind === 'lost' && attempts.delete(attempt)) {
+        emit({ type: 'fence-lost', ...about(attempt), found: result.record?.state ?? null });
+        attempt.abort(new FenceLostError());
+        attempt.onLost?.();
+      }
+    } catch {
+      // The dispatcher has told of the error; the next tick tries again, and the finish will see how the record stands.
+      emit({ type: 'renewal-failed', count: 1 });
+    } finally {
+      attempt.renewing = false;
+    }
+  }
+
+  return {
+    add(attempt) {
+      attempts.add(attempt);
+      schedule(world.monotonicNow() + tickMs(attempt));
+    },
+    remove(attempt) {
+      attempts.delete(attempt);
+    },
+    stop() {
+      attempts.clear();
+      timer?.cancel();
+      timer = null;
+      tickAt = Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
+/** Often enough to renew at a third of the claim and to end an attempt near its time. */
+function tickMs({ settings }: RunningAttempt): number {
+  return Math.max(TICK_MIN_MS, Math.min(settings.claimTtlMs / 6, settings.attemptTimeMaxMs / 4));
+}
+
+/** The fields that name an attempt in events. */
+export function about(attempt: RunningAttempt): {
+  readonly id: RunningAttempt['id'];
+  readonly operation: string;
+  readonly attempt: number;
+} {
+  return { id: attempt.id, operation: attempt.operation, attempt: attempt.number };
+}

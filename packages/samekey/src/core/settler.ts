@@ -1,0 +1,171 @@
+/**
+ * Records how an attempt ended, and gives the answer that the record stands for.
+ *
+ * Invariants: an attempt whose record has moved on never gives its own answer · an answer that could not be stored in time
+ * leaves marked as such, and is kept and stored later (F3) · what contradicts is told, never silent.
+ */
+
+import type { Ending, RunningAttempt } from './attempt.ts';
+import { type Conclusion, conclude, finishRequest } from './conclude.ts';
+import type { Dispatch } from './dispatch.ts';
+import { isStoreError } from './errors.ts';
+import type { SamekeyEvent } from './events.ts';
+import type { Flight, Flights } from './flight.ts';
+import { metOnly, outcomeOfRecord } from './meeting.ts';
+import { type Executed, type Outcome, retryAfter } from './outcome.ts';
+import { isFinal, type SamekeyRecord } from './record.ts';
+import { about, type Renewer } from './renewer.ts';
+import { sameResponse } from './response.ts';
+import type { Saver } from './saver.ts';
+import type { FinishResult } from './store.ts';
+import type { World } from './world.ts';
+
+/** What settles. */
+export interface Settler {
+  /** The attempt ended. */
+  settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome>;
+  /** The attempt's time is up and nothing was answered. */
+  timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome>;
+}
+
+/** What the settler needs. */
+export interface SettlerOptions {
+  readonly world: World;
+  readonly dispatch: Dispatch;
+  readonly renewer: Renewer;
+  readonly saver: Saver;
+  readonly flights: Flights;
+  readonly saveTimeMaxMs: number;
+  readonly recordSizeMaxBytes: number | null;
+  readonly emit: (event: SamekeyEvent) => void;
+  /** Counts background work, so that `close` waits for it. */
+  track(work: Promise<unknown>): void;
+}
+
+/** Makes the settler of one engine. */
+export function createSettler(options: SettlerOptions): Settler {
+  const { world, dispatch, renewer, saver, flights, emit } = options;
+
+  async function settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
+    const conclusion = conclude(attempt, ending, options.recordSizeMaxBytes);
+    await world.probe?.('finish.before', attempt.id);
+    let result: FinishResult;
+    try {
+      result = await save(attempt, conclusion);
+    } catch (error) {
+      if (!isStoreError(error)) {
+        leave(attempt, flight, null);
+        throw error;
+      }
+      keepSaving(attempt, flight, conclusion, ending);
+      return executed(attempt, conclusion, ending, null);
+    }
+    await world.probe?.('finish.applied', attempt.id);
+    const outcome = outcomeOfFinish(attempt, conclusion, ending, result);
+    leave(attempt, flight, outcome);
+    return outcome;
+  }
+
+  async function timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
+    // A resumable record is left to the end of its claim: until then nothing may run beside the hung handler.
+    if (attempt.settings.whenClaimEnds === 'resume') {
+      leave(attempt, flight, null);
+      return { kind: 'in-progress', retryAfterMs: retryAfter(attempt.settings.claimTtlMs) };
+    }
+    // If this cannot be written, the claim ends by itself with the same result.
+    await save(attempt, HUNG).catch(() => undefined);
+    leave(attempt, flight, null);
+    return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
+  }
+
+  function save(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult> {
+    return dispatch.finish(finishRequest(attempt, conclusion), world.monotonicNow() + options.saveTimeMaxMs);
+  }
+
+  /** The answer leaves unstored: the process keeps it and keeps saving; the claim is renewed meanwhile. */
+  function keepSaving(attempt: RunningAttempt, flight: Flight, conclusion: Conclusion, ending: Ending): void {
+    emit({ type: 'save-delayed', ...about(attempt) });
+    attempt.onTimeUp = null;
+    const { response } = conclusion;
+    flight.unsaved =
+      response === null || response.body === null ? null : { response, attempt: attempt.number };
+    options.track(
+      saver.keep(finishRequest(attempt, conclusion)).then((result) => {
+        if (result === null) {
+          emit({ type: 'save-abandoned', ...about(attempt) });
+          return leave(attempt, flight, null);
+        }
+        const outcome = outcomeOfFinish(attempt, conclusion, ending, result);
+        if (outcome.kind === 'executed') emit({ type: 'save-recovered', ...about(attempt) });
+        return leave(attempt, flight, outcome);
+      }),
+    );
+  }
+
+  /** The record has been written, or has moved on without this attempt: then its own answer must not leave. */
+  function outcomeOfFinish(
+    attempt: RunningAttempt,
+    conclusion: Conclusion,
+    ending: Ending,
+    result: FinishResult,
+  ): Outcome {
+    if (result.kind === 'applied' || result.kind === 'already') {
+      const { to, proof, reason } = conclusion;
+      emit({ type: 'finished', ...about(attempt), to, proof, reason });
+      return executed(attempt, conclusion, ending, result.expiresAt);
+    }
+    const record = result.kind === 'refused' ? result.record : null;
+    // Somebody settled it as it was: nothing contradicts.
+    if (record !== null && isFinal(record) && record.state === conclusion.to) {
+      if (sameResponse(record.response, conclusion.response)) {
+        return executed(attempt, conclusion, ending, record.expiresAt);
+      }
+    }
+    tellLost(attempt, conclusion, record);
+    return record === null
+      ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
+      : outcomeOfRecord(record, 0, attempt.settings);
+  }
+
+  function tellLost(attempt: RunningAttempt, conclusion: Conclusion, record: SamekeyRecord | null): void {
+    const found = record?.state ?? null;
+    emit({ type: 'fence-lost', ...about(attempt), found });
+    // An attempt proven without effect contradicts nothing, whatever became of the record.
+    if (conclusion.to !== 'retryable') {
+      emit({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
+    }
+  }
+
+  function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {
+    renewer.remove(attempt);
+    flights.close(flight, outcome === null ? null : metOnly(outcome));
+  }
+
+  return { settle, timeUp };
+}
+
+const HUNG: Conclusion = {
+  to: 'unknown',
+  proof: null,
+  reason: 'attempt-time-up',
+  response: null,
+  unbind: false,
+};
+
+/** The handler's own answer; `expiresAt` null when it is not stored yet. */
+function executed(
+  attempt: RunningAttempt,
+  conclusion: Conclusion,
+  ending: Ending,
+  expiresAt: number | null,
+): Executed {
+  return {
+    kind: 'executed',
+    attempt: attempt.number,
+    state: conclusion.to,
+    stored: expiresAt !== null,
+    response: ending.response,
+    expiresAt,
+    error: ending.kind === 'threw' ? { thrown: ending.error } : null,
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * What the engine is asked to do: one request for one key, and the handler that would do it.
+ */
+
+import type { Attempt, Ending } from './attempt.ts';
+import type { Fingerprint, RecordId } from './record.ts';
+import type { OperationSettings } from './settings.ts';
+
+/** One request, as the engine sees it. */
+export interface Work {
+  readonly operation: string;
+  /** The record's id; kept under the operation's oldest name. */
+  readonly id: RecordId;
+  /** Ids under the operation's other names: looked up before a fresh key is claimed. */
+  readonly otherIds: readonly RecordId[];
+  readonly fingerprint: Fingerprint;
+  /** The fingerprint under another label, if this process knows how to make it. */
+  refingerprint(label: string): Fingerprint | undefined | Promise<Fingerprint | undefined>;
+  readonly settings: OperationSettings;
+}
+
+/** What the engine runs. */
+export interface Handler {
+  /** Starts the work and resolves with its end. */
+  start(attempt: Attempt): Promise<Ending>;
+  /** What has been answered so far, if that decides the outcome when the attempt's time is up (a stream's head). */
+  endingSoFar?(): Ending | null;
+}
