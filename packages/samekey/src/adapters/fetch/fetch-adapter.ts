@@ -1,0 +1,81 @@
+/**
+ * The Fetch adapter: wraps a handler `Request → Response`.
+ *
+ * Invariants: the handler gets the whole body, as if nobody had read it · its work goes on when the client is gone (the
+ * request's own signal is not passed on, the attempt's is) · where the runtime ends work once an answer is given, the
+ * record's writing is handed to `waitUntil`, and without one nothing runs.
+ */
+
+import type { Attempt } from '../../core/attempt.ts';
+import { OptionsError } from '../../core/errors.ts';
+import { handle } from '../../http/handle.ts';
+import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { internalsOf, type Samekey } from '../../samekey.ts';
+import { FetchExchange } from './fetch-exchange.ts';
+
+/** What the runtime gives beside the request, such as a Worker's `ctx`. */
+export interface FetchContext {
+  /** Keeps the runtime alive until the promise is settled. */
+  waitUntil?(work: Promise<unknown>): void;
+}
+
+/** The application's handler. `attempt` is null for requests that are not protected (GET, or no key required). */
+export type FetchHandler<Context> = (
+  request: Request,
+  context: Context,
+  attempt: Attempt | null,
+) => Response | Promise<Response>;
+
+/** Options of a protected handler. */
+export interface FetchOptions extends RouteOptions<Request> {
+  /**
+   * Whether the runtime ends work once the answer is given, so that `waitUntil` is required. Default: true on Cloudflare
+   * Workers and Vercel Edge, which are recognised, else false.
+   */
+  readonly endsWithAnswer?: boolean;
+}
+
+/**
+ * Protects a handler: same key, same answer.
+ *
+ * ```ts
+ * const pay = idempotent(samekey, { policy: 'payments', scope: (request) => accountOf(request) }, async (request) => {
+ *   return Response.json(await charge(await request.json()), { status: 201 });
+ * });
+ * ```
+ *
+ * Throws `OptionsError` at once for options that cannot work.
+ */
+export function idempotent<Context extends FetchContext = FetchContext>(
+  samekey: Samekey,
+  options: FetchOptions,
+  handler: FetchHandler<Context>,
+): (request: Request, context?: Context) => Promise<Response> {
+  const { engine, defaults } = internalsOf(samekey);
+  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options;
+  const route = compileRoute<Request>(defaults, routeOptions, engine.world);
+  return (request, context = {} as Context) => {
+    const exchange = new FetchExchange(request, route, engine.world, (own, attempt) =>
+      handler(own, context, attempt),
+    );
+    const protects = route.methods.has(request.method.toUpperCase());
+    if (endsWithAnswer && protects && context.waitUntil === undefined) {
+      return Promise.reject(
+        new OptionsError(
+          'This runtime ends work once the answer is given: pass its context, so that waitUntil can keep the record being written.',
+        ),
+      );
+    }
+    const done = handle(engine, route, exchange);
+    context.waitUntil?.(done);
+    return exchange.response;
+  };
+}
+
+function runtimeEndsWithAnswer(): boolean {
+  const { navigator, EdgeRuntime } = globalThis as {
+    navigator?: { userAgent?: string };
+    EdgeRuntime?: unknown;
+  };
+  return navigator?.userAgent === 'Cloudflare-Workers' || EdgeRuntime !== undefined;
+}

@@ -1,0 +1,129 @@
+/**
+ * One exchange of the Fetch adapter: the body read and given back, the answer held, streamed or replaced.
+ */
+
+import type { Attempt } from '../../core/attempt.ts';
+import type { HeaderLine, StoredResponse } from '../../core/response.ts';
+import type { World } from '../../core/world.ts';
+import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../../http/exchange.ts';
+import type { Route } from '../../http/route.ts';
+import { AnswerBody } from './answer-body.ts';
+import { readRequestBody } from './request-body.ts';
+
+/** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
+const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
+
+/** One request and its answer. */
+export class FetchExchange implements Exchange<Request> {
+  readonly request: HttpRequest;
+  readonly native: Request;
+  /** What the runtime gets. */
+  readonly response: Promise<Response>;
+  readonly #route: Route<Request>;
+  readonly #world: World;
+  readonly #handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>;
+  #respond: (response: Response | Promise<Response>) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  #raw: Uint8Array<ArrayBuffer> | null = null;
+  #held: { readonly response: Response; readonly body: AnswerBody } | null = null;
+
+  constructor(
+    request: Request,
+    route: Route<Request>,
+    world: World,
+    handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>,
+  ) {
+    const url = new URL(request.url);
+    this.native = request;
+    this.#route = route;
+    this.#world = world;
+    this.#handler = handler;
+    this.response = new Promise((resolve, reject) => {
+      this.#respond = resolve;
+      this.#reject = reject;
+    });
+    this.request = {
+      method: request.method,
+      path: url.pathname,
+      query: url.search.slice(1),
+      routePattern: null,
+      headerLines(name) {
+        const value = request.headers.get(name);
+        return value === null ? [] : [value];
+      },
+    };
+  }
+
+  async readBody(sizeMaxBytes: number): Promise<BodyRead> {
+    const read = await readRequestBody(this.native, sizeMaxBytes);
+    if (read.kind === 'body') this.#raw = read.raw;
+    return read;
+  }
+
+  pass(): void {
+    this.#respond(Promise.resolve(this.#handler(this.native, null)));
+  }
+
+  async run(attempt: Attempt): Promise<HandlerEnd> {
+    let response: Response;
+    try {
+      response = await this.#handler(this.#ownRequest(attempt), attempt);
+      if (response.type === 'error') throw new TypeError('The handler returned Response.error().');
+    } catch (error) {
+      return { kind: 'threw', error };
+    }
+    const body = new AnswerBody(response, this.#route, this.#world, (stream) =>
+      this.#respond(new Response(stream, { ...init(response), headers: response.headers })),
+    );
+    this.#held = { response, body };
+    try {
+      await body.read();
+    } catch (error) {
+      return { kind: 'threw', error };
+    }
+    return { kind: 'answered', answer: this.#answer(response, body.bytes) };
+  }
+
+  answerSoFar(): StoredResponse | null {
+    return this.#held !== null && this.#held.body.streams ? this.#answer(this.#held.response, null) : null;
+  }
+
+  release(extra: readonly HeaderLine[]): void {
+    if (this.#held === null) return;
+    const { response, body } = this.#held;
+    if (body.streams) return body.finish();
+    const headers = new Headers(response.headers);
+    for (const [name, value] of extra) headers.set(name, value);
+    this.#respond(new Response(bodyFor(response.status, body.bytes), { ...init(response), headers }));
+  }
+
+  replace(answer: StoredResponse): void {
+    if (this.#held?.body.streams === true) return this.#held.body.abort();
+    const headers = new Headers();
+    for (const [name, value] of answer.headers) headers.append(name, value);
+    this.#respond(new Response(bodyFor(answer.status, answer.body), { status: answer.status, headers }));
+  }
+
+  fail(error: unknown): void {
+    if (this.#held?.body.streams === true) return this.#held.body.abort();
+    this.#reject(error);
+  }
+
+  /** The request as the handler sees it: body unread, and cancelled by the attempt, not by the client. */
+  #ownRequest(attempt: Attempt): Request {
+    const body = this.#raw !== null && this.#raw.length > 0 ? this.#raw : null;
+    return new Request(this.native, { ...(body === null ? {} : { body }), signal: attempt.signal });
+  }
+
+  #answer(response: Response, body: Uint8Array | null): StoredResponse {
+    return { status: response.status, headers: [...response.headers], body };
+  }
+}
+
+function init(response: Response): ResponseInit {
+  return { status: response.status, statusText: response.statusText };
+}
+
+function bodyFor(status: number, bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
+  return NULL_BODY.includes(status) || bytes === null ? null : (bytes as Uint8Array<ArrayBuffer>);
+}

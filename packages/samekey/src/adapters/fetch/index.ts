@@ -1,0 +1,11 @@
+/**
+ * Samekey for handlers of the form `Request → Response`: Node, Deno, Bun, Workers, and the frameworks built on them.
+ */
+
+export type { Attempt } from '../../core/attempt.ts';
+export { CORS } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profiles/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
+export { type FetchContext, type FetchHandler, type FetchOptions, idempotent } from './fetch-adapter.ts';

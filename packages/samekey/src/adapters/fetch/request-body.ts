@@ -1,0 +1,73 @@
+/**
+ * The body of a Fetch `Request`, read whole within a limit, before anything is claimed.
+ */
+
+import type { BodyRead } from '../../http/exchange.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** As {@link BodyRead}, with the bytes as they came, for the handler. */
+export type RequestBody =
+  | Exclude<BodyRead, { kind: 'body' }>
+  | { readonly kind: 'body'; readonly raw: Bytes; readonly decoded: Bytes };
+
+const EMPTY: Bytes = new Uint8Array(0);
+/** Content codings the platform can undo (Compression Streams §4). */
+const CODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+]);
+
+/** Reads the body. A coding that is not known is compared as it came. */
+export async function readRequestBody(request: Request, sizeMaxBytes: number): Promise<RequestBody> {
+  if (request.bodyUsed) return { kind: 'consumed' };
+  if (request.body === null) return { kind: 'body', raw: EMPTY, decoded: EMPTY };
+  const raw = await readAll(request.body, sizeMaxBytes);
+  if (!(raw instanceof Uint8Array)) return raw;
+  const format = CODINGS.get(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '');
+  if (format === undefined) return { kind: 'body', raw, decoded: raw };
+  const decoded = await readAll(
+    new Blob([raw]).stream().pipeThrough(new DecompressionStream(format)),
+    sizeMaxBytes,
+  );
+  return decoded instanceof Uint8Array ? { kind: 'body', raw, decoded } : decoded;
+}
+
+async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  sizeMaxBytes: number,
+): Promise<
+  Bytes | { readonly kind: 'too-large' } | { readonly kind: 'unreadable'; readonly detail: string }
+> {
+  const reader = stream.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.length;
+      if (size > sizeMaxBytes) {
+        // The rest is not wanted; an error of the cancelled source changes nothing.
+        void reader.cancel().catch(() => undefined);
+        return { kind: 'too-large' };
+      }
+      chunks.push(value);
+    }
+  } catch {
+    return { kind: 'unreadable', detail: 'The body ended early, or its content coding is broken.' };
+  }
+  return joined(chunks, size);
+}
+
+/** The chunks as one. */
+export function joined(chunks: readonly Uint8Array[], size: number): Bytes {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,54 @@
+/**
+ * One HTTP exchange, as `handle` sees it: what was asked, how to run the application's handler while holding its answer, and
+ * three ways to let an answer go. Adapters convert; they decide nothing.
+ */
+
+import type { Attempt } from '../core/attempt.ts';
+import type { HeaderLine, StoredResponse } from '../core/response.ts';
+
+/** What was asked. */
+export interface HttpRequest {
+  readonly method: string;
+  /** The path as received, without the query. */
+  readonly path: string;
+  /** The query as received, without its `?`; empty if there is none. */
+  readonly query: string;
+  /** The route's pattern if the framework has matched one, such as `/payments/:id`; null before routing. */
+  readonly routePattern: string | null;
+  /** The field lines of a header, one entry for each line the runtime tells apart. `name` is in lower case. */
+  headerLines(name: string): readonly string[];
+}
+
+/** The request's body, read before anything is claimed. */
+export type BodyRead =
+  /** `decoded` has its content coding removed. */
+  | { readonly kind: 'body'; readonly decoded: Uint8Array }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'unreadable'; readonly detail: string }
+  /** An earlier parser took the bytes and kept none: a mistake of set-up, never an empty body (F31). */
+  | { readonly kind: 'consumed' };
+
+/** How the application's handler ended; an `answered` one is held by the exchange until it is let go. */
+export type HandlerEnd =
+  | { readonly kind: 'answered'; readonly answer: StoredResponse }
+  | { readonly kind: 'threw'; readonly error: unknown };
+
+/** One exchange. Exactly one of `pass`, `release`, `replace` and `fail` ends it. */
+export interface Exchange<Native> {
+  readonly request: HttpRequest;
+  /** The framework's own request, for the scope function. */
+  readonly native: Native;
+  readBody(sizeMaxBytes: number): Promise<BodyRead>;
+  /** Lets the handler run as if Samekey were not there. */
+  pass(): void;
+  /** Runs the handler and holds its answer. Called at most once. */
+  run(attempt: Attempt): Promise<HandlerEnd>;
+  /** The answer as its head decides it (`body` null), when the handler has not ended but has begun to stream. */
+  answerSoFar(): StoredResponse | null;
+  /** Lets the held answer go, with these header lines added. */
+  release(extra: readonly HeaderLine[]): void | Promise<void>;
+  /** Drops whatever the handler answers, now or later, and sends this. */
+  replace(answer: StoredResponse): void | Promise<void>;
+  /** Hands an error to the framework: a mistake of set-up, or what the handler threw. */
+  fail(error: unknown): void;
+}

@@ -1,0 +1,185 @@
+/**
+ * The whole HTTP flow, once, for every framework: key → scope → body → fingerprint → engine → the answer.
+ *
+ * Invariants: what is refused never reaches the handler · the handler's answer leaves only when its record stands for it,
+ * or marked `Idempotency-Stored: false` · a mistake of set-up is handed to the framework as an error, never guessed around.
+ */
+
+import type { Attempt, Ending } from '../core/attempt.ts';
+import type { Engine } from '../core/engine.ts';
+import { OptionsError } from '../core/errors.ts';
+import type { FingerprintInput } from '../core/fingerprint.ts';
+import { looksPersonal } from '../core/key.ts';
+import { parseKeyHeader } from '../core/key-header.ts';
+import { identityOf, type Operation, operationOf, otherNames, rewritePath } from '../core/operation.ts';
+import type { Executed, Outcome } from '../core/outcome.ts';
+import type { RecordId } from '../core/record.ts';
+import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
+import { encodeScope } from '../core/scope.ts';
+import type { Work } from '../core/work.ts';
+import type { Exchange, HandlerEnd } from './exchange.ts';
+import { httpDate, storableHeaders } from './headers.ts';
+import type { Route } from './route.ts';
+
+/** Operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
+const ANY_OPERATION = '*';
+
+/** Handles one exchange. Resolves when it has been ended; never rejects. */
+export async function handle<Native>(
+  engine: Engine,
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+): Promise<void> {
+  const { request } = exchange;
+  const method = request.method.toUpperCase();
+  if (!route.methods.has(method)) return exchange.pass();
+  try {
+    const lines = request.headerLines(route.header);
+    if (lines.length === 0 && !route.required) return exchange.pass();
+    const startedAt = engine.world.monotonicNow();
+    const operation = operationFor(route, exchange);
+    const prepared = await prepare(engine, route, exchange, operation, lines);
+    let outcome: Outcome;
+    if ('work' in prepared) {
+      outcome = await engine.run(prepared.work, {
+        start: async (attempt: Attempt) => endingOf(route, await exchange.run(attempt)),
+        endingSoFar() {
+          const head = exchange.answerSoFar();
+          return head === null ? null : endingOf(route, { kind: 'answered', answer: head });
+        },
+      });
+      await engine.world.probe?.('answer.before', prepared.work.id);
+    } else {
+      outcome = prepared.outcome;
+      engine.tellOutcome(outcome, null, operation.name, startedAt);
+    }
+    await sendOutcome(route, exchange, outcome);
+    if ('work' in prepared) await engine.world.probe?.('answer.sent', prepared.work.id);
+  } catch (error) {
+    exchange.fail(error);
+  }
+}
+
+function operationFor<Native>(route: Route<Native>, { request }: Exchange<Native>): Operation {
+  const name =
+    route.operation ??
+    (request.routePattern === null ? ANY_OPERATION : operationOf(request.method, request.routePattern));
+  return { name, formerly: route.formerly };
+}
+
+/** Everything that can be refused before the store is asked, in the order of semantics §4. */
+async function prepare<Native>(
+  engine: Engine,
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+  operation: Operation,
+  lines: readonly string[],
+): Promise<{ readonly work: Work } | { readonly outcome: Outcome }> {
+  const scope = scopeParts(await route.scope(exchange.native));
+  if (scope === null) return { outcome: { kind: 'anonymous' } };
+  const parsed = parseKeyHeader(lines, route.key);
+  if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
+  if (parsed.kind === 'malformed') {
+    return { outcome: { kind: 'key-malformed', fault: parsed.fault, detail: parsed.detail } };
+  }
+  const body = await exchange.readBody(route.requestSizeMaxBytes);
+  if (body.kind === 'unreadable') return { outcome: { kind: 'request-unreadable', detail: body.detail } };
+  if (body.kind === 'too-large') {
+    return { outcome: { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes } };
+  }
+  if (body.kind === 'consumed') throw consumed(engine);
+  if (looksPersonal(parsed.key) !== null) {
+    engine.misuse(
+      'key-personal-data',
+      'A client sent a key that looks like personal data: ask for random keys (UUIDs).',
+    );
+  }
+  const { fingerprinter, profile, settings } = route;
+  const input = fingerprintInput(exchange, operation, body.decoded);
+  const idOf = (name: string): RecordId => ({
+    scope: encodeScope(scope, profile.scopesByOperation ? name : null),
+    key: parsed.key,
+  });
+  return {
+    work: {
+      operation: operation.name,
+      id: idOf(identityOf(operation)),
+      otherIds: profile.scopesByOperation ? otherNames(operation).map(idOf) : [],
+      fingerprint: { label: fingerprinter.label, digest: await fingerprinter.compute(input) },
+      async refingerprint(label) {
+        const digest = await fingerprinter.computeFor(label, input);
+        return digest === undefined ? undefined : { label, digest };
+      },
+      settings,
+    },
+  };
+}
+
+function scopeParts(scope: readonly string[] | string | null | undefined): readonly string[] | null {
+  if (scope === null || scope === undefined || scope.length === 0) return null;
+  return typeof scope === 'string' ? [scope] : scope;
+}
+
+function consumed(engine: Engine): OptionsError {
+  const error = new OptionsError(
+    'The request body was read before Samekey saw it, so a retry could not be told from another request. Put the protected route before the body parser, or keep the bytes: express.json({ verify: rememberRawBody }).',
+  );
+  engine.misuse('body-consumed', error.message);
+  return error;
+}
+
+function fingerprintInput<Native>(
+  { request }: Exchange<Native>,
+  operation: Operation,
+  body: Uint8Array,
+): FingerprintInput {
+  return {
+    method: request.method.toUpperCase(),
+    operation: identityOf(operation),
+    path: rewritePath(request.path, operation),
+    query: request.query,
+    headers: (name) => request.headerLines(name),
+    contentType: request.headerLines('content-type')[0],
+    body,
+  };
+}
+
+/** What the engine learns of a handler's end: the answer as it would be stored. */
+function endingOf<Native>(route: Route<Native>, end: HandlerEnd): Ending {
+  if (end.kind === 'threw') return { kind: 'threw', error: end.error, response: response(500) };
+  const { answer } = end;
+  return {
+    kind: 'answered',
+    response: { ...answer, headers: storableHeaders(answer.headers, route.storeSetCookie) },
+  };
+}
+
+async function sendOutcome<Native>(
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+  outcome: Outcome,
+): Promise<void> {
+  if (outcome.kind === 'executed') {
+    if (outcome.error === null) return exchange.release(executedHeaders(outcome));
+    // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
+    if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);
+    return exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)));
+  }
+  if (outcome.kind === 'replay') {
+    const expires: HeaderLine = ['Idempotency-Key-Expires', httpDate(outcome.expiresAt)];
+    return exchange.replace(withHeaders(outcome.response, [...route.profile.replayHeaders, expires]));
+  }
+  return exchange.replace(route.profile.render(outcome));
+}
+
+function executedHeaders(outcome: Executed): HeaderLine[] {
+  if (!outcome.stored) return [['Idempotency-Stored', 'false']];
+  const isFinal = outcome.state === 'completed' || outcome.state === 'failed';
+  return isFinal && outcome.expiresAt !== null
+    ? [['Idempotency-Key-Expires', httpDate(outcome.expiresAt)]]
+    : [];
+}
+
+function withHeaders(stored: StoredResponse, extra: readonly HeaderLine[]): StoredResponse {
+  return { ...stored, headers: [...stored.headers, ...extra] };
+}

@@ -1,0 +1,222 @@
+/**
+ * Every case in which Samekey answers in the handler's place: its code, status, words, and whether retrying can help. Codes
+ * are held equal to docs/reference/errors.md by tools/check-errors.
+ *
+ * Sources: RFC 9457 (problem details), draft-ietf-httpapi-idempotency-key-header §2.7 (400, 422, 409).
+ */
+
+import { HELP_URL, type KeyFault } from '../core/errors.ts';
+import type { Outcome, UnavailableReason } from '../core/outcome.ts';
+
+/** One case. */
+export interface Problem {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  /** Whether the same request under the same key may succeed later. */
+  readonly retryable: boolean;
+}
+
+/** The code of a case, in the order of precedence of semantics §4. */
+export type ProblemCode =
+  | 'anonymous'
+  | 'key-missing'
+  | 'key-empty'
+  | 'key-blank'
+  | 'key-too-short'
+  | 'key-too-long'
+  | 'key-control-character'
+  | 'key-not-ascii'
+  | 'key-several'
+  | 'key-grammar'
+  | 'key-not-uuid'
+  | 'key-personal-data'
+  | 'body-unreadable'
+  | 'body-too-large'
+  | 'store-unavailable'
+  | 'store-full'
+  | 'closing'
+  | 'record-newer'
+  | 'key-expired'
+  | 'key-reused'
+  | 'response-not-stored'
+  | 'outcome-unknown'
+  | 'pending'
+  | 'in-progress'
+  | 'attempts-exhausted'
+  | 'limited';
+
+/** All cases by code, in the same order. */
+export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
+  anonymous: {
+    status: 403,
+    title: 'The caller is not known',
+    detail: 'An idempotency key belongs to a caller, and this request names none: authenticate first.',
+    retryable: false,
+  },
+  'key-missing': {
+    status: 400,
+    title: 'Idempotency-Key is missing',
+    detail:
+      'This operation needs an Idempotency-Key header: send a new UUID for each intended operation and the same one when you retry it.',
+    retryable: false,
+  },
+  'key-empty': keyProblem('is empty'),
+  'key-blank': keyProblem('is blank'),
+  'key-too-short': keyProblem('is too short'),
+  'key-too-long': keyProblem('is too long'),
+  'key-control-character': keyProblem('has a control character'),
+  'key-not-ascii': keyProblem('has a character that is not ASCII'),
+  'key-several': keyProblem('was sent more than once'),
+  'key-grammar': keyProblem('is not a valid String'),
+  'key-not-uuid': keyProblem('is not a UUID'),
+  'key-personal-data': keyProblem('looks like personal data'),
+  'body-unreadable': {
+    status: 400,
+    title: 'The request body could not be read',
+    detail: 'The body ended early or its content coding is broken: send the whole request again.',
+    retryable: true,
+  },
+  'body-too-large': {
+    status: 413,
+    title: 'The request body is too large',
+    detail: 'The body is larger than this operation accepts.',
+    retryable: false,
+  },
+  'store-unavailable': unavailableProblem('Keys cannot be checked right now, so nothing was done.'),
+  'store-full': unavailableProblem('No more keys can be remembered right now, so nothing was done.'),
+  closing: unavailableProblem('This server is stopping and did nothing.'),
+  'record-newer': unavailableProblem(
+    'This key was used with a newer version of this service; nothing was done.',
+  ),
+  'key-expired': {
+    status: 410,
+    title: 'The key has expired',
+    detail:
+      'This key was used before and is no longer remembered in full: check what became of the first request before you use a new key.',
+    retryable: false,
+  },
+  'key-reused': {
+    status: 422,
+    title: 'The key was used for another request',
+    detail:
+      'This Idempotency-Key belongs to a request with other content: use a new key for a new operation, or send the same request again.',
+    retryable: false,
+  },
+  'response-not-stored': {
+    status: 410,
+    title: 'The answer was not kept',
+    detail: 'The operation was done, but its answer is not available any more: look the result up.',
+    retryable: false,
+  },
+  'outcome-unknown': {
+    status: 409,
+    title: 'The outcome is not known yet',
+    detail:
+      'An earlier attempt may have taken effect and is being looked into. It is not run again; ask later with the same key.',
+    retryable: true,
+  },
+  pending: {
+    status: 202,
+    title: 'Accepted',
+    detail: 'The operation is accepted and not finished; ask later with the same key.',
+    retryable: true,
+  },
+  'in-progress': {
+    status: 409,
+    title: 'The operation is in progress',
+    detail: 'A request with this key is being worked on: wait, then send the same request again.',
+    retryable: true,
+  },
+  'attempts-exhausted': {
+    status: 409,
+    title: 'No attempts are left',
+    detail:
+      'This operation was attempted as often as allowed without taking effect: use a new key to start over.',
+    retryable: false,
+  },
+  limited: {
+    status: 429,
+    title: 'Too many new keys',
+    detail: 'Too many operations were started: wait, then send the same request again.',
+    retryable: true,
+  },
+};
+
+/** Outcomes that a problem answers, that is, all but those which give a handler's own answer. */
+export type ProblemOutcome = Exclude<Outcome, { kind: 'executed' | 'replay' }>;
+
+/** The code that an outcome is answered with. */
+export function problemCode(outcome: ProblemOutcome): ProblemCode {
+  switch (outcome.kind) {
+    case 'key-malformed':
+      return KEY_PROBLEMS[outcome.fault];
+    case 'request-unreadable':
+      return 'body-unreadable';
+    case 'request-too-large':
+      return 'body-too-large';
+    case 'unavailable':
+      return UNAVAILABLE_PROBLEMS[outcome.because];
+    case 'expired':
+      return 'key-expired';
+    case 'mismatch':
+      return 'key-reused';
+    case 'unknown':
+      return 'outcome-unknown';
+    case 'anonymous':
+    case 'key-missing':
+    case 'response-not-stored':
+    case 'pending':
+    case 'in-progress':
+    case 'attempts-exhausted':
+    case 'limited':
+      return outcome.kind;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** The page that explains a case: the `type` of its problem document. */
+export function problemType(code: ProblemCode): string {
+  return `${HELP_URL}#${code}`;
+}
+
+const KEY_PROBLEMS: Readonly<Record<KeyFault, ProblemCode>> = {
+  missing: 'key-missing',
+  empty: 'key-empty',
+  blank: 'key-blank',
+  'too-short': 'key-too-short',
+  'too-long': 'key-too-long',
+  'control-character': 'key-control-character',
+  'not-ascii': 'key-not-ascii',
+  several: 'key-several',
+  grammar: 'key-grammar',
+  'not-uuid': 'key-not-uuid',
+  'personal-data': 'key-personal-data',
+};
+
+const UNAVAILABLE_PROBLEMS: Readonly<Record<UnavailableReason, ProblemCode>> = {
+  store: 'store-unavailable',
+  'store-full': 'store-full',
+  closing: 'closing',
+  'newer-format': 'record-newer',
+  'other-label': 'record-newer',
+};
+
+function keyProblem(what: string): Problem {
+  return {
+    status: 400,
+    title: `Idempotency-Key ${what}`,
+    detail: `The Idempotency-Key ${what}: send one quoted String (RFC 9651) of printable ASCII, such as a UUID.`,
+    retryable: false,
+  };
+}
+
+function unavailableProblem(detail: string): Problem {
+  return {
+    status: 503,
+    title: 'Temporarily unavailable',
+    detail: `${detail} Send the same request again.`,
+    retryable: true,
+  };
+}

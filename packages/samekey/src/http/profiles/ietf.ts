@@ -1,0 +1,70 @@
+/**
+ * The IETF profile: problem documents (RFC 9457) and the status codes of draft-ietf-httpapi-idempotency-key-header-07.
+ */
+
+import { OptionsError } from '../../core/errors.ts';
+import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
+import { httpDate, retryAfterSeconds } from '../headers.ts';
+import { type Problem, type ProblemOutcome, PROBLEMS, problemCode, problemType } from '../problem.ts';
+import type { Profile } from './profile.ts';
+
+/** Choices of the IETF profile. */
+export interface IetfOptions {
+  /** Status for a request that meets a running attempt: 409 (default; draft §2.7), 202, or 425 (RFC 8470 §5.2). */
+  readonly inProgressStatus?: 409 | 202 | 425;
+  /** Status for a key kept as a tombstone: 410 (default), or 404. */
+  readonly expiredStatus?: 410 | 404;
+}
+
+/** Makes the IETF profile. Throws `OptionsError`. */
+export function ietf(options: IetfOptions = {}): Profile {
+  const { inProgressStatus = 409, expiredStatus = 410 } = options;
+  if (![409, 202, 425].includes(inProgressStatus))
+    throw new OptionsError('inProgressStatus is 409, 202 or 425.');
+  if (![410, 404].includes(expiredStatus)) throw new OptionsError('expiredStatus is 410 or 404.');
+  return {
+    name: 'ietf',
+    scopesByOperation: true,
+    // Not in the draft; the name that gateways and SDKs of the field use.
+    replayHeaders: [['Idempotency-Replayed', 'true']],
+    render(outcome) {
+      const code = problemCode(outcome);
+      const problem: Problem = PROBLEMS[code];
+      const status =
+        { 'in-progress': inProgressStatus, 'key-expired': expiredStatus }[code as string] ?? problem.status;
+      return render(outcome, code, { ...problem, status });
+    },
+  };
+}
+
+function render(
+  outcome: ProblemOutcome,
+  code: ReturnType<typeof problemCode>,
+  problem: Problem,
+): StoredResponse {
+  const headers: HeaderLine[] = [
+    // RFC 9457 §3: the media type of a problem document.
+    ['Content-Type', 'application/problem+json'],
+    // The draft's §2.7 asks for a link to documentation in each error.
+    ['Link', `<${problemType(code)}>; rel="help"`],
+    // RFC 9111 §5.2.2.5: none of these answers may be kept by a cache.
+    ['Cache-Control', 'no-store'],
+  ];
+  // RFC 9110 §10.2.3.
+  if ('retryAfterMs' in outcome) headers.push(['Retry-After', retryAfterSeconds(outcome.retryAfterMs)]);
+  const document: Record<string, unknown> = {
+    type: problemType(code),
+    title: problem.title,
+    status: problem.status,
+    detail: outcome.kind === 'key-malformed' ? outcome.detail : problem.detail,
+    code,
+    retryable: problem.retryable,
+  };
+  if (outcome.kind === 'request-too-large') document['sizeMaxBytes'] = outcome.sizeMaxBytes;
+  if (outcome.kind === 'response-not-stored') {
+    document['originalStatus'] = outcome.originalStatus;
+    if (outcome.location !== null) headers.push(['Location', outcome.location]);
+    headers.push(['Idempotency-Key-Expires', httpDate(outcome.expiresAt)]);
+  }
+  return response(problem.status, headers, JSON.stringify(document));
+}

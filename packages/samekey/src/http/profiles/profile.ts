@@ -1,0 +1,17 @@
+/**
+ * A profile: how outcomes look on the wire. It renders; it decides nothing.
+ */
+
+import type { HeaderLine, StoredResponse } from '../../core/response.ts';
+import type { ProblemOutcome } from '../problem.ts';
+
+/** How outcomes look on the wire. */
+export interface Profile {
+  readonly name: string;
+  /** Whether the operation is part of what a key is unique for; else only the fingerprint tells operations apart. */
+  readonly scopesByOperation: boolean;
+  /** The answer for an outcome in which the handler's own answer is not given. */
+  render(outcome: ProblemOutcome): StoredResponse;
+  /** Header lines of a replay. */
+  readonly replayHeaders: readonly HeaderLine[];
+}

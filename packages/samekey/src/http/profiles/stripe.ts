@@ -1,0 +1,71 @@
+/**
+ * The Stripe profile: Stripe's error object, types and headers, for APIs whose clients expect them.
+ *
+ * Sources: https://docs.stripe.com/api/idempotent_requests (keys per account, parameters compared, replay header),
+ * https://docs.stripe.com/api/errors (error object, `idempotency_error`), https://docs.stripe.com/error-low-level
+ * (409 for concurrent requests, `Stripe-Should-Retry`), https://docs.stripe.com/error-codes (`idempotency_key_in_use`).
+ */
+
+import { type HeaderLine, response } from '../../core/response.ts';
+import { retryAfterSeconds } from '../headers.ts';
+import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemType } from '../problem.ts';
+import type { Profile } from './profile.ts';
+
+interface StripeError {
+  readonly type: 'api_error' | 'idempotency_error' | 'invalid_request_error';
+  readonly status: number;
+  readonly code?: string;
+  readonly message: string;
+}
+
+/** Makes the Stripe profile. Use it with the policy `stripe` and a scope that names the account. */
+export function stripe(): Profile {
+  return {
+    name: 'stripe',
+    // Keys are unique for the account; the endpoint is compared with the parameters (api/idempotent_requests).
+    scopesByOperation: false,
+    // api/idempotent_requests: a replayed answer carries this header.
+    replayHeaders: [['Idempotent-Replayed', 'true']],
+    render(outcome) {
+      const problem = problemCode(outcome);
+      const { type, status, code, message } = stripeError(problem);
+      const headers: HeaderLine[] = [
+        ['Content-Type', 'application/json'],
+        ['Cache-Control', 'no-store'],
+        // error-low-level: tells Stripe's libraries whether to send the request again.
+        ['Stripe-Should-Retry', String(PROBLEMS[problem].retryable)],
+      ];
+      if ('retryAfterMs' in outcome) headers.push(['Retry-After', retryAfterSeconds(outcome.retryAfterMs)]);
+      if (outcome.kind === 'response-not-stored' && outcome.location !== null)
+        headers.push(['Location', outcome.location]);
+      // api/errors: the error object.
+      const error = { ...(code === undefined ? {} : { code }), doc_url: problemType(problem), message, type };
+      return response(status, headers, JSON.stringify({ error }));
+    },
+  };
+}
+
+function stripeError(problem: ProblemCode): StripeError {
+  const { status, detail }: Problem = PROBLEMS[problem];
+  if (problem === 'key-reused') {
+    return {
+      // api/errors: idempotency_error is for a key used with other parameters or another endpoint; it is a 400.
+      type: 'idempotency_error',
+      status: 400,
+      message:
+        'Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than the one you sent if you meant to execute a different request.',
+    };
+  }
+  if (problem === 'in-progress') {
+    return {
+      type: 'idempotency_error',
+      status: 409,
+      // error-codes: another request with this key is being worked on.
+      code: 'idempotency_key_in_use',
+      message:
+        'There is currently another in-progress request using this Idempotent Key (that probably means you submitted twice, and the other request is still going through). Please try again later.',
+    };
+  }
+  if (status >= 500) return { type: 'api_error', status, message: detail };
+  return { type: 'invalid_request_error', status, code: problem.replaceAll('-', '_'), message: detail };
+}

@@ -1,0 +1,166 @@
+/**
+ * A protected route: its options, checked once at start.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { createFingerprinter, type Fingerprinter, type FingerprintOptions } from '../core/fingerprint.ts';
+import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
+import { operationOf } from '../core/operation.ts';
+import { singleTenant } from '../core/scope.ts';
+import {
+  OPERATION_OPTIONS,
+  type OperationOptions,
+  type OperationSettings,
+  refuseUnknown,
+  resolveSettings,
+  wholeNumber,
+} from '../core/settings.ts';
+import type { Digester } from '../core/world.ts';
+import { ietf } from './profiles/ietf.ts';
+import type { Profile } from './profiles/profile.ts';
+import { stripe } from './profiles/stripe.ts';
+
+/**
+ * Whom a key is unique for, from the authenticated request: texts such as tenant and principal, or one text. Nothing
+ * (null, undefined, an empty text or list) means that the caller is not known: the request is refused.
+ */
+export type ScopeFunction<Native> = (
+  request: Native,
+) => readonly string[] | string | null | undefined | Promise<readonly string[] | string | null | undefined>;
+
+/** Options of a protected route. */
+export interface RouteOptions<Native> extends OperationOptions {
+  /** Whom a key is unique for: a function of the authenticated request, or `singleTenant()`. No default. */
+  readonly scope: ScopeFunction<Native> | ReturnType<typeof singleTenant>;
+  /** The operation's name; default: method and route pattern, as far as the framework tells them. */
+  readonly operation?: string;
+  /** Earlier names of the operation, oldest first (`POST /v1/payments/:` for a route); kept while its records live. */
+  readonly formerly?: readonly string[];
+  /** Whether a request without a key is refused (default), or simply runs. */
+  readonly required?: boolean;
+  /** Methods that are protected; others pass. Default POST and PATCH. */
+  readonly methods?: readonly string[];
+  /** The header that carries the key; default `Idempotency-Key`. */
+  readonly header?: string;
+  /** What keys are accepted. */
+  readonly key?: KeyOptions;
+  /** What must be equal on a retry. */
+  readonly fingerprint?: FingerprintOptions;
+  /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
+  readonly profile?: 'ietf' | 'stripe' | Profile;
+  /** Largest request body, decoded, in bytes; default 1 MiB. */
+  readonly requestSizeMaxBytes?: number;
+  /** Largest answer whose body is stored, in bytes; default 1 MiB. Larger ones stream through. */
+  readonly responseSizeMaxBytes?: number;
+  /** How long an answer is held after its head before it streams through, in milliseconds; default 1,000. */
+  readonly bufferTimeMaxMs?: number;
+  /** Whether `Set-Cookie` is stored and replayed; default false. */
+  readonly storeSetCookie?: boolean;
+}
+
+/** A protected route with every default in place. */
+export interface Route<Native> {
+  readonly settings: OperationSettings;
+  readonly scope: ScopeFunction<Native>;
+  readonly operation: string | null;
+  readonly formerly: readonly string[];
+  readonly required: boolean;
+  readonly methods: ReadonlySet<string>;
+  /** In lower case. */
+  readonly header: string;
+  readonly key: KeyOptions;
+  readonly fingerprinter: Fingerprinter;
+  readonly profile: Profile;
+  readonly requestSizeMaxBytes: number;
+  readonly responseSizeMaxBytes: number;
+  readonly bufferTimeMaxMs: number;
+  readonly storeSetCookie: boolean;
+}
+
+const ROUTE_OPTIONS: readonly string[] = [
+  ...OPERATION_OPTIONS,
+  'scope',
+  'operation',
+  'formerly',
+  'required',
+  'methods',
+  'header',
+  'key',
+  'fingerprint',
+  'profile',
+  'requestSizeMaxBytes',
+  'responseSizeMaxBytes',
+  'bufferTimeMaxMs',
+  'storeSetCookie',
+];
+const MIB = 1024 * 1024;
+/** Safe methods are never protected (RFC 9110 §9.2.1). */
+const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
+
+/** Checks a route's options and puts the defaults in place. Throws `OptionsError`. */
+export function compileRoute<Native>(
+  defaults: OperationOptions,
+  options: RouteOptions<Native>,
+  digester: Digester,
+): Route<Native> {
+  refuseUnknown('A protected route', options ?? {}, ROUTE_OPTIONS);
+  const settings = resolveSettings(defaults, options);
+  const keyOptions = options.key ?? {};
+  checkKeyOptions(keyOptions);
+  return Object.freeze({
+    settings,
+    scope: scopeFunction(options.scope),
+    operation: options.operation === undefined ? null : withoutNames(options.operation),
+    formerly: (options.formerly ?? []).map(withoutNames),
+    required: options.required ?? true,
+    methods: protectedMethods(options.methods ?? ['POST', 'PATCH']),
+    header: (options.header ?? 'Idempotency-Key').toLowerCase(),
+    key: keyOptions,
+    fingerprinter: createFingerprinter(options.fingerprint ?? {}, digester),
+    profile: resolveProfile(options.profile ?? 'ietf'),
+    requestSizeMaxBytes: wholeNumber('requestSizeMaxBytes', options.requestSizeMaxBytes ?? MIB, 0),
+    responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
+    bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0),
+    storeSetCookie: options.storeSetCookie ?? false,
+  });
+}
+
+function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined): ScopeFunction<Native> {
+  if (typeof scope === 'function') return scope;
+  // Only the declared single tenant: a constant list would put all callers into one scope unnoticed.
+  if (scope === singleTenant()) return () => scope;
+  throw new OptionsError(
+    'A protected route needs a scope: a function that names the authenticated caller, such as (req) => [req.user.tenantId, req.user.id], or singleTenant().',
+  );
+}
+
+/** A name of the form `METHOD /pattern` has its parameter names erased, as those of frameworks have. */
+function withoutNames(name: string): string {
+  const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
+  return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
+}
+
+function protectedMethods(methods: readonly string[]): ReadonlySet<string> {
+  const upper = methods.map((method) => method.toUpperCase());
+  for (const method of upper) {
+    if (SAFE_METHODS.includes(method)) {
+      throw new OptionsError(
+        `${method} cannot be protected: it changes nothing by definition, so it passes untouched.`,
+      );
+    }
+  }
+  if (upper.length === 0)
+    throw new OptionsError('methods is empty: name at least one, or leave it out for POST and PATCH.');
+  return new Set(upper);
+}
+
+function resolveProfile(profile: 'ietf' | 'stripe' | Profile): Profile {
+  if (profile === 'ietf') return ietf();
+  if (profile === 'stripe') return stripe();
+  if (typeof profile?.render !== 'function') {
+    throw new OptionsError(
+      `Unknown profile ${JSON.stringify(profile)}: use "ietf", "stripe", or ietf({ … }).`,
+    );
+  }
+  return profile;
+}
