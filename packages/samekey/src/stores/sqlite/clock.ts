@@ -1,0 +1,81 @@
+/**
+ * Time in a store that has no clock of its own (semantics §3). Two clocks, never mixed:
+ *
+ * - `now`, for what is written (created, expires): the wall clock, but never before `last_now`, which every process that
+ *   writes moves on in the file. A process whose clock is behind, or stepped back, writes no record that is born expired.
+ *   A clock far ahead moves the file's time ahead for all: records then expire early by that much, never are claims ended.
+ * - the watch, for what ends claims: a claim is over only when this process itself has seen its (claimId, renewals) stand
+ *   still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away (F45); a process
+ *   that has just started must watch for one claim's length first.
+ */
+
+import { idText, type RecordId } from '../../core/record.ts';
+import { number } from '../sql/record-row.ts';
+import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
+import type { Connection } from './sqlite-client.ts';
+
+/** What a watch looks at. */
+export interface WatchedClaim extends RecordId {
+  readonly claimId: string;
+  readonly renewals: number;
+  readonly claimTtlMs: number;
+}
+
+/** Watches claims stand still. */
+export interface ClaimWatch {
+  /** What the claim has left in milliseconds, 0 when it is over; the first sight starts the watch. */
+  see(claim: WatchedClaim): number;
+  /** The claim is granted or renewed now: whatever was seen of it before no longer counts. */
+  restart(claim: WatchedClaim): void;
+  /** The record is no longer in progress. */
+  drop(id: RecordId): void;
+}
+
+/** Claims watched at once; about 20 MB. Past it the oldest is forgotten and ends later than it could, never earlier. */
+export const WATCHED_MAX = 100_000;
+
+/** Makes a watch on a monotonic clock in milliseconds. */
+export function createClaimWatch(monotonicNow: () => number, watchedMax: number = WATCHED_MAX): ClaimWatch {
+  const seen = new Map<
+    string,
+    { readonly claimId: string; readonly renewals: number; readonly since: number }
+  >();
+
+  function restart(claim: WatchedClaim): void {
+    const id = idText(claim);
+    seen.delete(id);
+    const oldest = seen.size >= watchedMax ? seen.keys().next().value : undefined;
+    if (oldest !== undefined) seen.delete(oldest);
+    seen.set(id, { claimId: claim.claimId, renewals: claim.renewals, since: monotonicNow() });
+  }
+
+  return {
+    see(claim) {
+      const sight = seen.get(idText(claim));
+      if (sight === undefined || sight.claimId !== claim.claimId || sight.renewals !== claim.renewals) {
+        restart(claim);
+        return claim.claimTtlMs;
+      }
+      return Math.max(0, Math.ceil(claim.claimTtlMs - (monotonicNow() - sight.since)));
+    },
+    restart,
+    drop: (id) => void seen.delete(idText(id)),
+  };
+}
+
+/** The store's `now`. */
+export interface StoreClock {
+  /** Inside a write transaction: the time of what it writes. */
+  now(connection: Connection): number;
+  /** Before a commit that wrote something: later transactions of every process see at least this time. */
+  save(connection: Connection, now: number): void;
+}
+
+/** Makes the clock on a wall clock in milliseconds since 1970; whole milliseconds are kept. */
+export function createStoreClock(wallNow: () => number): StoreClock {
+  return {
+    now: (connection) =>
+      Math.max(Math.floor(wallNow()), number(connection.get(SELECT_LAST_NOW)?.['value'] ?? 0)),
+    save: (connection, now) => void connection.run(UPDATE_LAST_NOW, now, now),
+  };
+}

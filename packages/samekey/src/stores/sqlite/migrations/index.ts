@@ -1,0 +1,41 @@
+/**
+ * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises
+ * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
+ */
+
+import { records } from './0001-records.ts';
+
+/** One step of the schema, applied in one transaction together with its bookkeeping. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  /** The schema version of the oldest code that can work on a database at this version. */
+  readonly minReader: number;
+  readonly statements: readonly string[];
+}
+
+/** All migrations, by number. */
+export const MIGRATIONS: readonly Migration[] = [records];
+
+/** The version this code needs. */
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/** What a migration runs, its bookkeeping included. */
+export function migrationStatements(migration: Migration): readonly string[] {
+  return [
+    ...migration.statements,
+    `INSERT INTO samekey_meta (name, value) VALUES ('schema_version', ${migration.number})
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    `UPDATE samekey_meta SET value = max(value, ${migration.minReader}) WHERE name = 'min_reader'`,
+  ];
+}
+
+/** The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. */
+export function sqliteMigrations(from = 0): string {
+  const parts = MIGRATIONS.filter(({ number }) => number > from).map(
+    (migration) =>
+      `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n` +
+      `BEGIN IMMEDIATE;\n${migrationStatements(migration).join(';\n')};\nCOMMIT;\n`,
+  );
+  return `PRAGMA journal_mode = WAL;\n${parts.join('')}`;
+}

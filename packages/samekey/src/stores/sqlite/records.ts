@@ -1,0 +1,144 @@
+/**
+ * What happens to rows inside an open transaction: read, decide by the state table, write under the fence. Knows nothing of
+ * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
+ */
+
+import { type Decision, decideSweep, type View } from '../../core/machine.ts';
+import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import type { ListRequest, Swept } from '../../core/store.ts';
+import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
+import type { ClaimWatch, StoreClock } from './clock.ts';
+import { type Connection, expectOne } from './sqlite-client.ts';
+import * as sql from './statements.ts';
+
+/** The state table's decision for one verb. */
+export type Decide<Request, Result> = (
+  record: SamekeyRecord | null,
+  request: Request,
+  view: View,
+) => Decision<Result>;
+
+/** Rows inside an open transaction. */
+export interface Records {
+  find(id: RecordId): SamekeyRecord | null;
+  /** Decides and writes, one request after the other: a later one sees what an earlier one wrote. */
+  apply<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: Decide<Request, Result>,
+  ): Result[];
+  /** Newest first. */
+  list(request: ListRequest): SamekeyRecord[];
+  /** Ends those of the claims that are still over. */
+  sweep(ids: readonly RecordId[]): Swept[];
+  /** Deletes records past retention and tombstone time; returns how many. */
+  reap(limit: number): number;
+}
+
+/** Makes the row operations of one connection. */
+export function createRecords(connection: Connection, clock: StoreClock, watch: ClaimWatch): Records {
+  function find(id: RecordId): SamekeyRecord | null {
+    const row = connection.get(sql.SELECT_RECORD, id.scope, id.key);
+    return row === undefined ? null : rowRecord(row);
+  }
+
+  function view(record: SamekeyRecord | null, now: number): View {
+    if (record?.state !== 'in_progress') return { now, claimOver: true, claimLeftMs: 0 };
+    const claimLeftMs = watch.see(record);
+    return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+  }
+
+  /** Whether anything was written. */
+  function write(
+    id: RecordId,
+    before: SamekeyRecord | null,
+    after: SamekeyRecord | null | undefined,
+  ): boolean {
+    if (after?.state === 'in_progress') watch.restart(after);
+    else if (after !== undefined || before?.state !== 'in_progress') watch.drop(id);
+    if (after === undefined) return false;
+
+    if (before === null) {
+      if (after !== null) insert(after);
+    } else if (after === null) {
+      remove(before);
+    } else if (after.claimId !== before.claimId && after.attempt !== before.attempt + 1) {
+      // An expired key starts a new life, in a row of its own: rowids grow with created_at, which `list` relies on.
+      remove(before);
+      insert(after);
+    } else {
+      expectOne(
+        connection.run(sql.UPDATE_RECORD, ...recordValues(after).slice(2), ...fence(before)),
+        'update',
+      );
+    }
+    return true;
+  }
+
+  function insert(record: SamekeyRecord): void {
+    expectOne(connection.run(sql.INSERT_RECORD, ...recordValues(record)), 'insert');
+  }
+
+  function remove(record: SamekeyRecord): void {
+    expectOne(connection.run(sql.DELETE_RECORD, ...fence(record)), 'delete');
+  }
+
+  return {
+    find,
+    apply(requests, decide) {
+      const now = clock.now(connection);
+      let written = false;
+      const results = requests.map((request) => {
+        const before = find(request);
+        const decision = decide(before, request, view(before, now));
+        if (write(request, before, decision.write)) written = true;
+        return decision.result;
+      });
+      // A replay writes nothing at all: its COMMIT costs no fsync.
+      if (written) clock.save(connection, now);
+      return results;
+    },
+    list(request) {
+      const { operation, scope, createdBefore } = request;
+      const states = [...new Set(request.states)];
+      if (request.states !== undefined && states.length === 0) return [];
+      const text = sql.selectList({
+        states: states.length,
+        openOnly: states.length > 0 && !states.includes('completed') && !states.includes('failed'),
+        operation: operation !== undefined,
+        scope: scope !== undefined,
+        createdBefore: createdBefore !== undefined,
+      });
+      const filters = [operation, scope, createdBefore].filter((value) => value !== undefined);
+      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+      const values: ColumnValue[] = [...states, ...filters, limit];
+      return connection.all(text, ...values).map(rowRecord);
+    },
+    sweep(ids) {
+      const now = clock.now(connection);
+      const swept: Swept[] = [];
+      for (const id of ids) {
+        const before = find(id);
+        const decision = before === null ? undefined : decideSweep(before, view(before, now));
+        if (decision === undefined) continue;
+        write(id, before, decision.write);
+        swept.push(decision.result);
+      }
+      if (swept.length > 0) clock.save(connection, now);
+      return swept;
+    },
+    reap(limit) {
+      const now = clock.now(connection);
+      const deleted = connection.run(sql.DELETE_PURGEABLE, now, limit);
+      if (deleted > 0) clock.save(connection, now);
+      return deleted;
+    },
+  };
+}
+
+/** As `ListRequest` says. */
+const LIST_LIMIT = 100;
+const LIST_LIMIT_MAX = 1000;
+
+function fence(record: SamekeyRecord): [string, string, string, number, string] {
+  return [record.scope, record.key, record.claimId, record.attempt, record.state];
+}

@@ -1,0 +1,98 @@
+/**
+ * Brings the schema up to date, and checks at start that tables and settings are what the code needs. Migrating is safe when
+ * twenty processes start at once: each takes the write lock, looks, and applies what is missing, in one transaction.
+ *
+ * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader` allows it.
+ */
+
+import { SchemaError } from '../../core/errors.ts';
+import { number } from '../sql/record-row.ts';
+import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
+import type { Connection } from './sqlite-client.ts';
+import type { Writer } from './writer.ts';
+
+/** Twenty processes that start together take their turns well within this. */
+const MIGRATE_TIME_MAX_MS = 60_000;
+
+/** Applies the missing migrations and switches the file to WAL. */
+export async function migrate(connection: Connection, writer: Writer, inMemory: boolean): Promise<void> {
+  // The mode is kept in the file; switching needs the file for itself for a moment.
+  if (!inMemory) await writer.alone(() => connection.pragma('journal_mode = WAL'), MIGRATE_TIME_MAX_MS);
+  await writer.write(() => {
+    const found = schemaVersion(connection);
+    checkReadable(found);
+    for (const migration of MIGRATIONS) {
+      if (migration.number <= found.version) continue;
+      for (const statement of migrationStatements(migration)) connection.exec(statement);
+    }
+  }, MIGRATE_TIME_MAX_MS);
+}
+
+/** Throws `SchemaError` when the database is not fit for the store. */
+export function checkDatabase(connection: Connection, inMemory: boolean): void {
+  const found = schemaVersion(connection);
+  checkReadable(found);
+  if (found.version < SCHEMA_VERSION) {
+    const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
+    throw new SchemaError(
+      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run store.migrate() or \`samekey migrate\`.`,
+    );
+  }
+  checkUnique(connection);
+  if (inMemory) return;
+  const mode = String(connection.pragma('journal_mode'));
+  if (mode !== 'wal') {
+    throw new SchemaError(
+      `The SQLite database is in journal mode "${mode}": run store.migrate(), or PRAGMA journal_mode = WAL.`,
+    );
+  }
+  const synchronous = Number(connection.pragma('synchronous'));
+  if (synchronous < 2) {
+    throw new SchemaError(
+      `The SQLite connection has synchronous = ${synchronous}, which may lose acknowledged records at a power cut: ` +
+        'run PRAGMA synchronous = FULL on it, and let nothing set it back.',
+    );
+  }
+}
+
+interface SchemaState {
+  readonly version: number;
+  readonly minReader: number;
+}
+
+function schemaVersion(connection: Connection): SchemaState {
+  const exists = connection.get(
+    `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`,
+    'samekey_meta',
+  );
+  if (exists === undefined) return { version: 0, minReader: 0 };
+  const read = (name: string): number =>
+    number(connection.get('SELECT value FROM samekey_meta WHERE name = ?', name)?.['value'] ?? 0);
+  return { version: read('schema_version'), minReader: read('min_reader') };
+}
+
+function checkReadable({ version, minReader }: SchemaState): void {
+  if (minReader <= SCHEMA_VERSION) return;
+  throw new SchemaError(
+    `The SQLite database has schema version ${version}, which needs code for version ${minReader} or later; ` +
+      `this is version ${SCHEMA_VERSION}: update samekey in this process.`,
+  );
+}
+
+/** One row per (scope, key), compared byte by byte (F35), and for all rows. */
+function checkUnique(connection: Connection): void {
+  const columns = connection.all(
+    `SELECT l.name AS name, x.name AS column, x.coll AS coll
+     FROM pragma_index_list('samekey_records') AS l JOIN pragma_index_xinfo(l.name) AS x
+     WHERE l."unique" = 1 AND l.partial = 0 AND x.key = 1 ORDER BY l.name, x.seqno`,
+  );
+  const indexes = new Map<string, string>();
+  for (const { name, column, coll } of columns) {
+    indexes.set(String(name), `${indexes.get(String(name)) ?? ''}${String(column)}:${String(coll)} `);
+  }
+  if ([...indexes.values()].includes('scope:BINARY key:BINARY ')) return;
+  throw new SchemaError(
+    'The table samekey_records has no unique index on (scope, key), so two requests could both run: ' +
+      'restore the schema with the SQL that sqliteMigrations() prints.',
+  );
+}

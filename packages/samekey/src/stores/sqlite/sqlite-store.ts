@@ -1,0 +1,197 @@
+/**
+ * The SQLite store: the state table of `core/machine.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call, so that a group of
+ * rows shares one fsync. For one host: any number of processes may open the file, also while they are killed.
+ *
+ * Invariants: a decision and its write happen under one write lock · each write repeats its fence and counts its row · time is
+ * the wall clock held back by the file's `last_now`, claims end by watching only (see `clock.ts`) · the client stays the
+ * user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
+ */
+
+import {
+  decideClaim,
+  decideFinish,
+  decideForget,
+  decideRenew,
+  decideReopen,
+  decideSettle,
+} from '../../core/machine.ts';
+import { StoreError } from '../../core/errors.ts';
+import { type RecordId, STATES, type State } from '../../core/record.ts';
+import type { FinishRequest, FinishResult, Store, Swept } from '../../core/store.ts';
+import { checkIds, number, type Row } from '../sql/record-row.ts';
+import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
+import { checkFileSystem } from './file-system.ts';
+import { checkOptions, type SqliteStoreOptions } from './options.ts';
+import { createRecords, type Decide } from './records.ts';
+import { checkDatabase, migrate } from './schema.ts';
+import { type Connection, createConnection, type SqliteDatabase, storeError } from './sqlite-client.ts';
+import * as sql from './statements.ts';
+import { turnsOf } from './turns.ts';
+import { createWriter } from './writer.ts';
+
+/** An open transaction of `transaction()`: proof for `within`, and the client to do the business writes on. */
+export interface SqliteTransaction {
+  readonly database: SqliteDatabase;
+}
+
+/** The store's verbs inside a user's transaction: they commit or roll back with it. */
+export interface WithinSqlite {
+  /** Ends an attempt together with the transaction's other writes. On `refused` the transaction must roll back. */
+  finish(request: FinishRequest): FinishResult;
+}
+
+/** The SQLite store, with what only a store in the application's own database can do. */
+export interface SqliteStore extends Store {
+  /** Creates or updates tables and switches the file to WAL; safe from any number of processes at once. */
+  migrate(): Promise<void>;
+  /**
+   * Runs `body` inside BEGIN IMMEDIATE … COMMIT on the same client; a throw rolls back and is thrown on. Transactions of one
+   * file take turns. Calling the store itself inside is a `StoreError`; `within(tx)` is the way.
+   */
+  transaction<T>(body: (tx: SqliteTransaction) => T | Promise<T>): Promise<T>;
+  /** The verbs inside an open transaction. Throws `StoreError` when `tx` has ended or belongs to another store. */
+  within(tx: SqliteTransaction): WithinSqlite;
+}
+
+/** Rows one sweep looks at: some 10 ms. The next sweep goes on where it stopped. */
+const SWEEP_ROWS_MAX = 10_000;
+/** SQLITE_MAX_LENGTH is 10⁹ bytes a row by default (https://sqlite.org/limits.html); headers and ids need some of it. */
+const RECORD_SIZE_MAX_BYTES = 990_000_000;
+
+/** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
+export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const { database, busyTimeMaxMs, now, monotonicNow, random, statfs } = checkOptions(options);
+  const connection = createConnection(database);
+  const path = filePath(connection);
+  const inMemory = path === '';
+  const writer = createWriter({ connection, turns: turnsOf(database, path), busyTimeMaxMs, random });
+  const watch = createClaimWatch(monotonicNow);
+  const clock = createStoreClock(now);
+  const records = createRecords(connection, clock, watch);
+  const open = new WeakSet<SqliteTransaction>();
+  let sweptTo = 0;
+
+  async function apply<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: Decide<Request, Result>,
+  ): Promise<readonly Result[]> {
+    checkIds(requests);
+    return requests.length === 0 ? [] : writer.write(() => records.apply(requests, decide));
+  }
+
+  async function sweep(limit: number): Promise<readonly Swept[]> {
+    const claims = await writer.read(() =>
+      connection.all(sql.SELECT_CLAIMS, sweptTo, SWEEP_ROWS_MAX).map(openClaim),
+    );
+    // Each is seen, so that each is watched from now on, whatever the limit.
+    const over = claims.filter((claim) => watch.see(claim) === 0).slice(0, Math.max(0, limit));
+    if (over.length < limit) sweptTo = claims.length < SWEEP_ROWS_MAX ? 0 : (claims.at(-1)?.rowid ?? 0);
+    return over.length === 0 ? [] : writer.write(() => records.sweep(over));
+  }
+
+  async function reap(limit: number): Promise<number> {
+    const due = await writer.read(() => connection.get(sql.SELECT_PURGEABLE, clock.now(connection)));
+    return due === undefined || limit < 1 ? 0 : writer.write(() => records.reap(limit));
+  }
+
+  async function count(): Promise<Readonly<Record<State, number>>> {
+    const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+    const rows = await writer.read(() => [
+      ...connection.all(sql.COUNT_OPEN),
+      ...connection.all(sql.COUNT_EXPIRING),
+    ]);
+    for (const row of rows) counts[String(row['state']) as State] = number(row['n']);
+    return counts;
+  }
+
+  return {
+    name: 'sqlite',
+    capabilities: Object.freeze({
+      transactions: true,
+      serverClock: false,
+      timePrecisionMs: 1,
+      durable: !inMemory,
+      shared: !inMemory,
+      recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
+    }),
+
+    claim: (requests) => apply(requests, decideClaim),
+    renew: (requests) => apply(requests, decideRenew),
+    finish: (requests) => apply(requests, decideFinish),
+    async find(ids) {
+      checkIds(ids);
+      return ids.length === 0 ? [] : writer.read(() => ids.map((id) => records.find(id)));
+    },
+
+    sweep,
+    reap,
+
+    settle: (requests) => apply(requests, decideSettle),
+    reopen: (requests) => apply(requests, decideReopen),
+    forget: (requests) => apply(requests, decideForget),
+    list: (request) => writer.read(() => records.list(request)),
+    count,
+
+    migrate: () => migrate(connection, writer, inMemory),
+    async transaction(body) {
+      const tx: SqliteTransaction = Object.freeze({ database });
+      open.add(tx);
+      return writer.transaction(
+        () => body(tx),
+        () => void open.delete(tx),
+      );
+    },
+    within(tx) {
+      function checkOpen(): void {
+        if (open.has(tx)) return;
+        throw new StoreError(
+          'within() was given a transaction that has ended or belongs to another store: use it inside the function ' +
+            'that transaction() of this store runs, and await everything there.',
+          { applied: 'no', transient: false },
+        );
+      }
+      checkOpen();
+      return {
+        finish(request) {
+          checkOpen();
+          checkIds([request]);
+          try {
+            return records.apply([request], decideFinish)[0] as FinishResult;
+          } catch (error) {
+            throw storeError(error);
+          }
+        },
+      };
+    },
+
+    async ready() {
+      if (!inMemory) await checkFileSystem(path, statfs);
+      await writer.prepare();
+      await writer.read(() => checkDatabase(connection, inMemory));
+    },
+    async close() {
+      connection.clear();
+    },
+  };
+}
+
+interface OpenClaim extends WatchedClaim {
+  readonly rowid: number;
+}
+
+function openClaim(row: Row): OpenClaim {
+  return {
+    rowid: number(row['rowid']),
+    scope: String(row['scope']),
+    key: String(row['key']),
+    claimId: String(row['claim_id']),
+    renewals: number(row['renewals']),
+    claimTtlMs: number(row['claim_ttl_ms']),
+  };
+}
+
+/** The main database's file as SQLite resolved it; empty for a database in memory or in a temporary file. */
+function filePath(connection: Connection): string {
+  const main = connection.all('PRAGMA database_list').find((row) => row['name'] === 'main');
+  return typeof main?.['file'] === 'string' ? main['file'] : '';
+}

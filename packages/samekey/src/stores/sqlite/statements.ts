@@ -1,0 +1,76 @@
+/**
+ * The store's SQL, and nothing else. Writes repeat the fence as it was read (claim, attempt, state) in their own condition,
+ * although the write lock is held: a bug above must not be able to write over another attempt.
+ */
+
+import { RECORD_COLUMNS } from '../sql/record-row.ts';
+
+const COLUMNS = RECORD_COLUMNS.join(', ');
+const FENCE = 'scope = ? AND key = ? AND claim_id = ? AND attempt = ? AND state = ?';
+
+/** Also the WHERE of the partial index `samekey_open`: SQLite uses it only for queries that repeat these words. */
+const OPEN = `state NOT IN ('completed', 'failed')`;
+/** Also the WHERE of the partial index `samekey_purge`. */
+const EXPIRING = `state IN ('completed', 'failed', 'retryable')`;
+
+export const BEGIN = 'BEGIN IMMEDIATE';
+export const COMMIT = 'COMMIT';
+export const ROLLBACK = 'ROLLBACK';
+
+export const SELECT_RECORD: string = `SELECT ${COLUMNS} FROM samekey_records WHERE scope = ? AND key = ?`;
+
+/** DO NOTHING so that a row which must not be there is counted (0), not thrown as a constraint. */
+export const INSERT_RECORD: string =
+  `INSERT INTO samekey_records (${COLUMNS}) VALUES (${RECORD_COLUMNS.map(() => '?').join(', ')}) ` +
+  'ON CONFLICT DO NOTHING';
+
+/** Values: those of the record without scope and key, then the fence. */
+export const UPDATE_RECORD: string = `UPDATE samekey_records SET ${RECORD_COLUMNS.slice(2)
+  .map((column) => `${column} = ?`)
+  .join(', ')} WHERE ${FENCE}`;
+
+export const DELETE_RECORD: string = `DELETE FROM samekey_records WHERE ${FENCE}`;
+
+export const SELECT_LAST_NOW = `SELECT value FROM samekey_meta WHERE name = 'last_now'`;
+export const UPDATE_LAST_NOW = `UPDATE samekey_meta SET value = ? WHERE name = 'last_now' AND value < ?`;
+
+/** Open claims behind a rowid, without their bodies: what a sweep watches. */
+export const SELECT_CLAIMS: string =
+  'SELECT rowid, scope, key, claim_id, renewals, claim_ttl_ms FROM samekey_records ' +
+  `WHERE ${OPEN} AND state = 'in_progress' AND rowid > ? ORDER BY rowid LIMIT ?`;
+
+const PURGEABLE = `${EXPIRING} AND expires_at + tombstone_ms <= ?`;
+
+export const SELECT_PURGEABLE: string = `SELECT 1 FROM samekey_records WHERE ${PURGEABLE} LIMIT 1`;
+
+export const DELETE_PURGEABLE: string =
+  'DELETE FROM samekey_records WHERE rowid IN ' +
+  `(SELECT rowid FROM samekey_records WHERE ${PURGEABLE} LIMIT ?)`;
+
+/** Two walks over narrow indexes instead of one over every stored body. */
+export const COUNT_OPEN: string = `SELECT state, count(*) AS n FROM samekey_records WHERE ${OPEN} GROUP BY state`;
+export const COUNT_EXPIRING: string = `SELECT state, count(*) AS n FROM samekey_records WHERE ${EXPIRING} GROUP BY state`;
+
+/**
+ * Newest first by rowid, which grows with created_at: the store's clock never goes back, and a key that starts a new life
+ * gets a new row.
+ */
+export function selectList(filters: {
+  readonly states: number;
+  readonly openOnly: boolean;
+  readonly operation: boolean;
+  readonly scope: boolean;
+  readonly createdBefore: boolean;
+}): string {
+  const conditions = [
+    ...(filters.openOnly ? [OPEN] : []),
+    ...(filters.states > 0
+      ? [`state IN (${Array.from({ length: filters.states }, () => '?').join(', ')})`]
+      : []),
+    ...(filters.operation ? ['operation = ?'] : []),
+    ...(filters.scope ? ['scope = ?'] : []),
+    ...(filters.createdBefore ? ['created_at < ?'] : []),
+  ];
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `;
+  return `SELECT ${COLUMNS} FROM samekey_records ${where}ORDER BY rowid DESC LIMIT ?`;
+}
