@@ -1,0 +1,49 @@
+/**
+ * The Express adapter: middleware of one route. It goes after authentication and before the body parser.
+ */
+
+import type { Request, RequestHandler } from 'express';
+import { handle } from '../../http/handle.ts';
+import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { NodeExchange } from '../../http-node/exchange.ts';
+import { internalsOf, type Samekey } from '../../samekey.ts';
+
+/**
+ * Protects a route: same key, same answer.
+ *
+ * ```ts
+ * app.post(
+ *   '/payments',
+ *   authenticate,
+ *   idempotent(samekey, { policy: 'payments', scope: (req) => [req.user.accountId] }),
+ *   express.json(),
+ *   async (req, res) => {
+ *     res.status(201).json(await charge(req.body));
+ *   },
+ * );
+ * ```
+ *
+ * Throws `OptionsError` at once for options that cannot work.
+ */
+export function idempotent(samekey: Samekey, options: RouteOptions<Request>): RequestHandler {
+  const { engine, defaults } = internalsOf(samekey);
+  const route = compileRoute<Request>(defaults, options, engine.world);
+  return (req, res, next) => {
+    const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
+      routePattern: patternOf(req),
+      next: () => next(),
+      fail: next,
+    });
+    void handle(engine, route, exchange);
+  };
+}
+
+/** Null for middleware that runs before the route is matched (`app.use`). */
+function patternOf(req: Request): string | null {
+  // A path may also be an expression or a list of both; their text names the operation as well as a pattern does.
+  const route: { readonly path?: string | RegExp | readonly (string | RegExp)[] } | undefined = req.route;
+  if (route?.path === undefined) return null;
+  const paths = Array.isArray(route.path) ? route.path : [route.path];
+  const pattern = `${req.baseUrl}${paths.join(',')}`;
+  return pattern.length > 1 && pattern.endsWith('/') ? pattern.slice(0, -1) : pattern;
+}

@@ -1,0 +1,13 @@
+/**
+ * Samekey for Express 4 and 5.
+ */
+
+export type { Attempt } from '../../core/attempt.ts';
+export { CORS } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profiles/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
+export { rememberRawBody } from '../../http-node/body.ts';
+export { attemptOf } from '../../http-node/exchange.ts';
+export { idempotent } from './express-adapter.ts';

@@ -1,0 +1,118 @@
+/**
+ * An exchange on `node:http`, shared by the adapters of the frameworks that stand on it.
+ *
+ * Invariant: the handler starts only when its body is still there to be read.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Attempt } from '../core/attempt.ts';
+import { NotExecutedError } from '../core/errors.ts';
+import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import type { World } from '../core/world.ts';
+import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
+import type { Route } from '../http/route.ts';
+import { bodyLost, readBody } from './body.ts';
+import { type Capture, type CapturedAnswer, captureResponse } from './capture.ts';
+import { headerLines, requestTarget } from './request.ts';
+import { sendAnswer } from './send.ts';
+
+/** What the framework does when it goes on. */
+export interface NodeFlow {
+  /** The route's pattern, if the framework has matched one. */
+  readonly routePattern: string | null;
+  /** Hands the request to what comes after Samekey, once. */
+  next(): void;
+  /** Hands an error to the framework. */
+  fail(error: unknown): void;
+}
+
+/** One request and its answer. */
+export class NodeExchange<Request extends IncomingMessage> implements Exchange<Request> {
+  readonly request: HttpRequest;
+  readonly native: Request;
+  readonly #res: ServerResponse;
+  readonly #flow: NodeFlow;
+  readonly #route: Route<Request>;
+  readonly #world: World;
+  #capture: Capture | null = null;
+
+  constructor(req: Request, res: ServerResponse, route: Route<Request>, world: World, flow: NodeFlow) {
+    const { path, query } = requestTarget(req);
+    this.native = req;
+    this.#res = res;
+    this.#flow = flow;
+    this.#route = route;
+    this.#world = world;
+    this.request = {
+      method: req.method ?? 'GET',
+      path,
+      query,
+      routePattern: flow.routePattern,
+      headerLines: (name) => headerLines(req, name),
+    };
+  }
+
+  async readBody(sizeMaxBytes: number): Promise<BodyRead> {
+    const read = await readBody(this.native, { requestSizeMax: sizeMaxBytes });
+    // What was not read of it would be taken for the next request on this connection.
+    if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
+    return read;
+  }
+
+  pass(): void {
+    this.#flow.next();
+  }
+
+  async run(attempt: Attempt): Promise<HandlerEnd> {
+    if (bodyLost(this.native)) {
+      return {
+        kind: 'threw',
+        error: new NotExecutedError('The client hung up before the handler could read its body.'),
+      };
+    }
+    const capture = captureResponse(this.#res, {
+      responseSizeMax: this.#route.responseSizeMaxBytes,
+      bufferTimeMax: this.#route.bufferTimeMaxMs,
+      setTimer: (delayMs, callback) => this.#world.setTimer(delayMs, callback),
+    });
+    this.#capture = capture;
+    attempts.set(this.native, attempt);
+    this.#flow.next();
+    const end = await capture.ended;
+    return end.kind === 'failed'
+      ? { kind: 'threw', error: end.error }
+      : { kind: 'answered', answer: stored(end) };
+  }
+
+  answerSoFar(): StoredResponse | null {
+    const head = this.#capture?.headAnswer() ?? null;
+    // A head that is still held has told nobody anything: the handler may yet change its mind.
+    return head?.streamed === true && this.#res.headersSent ? stored(head) : null;
+  }
+
+  release(extra: readonly HeaderLine[]): void {
+    this.#capture?.release(extra);
+  }
+
+  replace(answer: StoredResponse): void {
+    if (this.#capture === null) sendAnswer(this.#res, answer);
+    else this.#capture.replace(answer);
+  }
+
+  fail(error: unknown): void {
+    // Once the handler has begun to answer there is no clean way to answer in its place.
+    if (this.#capture === null) this.#flow.fail(error);
+    else this.#capture.destroy();
+  }
+}
+
+const attempts = new WeakMap<IncomingMessage, Attempt>();
+
+/** The attempt that a request's handler runs under; undefined when the request is not protected. */
+export function attemptOf(req: IncomingMessage): Attempt | undefined {
+  return attempts.get(req);
+}
+
+function stored({ status, headers, body, trailers }: CapturedAnswer): StoredResponse {
+  return trailers.length === 0 ? { status, headers, body } : { status, headers, body, trailers };
+}
