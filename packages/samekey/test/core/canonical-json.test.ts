@@ -1,0 +1,570 @@
+/**
+ * Canonical JSON against an independent model: values as trees, numbers as exact fractions of BigInts, and spellings
+ * drawn at random. The same properties are run on deliberately wrong canonicalisers, which they must find out.
+ */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalJson, DEPTH_MAX } from '../../src/core/canonical-json.ts';
+import { pathTree, pointersOf } from '../../src/core/path-tree.ts';
+
+const encoder = new TextEncoder();
+
+type Canonicaliser = (text: string) => string | null;
+
+const ours: Canonicaliser = (text) => {
+  const result = canonicalJson(encoder.encode(text));
+  return result.kind === 'canonical' ? result.text : null;
+};
+
+function kindOf(text: string): string {
+  return canonicalJson(encoder.encode(text)).kind;
+}
+
+type Tree =
+  | { readonly kind: 'literal'; readonly text: 'true' | 'false' | 'null' }
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'string'; readonly text: string }
+  | { readonly kind: 'array'; readonly items: readonly Tree[] }
+  | { readonly kind: 'object'; readonly members: readonly (readonly [string, Tree])[] };
+
+// A small world, so that equal and nearly equal values meet often.
+const digits = fc.string({ unit: fc.constantFrom('0', '1', '9'), minLength: 1, maxLength: 4 });
+const numberText = fc
+  .tuple(
+    fc.boolean(),
+    digits,
+    fc.option(digits),
+    fc.option(fc.tuple(fc.constantFrom('e', 'E', 'e+', 'e-'), digits)),
+  )
+  .map(([negative, integer, fraction, exponent]) => {
+    const whole = integer.replace(/^0+(?=.)/, '');
+    const power = exponent === null ? '' : exponent[0] + exponent[1].slice(0, 2);
+    return `${negative ? '-' : ''}${whole}${fraction === null ? '' : `.${fraction}`}${power}`;
+  });
+const stringText = fc.string({
+  unit: fc.constantFrom(
+    'a',
+    'b',
+    '"',
+    '\\',
+    '/',
+    '\n',
+    '\u0000',
+    '\u007f',
+    'é',
+    '\u2028',
+    '😀',
+    '\ud83d',
+    '\ude00',
+    '\uffff',
+  ),
+  maxLength: 3,
+});
+const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.record({ kind: fc.constant('literal' as const), text: fc.constantFrom('true', 'false', 'null') }),
+    fc.record({ kind: fc.constant('number' as const), text: numberText }),
+    fc.record({ kind: fc.constant('string' as const), text: stringText }),
+    fc.record({ kind: fc.constant('array' as const), items: fc.array(tie('tree'), { maxLength: 3 }) }),
+    fc.record({
+      kind: fc.constant('object' as const),
+      members: fc.array(fc.tuple(stringText, tie('tree')), { maxLength: 4 }),
+    }),
+  ),
+})) as { tree: fc.Arbitrary<Tree> };
+
+interface Fraction {
+  readonly over: bigint;
+  readonly under: bigint;
+}
+
+function fractionOf(text: string): Fraction {
+  const [, sign, integer = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/.exec(text) ?? [];
+  const power = Number(exponent) - fraction.length;
+  const significand = BigInt(integer + fraction) * (sign === '-' ? -1n : 1n);
+  return power >= 0
+    ? { over: significand * 10n ** BigInt(power), under: 1n }
+    : { over: significand, under: 10n ** BigInt(-power) };
+}
+
+function sameNumber(a: string, b: string): boolean {
+  const [x, y] = [fractionOf(a), fractionOf(b)];
+  return x.over * y.under === y.over * x.under;
+}
+
+/** Equality as semantics §7 has it: order of members is nothing, unless they have one name. */
+function sameTree(a: Tree, b: Tree): boolean {
+  if (a.kind === 'object' && b.kind === 'object') {
+    const names = new Set([...a.members, ...b.members].map(([name]) => name));
+    return [...names].every((name) => sameItems(valuesOf(a.members, name), valuesOf(b.members, name)));
+  }
+  if (a.kind === 'array' && b.kind === 'array') return sameItems(a.items, b.items);
+  if (a.kind === 'number' && b.kind === 'number') return sameNumber(a.text, b.text);
+  return a.kind === b.kind && 'text' in a && 'text' in b && a.text === b.text;
+}
+
+function sameItems(a: readonly Tree[], b: readonly Tree[]): boolean {
+  return a.length === b.length && a.every((item, index) => sameTree(item, b[index]!));
+}
+
+function valuesOf(members: readonly (readonly [string, Tree])[], name: string): Tree[] {
+  return members.filter((member) => member[0] === name).map((member) => member[1]);
+}
+
+/** Writes a tree in one of its many spellings; `next(n)` draws a number below n. */
+function spell(value: Tree, next: (bound: number) => number): string {
+  const space = () => ['', '', ' ', '\n\t', '\r '][next(5)]!;
+  const padded = (text: string) => space() + text + space();
+  switch (value.kind) {
+    case 'literal':
+      return padded(value.text);
+    case 'number':
+      return padded(respellNumber(value.text, next));
+    case 'string':
+      return padded(spellString(value.text, next));
+    case 'array':
+      return padded(`[${value.items.map((item) => spell(item, next)).join(',') || space()}]`);
+    case 'object': {
+      const members = shuffle(value.members, next).map(
+        ([name, item]) => `${padded(spellString(name, next))}:${spell(item, next)}`,
+      );
+      return padded(`{${members.join(',') || space()}}`);
+    }
+    default:
+      return value satisfies never;
+  }
+}
+
+function respellNumber(text: string, next: (bound: number) => number): string {
+  const [, sign = '', integer = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/.exec(text) ?? [];
+  // Move the point, pad with zeros.
+  const power = Number(exponent) - fraction.length - next(3);
+  const zeros = '0'.repeat(Number(exponent) - fraction.length - power);
+  const all = (integer + fraction + zeros).replace(/^0+(?=.)/, '');
+  const cut = next(all.length);
+  const [head, tail] = cut === 0 ? [all, ''] : [all.slice(0, -cut), `.${all.slice(-cut)}`];
+  const moved = power + cut;
+  const isZero = /^0+$/.test(all);
+  const signs = isZero && next(2) === 0 ? (sign === '' ? '-' : '') : sign;
+  const mark = ['e', 'E'][next(2)]!;
+  const plus = moved >= 0 && next(2) === 0 ? '+' : '';
+  return `${signs}${head}${tail}${moved === 0 && next(2) === 0 ? '' : `${mark}${plus}${moved}`}`;
+}
+
+function spellString(text: string, next: (bound: number) => number): string {
+  let out = '';
+  for (const character of text) {
+    const escaped = character.replaceAll(/[\s\S]/g, (unit) => {
+      const hex = unit.charCodeAt(0).toString(16).padStart(4, '0');
+      return `\\u${next(2) === 0 ? hex : hex.toUpperCase()}`;
+    });
+    const mustEscape = character < ' ' || /["\\]|\p{Surrogate}/u.test(character);
+    out += mustEscape || next(3) === 0 ? (character === '/' ? '\\/' : escaped) : character;
+  }
+  return `"${out}"`;
+}
+
+/** Members in another order; those of one name keep theirs. */
+function shuffle<T>(
+  members: readonly (readonly [string, T])[],
+  next: (bound: number) => number,
+): (readonly [string, T])[] {
+  const names = [...new Set(members.map(([name]) => name))];
+  const keys = new Map(names.map((name) => [name, next(100)]));
+  return members.toSorted((a, b) => keys.get(a[0])! - keys.get(b[0])!);
+}
+
+/** A tree that differs little: two values drawn apart are hardly ever alike enough to be taken for each other. */
+function neighbour(value: Tree, next: (bound: number) => number): Tree {
+  switch (value.kind) {
+    case 'literal':
+      return { kind: 'string', text: value.text };
+    case 'number':
+      return { kind: 'number', text: nearNumber(value.text, next) };
+    case 'string': {
+      const at = next(value.text.length + 1);
+      const unit = ['a', '\ud83d', '\ude00', '\ufffd', '\u0000', ''][next(6)]!;
+      return { kind: 'string', text: value.text.slice(0, at) + unit + value.text.slice(at + 1) };
+    }
+    case 'array':
+      return { kind: 'array', items: nearList(value.items, next, (item) => neighbour(item, next)) };
+    case 'object':
+      return {
+        kind: 'object',
+        members: nearList(value.members, next, ([name, item]) => [name, neighbour(item, next)] as const),
+      };
+    default:
+      return value satisfies never;
+  }
+}
+
+function nearNumber(text: string, next: (bound: number) => number): string {
+  const [, sign = '', integer = '', fraction = '', exponent = ''] =
+    /^(-?)(\d+)(?:\.(\d+))?([eE].*)?$/.exec(text) ?? [];
+  switch (next(4)) {
+    case 0:
+      return `${sign === '' ? '-' : ''}${text.slice(sign.length)}`;
+    case 1:
+      return `${sign}${integer}.${fraction}${'0'.repeat(next(20))}1${exponent}`;
+    case 2:
+      return `${sign}${integer === '0' ? '' : integer}${next(9) + 1}${fraction === '' ? '' : `.${fraction}`}${exponent}`;
+    default:
+      return `${sign}${integer}${fraction === '' ? '' : `.${fraction}`}e${next(9)}`;
+  }
+}
+
+function nearList<T>(list: readonly T[], next: (bound: number) => number, change: (item: T) => T): T[] {
+  const at = next(Math.max(list.length, 1));
+  const item = list[at];
+  if (item === undefined) return [];
+  const [before, after] = [list.slice(0, at), list.slice(at + 1)];
+  // Left out, doubled, moved to the end, or changed.
+  return (
+    [
+      [...before, ...after],
+      [...before, item, item, ...after],
+      [...before, ...after, item],
+    ][next(6)] ?? [...before, change(item), ...after]
+  );
+}
+
+// The property: two spellings are one text exactly if their values are equal.
+const spelling = fc.infiniteStream(fc.nat(10_007));
+function drawFrom(stream: fc.Stream<number>): (bound: number) => number {
+  return (bound) => Number(stream.next().value) % bound;
+}
+
+const sameValueSameText = (canonicalise: Canonicaliser) =>
+  fc.property(tree, spelling, spelling, (value, a, b) => {
+    const first = canonicalise(spell(value, drawFrom(a)));
+    return first !== null && first === canonicalise(spell(value, drawFrom(b)));
+  });
+
+const otherValueOtherText = (canonicalise: Canonicaliser) =>
+  fc.property(tree, fc.option(tree, { freq: 2 }), spelling, (a, other, stream) => {
+    const next = drawFrom(stream);
+    const b = other ?? neighbour(a, next);
+    return (canonicalise(spell(a, next)) === canonicalise(spell(b, next))) === sameTree(a, b);
+  });
+
+const exactNumbers = (canonicalise: Canonicaliser) =>
+  fc.property(numberText, fc.option(numberText), spelling, (a, other, stream) => {
+    const b = other ?? nearNumber(a, drawFrom(stream));
+    return (canonicalise(a) === canonicalise(b)) === sameNumber(a, b);
+  });
+
+const RUNS = { numRuns: 3000, seed: 20260728 };
+
+function nest(depth: number, open: string, close: string): string {
+  return open.repeat(depth) + close.repeat(depth);
+}
+
+function select(text: string, paths: { pick?: string[]; omit?: string[] }): string | null {
+  const result = canonicalJson(encoder.encode(text), {
+    pick: pathTree(paths.pick && pointersOf(paths.pick)),
+    omit: pathTree(paths.omit && pointersOf(paths.omit)),
+  });
+  return result.kind === 'canonical' ? result.text : null;
+}
+
+describe('canonical JSON', () => {
+  test('is one text for all spellings of one value', () => {
+    fc.assert(sameValueSameText(ours), RUNS);
+  });
+
+  test('is another text for every other value', () => {
+    fc.assert(otherValueOtherText(ours), RUNS);
+  });
+
+  test('agrees with exact fractions on which numbers are equal', () => {
+    fc.assert(exactNumbers(ours), { ...RUNS, numRuns: 20_000 });
+  });
+
+  test('agrees with exact arithmetic on exponents longer than a double can hold', () => {
+    const exponent = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n });
+    const near = fc.tuple(
+      fc.constantFrom(10n ** 15n, 10n ** 16n, 10n ** 30n, 10n ** 15n - 1n, 2n * 10n ** 15n, 0n),
+      fc.integer({ min: -30, max: 30 }),
+      fc.constantFrom(1n, -1n),
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          exponent,
+          near.map(([base, offset, sign]) => sign * (base + BigInt(offset))),
+        ),
+        fc.nat(40),
+        fc.nat(40),
+        (power, zeros, places) => {
+          // 7 followed by zeros, behind a point and zeros: the value is 7 × 10^power in any case.
+          const shifted = power - BigInt(zeros) + BigInt(places);
+          const text = `${places === 0 ? '7' : `0.${'0'.repeat(places - 1)}7`}${'0'.repeat(zeros)}`;
+          const shown =
+            places === 0
+              ? `${text}e${shifted}`
+              : `${text}e+00${power + BigInt(places)}`.replace('+00-', '-00');
+          expect(ours(shown)).toBe(power === 0n ? '7' : `7e${power}`);
+        },
+      ),
+      { numRuns: 5000 },
+    );
+  });
+
+  test('is its own canonical text, and has the value that JSON.parse sees', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const text = JSON.stringify(value);
+        const canonical = ours(text)!;
+        expect(ours(canonical)).toBe(canonical);
+        expect(JSON.parse(canonical)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test('takes exactly the texts that JSON.parse takes', () => {
+    const unit = fc.constantFrom(
+      ...Array.from('{}[]",:0123e+-.\\u tfn \n'),
+      'true',
+      'null',
+      '"a"',
+      '\\u00',
+      '\u0001',
+      '\u00a0',
+    );
+    const text = fc.oneof(
+      fc.string({ unit, maxLength: 12 }),
+      fc.tuple(fc.json(), fc.nat(), unit, fc.boolean()).map(([json, at, with_, isInsert]) => {
+        const cut = at % (json.length + 1);
+        return json.slice(0, cut) + with_ + json.slice(isInsert ? cut : cut + 1);
+      }),
+    );
+    fc.assert(
+      fc.property(text, (some) => {
+        let isJson = true;
+        try {
+          JSON.parse(some);
+        } catch {
+          isJson = false;
+        }
+        expect(kindOf(some)).toBe(isJson ? 'canonical' : 'syntax');
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  // F28
+  test.each([
+    ['order of members', '{"a":1,"b":2}', '{"b":2,"a":1}'],
+    ['white space', '{"a":[1,2]}', ' {\n"a" :\t[ 1 , 2 ]\r}\n'],
+    ['escapes', '{"\\u0061":"\\u0062\\/"}', '{"a":"b/"}'],
+    ['escaped pairs', '"\\ud83d\\ude00"', '"😀"'],
+    ['a fraction of zeros', '[1.0,1e0,100e-2,0.01E+2]', '[1,1,1,1]'],
+    ['minus zero', '[-0,-0.0,0e5,-0E-9]', '[0,0,0,0]'],
+    ['trailing zeros', '[100,1e2,10.00e1]', '[100,100,100]'],
+  ])('does not see a difference in %s', (_, a, b) => {
+    expect(ours(a)).not.toBeNull();
+    expect(ours(a)).toBe(ours(b));
+  });
+
+  // F29
+  test.each([
+    ['large integers', '9007199254740993', '9007199254740992'],
+    ['small fractions', '0.1', '0.10000000000000001'],
+    ['huge exponents', '1e999999999', '1e999999998'],
+    ['exponents beyond all arithmetic', `1e${'9'.repeat(5000)}`, `1e${'9'.repeat(4999)}8`],
+    ['signs', '1', '-1'],
+    ['null and absent', '{"a":null}', '{}'],
+    ['repeated members', '{"a":1,"a":1}', '{"a":1}'],
+    ['order of repeated members', '{"a":1,"a":2}', '{"a":2,"a":1}'],
+    ['order of items', '[1,2]', '[2,1]'],
+    ['numbers and strings', '1', '"1"'],
+    ['half pairs', '"\\ud800"', '"\\ud801"'],
+    ['half pairs and their replacement', '"\\ud800"', '"\\ufffd"'],
+    ['half pairs and the text of their escape', '"\\ud800"', '"\\\\ud800"'],
+    ['pairs in the wrong order', '"\\ude00\\ud83d"', '"\\ud83d\\ude00"'],
+    ['normal forms of Unicode', '"é"', '"e\u0301"'],
+    ['letter case', '"A"', '"a"'],
+    ['empty arrays and objects', '[]', '{}'],
+    ['nesting', '[[],[]]', '[[[]]]'],
+    ['commas in strings', '["a,b"]', '["a","b"]'],
+  ])('sees a difference in %s', (_, a, b) => {
+    expect(ours(a)).not.toBeNull();
+    expect(ours(b)).not.toBeNull();
+    expect(ours(a)).not.toBe(ours(b));
+  });
+
+  test('sorts members by the code units of their decoded names, few or many of them', () => {
+    expect(ours('{"\\uff61":1,"😀":2,"é":3,"a!":4,"a":5,"":6,"\\u0041":7}')).toBe(
+      '{"":6,"A":7,"a":5,"a!":4,"é":3,"😀":2,"\uff61":1}',
+    );
+    const many = Array.from({ length: 100 }, (_, i) => `"k${(i * 37) % 50}":${i}`);
+    const canonical = ours(`{${many.join(',')}}`)!;
+    const names = [...canonical.matchAll(/"(\w+)":(\d+)/g)].map(
+      ([, name, value]) => [name!, Number(value)] as const,
+    );
+    expect(names).toEqual(names.toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] - b[1])));
+    expect(names).toHaveLength(100);
+  });
+
+  test('ignores one byte order mark at the start and no other', () => {
+    expect(ours('\ufeff{"a":1}')).toBe('{"a":1}');
+    expect(kindOf('\ufeff\ufeff1')).toBe('syntax');
+    expect(kindOf('1\ufeff')).toBe('syntax');
+  });
+
+  test('does not exist for bytes that are not UTF-8, and the next body is read as if nothing had been', () => {
+    for (const bytes of [
+      [0x22, 0xff, 0x22],
+      [0x22, 0xc0, 0x80, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+      [0x22, 0xe2],
+    ]) {
+      expect(canonicalJson(Uint8Array.from(bytes)).kind).toBe('invalid-utf8');
+      expect(ours('"é"')).toBe('"é"');
+    }
+    expect(canonicalJson(Uint8Array.from([0xff, 0xfe, 0x31, 0x00])).kind).toBe('invalid-utf8');
+  });
+
+  test.each([
+    '',
+    ' ',
+    '{',
+    '[1,]',
+    '{"a":1,}',
+    '{,}',
+    "{'a':1}",
+    '{a:1}',
+    '01',
+    '1.',
+    '.5',
+    '+1',
+    '-',
+    '1e',
+    '1e+',
+    'NaN',
+  ])('does not exist for what is not JSON (%s)', (text) => {
+    expect(kindOf(text)).toBe('syntax');
+  });
+
+  test('is bounded in depth, and a nesting of any depth does no harm', () => {
+    expect(kindOf(nest(DEPTH_MAX, '[', ']'))).toBe('canonical');
+    expect(kindOf(nest(DEPTH_MAX + 1, '[', ']'))).toBe('too-deep');
+    expect(kindOf(nest(10_000, '[', ']'))).toBe('too-deep');
+    expect(kindOf(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`)).toBe('too-deep');
+    expect(kindOf('['.repeat(1_000_000))).toBe('too-deep');
+    expect(kindOf(`${'{"a":['.repeat(DEPTH_MAX / 2)}${']}'.repeat(DEPTH_MAX / 2)}`)).toBe('canonical');
+  });
+
+  test('takes time linear in the body, whatever numbers, strings and members it has', () => {
+    const megabyte = 1 << 20;
+    const bodies = [
+      '9'.repeat(megabyte),
+      `1${'0'.repeat(megabyte)}`,
+      `0.${'0'.repeat(megabyte)}1`,
+      `1${'0'.repeat(megabyte)}1`,
+      `10e${'9'.repeat(megabyte)}`,
+      `0.1e1${'0'.repeat(megabyte)}`,
+      `1e-${'0'.repeat(megabyte)}1`,
+      `"${'\\u0061'.repeat(megabyte / 6)}"`,
+      `"${'a'.repeat(megabyte)}"`,
+      `[${'1.50,'.repeat(megabyte / 5)}0]`,
+      `{${Array.from({ length: 80_000 }, (_, i) => `"k${999_999 - i}":1`).join()}}`,
+      `${'{"a":'.repeat(DEPTH_MAX)}"${'a'.repeat(megabyte)}"${'}'.repeat(DEPTH_MAX)}`,
+    ];
+    for (const body of bodies) {
+      const start = performance.now();
+      expect(kindOf(body)).toBe('canonical');
+      // Each takes 5–100 ms; anything quadratic would take minutes.
+      expect(performance.now() - start).toBeLessThan(3000);
+    }
+    expect(ours(`10e${'9'.repeat(megabyte)}`)).toBe(`1e1${'0'.repeat(megabyte)}`);
+    expect(ours(`0.1e1${'0'.repeat(megabyte)}`)).toBe(`1e${'9'.repeat(megabyte)}`);
+  });
+});
+
+describe('the properties above', () => {
+  const sorted = (value: unknown): unknown =>
+    typeof value !== 'object' || value === null
+      ? value
+      : Array.isArray(value)
+        ? value.map(sorted)
+        : Object.fromEntries(
+            Object.entries(value)
+              .toSorted(([a], [b]) => (a < b ? -1 : 1))
+              .map(([k, v]) => [k, sorted(v)]),
+          );
+  const wrong: Record<string, Canonicaliser> = {
+    'that rounds to doubles and drops repeats': (text) => JSON.stringify(sorted(JSON.parse(text))),
+    'that keeps the order of members': (text) => JSON.stringify(JSON.parse(text)),
+    'that keeps white space': (text) => text,
+    'that replaces half pairs': (text) => ours(text)?.replaceAll(/\\ud[89a-f]../g, '\ufffd') ?? null,
+    'that forgets signs': (text) => ours(text)?.replaceAll('-', '') ?? null,
+    'that sorts arrays': (text) => ours(text)?.replaceAll(/[[\],]/g, '') ?? null,
+  };
+
+  test.each(Object.keys(wrong))('find out a canonicaliser %s', (name) => {
+    const canonicalise = wrong[name]!;
+    const found = [
+      fc.check(sameValueSameText(canonicalise), RUNS).failed,
+      fc.check(otherValueOtherText(canonicalise), RUNS).failed,
+    ];
+    expect(found).toContain(true);
+  });
+
+  test('find out a canonicaliser of numbers that uses doubles', () => {
+    expect(
+      fc.check(
+        exactNumbers((text) => String(Number(text))),
+        { ...RUNS, numRuns: 20_000 },
+      ).failed,
+    ).toBe(true);
+  });
+});
+
+describe('a selection of members', () => {
+  test.each([
+    [{ omit: ['b'] }, '{"a":1,"c":{"b":3}}'],
+    [{ omit: ['/b', '/c/b'] }, '{"a":1,"c":{}}'],
+    [{ omit: ['/a/x'] }, '{"a":1,"b":[10,2],"c":{"b":3}}'.replace('10', '1e1')],
+    [{ omit: ['/b/0'] }, '{"a":1,"b":[2],"c":{"b":3}}'],
+    [{ omit: ['/b/x'] }, '{"a":1,"b":[1e1,2],"c":{"b":3}}'],
+    [{ pick: ['a', 'nothing'] }, '{"a":1}'],
+    [{ pick: ['/c/b'] }, '{"c":{"b":3}}'],
+    [{ pick: ['/c/nothing'] }, '{"c":{}}'],
+    [{ pick: ['/b/1'] }, '{"b":[2]}'],
+    [{ pick: ['a', 'c'], omit: ['/c/b'] }, '{"a":1,"c":{}}'],
+    [{ pick: [] }, '{}'],
+    [{ omit: [] }, '{"a":1,"b":[1e1,2],"c":{"b":3}}'],
+    // What cannot be descended into is kept whole, or a wrong path would make all requests equal.
+    [{ pick: ['/b/x'] }, '{"b":[1e1,2]}'],
+    [{ pick: ['/a/x'] }, '{"a":1}'],
+  ])('%o keeps what it says', (paths, expected) => {
+    expect(select('{"c":{"b":3},"b":[10,2],"a":1}', paths)).toBe(expected);
+  });
+
+  test('reads names by JSON Pointer only after a slash', () => {
+    expect(select('{"/a":1,"~":2,"a/b":3,"":4}', { omit: ['/~1a'] })).toBe('{"":4,"a/b":3,"~":2}');
+    expect(select('{"/a":1,"~":2,"a/b":3,"":4}', { omit: ['a/b', '~', '/'] })).toBe('{"/a":1}');
+    expect(select('{"~1":1,"/":2}', { omit: ['/~01'] })).toBe('{"/":2}');
+  });
+
+  test('applies to every repeat of a member', () => {
+    expect(select('{"a":1,"b":2,"a":3}', { omit: ['a'] })).toBe('{"b":2}');
+  });
+
+  test('leaves arrays and scalars whole if it names members only', () => {
+    expect(select('[1,2]', { pick: ['a'] })).toBe('[1,2]');
+    expect(select('7', { pick: ['a'], omit: ['a'] })).toBe('7');
+  });
+
+  test('does not make bad syntax good', () => {
+    expect(select('{"a":01}', { omit: ['a'] })).toBeNull();
+  });
+
+  test.each([[''], ['/a~'], ['/a~2']])('with a path that is no path is refused (%s)', (path) => {
+    expect(() => pointersOf([path])).toThrow(expect.objectContaining({ code: 'ERR_SAMEKEY_OPTIONS' }));
+  });
+});
