@@ -1,0 +1,179 @@
+/**
+ * Why: an entry is written down in four places (the export map, the peers, the documentation's index and the sources), and
+ * users meet whichever of them was forgotten. packages/samekey/entries.json is the one list; the others are held equal to
+ * it. `--write` makes the export map and the peers from it.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { readJson, readText } from './lib/files.mjs';
+import { readMarkdown } from './lib/markdown.mjs';
+import { isMain, ROOT, report } from './lib/report.mjs';
+
+/** @typedef {import('./lib/entries.mjs').Entry} Entry */
+/** @typedef {import('./lib/report.mjs').Problem} Problem */
+
+const LIST = `${PACKAGE}/entries.json`;
+const MANIFEST = `${PACKAGE}/package.json`;
+const INDEX = 'docs/reference/entries.md';
+
+/**
+ * @param {Entry} entry
+ * @param {string} packageName
+ */
+function subpath(entry, packageName) {
+  return entry.name === packageName ? '.' : `.${entry.name.slice(packageName.length)}`;
+}
+
+/**
+ * The conditions of one entry, in the order in which a resolver must meet them.
+ * @param {Entry} entry
+ */
+function conditions(entry) {
+  const built = entry.source.replace(/^src\//, './dist/').replace(/\.ts$/, '');
+  return { '@samekey/source': `./${entry.source}`, types: `${built}.d.ts`, default: `${built}.js` };
+}
+
+/**
+ * What the manifest must say of the entries.
+ * @param {Entry[]} entries
+ * @param {string} packageName
+ */
+export function manifestParts(entries, packageName) {
+  const peers = Object.fromEntries(
+    entries.flatMap((entry) => Object.entries(entry.peers)).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  return {
+    exports: Object.fromEntries(entries.map((entry) => [subpath(entry, packageName), conditions(entry)])),
+    peerDependencies: peers,
+    peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
+  };
+}
+
+/**
+ * @param {string} root
+ * @returns {Problem[]}
+ */
+export function checkEntries(root) {
+  const entries = readEntries(root);
+  const manifest = readJson(root, MANIFEST);
+  return [
+    ...checkList(root, entries, manifest.name),
+    ...checkManifest(entries, manifest),
+    ...checkIndex(root, entries),
+  ];
+}
+
+/**
+ * @param {string} root
+ * @param {Entry[]} entries
+ * @param {string} packageName
+ * @returns {Problem[]}
+ */
+function checkList(root, entries, packageName) {
+  /** @type {Problem[]} */
+  const problems = [];
+  /** @type {Map<string, string>} */
+  const ranges = new Map();
+  for (const [at, entry] of entries.entries()) {
+    if (entry.name !== packageName && !entry.name.startsWith(`${packageName}/`))
+      problems.push({ file: LIST, message: `${entry.name} is not of the package ${packageName}` });
+    if (entries.findIndex((other) => other.name === entry.name) !== at)
+      problems.push({ file: LIST, message: `${entry.name} is listed twice` });
+    if (!existsSync(join(root, PACKAGE, entry.source)))
+      problems.push({ file: LIST, message: `${entry.name}: its source ${entry.source} does not exist` });
+    for (const [peer, range] of Object.entries(entry.peers)) {
+      if ((ranges.get(peer) ?? range) !== range)
+        problems.push({ file: LIST, message: `${entry.name}: another entry has another range for ${peer}` });
+      ranges.set(peer, range);
+    }
+  }
+  return problems;
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {{ name: string, exports?: unknown, peerDependencies?: unknown, peerDependenciesMeta?: unknown }} manifest
+ * @returns {Problem[]}
+ */
+function checkManifest(entries, manifest) {
+  const wanted = manifestParts(entries, manifest.name);
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const part of /** @type {const} */ (['exports', 'peerDependencies', 'peerDependenciesMeta'])) {
+    // Text, not structure: the order of conditions decides what a resolver takes.
+    if (JSON.stringify(manifest[part] ?? {}) !== JSON.stringify(wanted[part]))
+      problems.push({
+        file: MANIFEST,
+        message: `"${part}" differs from ${LIST}: run node tools/check-entries.mjs --write`,
+      });
+  }
+  return problems;
+}
+
+/**
+ * The documentation's index names every entry, in order, by a link whose text is the entry and whose target is its page.
+ * @param {string} root
+ * @param {Entry[]} entries
+ * @returns {Problem[]}
+ */
+function checkIndex(root, entries) {
+  if (!existsSync(join(root, INDEX)))
+    return [{ file: INDEX, message: 'does not exist: list every entry there, each as a link to its page' }];
+  const links = readMarkdown(readText(root, INDEX)).links.filter((link) =>
+    /^samekey(\/[\w/-]+)?$/.test(link.text),
+  );
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const entry of entries) {
+    const link = links.find(({ text }) => text === entry.name);
+    if (link === undefined) {
+      problems.push({ file: INDEX, message: `${entry.name} is missing: add [\`${entry.name}\`](…)` });
+      continue;
+    }
+    const target = posix.join(posix.dirname(INDEX), link.url);
+    if (target !== entry.docs)
+      problems.push({
+        file: INDEX,
+        line: link.line,
+        message: `${entry.name} leads to ${target}, but ${LIST} says ${entry.docs}`,
+      });
+    if (!existsSync(join(root, entry.docs.replace(/#.*$/, ''))))
+      problems.push({ file: LIST, message: `${entry.name}: its page ${entry.docs} does not exist` });
+  }
+  const named = links.map((link) => link.text);
+  for (const link of links) {
+    if (!entries.some((entry) => entry.name === link.text))
+      problems.push({ file: INDEX, line: link.line, message: `${link.text} is not an entry of ${LIST}` });
+  }
+  const order = entries.map((entry) => entry.name).filter((name) => named.includes(name));
+  const shown = [...new Set(named)].filter((name) => order.includes(name));
+  if (order.join() !== shown.join())
+    problems.push({ file: INDEX, message: `the order differs from ${LIST}: ${order.join(', ')}` });
+  return problems;
+}
+
+/**
+ * Makes the export map and the peers from the list. Everything else of the manifest stays as it is.
+ * @param {string} root
+ */
+export function writeEntries(root) {
+  const manifest = readJson(root, MANIFEST);
+  const parts = manifestParts(readEntries(root), manifest.name);
+  /** @type {Record<string, unknown>} */
+  const written = {};
+  for (const [key, value] of Object.entries(manifest)) {
+    if (key === 'peerDependencies' || key === 'peerDependenciesMeta') continue;
+    written[key] = key === 'exports' ? parts.exports : value;
+    if (key === 'dependencies' && Object.keys(parts.peerDependencies).length > 0) {
+      written['peerDependencies'] = parts.peerDependencies;
+      written['peerDependenciesMeta'] = parts.peerDependenciesMeta;
+    }
+  }
+  writeFileSync(join(root, MANIFEST), `${JSON.stringify(written, null, 2)}\n`);
+}
+
+if (isMain(import.meta.url)) {
+  if (process.argv.includes('--write')) writeEntries(ROOT);
+  report('entries', checkEntries(ROOT));
+}

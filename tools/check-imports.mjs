@@ -1,0 +1,351 @@
+/**
+ * Why: who may import whom is what keeps the parts exchangeable: a store that knows an adapter, or a core that knows Node,
+ * cannot be moved any more, and nobody sees it happen in a review. The table below is the rule of
+ * docs/internals/ARCHITECTURE.md; this script holds the sources to it, and works out for each entry which npm packages a
+ * user who imports it would need: only its declared peers and the package's dependencies.
+ */
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { ScopeTracker, walk } from 'oxc-walker';
+import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { readJson, readText, walkFiles } from './lib/files.mjs';
+import { lineOf, packageOf, parse, specifiersOf } from './lib/parse.mjs';
+import { isMain, ROOT, report } from './lib/report.mjs';
+
+/** @typedef {import('./lib/report.mjs').Problem} Problem */
+/** @typedef {import('./lib/parse.mjs').Specifier} Specifier */
+
+/**
+ * @typedef {object} Rule
+ * @property {string} at the file (`system.ts`) or folder it is about, below src; `*` is any one name, and each is a part of its own
+ * @property {string[]} may files or folders below src it may import; `type:` in front: types only
+ * @property {boolean} [apart] files of the folder may not import each other, except that `index.ts` gathers them
+ * @property {'any' | string[]} [node] the `node:` modules it may import
+ * @property {string[]} [lazyNode] the `node:` modules it may import by a dynamic import, on the way that needs them
+ * @property {string[]} [packages] npm packages it may import
+ * @property {boolean} [peerTypes] it may import types of the peers declared for the entry that stands in it
+ * @property {string[]} [globals] names of globals that must not occur; `a.b` is a member, `new Date` is it without arguments
+ */
+
+const NODE_ONLY = [
+  'process',
+  'Buffer',
+  'console',
+  'global',
+  'require',
+  'setImmediate',
+  '__dirname',
+  '__filename',
+];
+
+/** Clocks, timers and randomness: the world passes them in, so that tests can pass virtual ones. */
+const MACHINE = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'performance',
+  'crypto',
+  'Date.now',
+  'new Date',
+  'Math.random',
+];
+
+/**
+ * The first row that fits counts.
+ * @type {Rule[]}
+ */
+export const TABLE = [
+  {
+    at: 'core',
+    may: [],
+    packages: ['structured-headers'],
+    globals: [...NODE_ONLY, ...MACHINE],
+  },
+  { at: 'system.ts', may: ['core'] },
+  { at: 'samekey.ts', may: ['core', 'system'] },
+  { at: 'index.ts', may: ['core', 'system', 'samekey', 'type:http'] },
+
+  { at: 'http/profiles', may: ['core', 'http'], apart: true, globals: NODE_ONLY },
+  { at: 'http', may: ['core'], globals: NODE_ONLY },
+  { at: 'http-node', may: ['core', 'http'], node: 'any' },
+  { at: 'adapters/*', may: ['core', 'http', 'http-node', 'samekey'], peerTypes: true },
+
+  { at: 'stores/sql', may: ['core'] },
+  // Network file systems are refused, and only a database that is a file can lie on one.
+  { at: 'stores/sqlite', may: ['core', 'stores/sql'], lazyNode: ['node:fs', 'node:fs/promises'] },
+  { at: 'stores/*', may: ['core', 'stores/sql'] },
+  { at: 'tx/*', may: ['type:stores/sql'] },
+
+  { at: 'phases', may: ['core'] },
+  { at: 'metrics', may: ['core'] },
+  { at: 'guard', may: ['core'] },
+  { at: 'lifecycle', may: ['core'] },
+  { at: 'outbox', may: ['core', 'type:stores/sql'] },
+  { at: 'worker', may: ['core', 'lifecycle', 'outbox'] },
+  { at: 'janitor', may: ['core', 'lifecycle', 'outbox'] },
+  { at: 'reconcile', may: ['core', 'lifecycle', 'outbox'] },
+  // A browser must not download a server.
+  { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
+  { at: 'verify', may: ['client', 'http/profiles'] },
+  // The suites drive real stores and real servers; the test runner is passed in.
+  { at: 'testing', may: ['core', 'stores/memory', 'system', 'http', 'samekey'], node: 'any' },
+];
+
+/**
+ * The row for a file below src, and the part it belongs to.
+ * @param {string} path
+ * @param {Rule[]} table
+ * @returns {{ rule: Rule, part: string } | undefined}
+ */
+export function partOf(path, table = TABLE) {
+  const names = path.split('/');
+  for (const rule of table) {
+    const wanted = rule.at.split('/');
+    if (wanted.length > names.length || !wanted.every((name, at) => name === '*' || name === names[at]))
+      continue;
+    // A folder of parts (`adapters/*`) holds folders: a file beside them belongs to none.
+    if (wanted.at(-1) === '*' && names.length === wanted.length) continue;
+    return { rule, part: rule.apart === true ? path : names.slice(0, wanted.length).join('/') };
+  }
+  return undefined;
+}
+
+/**
+ * @param {string} target a path below src
+ * @param {string} allowed a row's file or folder
+ */
+function isWithin(target, allowed) {
+  return target === `${allowed}.ts` || target.startsWith(`${allowed}/`);
+}
+
+/**
+ * Where a relative specifier leads: a path below src, or what is wrong with it.
+ * @param {string} src
+ * @param {string} file
+ * @param {string} specifier
+ * @returns {{ target: string } | { wrong: string }}
+ */
+function resolveRelative(src, file, specifier) {
+  const target = posix.join(posix.dirname(file), specifier);
+  if (target.startsWith('..')) return { wrong: `${specifier} leads out of src` };
+  if (!target.endsWith('.ts')) return { wrong: `${specifier} must name the file with its ending .ts` };
+  if (!existsSync(join(src, target))) return { wrong: `${specifier} does not exist` };
+  return { target };
+}
+
+/**
+ * What the table says against one specifier, or undefined.
+ * @param {{ src: string, file: string, rule: Rule, part: string, table: Rule[], peers: Set<string> }} from
+ * @param {Specifier} specifier
+ * @returns {string | undefined}
+ */
+function judge(from, specifier) {
+  const { rule, part, peers } = from;
+  const { name, typeOnly, lazy } = specifier;
+  if (name === null) return 'the specifier of an import must be a literal, so that it can be checked';
+  if (name.startsWith('node:')) {
+    if (rule.node === 'any' || (rule.node ?? []).includes(name)) return undefined;
+    if ((rule.lazyNode ?? []).includes(name))
+      return lazy ? undefined : `${part} may load ${name} by a dynamic import only`;
+    return `${part} must not import ${name}`;
+  }
+  const npm = packageOf(name);
+  if (npm !== undefined) {
+    if (npm === 'samekey') return `import ${name} by its relative path: the package must not name itself`;
+    if ((rule.packages ?? []).includes(npm)) return undefined;
+    if (rule.peerTypes === true && peers.has(npm))
+      return typeOnly ? undefined : `${part} may import types of ${npm} only: the user passes it in`;
+    return `${part} must not import the package ${npm}`;
+  }
+  const resolved = resolveRelative(from.src, from.file, name);
+  if ('wrong' in resolved) return resolved.wrong;
+  const other = partOf(resolved.target, from.table);
+  if (other?.part === part) return undefined;
+  if (rule.apart === true && posix.basename(from.file) === 'index.ts' && other?.rule === rule)
+    return undefined;
+  for (const may of rule.may) {
+    const allowed = may.replace(/^type:/, '');
+    if (!isWithin(resolved.target, allowed)) continue;
+    if (rule.apart === true && other?.rule === rule) continue;
+    if (may.startsWith('type:') && !typeOnly) return `${part} may import types of ${allowed} only`;
+    return undefined;
+  }
+  return `${part} must not import ${other?.part ?? resolved.target} (${rule.may.length === 0 ? 'it stands alone' : `it may import ${rule.may.join(', ')}`})`;
+}
+
+/**
+ * Uses of the named globals. Names that the file declares itself are not globals.
+ * @param {string} file
+ * @param {string} text
+ * @param {string[]} names
+ * @returns {{ name: string, line: number }[]}
+ */
+export function globalsUsed(file, text, names) {
+  const program = parse(file, text);
+  const scopeTracker = new ScopeTracker({ preserveExitedScopes: true });
+  walk(program, { scopeTracker });
+  scopeTracker.freeze();
+  /** @type {{ name: string, line: number }[]} */
+  const used = [];
+  /** @param {string} name @param {number} offset */
+  const meet = (name, offset) => {
+    if (names.includes(name)) used.push({ name, line: lineOf(text, offset) });
+  };
+  walk(program, {
+    scopeTracker,
+    enter(node, parent) {
+      if (node.type === 'MemberExpression' && !node.computed && node.object.type === 'Identifier') {
+        const member = node.property.type === 'Identifier' ? node.property.name : '';
+        if (node.object.name === 'globalThis') meet(member, node.start);
+        else if (!scopeTracker.isDeclared(node.object.name))
+          meet(`${node.object.name}.${member}`, node.start);
+      } else if (
+        (node.type === 'NewExpression' || node.type === 'CallExpression') &&
+        node.callee.type === 'Identifier' &&
+        node.callee.name === 'Date' &&
+        node.arguments.length === 0
+      ) {
+        meet('new Date', node.start);
+      } else if (
+        node.type === 'Identifier' &&
+        !isPlainName(node, parent) &&
+        !scopeTracker.isDeclared(node.name)
+      ) {
+        meet(node.name, node.start);
+      }
+    },
+  });
+  return used;
+}
+
+/**
+ * Whether an identifier is only a word (a member's or property's name), not a reference.
+ * @param {import('oxc-parser').Node} node
+ * @param {import('oxc-parser').Node | null} parent
+ */
+function isPlainName(node, parent) {
+  if (parent === null) return false;
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the kinds of node in which a word is only a word
+  switch (parent.type) {
+    case 'MemberExpression':
+      return parent.property === node && !parent.computed;
+    case 'Property':
+      return parent.key === node && !parent.computed && !parent.shorthand;
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+    case 'TSPropertySignature':
+      return parent.key === node && !parent.computed;
+    // The other words of a signature are its parameters' names, which are documentation.
+    case 'TSMethodSignature':
+      return !(parent.key === node && parent.computed);
+    case 'TSQualifiedName':
+      return parent.right === node;
+    case 'TSEnumMember':
+    case 'LabeledStatement':
+    case 'ImportSpecifier':
+    case 'ExportSpecifier':
+    case 'TSNamedTupleMember':
+      return true;
+    case 'TSFunctionType':
+    case 'TSCallSignatureDeclaration':
+    case 'TSConstructorType':
+    case 'TSTypeParameter':
+    case 'TSDeclareFunction':
+    case 'TSEmptyBodyFunctionExpression':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {Rule[]} table
+ * @returns {Problem[]}
+ */
+export function checkImports(root, table = TABLE) {
+  const src = join(root, PACKAGE, 'src');
+  const entries = readEntries(root);
+  /** @type {Problem[]} */
+  const problems = [];
+  /** @type {Map<string, Specifier[]>} */
+  const graph = new Map();
+  for (const file of walkFiles(src)) {
+    const where = `${PACKAGE}/src/${file}`;
+    const found = partOf(file, table);
+    if (found === undefined) {
+      problems.push({
+        file: where,
+        message: 'belongs to no row of the table in tools/check-imports.mjs: add one',
+      });
+      continue;
+    }
+    if (!file.endsWith('.ts')) continue;
+    const text = readText(src, file);
+    const specifiers = specifiersOf(file, text);
+    graph.set(file, specifiers);
+    const peers = new Set(
+      entries
+        .filter((entry) => partOf(entry.source.replace(/^src\//, ''), table)?.part === found.part)
+        .flatMap((entry) => Object.keys(entry.peers)),
+    );
+    for (const specifier of specifiers) {
+      const message = judge({ src, file, ...found, table, peers }, specifier);
+      if (message !== undefined) problems.push({ file: where, line: specifier.line, message });
+    }
+    for (const { name, line } of globalsUsed(file, text, found.rule.globals ?? []))
+      problems.push({ file: where, line, message: `${found.part} must not use ${name}: it is passed in` });
+  }
+  return [...problems, ...checkClosures(root, entries, graph)];
+}
+
+/**
+ * @param {string} root
+ * @param {import('./lib/entries.mjs').Entry[]} entries
+ * @param {Map<string, Specifier[]>} graph
+ * @returns {Problem[]}
+ */
+function checkClosures(root, entries, graph) {
+  const dependencies = Object.keys(readJson(root, `${PACKAGE}/package.json`).dependencies ?? {});
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const entry of entries) {
+    const start = entry.source.replace(/^src\//, '');
+    for (const { file, specifier } of closureOf(graph, start)) {
+      const name = String(specifier.name);
+      const where = { file: `${PACKAGE}/src/${file}`, line: specifier.line };
+      const npm = packageOf(name);
+      if (npm !== undefined && !dependencies.includes(npm) && !(npm in entry.peers))
+        problems.push({
+          ...where,
+          message: `${entry.name} reaches ${npm}, which is not a declared peer of it`,
+        });
+      if (entry.web === true && name.startsWith('node:'))
+        problems.push({ ...where, message: `${entry.name} must run without Node, but reaches ${name}` });
+    }
+  }
+  return problems;
+}
+
+/**
+ * Every specifier that leads out of the package, from one module on.
+ * @param {Map<string, Specifier[]>} graph
+ * @param {string} start
+ * @returns {{ file: string, specifier: Specifier }[]}
+ */
+export function closureOf(graph, start) {
+  /** @type {{ file: string, specifier: Specifier }[]} */
+  const reached = [];
+  const seen = new Set([start]);
+  for (const file of seen) {
+    for (const specifier of graph.get(file) ?? []) {
+      if (specifier.name === null) continue;
+      if (specifier.name.startsWith('.')) seen.add(posix.join(posix.dirname(file), specifier.name));
+      else reached.push({ file, specifier });
+    }
+  }
+  return reached;
+}
+
+if (isMain(import.meta.url)) report('imports', checkImports(ROOT));

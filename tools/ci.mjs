@@ -1,0 +1,162 @@
+/**
+ * Why: one command is what CI runs and what anybody can run: `npm run ci`. Every step runs, whatever failed before it; each is
+ * timed; what a child prints is printed; and the last line says how much held: the tests of vitest, and each other step as
+ * one. `npm run check` is the same without the demo and the tests.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildFolder } from './lib/files.mjs';
+import { isMain, ROOT } from './lib/report.mjs';
+import { binOf } from './lib/run.mjs';
+
+/**
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {string[]} command
+ * @property {number} timeMaxMs a child that hangs must not hang the run
+ * @property {() => Counts} [count] reads the step's own counts; without it the step is one check
+ * @typedef {{ passed: number, failed: number, skipped: string[] }} Counts
+ * @typedef {{ name: string, ok: boolean, seconds: number, counts: Counts }} Result
+ */
+
+const MINUTE_MS = 60_000;
+
+/** @param {string} script */
+const tool = (script) => [process.execPath, join('tools', script)];
+
+/** @type {Step[]} */
+export const CHECKS = [
+  // First: the package check looks at what was built.
+  {
+    name: 'types',
+    command: [process.execPath, binOf('typescript', 'tsc'), '-b', '.', 'tools'],
+    timeMaxMs: 5 * MINUTE_MS,
+  },
+  {
+    name: 'format',
+    command: [process.execPath, binOf('@biomejs/biome', 'biome'), 'format', '.'],
+    timeMaxMs: 2 * MINUTE_MS,
+  },
+  {
+    name: 'lint',
+    command: [process.execPath, binOf('oxlint'), '--type-aware', '--deny-warnings'],
+    timeMaxMs: 5 * MINUTE_MS,
+  },
+  { name: 'imports', command: tool('check-imports.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'entries', command: tool('check-entries.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'docs', command: tool('check-docs.mjs'), timeMaxMs: 5 * MINUTE_MS },
+  { name: 'package', command: tool('check-types.mjs'), timeMaxMs: 5 * MINUTE_MS },
+  { name: 'lock', command: tool('check-lock.mjs'), timeMaxMs: 2 * MINUTE_MS },
+];
+
+/** @returns {Step[]} */
+function waysIn() {
+  const json = join(buildFolder(ROOT, 'ci'), 'vitest.json');
+  rmSync(json, { force: true });
+  return [
+    { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
+    {
+      name: 'tests',
+      command: ['npm', 'test', '--', '--reporter=default', '--reporter=json', `--outputFile.json=${json}`],
+      timeMaxMs: 15 * MINUTE_MS,
+      count: () => countTests(existsSync(json) ? readFileSync(json, 'utf8') : undefined),
+    },
+  ];
+}
+
+/**
+ * The counts of vitest's JSON report. A file that failed before its first test counts as one failed.
+ * @param {string | undefined} text
+ * @returns {Counts}
+ */
+export function countTests(text) {
+  if (text === undefined) return { passed: 0, failed: 1, skipped: [] };
+  /** @type {{ testResults: { name: string, status: string, assertionResults: { status: string, fullName: string }[] }[] }} */
+  const report = JSON.parse(text);
+  /** @type {Counts} */
+  const counts = { passed: 0, failed: 0, skipped: [] };
+  for (const file of report.testResults) {
+    const failedBefore = counts.failed;
+    for (const { status, fullName } of file.assertionResults) {
+      if (status === 'passed') counts.passed++;
+      else if (status === 'failed') counts.failed++;
+      else counts.skipped.push(`${fullName} (${status})`);
+    }
+    if (file.status === 'failed' && counts.failed === failedBefore) counts.failed++;
+  }
+  return counts;
+}
+
+/**
+ * @param {Step} step
+ * @returns {Promise<Result>}
+ */
+export async function runStep(step) {
+  console.log(`\n=== ${step.name}`);
+  const startedAt = performance.now();
+  const [program = '', ...args] = step.command;
+  const code = await new Promise((resolve) => {
+    // A group of its own: when time is up, the children of the child end with it.
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
+    });
+    const end = () => {
+      try {
+        process.kill(-Number(child.pid), 'SIGKILL');
+      } catch {
+        // Already gone.
+      }
+    };
+    const timer = setTimeout(() => {
+      console.log(`${step.name}: not over after ${step.timeMaxMs / 1000} s: ended`);
+      end();
+    }, step.timeMaxMs);
+    process.once('SIGINT', end);
+    process.once('SIGTERM', end);
+    /** @param {number} result */
+    const finish = (result) => {
+      clearTimeout(timer);
+      process.off('SIGINT', end);
+      process.off('SIGTERM', end);
+      resolve(result);
+    };
+    child.once('error', (error) => {
+      console.log(`${step.name}: ${error.message}`);
+      finish(1);
+    });
+    child.once('close', (status) => finish(status ?? 1));
+  });
+  const counts = step.count?.() ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: [] };
+  // A run that failed without a failed test (an unhandled rejection, a crash) has failed all the same.
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { name: step.name, ok: counts.failed === 0, seconds, counts };
+}
+
+/** @param {string[]} args */
+export async function main(args) {
+  const steps = args.includes('check') ? CHECKS : [...CHECKS, ...waysIn()];
+  /** @type {Result[]} */
+  const results = [];
+  for (const step of steps) results.push(await runStep(step));
+
+  console.log('\n=== summary');
+  for (const { name, ok, seconds, counts } of results) {
+    const detail =
+      counts.passed + counts.failed > 1 ? ` (${counts.passed} passed, ${counts.failed} failed)` : '';
+    console.log(`${ok ? 'passed' : 'FAILED'}  ${name}  ${seconds.toFixed(1)} s${detail}`);
+  }
+  const skipped = results.flatMap((result) => result.counts.skipped);
+  if (skipped.length > 0) console.log(`\nSKIPPED, ${skipped.length} of them, and so not proven by this run:`);
+  for (const name of skipped) console.log(`  SKIPPED  ${name}`);
+  const passed = results.reduce((sum, { counts }) => sum + counts.passed, 0);
+  const failed = results.reduce((sum, { counts }) => sum + counts.failed, 0);
+  console.log(`\n${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+if (isMain(import.meta.url)) await main(process.argv.slice(2));
