@@ -2,10 +2,11 @@
  * The IETF profile: problem documents (RFC 9457) and the status codes of draft-ietf-httpapi-idempotency-key-header-07.
  */
 
-import { OptionsError } from '../../core/errors.ts';
+import { HELP_URL, OptionsError } from '../../core/errors.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
+import { refuseUnknown } from '../../core/settings.ts';
 import { httpDate, retryAfterSeconds } from '../headers.ts';
-import { type Problem, type ProblemOutcome, PROBLEMS, problemCode, problemType } from '../problem.ts';
+import { type Problem, type ProblemCode, type ProblemOutcome, PROBLEMS, problemCode } from '../problem.ts';
 import type { Profile } from './profile.ts';
 
 /** Choices of the IETF profile. */
@@ -14,11 +15,14 @@ export interface IetfOptions {
   readonly inProgressStatus?: 409 | 202 | 425;
   /** Status for a key kept as a tombstone: 410 (default), or 404. */
   readonly expiredStatus?: 410 | 404;
+  /** The page that explains the codes, one anchor each: the base of `type` and `Link`. Default: Samekey's own. */
+  readonly helpUrl?: string;
 }
 
 /** Makes the IETF profile. Throws `OptionsError`. */
 export function ietf(options: IetfOptions = {}): Profile {
-  const { inProgressStatus = 409, expiredStatus = 410 } = options;
+  refuseUnknown('ietf', options, ['inProgressStatus', 'expiredStatus', 'helpUrl']);
+  const { inProgressStatus = 409, expiredStatus = 410, helpUrl = HELP_URL } = options;
   if (![409, 202, 425].includes(inProgressStatus))
     throw new OptionsError('inProgressStatus is 409, 202 or 425.');
   if (![410, 404].includes(expiredStatus)) throw new OptionsError('expiredStatus is 410 or 404.');
@@ -32,28 +36,24 @@ export function ietf(options: IetfOptions = {}): Profile {
       const problem: Problem = PROBLEMS[code];
       const status =
         { 'in-progress': inProgressStatus, 'key-expired': expiredStatus }[code as string] ?? problem.status;
-      return render(outcome, code, { ...problem, status });
+      return render(outcome, code, { ...problem, status }, `${helpUrl}#${code}`);
     },
   };
 }
 
-function render(
-  outcome: ProblemOutcome,
-  code: ReturnType<typeof problemCode>,
-  problem: Problem,
-): StoredResponse {
+function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, type: string): StoredResponse {
   const headers: HeaderLine[] = [
     // RFC 9457 §3: the media type of a problem document.
     ['Content-Type', 'application/problem+json'],
     // The draft's §2.7 asks for a link to documentation in each error.
-    ['Link', `<${problemType(code)}>; rel="help"`],
+    ['Link', `<${type}>; rel="help"`],
     // RFC 9111 §5.2.2.5: none of these answers may be kept by a cache.
     ['Cache-Control', 'no-store'],
   ];
   // RFC 9110 §10.2.3.
   if ('retryAfterMs' in outcome) headers.push(['Retry-After', retryAfterSeconds(outcome.retryAfterMs)]);
   const document: Record<string, unknown> = {
-    type: problemType(code),
+    type,
     title: problem.title,
     status: problem.status,
     detail: outcome.kind === 'key-malformed' ? outcome.detail : problem.detail,
