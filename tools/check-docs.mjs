@@ -109,7 +109,10 @@ export async function checkBlocks(root) {
       const match = /^(?<name>[^(\s][^(]*)\((?<line>\d+),\d+\): (?<message>error .*)$/.exec(line);
       const { name = '', line: at = '', message = line.trim() } = match?.groups ?? {};
       const file = origin.get(posix.basename(name));
+      const last = problems.at(-1);
       if (file !== undefined) problems.push({ file, line: Number(at), message });
+      // The compiler goes on about its last complaint in indented lines.
+      else if (line.startsWith(' ') && last !== undefined) last.message += `\n${line}`;
       else if (message !== '') problems.push({ file: name === '' ? 'docs' : name, message });
     }
     if (code !== 0 && problems.length === 0) problems.push({ file: 'docs', message: 'the compiler failed' });

@@ -231,7 +231,8 @@ function isPlainName(node, parent) {
     case 'MemberExpression':
       return parent.property === node && !parent.computed;
     case 'Property':
-      return parent.key === node && !parent.computed && !parent.shorthand;
+      // Of a shorthand the walker meets both the key and the value.
+      return parent.key === node && !parent.computed;
     case 'MethodDefinition':
     case 'PropertyDefinition':
     case 'TSPropertySignature':

@@ -204,7 +204,7 @@ async function checkInstalled(root, folder, tarball) {
         message: `${name} does not load from the tarball: ${firstError(output)}`,
       });
   }
-  return [...problems, ...(await compileInstalled(root, project, entries))];
+  return [...problems, ...(await compileInstalled(project, entries))];
 }
 
 /**
@@ -216,13 +216,12 @@ function firstError(output) {
 }
 
 /**
- * @param {string} root
  * @param {string} project
  * @param {Entry[]} entries
  * @returns {Promise<Problem[]>}
  */
-async function compileInstalled(root, project, entries) {
-  symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'), 'dir');
+async function compileInstalled(project, entries) {
+  symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'), 'dir');
   const lines = entries.map(({ name }, at) => `export * as entry${at} from ${JSON.stringify(name)};`);
   writeFileSync(join(project, 'all.ts'), `${lines.join('\n')}\n`);
   const web = entries.filter((entry) => entry.web === true);

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { smokeDemo } from '../smoke-demo.mjs';
+import { lines, tree } from './fixture.ts';
+
+/** A demo as small as can be, with one thing wrong with it. */
+const demo = (fault: 'none' | 'charges-twice' | 'forgets' | 'ignores-ctrl-c') => `
+  import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+  import { createServer } from 'node:http';
+  import { join } from 'node:path';
+  const file = join(process.env.SAMEKEY_DEMO_DIR, 'answers.json');
+  const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const server = createServer((request, response) => {
+    const key = request.headers['idempotency-key'];
+    const replayed = key in kept && '${fault}' !== 'charges-twice';
+    if (!replayed) kept[key] = 'payment ' + Math.random();
+    if ('${fault}' !== 'forgets') writeFileSync(file, JSON.stringify(kept));
+    response.writeHead(201, replayed ? { 'Idempotency-Replayed': 'true' } : {}).end(kept[key]);
+  });
+  server.listen(Number(process.env.SAMEKEY_DEMO_PORT), '127.0.0.1', () => {
+    console.log('open http://localhost:' + server.address().port + '/');
+  });
+  process.on('SIGINT', () => {
+    if ('${fault}' === 'ignores-ctrl-c') process.exit(7);
+    server.close();
+    server.closeAllConnections();
+  });
+`;
+
+async function walk(program: string): Promise<string[]> {
+  const root = tree({ 'demo.mjs': program });
+  const command = [process.execPath, 'demo.mjs'];
+  return lines(await smokeDemo(root, { npm: command, node: command }));
+}
+
+describe('smoke-demo', () => {
+  it('a demo that keeps its promise passes', async () => {
+    expect(await walk(demo('none'))).toEqual([]);
+  });
+
+  it('a demo that charges twice fails', async () => {
+    expect(await walk(demo('charges-twice'))).toContainEqual(
+      expect.stringContaining('the retry: another body'),
+    );
+  });
+
+  it('a demo that forgets when it stops fails', async () => {
+    expect(await walk(demo('forgets'))).toContainEqual(
+      expect.stringContaining('the retry after another start: Idempotency-Replayed is null'),
+    );
+  });
+
+  it('a demo that does not end cleanly on Ctrl-C fails', async () => {
+    expect(await walk(demo('ignores-ctrl-c'))).toContainEqual(
+      expect.stringContaining('ended with 7 on SIGINT'),
+    );
+  });
+
+  it('a demo that prints no address fails', async () => {
+    expect(await walk('console.log("hello")')).toEqual([
+      expect.stringContaining('printed no http://localhost'),
+    ]);
+  });
+});
