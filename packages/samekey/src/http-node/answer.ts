@@ -1,0 +1,106 @@
+/**
+ * Turns what the application did into the answer that is recorded, and lets the same calls loose on the real response.
+ *
+ * Invariant: the calls that reach Node are those the application made, with the arguments it made them with (plus
+ * header lines of ours), so that framing and head encoding are Node's own choice in both cases.
+ *
+ * Sources: RFC 9112 §6 and §7.1.2 (chunked coding, trailers); Node's lib/_http_outgoing.js for the encoding of a head.
+ */
+import type { HeaderLine } from '../core/response.ts';
+import {
+  bytesOf,
+  type CapturedAnswer,
+  type CaptureState,
+  type Chunk,
+  type NodeMethod,
+  type RawHead,
+} from './capture-state.ts';
+import { isChunked } from './head.ts';
+import { setLines, withLines } from './header-lines.ts';
+import { playNothing } from './node-state.ts';
+
+const EMPTY = new Uint8Array(0);
+
+/** The answer as ended by the application, or by its head alone when it has not ended. */
+export function answerOf(c: CaptureState): CapturedAnswer {
+  const kept = c.ended && c.phase === 'held' && c.size <= c.options.responseSizeMax;
+  return {
+    kind: 'answer',
+    status: c.status,
+    statusMessage: c.statusMessage,
+    headers: wireLines(c),
+    body: kept ? (c.hasBody ? bodyOf(c.chunks) : EMPTY) : null,
+    trailers: isChunked(c) ? c.trailers : [],
+    streamed: c.phase === 'streaming',
+  };
+}
+
+/** Gives the real response the head; a head fixed by `end` is left to Node's `end`, which knows the length. */
+export function openHead(c: CaptureState, extra: readonly HeaderLine[]): void {
+  const { res } = c;
+  playNothing(res);
+  res.statusCode = c.status;
+  res.statusMessage = c.statusMessage;
+  if (c.raw === undefined) setLines(res, extra);
+  if (c.headByEnd) return;
+  const { writeHead } = c.original;
+  const headers: RawHead | undefined = c.raw === undefined ? undefined : withLines(c.raw, extra);
+  if (c.reason === undefined) writeHead.call(res, c.status, headers);
+  else writeHead.call(res, c.status, c.reason, headers);
+}
+
+/** Makes the calls of body and end on the real response. */
+export function replayCalls(c: CaptureState, chunks: readonly Chunk[]): void {
+  const { res, original } = c;
+  const last = c.ended && c.endChunk ? chunks.at(-1) : undefined;
+  for (const chunk of chunks) if (chunk !== last) writeChunk(c, chunk);
+  if (!c.ended) return;
+  const methods = res as { writeHead: NodeMethod };
+  const top = methods.writeHead;
+  // Node's end calls res.writeHead: patches laid over ours have had their turn already.
+  if (c.headByEnd && top !== original.writeHead) methods.writeHead = original.writeHead;
+  if (last === undefined) original.end.call(res);
+  else original.end.call(res, last.data, last.encoding);
+  if (methods.writeHead !== top) methods.writeHead = top;
+}
+
+/** Writes one chunk to the real response. */
+export function writeChunk(c: CaptureState, chunk: Chunk, callback?: () => void): boolean {
+  c.inside = true;
+  try {
+    return c.original.write.call(c.res, chunk.data, chunk.encoding, callback);
+  } finally {
+    c.inside = false;
+  }
+}
+
+function bodyOf(chunks: readonly Chunk[]): Uint8Array {
+  const [first] = chunks;
+  if (first === undefined) return EMPTY;
+  return chunks.length === 1 ? bytesOf(first) : Buffer.concat(chunks.map(bytesOf));
+}
+
+// oxlint-disable-next-line no-control-regex
+const NON_ASCII = /[^\x00-\x7f]/;
+
+/**
+ * Header values as octets. Node writes a head that leaves together with a UTF-8 string as UTF-8, any other as latin1,
+ * and mangles Content-Disposition once it knows a length; a replay of bytes must look like what the first client saw.
+ */
+function wireLines(c: CaptureState): readonly HeaderLine[] {
+  if (!c.lines.some((line) => NON_ASCII.test(line[1]))) return c.lines;
+  const first = c.chunks[0];
+  const utf8 =
+    c.hasBody &&
+    !isChunked(c) &&
+    typeof first?.data === 'string' &&
+    (first.encoding === undefined || first.encoding === 'utf8');
+  let lengthKnown = c.headByEnd && c.size > 0;
+  return c.lines.map(([name, value]): HeaderLine => {
+    const field = name.toLowerCase();
+    lengthKnown ||= field === 'content-length' && Number(value) > 0;
+    const seen =
+      lengthKnown && field === 'content-disposition' ? Buffer.from(value, 'latin1').toString() : value;
+    return [name, Buffer.from(seen, utf8 ? 'utf8' : 'latin1').toString('latin1')];
+  });
+}

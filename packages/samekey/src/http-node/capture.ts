@@ -1,0 +1,191 @@
+/**
+ * Captures the answer a handler gives on a `ServerResponse`, whichever way it gives it, and holds it until its record is
+ * stored: what is acknowledged can be replayed (semantics §8; F2, F17, F18, F38–F41).
+ *
+ * Invariants: nothing of an answer reaches the socket before `release` or `replace`, except that answers which cannot
+ * wait stream through, and then all but what completes them; the application sees Node's own behaviour throughout;
+ * 1xx answers pass; after the answer has been let go the response has no override left.
+ *
+ * Sources: https://nodejs.org/docs/latest-v20.x/api/http.html#class-httpserverresponse; RFC 9110 §15.2 (1xx);
+ * RFC 9112 §6 (framing).
+ */
+import type { ServerResponse } from 'node:http';
+import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import { answerOf, openHead, replayCalls } from './answer.ts';
+import { headerValue, restoreHeaders } from './baseline.ts';
+import {
+  CAPTURE,
+  type Capturable,
+  type CaptureEnd,
+  type CapturedAnswer,
+  type CaptureOptions,
+  type CaptureState,
+  type Methods,
+} from './capture-state.ts';
+import { discard } from './discard.ts';
+import { setLines } from './header-lines.ts';
+import { letGo, OVERRIDDEN } from './let-go.ts';
+import { playNothing, rawHeaderNames, swapOnFinished } from './node-state.ts';
+import { OVERRIDES } from './overrides.ts';
+import { sendAnswer } from './send.ts';
+import { hideSocket, showSocket } from './socket-view.ts';
+
+export type { CaptureEnd, CapturedAnswer, CaptureFailed, CaptureOptions } from './capture-state.ts';
+
+/** The hold on one response. Exactly one of `release`, `replace` and `destroy` is to be called in the end. */
+export interface Capture {
+  /**
+   * Resolves when the application has ended its answer, or given it up by `res.destroy()`. Never rejects; never
+   * resolves for a handler that never answers.
+   */
+  readonly ended: Promise<CaptureEnd>;
+  /**
+   * The answer as decided by its head so far (`body` null), or null while there is no head. `streamed` tells whether
+   * the client has that head: an attempt at its time limit is then settled by it (F18).
+   */
+  headAnswer(): CapturedAnswer | null;
+  /** For adapters: the handler threw after it had begun to answer. `ended` resolves as failed; nothing is sent. */
+  fail(error: unknown): void;
+  /**
+   * Lets the answer go, with header lines added if its head has not left yet. Before the application has ended, what
+   * there is goes and the rest follows as Node does it by itself. Throws what outer middleware's hooks throw.
+   */
+  release(extraHeaders?: readonly HeaderLine[]): void;
+  /**
+   * Throws the answer away and sends `answer`, keeping the headers that were there before the capture; the handler may
+   * go on into the void. An answer whose head has left cannot be replaced: its connection is destroyed.
+   */
+  replace(answer: StoredResponse): void;
+  /** Destroys the connection: the client sees an incomplete answer, never a wrong one. */
+  destroy(): void;
+}
+
+/**
+ * Captures what is answered on `res` from now on. To be called before the handler runs, on a response whose head is not
+ * fixed, once per response.
+ */
+export function captureResponse(res: ServerResponse, options: CaptureOptions): Capture {
+  return new ResponseCapture(res, options);
+}
+
+class ResponseCapture implements Capture {
+  readonly ended: Promise<CaptureEnd>;
+  readonly #state: CaptureState;
+
+  constructor(res: ServerResponse, options: CaptureOptions) {
+    const c = capture(res, options);
+    this.#state = c;
+    this.ended = new Promise((resolve) => {
+      c.settle = resolve;
+    });
+  }
+
+  headAnswer(): CapturedAnswer | null {
+    const c = this.#state;
+    return c.headFixed ? { ...answerOf(c), body: null } : null;
+  }
+
+  fail(error: unknown): void {
+    this.#state.settle({ kind: 'failed', error });
+  }
+
+  release(extraHeaders: readonly HeaderLine[] = []): void {
+    const c = this.#state;
+    if (c.phase === 'over' || c.phase === 'discarding') return;
+    const streamed = c.phase === 'streaming';
+    letGo(c);
+    if (streamed) {
+      playNothing(c.res);
+      replayCalls(c, c.held);
+      return;
+    }
+    if (!c.headFixed) {
+      setLines(c.res, extraHeaders);
+      return;
+    }
+    openHead(c, extraHeaders);
+    replayCalls(c, c.chunks);
+  }
+
+  replace(answer: StoredResponse): void {
+    const c = this.#state;
+    if (c.phase === 'over' || c.phase === 'discarding') return;
+    if (c.phase === 'streaming') {
+      this.destroy();
+      return;
+    }
+    c.timer?.cancel();
+    restoreHeaders(c);
+    c.chunks = [];
+    if (c.ended) letGo(c);
+    else showSocket(c);
+    sendAnswer(c.res, answer, c.original);
+    if (!c.ended) discard(c);
+  }
+
+  destroy(): void {
+    const c = this.#state;
+    if (c.phase === 'over') return;
+    playNothing(c.res);
+    letGo(c);
+    c.res.destroy();
+  }
+}
+
+/** Until the promise is made, in the next statement. */
+function nobody(): void {}
+
+function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
+  const { writeHead, write, end, flushHeaders, addTrailers, destroy, emit } = res as unknown as Methods;
+  const baseNames = rawHeaderNames(res);
+  let ownBefore = 0;
+  for (let i = 0; i < OVERRIDDEN.length; i++) {
+    if (Object.hasOwn(res, OVERRIDDEN[i] as string)) ownBefore |= 1 << i;
+  }
+  const c: CaptureState = {
+    res,
+    options,
+    original: { writeHead, write, end, flushHeaders, addTrailers, destroy, emit },
+    overrides: OVERRIDES,
+    ownBefore,
+    baseNames,
+    baseValues: baseNames.map((name) => headerValue(res, name)),
+    baseSendDate: res.sendDate,
+    outerFinishListeners: res.listenerCount('finish'),
+    outerOnFinished: swapOnFinished(res, null),
+    settle: nobody,
+    phase: 'held',
+    ended: false,
+    gone: false,
+    headFixed: false,
+    ending: false,
+    headByEnd: false,
+    status: 0,
+    statusMessage: '',
+    reason: undefined,
+    raw: undefined,
+    lines: [],
+    hasBody: true,
+    declared: undefined,
+    eventStream: false,
+    hasTrailerField: false,
+    chunkedField: false,
+    chunks: [],
+    size: 0,
+    endChunk: false,
+    trailers: [],
+    timer: undefined,
+    holdLast: false,
+    held: [],
+    passed: false,
+    needDrain: false,
+    socketHidden: false,
+    socket: undefined,
+    view: undefined,
+    inside: false,
+  };
+  (res as Capturable)[CAPTURE] = c;
+  Object.assign(res, OVERRIDES);
+  hideSocket(c);
+  return c;
+}

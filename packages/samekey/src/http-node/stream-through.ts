@@ -1,0 +1,93 @@
+/**
+ * Answers that cannot wait in memory: too large, event streams, explicit flushes, slow ones. Head and body leave as they
+ * come, with Node's own backpressure; what completes the answer waits for `release`.
+ *
+ * Invariants: the client never sees a complete answer before the record is stored, also when Content-Length says how
+ * many bytes to expect; a reader who is gone is a sink, so the source runs to its end (F17, F18).
+ *
+ * Sources: semantics §8; RFC 9112 §8 (an incomplete message is seen as incomplete).
+ */
+import { nextTick } from 'node:process';
+import { openHead, writeChunk } from './answer.ts';
+import type { CaptureState, Chunk } from './capture-state.ts';
+import { sizeOf } from './capture-state.ts';
+import { realSocket } from './socket-view.ts';
+
+/** Whether the answer may leave early: one without a body would be complete with its head. */
+export function canStream(c: CaptureState): boolean {
+  return c.phase === 'held' && c.headFixed && !c.ended && c.hasBody && c.declared !== 0;
+}
+
+/**
+ * Sends head and buffered chunks. With `holdLast` the most recent chunk always waits for the next one; without
+ * (event streams, explicit flush) only what completes the answer waits. Returns what the last write returned.
+ */
+export function streamThrough(c: CaptureState, holdLast: boolean): boolean {
+  c.timer?.cancel();
+  c.phase = 'streaming';
+  c.holdLast = holdLast;
+  const chunks = c.chunks;
+  c.chunks = [];
+  c.size = 0;
+  c.inside = true;
+  try {
+    openHead(c, c.options.streamHeaders?.() ?? []);
+  } finally {
+    c.inside = false;
+  }
+  let flowing = true;
+  for (const chunk of chunks) flowing = streamChunk(c, chunk, undefined);
+  if (!c.passed) flush(c);
+  return flowing;
+}
+
+/** Takes one chunk of a streaming answer; false asks the application to wait for `drain`. */
+export function streamChunk(c: CaptureState, chunk: Chunk, callback: (() => void) | undefined): boolean {
+  const size = sizeOf(chunk.data, chunk.encoding);
+  if (isSink(c) || size === 0) {
+    if (callback !== undefined) nextTick(callback);
+    return true;
+  }
+  const complete = c.declared !== undefined && c.size >= c.declared;
+  c.size += size;
+  const completes = c.declared !== undefined && c.size >= c.declared;
+  if (complete || (c.held.length === 0 && (c.holdLast || completes))) {
+    c.held.push(callback === undefined ? chunk : copy(chunk));
+    if (callback !== undefined) nextTick(callback);
+    return true;
+  }
+  const [before] = c.held;
+  c.held = [];
+  if (c.holdLast || completes) {
+    c.held.push(callback === undefined ? chunk : copy(chunk));
+    return before === undefined || pass(c, before, callback);
+  }
+  const flowing = before === undefined || pass(c, before, undefined);
+  return pass(c, chunk, callback) && flowing;
+}
+
+/** The callback of a write says "you may go on": it carries no error, since a reader who left must not stop the handler. */
+function pass(c: CaptureState, chunk: Chunk, callback: (() => void) | undefined): boolean {
+  c.passed = true;
+  const flowing = writeChunk(c, chunk, callback === undefined ? undefined : () => callback());
+  if (!flowing) c.needDrain = true;
+  return flowing;
+}
+
+function flush(c: CaptureState): void {
+  c.inside = true;
+  try {
+    c.original.flushHeaders.call(c.res);
+  } finally {
+    c.inside = false;
+  }
+}
+
+function isSink(c: CaptureState): boolean {
+  return c.gone || realSocket(c)?.destroyed === true;
+}
+
+/** Its callback tells the handler that it may use the memory again, while the chunk still waits. */
+function copy(chunk: Chunk): Chunk {
+  return typeof chunk.data === 'string' ? chunk : { data: Buffer.from(chunk.data), encoding: undefined };
+}
