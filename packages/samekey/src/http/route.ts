@@ -17,7 +17,7 @@ import {
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
 import { ietf } from './profiles/ietf.ts';
-import type { Profile } from './profiles/profile.ts';
+import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
 
 /**

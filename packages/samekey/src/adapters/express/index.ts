@@ -5,7 +5,7 @@
 export type { Attempt } from '../../core/attempt.ts';
 export { CORS } from '../../http/headers.ts';
 export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
-export type { Profile } from '../../http/profiles/profile.ts';
+export type { Profile } from '../../http/profile.ts';
 export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
 export { rememberRawBody } from '../../http-node/body.ts';

@@ -7,7 +7,7 @@ import { type HeaderLine, response, type StoredResponse } from '../../core/respo
 import { refuseUnknown } from '../../core/settings.ts';
 import { httpDate, retryAfterSeconds } from '../headers.ts';
 import { type Problem, type ProblemCode, type ProblemOutcome, PROBLEMS, problemCode } from '../problem.ts';
-import type { Profile } from './profile.ts';
+import type { Profile } from '../profile.ts';
 
 /** Choices of the IETF profile. */
 export interface IetfOptions {

@@ -9,7 +9,7 @@
 import { type HeaderLine, response } from '../../core/response.ts';
 import { retryAfterSeconds } from '../headers.ts';
 import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemType } from '../problem.ts';
-import type { Profile } from './profile.ts';
+import type { Profile } from '../profile.ts';
 
 interface StripeError {
   readonly type: 'api_error' | 'idempotency_error' | 'invalid_request_error';

@@ -2,8 +2,8 @@
  * A profile: how outcomes look on the wire. It renders; it decides nothing.
  */
 
-import type { HeaderLine, StoredResponse } from '../../core/response.ts';
-import type { ProblemOutcome } from '../problem.ts';
+import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import type { ProblemOutcome } from './problem.ts';
 
 /** How outcomes look on the wire. */
 export interface Profile {
