@@ -400,6 +400,9 @@ describe('canonical JSON', () => {
     expect(ours('{"\\uff61":1,"😀":2,"é":3,"a!":4,"a":5,"":6,"\\u0041":7}')).toBe(
       '{"":6,"A":7,"a":5,"a!":4,"é":3,"😀":2,"\uff61":1}',
     );
+    expect(ours('{"#":1,"\\"":2,"!":3,"\\\\":4,"]":5,"[":6}')).toBe(
+      '{"!":3,"\\"":2,"#":1,"[":6,"\\\\":4,"]":5}',
+    );
     const many = Array.from({ length: 100 }, (_, i) => `"k${(i * 37) % 50}":${i}`);
     const canonical = ours(`{${many.join(',')}}`)!;
     const names = [...canonical.matchAll(/"(\w+)":(\d+)/g)].map(
@@ -445,6 +448,9 @@ describe('canonical JSON', () => {
     '1e',
     '1e+',
     'NaN',
+    '"\u001f"',
+    '"\n"',
+    '"\\\u001f"',
   ])('does not exist for what is not JSON (%s)', (text) => {
     expect(kindOf(text)).toBe('syntax');
   });
@@ -452,6 +458,8 @@ describe('canonical JSON', () => {
   test('is bounded in depth, and a nesting of any depth does no harm', () => {
     expect(kindOf(nest(DEPTH_MAX, '[', ']'))).toBe('canonical');
     expect(kindOf(nest(DEPTH_MAX + 1, '[', ']'))).toBe('too-deep');
+    expect(kindOf(`${'{"a":'.repeat(DEPTH_MAX)}1${'}'.repeat(DEPTH_MAX)}`)).toBe('canonical');
+    expect(kindOf(`${'{"a":'.repeat(DEPTH_MAX + 1)}1${'}'.repeat(DEPTH_MAX + 1)}`)).toBe('too-deep');
     expect(kindOf(nest(10_000, '[', ']'))).toBe('too-deep');
     expect(kindOf(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`)).toBe('too-deep');
     expect(kindOf('['.repeat(1_000_000))).toBe('too-deep');
@@ -549,6 +557,10 @@ describe('a selection of members', () => {
     expect(select('{"/a":1,"~":2,"a/b":3,"":4}', { omit: ['/~1a'] })).toBe('{"":4,"a/b":3,"~":2}');
     expect(select('{"/a":1,"~":2,"a/b":3,"":4}', { omit: ['a/b', '~', '/'] })).toBe('{"/a":1}');
     expect(select('{"~1":1,"/":2}', { omit: ['/~01'] })).toBe('{"/":2}');
+  });
+
+  test('compares names as they are decoded', () => {
+    expect(select('{"\\u0061":1,"\\"":2,"b":3}', { omit: ['a', '"'] })).toBe('{"b":3}');
   });
 
   test('applies to every repeat of a member', () => {

@@ -271,6 +271,7 @@ describe('options', () => {
     ['a malformed pointer', { pick: ['/~'] }],
     ['a secret that is not there', { secrets: { current: 'a', keys: {} } }],
     ['a secret named like something inherited', { secrets: { current: 'constructor', keys: {} } }],
+    ['a secret named like a prototype', { secrets: { current: '__proto__', keys: {} } }],
     ['a secret that is too short', { secrets: { current: 'a', keys: { a: new Uint8Array(8) } } }],
     [
       'a former secret that is too short',

@@ -91,6 +91,11 @@ describe('the key header', () => {
   test('takes a key of the full length even if all of it is escaped', () => {
     const key = '"'.repeat(255);
     expect(parseKeyHeader([quote(key)])).toEqual({ kind: 'key', key });
+    const longest = '"'.repeat(1024);
+    expect(parseKeyHeader([`${quote(longest)};a=1`], { lengthMax: 1024 })).toEqual({
+      kind: 'key',
+      key: longest,
+    });
   });
 
   // F35

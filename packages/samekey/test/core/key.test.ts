@@ -64,6 +64,8 @@ describe('a key', () => {
     }
     expect(check('00000000-0000-0000-0000-000000000000')).toBe('not-uuid');
     expect(check('ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe('not-uuid');
+    expect(check('0196f6d2-1c5a-0cc0-98c4-dc0c0c07398f')).toBe('not-uuid');
+    expect(check('0196f6d2-1c5a-7cc0-c8c4-dc0c0c07398f')).toBe('not-uuid');
   });
 
   test('that looks like personal data is refused only if asked', () => {
@@ -110,6 +112,12 @@ describe('personal data', () => {
         (uuid) => looksPersonal(uuid) === null && looksPersonal(`order_${uuid}`) === null,
       ),
     );
+  });
+
+  test('is never seen in a UUID whose last groups alone would be a card number', () => {
+    const tails = Array.from({ length: 10 }, (_, digit) => `8111-41111111111${digit}`);
+    expect(tails.filter((tail) => looksPersonal(tail) === 'card')).toHaveLength(1);
+    for (const tail of tails) expect(looksPersonal(`abcdefab-cdef-4abc-${tail}`)).toBeNull();
   });
 
   test('is looked for in time linear in the text', () => {

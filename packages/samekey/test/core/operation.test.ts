@@ -114,6 +114,7 @@ describe('a path of a moved operation', () => {
     ['the path is too short', 'POST /a/b/:', 'POST /c/:', '/a'],
     ['a parameter would be empty', 'POST /a-:', 'POST /b-:', '/a-'],
     ['the wildcard itself moved', 'POST /a/*/b', 'POST /c/*/d', '/a/x/y/b'],
+    ['parameters touch in the present name', 'POST /a::/x', 'POST /:/:/x', '/axy/x'],
     ['parameters touch', 'POST /a::', 'POST /b::', '/axy'],
   ])('is unchanged when %s', (_, name, former, path) => {
     expect(rewritePath(path, { name, formerly: [former] })).toBe(path);

@@ -89,7 +89,7 @@ describe('a scope', () => {
     ['an object', [{}]],
     ['an empty text', ['tenant', '']],
     ['half of a surrogate pair', ['a\ud800']],
-    ['a hole', Array.from({ length: 1 })],
+    ['a hole', Object.assign([], { length: 1 })],
     ['no array', 'tenant'],
     ['nothing', undefined],
   ])('of %s throws and never becomes a text', (_, some) => {
