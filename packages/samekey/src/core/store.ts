@@ -133,7 +133,7 @@ export interface Capabilities {
   readonly serverClock: boolean;
   /** Smallest difference of times the store keeps, in milliseconds. */
   readonly timePrecisionMs: number;
-  /** Acknowledged records survive a killed process. False: a warning at start, unless the route says it knows. */
+  /** Acknowledged records survive a killed process. False: after a restart every key acts as fresh. */
   readonly durable: boolean;
   /** Several processes may share the store. False: duplicates meet only within one process. */
   readonly shared: boolean;
