@@ -1,0 +1,169 @@
+/** Expiry, tombstones, the sweeper, the reaper, and the operator's reads. */
+
+import assert from 'node:assert/strict';
+import { STATES } from '../../core/record.ts';
+import {
+  type AddTest,
+  CLAIM_TTL_MS,
+  claimed,
+  fencedId,
+  finished,
+  foundBecause,
+  ID,
+  only,
+  RETENTION_MS,
+  recordOf,
+  renewRequest,
+} from './context.ts';
+
+export function lifecycleTests(test: AddTest): void {
+  // F48: the reaper has not come yet.
+  test('an expired record acts as absent although it is still there', async (t) => {
+    for (const to of ['completed', 'failed', 'retryable'] as const) await finished(t.store, to, { key: to });
+    await t.advance(RETENTION_MS - 1);
+    await foundBecause(t.store, 'final', { key: 'completed' });
+    await t.advance(1);
+    for (const key of ['completed', 'failed', 'retryable']) {
+      const before = await recordOf(t.store, { ...ID, key });
+      assert.equal((await claimed(t.store, { key })).attempt, 1);
+      const after = await recordOf(t.store, { ...ID, key });
+      assert.equal(after.createdAt, before.createdAt + RETENTION_MS);
+      assert.equal(after.expiresAt, after.createdAt + RETENTION_MS);
+      assert.equal(after.response, null);
+    }
+  });
+
+  test('a tombstone answers "expired" until its time is over too', async (t) => {
+    await finished(t.store, 'completed', { tombstoneMs: 500 });
+    await t.advance(RETENTION_MS);
+    await foundBecause(t.store, 'expired');
+    await t.advance(499);
+    await foundBecause(t.store, 'expired');
+    assert.equal(await t.store.reap(10), 0);
+    await t.advance(1);
+    assert.equal(await t.store.reap(10), 1);
+    assert.equal((await claimed(t.store)).attempt, 1);
+  });
+
+  // F47: whatever its age.
+  test('an open claim and an unknown outcome neither expire nor are reaped', async (t) => {
+    await finished(t.store, 'unknown', { key: 'unknown' });
+    const owner = await claimed(t.store, { key: 'open' });
+    await t.advance(RETENTION_MS * 10);
+    assert.equal(only(await t.store.renew([renewRequest(owner)])).kind, 'renewed');
+    assert.equal(await t.store.reap(10), 0);
+    await foundBecause(t.store, 'unknown', { key: 'unknown' });
+    await foundBecause(t.store, 'in-progress', { key: 'open' });
+  });
+
+  test('the reaper deletes at most as many as it is told, and all in the end', async (t) => {
+    for (let i = 0; i < 5; i += 1) await finished(t.store, 'completed', { key: `old-${i}` });
+    await t.advance(RETENTION_MS);
+    await finished(t.store, 'completed', { key: 'young' });
+    assert.equal(await t.store.reap(2), 2);
+    assert.equal(await t.store.reap(2), 2);
+    assert.equal(await t.store.reap(2), 1);
+    assert.equal(await t.store.reap(2), 0);
+    assert.equal((await recordOf(t.store, { ...ID, key: 'young' })).state, 'completed');
+  });
+
+  test('the sweeper ends claims that are over by their way, and tells which', async (t) => {
+    const plain = await claimed(t.store, { key: 'plain' });
+    const resumable = await claimed(t.store, { key: 'resumable', whenClaimEnds: 'resume' });
+    await finished(t.store, 'completed', { key: 'final' });
+    await t.advance(CLAIM_TTL_MS - 1);
+    const living = await claimed(t.store, { key: 'living' });
+    assert.deepEqual(await t.store.sweep(10), []);
+    await t.advance(1);
+    const swept = [...(await t.store.sweep(10))].toSorted((a, b) => a.key.localeCompare(b.key));
+    const operation = 'POST /payments';
+    assert.deepEqual(swept, [
+      { ...fencedId(plain), operation, to: 'unknown' },
+      { ...fencedId(resumable), operation, to: 'retryable' },
+    ]);
+    const ended = await recordOf(t.store, plain);
+    assert.equal(ended.reason, 'claim-ended');
+    assert.equal(ended.reconcileAfter, ended.createdAt + CLAIM_TTL_MS);
+    assert.equal((await recordOf(t.store, resumable)).proof, 'policy');
+    assert.equal((await recordOf(t.store, living)).state, 'in_progress');
+    assert.deepEqual(await t.store.sweep(10), []);
+  });
+
+  test('the sweeper ends at most as many claims as it is told, and all in the end', async (t) => {
+    for (let i = 0; i < 5; i += 1) await claimed(t.store, { key: `k${i}` });
+    await t.advance(CLAIM_TTL_MS);
+    assert.equal((await t.store.sweep(2)).length, 2);
+    assert.equal((await t.store.sweep(2)).length, 2);
+    assert.equal((await t.store.sweep(2)).length, 1);
+    assert.equal((await t.store.sweep(2)).length, 0);
+    assert.equal((await t.store.count()).unknown, 5);
+  });
+
+  test('records are listed newest first, by state, operation, scope and page', async (t) => {
+    for (const [key, scope, operation, to] of [
+      ['k1', 's1', 'POST /a', 'completed'],
+      ['k2', 's2', 'POST /a', 'failed'],
+      ['k3', 's1', 'POST /b', 'unknown'],
+      ['k4', 's1', 'POST /a', 'retryable'],
+    ] as const) {
+      await finished(t.store, to, { key, scope, operation });
+      await t.advance(1);
+    }
+    await claimed(t.store, { key: 'k5', scope: 's2', operation: 'POST /b' });
+    const keys = async (request: Parameters<typeof t.store.list>[0]): Promise<string> =>
+      (await t.store.list(request)).map(({ key }) => key).join(' ');
+    assert.equal(await keys({}), 'k5 k4 k3 k2 k1');
+    assert.equal(await keys({ limit: 2 }), 'k5 k4');
+    assert.equal(await keys({ states: ['completed', 'unknown'] }), 'k3 k1');
+    assert.equal(await keys({ states: ['unknown', 'in_progress', 'retryable'] }), 'k5 k4 k3');
+    assert.equal(await keys({ states: ['unknown'] }), 'k3');
+    assert.equal(await keys({ states: [] }), '');
+    assert.equal(await keys({ operation: 'POST /a' }), 'k4 k2 k1');
+    assert.equal(await keys({ scope: 's1', operation: 'POST /a' }), 'k4 k1');
+    const { createdAt } = await recordOf(t.store, { scope: 's1', key: 'k3' });
+    assert.equal(await keys({ createdBefore: createdAt }), 'k2 k1');
+    assert.equal(await keys({ createdBefore: createdAt, limit: 1, scope: 's1' }), 'k1');
+  });
+
+  test('a listed record is the record', async ({ store }) => {
+    await finished(store, 'completed');
+    assert.deepEqual(await store.list({}), [await recordOf(store)]);
+  });
+
+  test('a key that starts a new life is listed by its new age', async (t) => {
+    await finished(t.store, 'completed', { key: 'first' });
+    await t.advance(RETENTION_MS - 10);
+    await finished(t.store, 'completed', { key: 'second' });
+    await t.advance(10);
+    await claimed(t.store, { key: 'first' });
+    assert.deepEqual(
+      (await t.store.list({})).map(({ key }) => key),
+      ['first', 'second'],
+    );
+  });
+
+  test('every state is counted, also those without a record', async (t) => {
+    const zero = Object.fromEntries(STATES.map((state) => [state, 0]));
+    assert.deepEqual(await t.store.count(), zero);
+    for (const to of ['completed', 'failed', 'retryable', 'unknown'] as const) {
+      for (let i = 0; i < 2; i += 1) await finished(t.store, to, { key: `${to}-${i}` });
+    }
+    await claimed(t.store, { key: 'open' });
+    assert.deepEqual(await t.store.count(), {
+      ...zero,
+      completed: 2,
+      failed: 2,
+      retryable: 2,
+      unknown: 2,
+      in_progress: 1,
+    });
+  });
+
+  test('a forgotten key acts as never used', async ({ store }) => {
+    const owner = await finished(store, 'failed');
+    assert.equal(only(await store.forget([fencedId(owner)])).kind, 'applied');
+    assert.deepEqual(await store.find([ID]), [null]);
+    assert.deepEqual(only(await store.forget([fencedId(owner)])), { kind: 'already' });
+    assert.equal((await claimed(store)).attempt, 1);
+  });
+}

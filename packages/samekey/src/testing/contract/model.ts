@@ -1,0 +1,172 @@
+/**
+ * The model-based run: random commands, the same ones to the store and to the memory store (the oracle), with every result and
+ * every record compared after each step. A few keys only, so that commands meet each other's records; stale and foreign
+ * fences are given as often as right ones. A failure names its seed and the line that replays it.
+ */
+
+import assert from 'node:assert/strict';
+import { idText, type RecordId } from '../../core/record.ts';
+import type { FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
+import { memoryStore } from '../../stores/memory/index.ts';
+import {
+  type AddTest,
+  CLAIM_TTL_MS,
+  claimRequest,
+  FINGERPRINT,
+  finishRequest,
+  RETENTION_MS,
+  type StoreHarness,
+  type StoreUnderTest,
+  settleRequest,
+} from './context.ts';
+import { createRandom, type Random } from './random.ts';
+
+const STEPS = 150;
+const FIXED_SEEDS = 12;
+const FRESH_SEEDS = 3;
+const IDS: readonly RecordId[] = ['s1', 's2'].flatMap((scope) =>
+  ['a', 'A', 'b'].map((key) => ({ scope, key })),
+);
+
+export function modelTests(test: AddTest, harness: StoreHarness): void {
+  const replayed = Number(globalThis.process?.env['SAMEKEY_TEST_SEED'] ?? Number.NaN);
+  const fixed = Array.from({ length: FIXED_SEEDS }, (_, i) => i + 1);
+  const fresh = Array.from({ length: FRESH_SEEDS }, () => Math.floor(Math.random() * 2 ** 31));
+  const seeds = Number.isNaN(replayed) ? [...fixed, ...fresh] : [replayed];
+  test(`it does what the memory store does, over ${seeds.length} random histories`, async (t) => {
+    await run(t, seeds[0] as number, harness.name);
+    for (const seed of seeds.slice(1)) {
+      const next = await harness.create();
+      try {
+        await run(next, seed, harness.name);
+      } finally {
+        await next.close();
+      }
+    }
+  });
+}
+
+async function run(t: StoreUnderTest, seed: number, name: string): Promise<void> {
+  // Both start at the time of the store's first record, which every store keeps in whole milliseconds.
+  const probe = claimRequest({ scope: 'probe', key: 'probe', claimId: `probe-${seed}` });
+  await t.store.claim([probe]);
+  let now = (await t.store.find([probe]))[0]?.createdAt ?? 0;
+  const oracle = memoryStore({ now: () => now });
+  await oracle.claim([probe]);
+  const random = createRandom(seed);
+  const fences = new Map<RecordId, FencedId[]>();
+  const history: string[] = [];
+  try {
+    for (let step = 0; step < STEPS; step += 1) {
+      const command = nextCommand(random, fences, step);
+      history.push(command.text);
+      if (command.advanceMs !== undefined) {
+        now += command.advanceMs;
+        await t.advance(command.advanceMs);
+        continue;
+      }
+      assert.deepEqual(await command.give(t.store), await command.give(oracle), command.text);
+      assert.deepEqual(await t.store.find(IDS), await oracle.find(IDS), `records after ${command.text}`);
+    }
+  } catch (error) {
+    throw new Error(
+      `The store "${name}" and the memory store went apart at step ${history.length} of seed ${seed}.\n` +
+        `Replay: SAMEKEY_TEST_SEED=${seed} npx vitest run packages/samekey/test/stores -t "random histories"\n` +
+        `Last commands:\n  ${history.slice(-8).join('\n  ')}`,
+      { cause: error },
+    );
+  }
+}
+
+interface Command {
+  readonly text: string;
+  readonly advanceMs?: number;
+  give(store: Store): Promise<unknown>;
+}
+
+/** Right, stale and made-up fences of one id. */
+function fenceOf(random: Random, fences: Map<RecordId, FencedId[]>, id: RecordId): FencedId {
+  const known = fences.get(id) ?? [];
+  const fence = random.chance(0.7) ? known.at(-1) : random.pick(known);
+  return fence ?? { ...id, claimId: 'claim-made-up', attempt: 1 + random.below(2) };
+}
+
+function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: number): Command {
+  const ids = random.some(IDS, 3);
+  const owners = ids.map((id) => fenceOf(random, fences, id));
+  const say = (verb: string, detail: unknown = ''): string =>
+    `${step}. ${verb} ${ids.map(({ scope, key }) => `${scope}/${key}`).join(' ')} ${JSON.stringify(detail)}`;
+  switch (random.below(12)) {
+    case 0:
+    case 1:
+    case 2: {
+      const requests = ids.map((id, i) => {
+        const claimId = random.chance(0.1) ? (owners[i] as FencedId).claimId : `claim-${step}-${i}`;
+        // Whether it is granted or not: later commands try its fence, with attempts that may be right.
+        const known = fences.get(id) ?? [];
+        known.push({ ...id, claimId, attempt: 1 + random.below(3) });
+        if (random.chance(0.8)) known.push({ ...id, claimId, attempt: 1 });
+        fences.set(id, known);
+        return claimRequest({
+          ...id,
+          claimId,
+          claimTtlMs: random.pick([CLAIM_TTL_MS, 1_000]) ?? CLAIM_TTL_MS,
+          whenClaimEnds: random.chance(0.5) ? 'unknown' : 'resume',
+          tombstoneMs: random.chance(0.3) ? 5_000 : 0,
+          attemptMax: random.chance(0.2) ? 2 : 10,
+          fingerprint: random.chance(0.1) ? { ...FINGERPRINT, digest: 'other' } : FINGERPRINT,
+          formatVersion: random.chance(0.05) ? 2 : 1,
+        });
+      });
+      return { text: say('claim', requests), give: (store) => store.claim(requests) };
+    }
+    case 3:
+      return {
+        text: say('renew', owners),
+        give: (store) => store.renew(owners.map((owner) => ({ ...owner, claimTtlMs: 2_000 }))),
+      };
+    case 4:
+    case 5:
+    case 6: {
+      const requests = owners.map((owner) => {
+        const to =
+          random.pick<FinishRequest['to']>(['completed', 'failed', 'retryable', 'unknown']) ?? 'failed';
+        const extendMs = random.chance(0.2) ? 1_000 : 0;
+        return finishRequest(owner, to, {
+          extendMs,
+          unbindFingerprint: to === 'retryable' && random.chance(0.5),
+        });
+      });
+      return { text: say('finish', requests), give: (store) => store.finish(requests) };
+    }
+    case 7: {
+      const to = random.pick<SettleRequest['to']>(['completed', 'failed', 'retryable']) ?? 'failed';
+      const requests = owners.map((owner) => settleRequest(owner, to));
+      return { text: say('settle', requests), give: (store) => store.settle(requests) };
+    }
+    case 8: {
+      const requests = owners.map((owner) => ({ ...owner, reason: 'mended' }));
+      return random.chance(0.5)
+        ? { text: say('reopen', requests), give: (store) => store.reopen(requests) }
+        : { text: say('forget', owners), give: (store) => store.forget(owners) };
+    }
+    case 9:
+      return random.chance(0.5)
+        ? { text: `${step}. sweep`, give: async (store) => byId(await store.sweep(100)) }
+        : { text: `${step}. reap`, give: (store) => store.reap(100) };
+    case 10:
+      return {
+        text: `${step}. count, list`,
+        give: async (store) => [await store.count(), byId(await store.list({}))],
+      };
+    default: {
+      const advanceMs = random.pick([1, 999, 1_000, 2_000, CLAIM_TTL_MS, RETENTION_MS]) ?? 1;
+      return { text: `${step}. advance ${advanceMs}`, advanceMs, give: async () => undefined };
+    }
+  }
+}
+
+/** Stores choose their own order among equals. */
+function byId<T extends RecordId>(rows: readonly T[]): T[] {
+  return rows.toSorted((a, b) => (idText(a) < idText(b) ? -1 : 1));
+}

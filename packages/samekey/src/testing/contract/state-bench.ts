@@ -1,0 +1,119 @@
+/** Plays rows of the state table: brings a record into a situation by the verbs alone, gives the command, compares. */
+
+import assert from 'node:assert/strict';
+import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
+import {
+  CLAIM_TTL_MS,
+  claimRequest,
+  describeResult,
+  fencedId,
+  FINGERPRINT,
+  finishRequest,
+  ID,
+  only,
+  RETENTION_MS,
+  renewRequest,
+  settleRequest,
+} from './context.ts';
+import type { Row } from './state-table.ts';
+
+/** What the table is run against: a store, or the bare machine dressed as one. */
+export interface Bench {
+  readonly store: Pick<
+    Store,
+    'claim' | 'renew' | 'finish' | 'settle' | 'reopen' | 'forget' | 'sweep' | 'reap' | 'find'
+  >;
+  advance(ms: number): void | Promise<void>;
+}
+
+/** The fence every arranged record has. */
+export const OWN: FencedId = { ...ID, claimId: 'claim-own', attempt: 1 };
+
+/** Brings a record into a situation by the verbs alone. */
+export async function arrange(bench: Bench, situation: string, id: RecordId): Promise<void> {
+  const { store } = bench;
+  const own = { ...OWN, ...id };
+  const finish = (to: FinishRequest['to']): Promise<unknown> => store.finish([finishRequest(own, to)]);
+  if (situation === 'absent') return;
+  const claim = claimRequest({
+    ...id,
+    claimId: own.claimId,
+    whenClaimEnds: situation === 'over-resume' ? 'resume' : 'unknown',
+    tombstoneMs: situation === 'tombstone' ? RETENTION_MS : 0,
+  });
+  assert.equal(describeResult(only(await store.claim([claim]))), 'claimed 1');
+  const [first, second] = situation.split('-');
+  if (first === 'over') await bench.advance(CLAIM_TTL_MS);
+  else if (first === 'settled') {
+    await finish('unknown');
+    await store.settle([settleRequest(own, second as SettleRequest['to'])]);
+  } else if (first === 'exhausted') {
+    await finish('retryable');
+    await store.claim([claimRequest({ ...id, attemptMax: 1 })]);
+  } else if (first === 'reopened') {
+    await finish('failed');
+    await store.reopen([{ ...own, reason: 'mended' }]);
+  } else if (first === 'tombstone' || first === 'purgeable') {
+    await finish('completed');
+    await bench.advance(RETENTION_MS);
+  } else if (first !== 'in_progress') await finish(situation as FinishRequest['to']);
+}
+
+const CLAIMS: Readonly<Record<string, Partial<ClaimRequest>>> = {
+  claim: {},
+  'claim again with its own claimId': { claimId: OWN.claimId },
+  'claim for another body': { fingerprint: { ...FINGERPRINT, digest: 'digest-of-another-body' } },
+  'claim with a fingerprint made another way': { fingerprint: { label: 'v2', digest: 'other' } },
+  'claim by older code': { formatVersion: 0 },
+  'claim where one attempt is allowed': { attemptMax: 1 },
+};
+
+/** Gives a command under a fence, and says in the table's words what came of it. */
+export async function perform(
+  { store }: Bench,
+  command: string,
+  id: RecordId,
+  fence: FencedId = OWN,
+): Promise<string> {
+  const owner = { ...fence, ...id };
+  const variant = CLAIMS[command];
+  if (variant !== undefined) {
+    return describeResult(only(await store.claim([claimRequest({ ...id, ...variant })])));
+  }
+  const [verb, to] = command.split(' ');
+  switch (verb) {
+    case 'renew':
+      return describeResult(only(await store.renew([renewRequest(owner)])));
+    case 'finish':
+      return describeResult(only(await store.finish([finishRequest(owner, to as FinishRequest['to'])])));
+    case 'settle':
+      return describeResult(only(await store.settle([settleRequest(owner, to as SettleRequest['to'])])));
+    case 'reopen':
+      return describeResult(only(await store.reopen([{ ...fencedId(owner), reason: 'mended' }])));
+    case 'forget':
+      return describeResult(only(await store.forget([fencedId(owner)])));
+    case 'sweep': {
+      const [swept] = await store.sweep(10);
+      return swept === undefined ? 'nothing' : `swept ${swept.to}`;
+    }
+    default:
+      assert.equal(verb, 'reap', `unknown command ${command}`);
+      return (await store.reap(10)) === 0 ? 'nothing' : 'reaped';
+  }
+}
+
+/** Runs one row and compares. */
+export async function checkRow(bench: Bench, row: Row, id: RecordId): Promise<void> {
+  const where = `${row.command} / ${row.situation}`;
+  const before = await look(bench, id);
+  assert.equal(await perform(bench, row.command, id), row.result, where);
+  const after = await look(bench, id);
+  if (row.becomes === '=') assert.deepEqual(after, before, `${where} must change nothing`);
+  else assert.equal(after?.state ?? 'absent', row.becomes, where);
+}
+
+/** The record, or null. */
+export async function look({ store }: Bench, id: RecordId): Promise<SamekeyRecord | null> {
+  return only(await store.find([id]));
+}

@@ -1,0 +1,148 @@
+/**
+ * The state table (semantics §3) as text: every command in every situation, with what is answered and what the record becomes
+ * (`=`: nothing changed, to the last field). Two tests read it: one against the pure machine, one against every store.
+ */
+
+import assert from 'node:assert/strict';
+
+/** What a record may be like when a command meets it; `pending` cannot be reached by the verbs of today's stores. */
+export const SITUATIONS: readonly string[] =
+  `absent in_progress over over-resume completed failed retryable unknown exhausted settled-completed settled-failed
+   settled-retryable reopened tombstone purgeable`.split(/\s+/);
+
+/**
+ * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `exhausted`: failed
+ * for want of attempts. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
+ */
+export const STATE_TABLE = `
+claim
+  absent, purgeable                                 claimed 1           in_progress
+  in_progress                                       found in-progress   =
+  over                                              found unknown       unknown
+  over-resume                                       claimed 2           in_progress
+  retryable, settled-retryable, reopened            claimed 2           in_progress
+  completed, failed                                 found final         =
+  settled-completed, settled-failed                 found final         =
+  exhausted                                         found exhausted     =
+  unknown                                           found unknown       =
+  pending                                           found pending       =
+  tombstone                                         found expired       =
+
+claim again with its own claimId
+  absent                                            claimed 1           in_progress
+  in_progress, over, over-resume                    claimed 1           =
+  otherwise                                         found spent         =
+
+claim for another body
+  absent, purgeable                                 claimed 1           in_progress
+  tombstone                                         found expired       =
+  otherwise                                         found mismatch      =
+
+claim with a fingerprint made another way
+  absent, purgeable                                 claimed 1           in_progress
+  tombstone                                         found expired       =
+  otherwise                                         found other-label   =
+
+claim by older code
+  absent                                            claimed 1           in_progress
+  otherwise                                         found newer-format  =
+
+claim where one attempt is allowed
+  absent, purgeable                                 claimed 1           in_progress
+  in_progress                                       found in-progress   =
+  over, unknown                                     found unknown       unknown
+  over-resume, retryable                            found exhausted     failed
+  settled-retryable, reopened                       found exhausted     failed
+  exhausted                                         found exhausted     =
+  pending                                           found pending       =
+  tombstone                                         found expired       =
+  otherwise                                         found final         =
+
+renew
+  in_progress, over, over-resume, unknown           renewed             in_progress
+  otherwise                                         lost                =
+
+finish completed
+  in_progress, over, over-resume, unknown           applied             completed
+  retryable, settled-retryable, reopened            applied             completed
+  completed, tombstone, purgeable                   already             =
+  otherwise                                         refused             =
+
+finish failed
+  in_progress, over, over-resume, unknown           applied             failed
+  retryable, settled-retryable, reopened            applied             failed
+  failed                                            already             =
+  otherwise                                         refused             =
+
+finish retryable
+  in_progress, over, over-resume, unknown           applied             retryable
+  retryable                                         already             =
+  settled-retryable, reopened                       applied             retryable
+  otherwise                                         refused             =
+
+finish unknown
+  in_progress, over, over-resume                    applied             unknown
+  retryable, settled-retryable, reopened            applied             unknown
+  unknown                                           already             =
+  otherwise                                         refused             =
+
+settle completed
+  unknown                                           applied             completed
+  settled-completed                                 already             =
+  otherwise                                         refused             =
+
+settle failed
+  unknown                                           applied             failed
+  settled-failed                                    already             =
+  otherwise                                         refused             =
+
+settle retryable
+  unknown                                           applied             retryable
+  settled-retryable, reopened                       already             =
+  otherwise                                         refused             =
+
+reopen
+  failed, exhausted, settled-failed                 applied             retryable
+  settled-retryable, reopened                       already             =
+  otherwise                                         refused             =
+
+forget
+  absent                                            already             =
+  in_progress, over, over-resume, unknown, pending  refused             =
+  otherwise                                         applied             absent
+
+sweep
+  over                                              swept unknown       unknown
+  over-resume                                       swept retryable     retryable
+  otherwise                                         nothing             =
+
+reap
+  purgeable                                         reaped              absent
+  otherwise                                         nothing             =
+`;
+
+/** One line of the table for one situation. */
+export interface Row {
+  readonly command: string;
+  readonly situation: string;
+  readonly result: string;
+  readonly becomes: string;
+}
+
+/** The table's rows; every command must speak of every situation. */
+export function stateTableRows(situations: readonly string[]): readonly Row[] {
+  const rows: Row[] = [];
+  for (const block of STATE_TABLE.trim().split('\n\n')) {
+    const [command = '', ...lines] = block.split('\n');
+    const left = new Set(situations);
+    for (const line of lines) {
+      const [who = '', result = '', becomes = ''] = line.trim().split(/\s{2,}/);
+      for (const situation of who === 'otherwise' ? [...left] : who.split(', ')) {
+        if (!left.delete(situation)) continue;
+        rows.push({ command, situation, result, becomes });
+      }
+    }
+    assert.deepEqual([...left], [], `the table must say what "${command}" does there`);
+  }
+  return rows;
+}

@@ -1,0 +1,61 @@
+/**
+ * The contract every store is held to, as one suite: a new store passes it on a real server before it is one. It needs a test
+ * runner (`describe` and `it`, passed in) and a harness that makes fresh stores and moves their clocks.
+ *
+ * Invariant: nothing is skipped. What a store says it cannot do is tested for being absent.
+ *
+ * @example
+ * ```ts
+ * import { describe, it } from 'vitest';
+ * import { memoryStore } from 'samekey/stores/memory';
+ * import { storeContract } from 'samekey/testing';
+ *
+ * storeContract({ describe, it }, {
+ *   name: 'memory',
+ *   async create() {
+ *     let now = Date.UTC(2030, 0);
+ *     return {
+ *       store: memoryStore({ now: () => now }),
+ *       advance: (ms) => { now += ms; },
+ *       close: async () => undefined,
+ *     };
+ *   },
+ * });
+ * ```
+ */
+
+import { byteTests } from './contract/bytes.ts';
+import { capabilityTests } from './contract/capabilities.ts';
+import { claimTests } from './contract/claims.ts';
+import type { AddTest, StoreHarness, TestRunner } from './contract/context.ts';
+import { lifecycleTests } from './contract/lifecycle.ts';
+import { modelTests } from './contract/model.ts';
+import { ownerTests } from './contract/owners.ts';
+import { stateTests } from './contract/states.ts';
+import { transactionTests } from './contract/transactions.ts';
+
+export type { StoreHarness, StoreUnderTest, TestRunner, WithinTransaction } from './contract/context.ts';
+
+/** Adds the contract's tests to the runner, for the stores the harness makes. */
+export function storeContract(runner: TestRunner, harness: StoreHarness): void {
+  const test: AddTest = (title, body) => {
+    runner.it(title, async () => {
+      const t = await harness.create();
+      try {
+        await body(t);
+      } finally {
+        await t.close();
+      }
+    });
+  };
+  runner.describe(`store contract: ${harness.name}`, () => {
+    runner.describe('states', () => stateTests(test));
+    runner.describe('claims', () => claimTests(test));
+    runner.describe('owners', () => ownerTests(test));
+    runner.describe('lifecycle', () => lifecycleTests(test));
+    runner.describe('bytes and bulk', () => byteTests(test));
+    runner.describe('capabilities', () => capabilityTests(test, harness));
+    runner.describe('transactions', () => transactionTests(test));
+    runner.describe('model', () => modelTests(test, harness));
+  });
+}

@@ -1,0 +1,156 @@
+/**
+ * The pure machine against the state table. The table is text, kept where the store contract reads it too:
+ * `src/testing/contract/state-table.ts`; a row that a store breaks is a row the machine is seen to keep here.
+ */
+
+import { describe, expect, it } from 'vitest';
+import {
+  type Decision,
+  decideClaim,
+  decideFinish,
+  decideForget,
+  decideRenew,
+  decideReopen,
+  decideSettle,
+  decideSweep,
+  serverView,
+  type View,
+} from '../../src/core/machine.ts';
+import { idText, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
+import { claimRequest, FINGERPRINT, finishRequest } from '../../src/testing/contract/context.ts';
+import { arrange, type Bench, checkRow, OWN } from '../../src/testing/contract/state-bench.ts';
+import { type Row, SITUATIONS, stateTableRows } from '../../src/testing/contract/state-table.ts';
+
+const ID: RecordId = { scope: 's', key: 'k' };
+const PENDING = 'pending';
+
+/** The machine dressed as a store of one record, which `put` sets. */
+function machineBench(): Bench & { put(record: SamekeyRecord): void; get(): SamekeyRecord | null } {
+  let record: SamekeyRecord | null = null;
+  let now = Date.UTC(2030, 0);
+
+  function step<Result>(decide: (view: View) => Decision<Result>): Result {
+    const before = record;
+    const { write, result } = decide(serverView(record, now));
+    if (write !== undefined) record = write === null ? null : Object.freeze(write);
+    checkWrite(before, write);
+    return result;
+  }
+
+  return {
+    put: (next) => {
+      record = next;
+    },
+    get: () => record,
+    advance: (ms) => {
+      now += ms;
+    },
+    store: {
+      claim: async (requests) => requests.map((one) => step((view) => decideClaim(record, one, view))),
+      renew: async (requests) => requests.map((one) => step((view) => decideRenew(record, one, view))),
+      finish: async (requests) => requests.map((one) => step((view) => decideFinish(record, one, view))),
+      settle: async (requests) => requests.map((one) => step((view) => decideSettle(record, one, view))),
+      reopen: async (requests) => requests.map((one) => step((view) => decideReopen(record, one, view))),
+      forget: async (requests) => requests.map((one) => step(() => decideForget(record, one))),
+      find: async () => [record],
+      sweep: async () => {
+        const decision = record === null ? undefined : decideSweep(record, serverView(record, now));
+        return decision === undefined ? [] : [step(() => decision)];
+      },
+      reap: async () => {
+        if (record === null || !isPurgeable(record, now)) return 0;
+        record = null;
+        return 1;
+      },
+    },
+  };
+}
+
+/** What holds for every write, whatever the command. */
+function checkWrite(before: SamekeyRecord | null, after: SamekeyRecord | null | undefined): void {
+  if (before === null || after === null || after === undefined) return;
+  expect(idText(after)).toBe(idText(before));
+  const newLife = after.attempt === 1 && after.claimId !== before.claimId;
+  if (newLife) return;
+  expect(after.attempt === before.attempt || after.attempt === before.attempt + 1).toBe(true);
+  expect(after.claimId === before.claimId).toBe(after.attempt === before.attempt);
+  expect(after.expiresAt).toBeGreaterThanOrEqual(before.expiresAt);
+  expect(after.createdAt).toBe(before.createdAt);
+  expect(after.reconcileAfter === null).toBe(after.state !== 'unknown');
+  expect(after.finishedAt === null).toBe(after.state !== 'completed' && after.state !== 'failed');
+}
+
+/** No store's verb leads to `pending` yet, so it is put there. */
+async function arrangeAny(bench: ReturnType<typeof machineBench>, situation: string): Promise<void> {
+  await arrange(bench, situation === PENDING ? 'in_progress' : situation, ID);
+  const record = bench.get();
+  if (situation === PENDING && record !== null) bench.put({ ...record, state: 'pending' });
+}
+
+const rows = stateTableRows([...SITUATIONS, PENDING]);
+
+describe('the state table', () => {
+  for (const command of new Set(rows.map((row) => row.command))) {
+    describe(command, () => {
+      for (const row of rows.filter((one) => one.command === command)) {
+        it(title(row), async () => {
+          const bench = machineBench();
+          await arrangeAny(bench, row.situation);
+          await checkRow(bench, row, ID);
+        });
+      }
+    });
+  }
+});
+
+function title({ situation, result, becomes }: Row): string {
+  return `${situation}: answers "${result}" and ${becomes === '=' ? 'changes nothing' : `becomes ${becomes}`}`;
+}
+
+describe('the machine', () => {
+  it('takes fences apart by claimId and by attempt', async () => {
+    for (const fence of [
+      { ...OWN, ...ID, claimId: 'other' },
+      { ...OWN, ...ID, attempt: 2 },
+    ]) {
+      const bench = machineBench();
+      await arrangeAny(bench, 'in_progress');
+      const record = bench.get();
+      expect(await bench.store.renew([{ ...fence, claimTtlMs: 1 }])).toEqual([{ kind: 'lost', record }]);
+      expect(await bench.store.finish([finishRequest(fence, 'completed')])).toEqual([
+        { kind: 'refused', record },
+      ]);
+      expect(await bench.store.forget([fence])).toEqual([{ kind: 'refused', record }]);
+      expect(bench.get()).toBe(record);
+    }
+  });
+
+  it('answers by precedence: newer format, spent claimId, expiry, label, digest, state', async () => {
+    const bench = machineBench();
+    await arrangeAny(bench, 'tombstone');
+    const all = {
+      ...ID,
+      formatVersion: 0,
+      claimId: OWN.claimId,
+      fingerprint: { label: 'v2', digest: 'other' },
+    };
+    const because = async (overrides: Partial<typeof all>): Promise<string> => {
+      const [result] = await bench.store.claim([claimRequest({ ...all, ...overrides })]);
+      return result?.kind === 'found' ? result.because : String(result?.kind);
+    };
+    const fresh = { formatVersion: 1, claimId: 'fresh' };
+    expect(await because({})).toBe('newer-format');
+    expect(await because({ formatVersion: 1 })).toBe('spent');
+    expect(await because(fresh)).toBe('expired');
+    await arrangeAnew(bench, 'completed');
+    expect(await because(fresh)).toBe('other-label');
+    expect(await because({ ...fresh, fingerprint: { ...FINGERPRINT, digest: 'other' } })).toBe('mismatch');
+    expect(await because({ ...fresh, fingerprint: FINGERPRINT })).toBe('final');
+  });
+});
+
+async function arrangeAnew(bench: ReturnType<typeof machineBench>, situation: string): Promise<void> {
+  const record = bench.get();
+  if (record !== null) await bench.store.forget([record]);
+  await arrangeAny(bench, situation);
+}
