@@ -1,0 +1,112 @@
+/**
+ * What the auditor knows: for each key its lives, for each life its attempts, for each attempt its runs and effects; and every
+ * final answer that ever stood, with the time it stood.
+ */
+
+import type { RecordId, SamekeyRecord, State } from '../../core/record.ts';
+import type { StoredResponse } from '../../core/response.ts';
+
+/** A request, as whoever sends it knows it. */
+export interface AuditedRequest {
+  /** Unique within the history. */
+  readonly n: number;
+  readonly id: RecordId;
+  /** Names what must be equal on a retry; equal bodies are equal requests. */
+  readonly body: number;
+  /** The process that serves it. */
+  readonly process: string;
+  readonly startedAt: number;
+}
+
+/** An attempt under one claim. */
+export interface AttemptFacts {
+  readonly life: LifeFacts;
+  readonly attempt: number;
+  readonly claimId: string;
+  readonly grantedAt: number;
+  readonly run: RunFacts[];
+  effects: number;
+  /**
+   * How the record left it for a next attempt: `excused` (its claim ended on the resuming way, or somebody settled it),
+   * `proven` (as without effect); null while it is the last.
+   */
+  left: 'excused' | 'proven' | null;
+  /** States written by its owner. */
+  readonly wrote: Set<State>;
+  /** States that a contradiction was told about. */
+  readonly contradicted: Set<State>;
+  saveDelayed: boolean;
+  saveAbandoned: boolean;
+}
+
+/** One run of a handler. */
+export interface RunFacts {
+  readonly n: number;
+  readonly request: AuditedRequest;
+  readonly attempt: AttemptFacts | null;
+  /** What its end must make of the record; null while it runs. */
+  ended: { readonly to: State; readonly response: StoredResponse | null } | null;
+}
+
+/** A key from its first use to its end. */
+export interface LifeFacts {
+  readonly n: number;
+  readonly attempts: AttemptFacts[];
+}
+
+/** A final answer while it stood. */
+export interface FinalFacts {
+  readonly life: LifeFacts;
+  readonly record: SamekeyRecord;
+  readonly from: number;
+  to: number;
+}
+
+/** What the key was bound to, and when. */
+export interface BindingFacts {
+  readonly digest: string | null;
+  readonly from: number;
+  to: number;
+}
+
+/** Everything about one `(scope, key)`. */
+export interface KeyFacts {
+  readonly id: RecordId;
+  current: SamekeyRecord | null;
+  life: LifeFacts;
+  readonly attempts: Map<string, AttemptFacts>;
+  readonly finals: FinalFacts[];
+  readonly bindings: BindingFacts[];
+}
+
+/** A process, as far as it explains what happens to its claims. */
+export interface ProcessFacts {
+  readonly name: string;
+  /** It froze, was stopped short or killed: its claims may end without it. */
+  disturbed: boolean;
+  frozen: boolean;
+  /** It no longer exists, and did not end in order. */
+  gone: boolean;
+}
+
+/** Makes the facts of a key nobody has used. */
+export function emptyKey(id: RecordId): KeyFacts {
+  return {
+    id,
+    current: null,
+    life: { n: 0, attempts: [] },
+    attempts: new Map(),
+    finals: [],
+    bindings: [],
+  };
+}
+
+/** Names an attempt: numbers begin again in every life, and a claimId alone does not say which attempt it was good for. */
+export function fenceText(fence: { readonly claimId: string; readonly attempt: number }): string {
+  return `${fence.claimId}#${fence.attempt}`;
+}
+
+/** Claims are named after the process that asked for them: `p1.7`. */
+export function ownerOf({ claimId }: { readonly claimId: string }): string {
+  return claimId.slice(0, claimId.lastIndexOf('.'));
+}

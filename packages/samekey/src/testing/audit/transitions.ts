@@ -1,0 +1,125 @@
+/**
+ * Which changes of a record are legal: the state table of semantics §3 written a second time, from the text and not from
+ * `core/machine.ts`, so that a mistake there does not excuse itself. Pure.
+ */
+
+import type { SamekeyRecord } from '../../core/record.ts';
+import type { ClaimRequest, FinishRequest, SettleRequest } from '../../core/store.ts';
+
+/** The verbs that change records. */
+export type WritingVerb = 'claim' | 'renew' | 'finish' | 'settle' | 'reopen' | 'forget' | 'sweep' | 'reap';
+
+/** One change, as it was seen at the store. */
+export interface Transition {
+  readonly verb: WritingVerb;
+  /** The row of the call; null for sweeping and reaping. */
+  readonly request: object | null;
+  readonly before: SamekeyRecord | null;
+  readonly after: SamekeyRecord | null;
+  /** The store's clock. */
+  readonly now: number;
+}
+
+/** Whether the change begins a new life of the key: nothing stood there, or what stood there was past its time. */
+export function beginsLife({ verb, before, after, now }: Transition): boolean {
+  if (verb !== 'claim' || after === null) return false;
+  return before === null || (purgeable(before, now) && after.createdAt !== before.createdAt);
+}
+
+/** What is wrong with a change; null when it is legal. `before` and `after` differ. */
+export function faultOf(t: Transition): string | null {
+  const { before, after, verb } = t;
+  if (before === null) return after === null || verb === 'claim' ? faultOfFirst(t) : `${verb} made a record`;
+  if (after === null) return faultOfDeletion(t, before);
+  if (after.scope !== before.scope || after.key !== before.key) return 'a record changed its key';
+  if (beginsLife(t)) return faultOfFirst(t);
+  if (after.createdAt !== before.createdAt) return 'a living record was replaced';
+  if (after.expiresAt < before.expiresAt) return 'the retention became shorter';
+  if (after.attempt < before.attempt) return 'the attempt number went back';
+  if (after.attempt === before.attempt && after.claimId !== before.claimId)
+    return 'the claim changed hands within one attempt';
+  if (after.attempt > before.attempt) return faultOfNextAttempt(t, before, after);
+  return faultOfSameAttempt(t, before, after);
+}
+
+function faultOfFirst({ after }: Transition): string | null {
+  if (after === null || (after.state === 'in_progress' && after.attempt === 1)) return null;
+  return `a new record began as ${after.state}, attempt ${after.attempt}`;
+}
+
+function faultOfDeletion({ verb, now }: Transition, before: SamekeyRecord): string | null {
+  if (verb === 'reap')
+    return purgeable(before, now) ? null : `the reaper took a ${before.state} record in its time`;
+  if (verb !== 'forget') return `${verb} deleted a record`;
+  return mayExpire(before) ? null : `a ${before.state} record was forgotten`;
+}
+
+function faultOfNextAttempt(
+  { verb, request, now }: Transition,
+  before: SamekeyRecord,
+  after: SamekeyRecord,
+): string | null {
+  if (verb !== 'claim') return `${verb} started an attempt`;
+  if (after.state !== 'in_progress') return `an attempt began as ${after.state}`;
+  if (after.attempt !== before.attempt + 1) return 'an attempt number was left out';
+  if (after.claimId === before.claimId) return 'one claimId was good for two attempts';
+  if (before.expiresAt <= now && mayExpire(before)) return 'an expired record ran again within its life';
+  if (isOtherRequest(before, request)) return 'another request ran under the key';
+  const over = before.state === 'in_progress' && before.lockedUntil <= now;
+  if (over && before.whenClaimEnds === 'unknown')
+    return 'an attempt that may have had its effect was resumed';
+  if (!over && before.state !== 'retryable') return `a record in ${before.state} ran again`;
+  return null;
+}
+
+function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
+  const { verb, request, now } = t;
+  const change = `${before.state} → ${after.state}`;
+  if (verb === 'claim' || verb === 'sweep') {
+    if (verb === 'claim' && isOtherRequest(before, request)) return 'another request changed the record';
+    if (verb === 'claim' && before.state === 'retryable' && after.state === 'failed') return null;
+    if (before.state !== 'in_progress') return `${verb}: ${change}`;
+    if (before.lockedUntil > now) return `${verb} ended a living claim`;
+    const end = before.whenClaimEnds === 'resume' ? 'retryable' : 'unknown';
+    const exhausted = verb === 'claim' && end === 'retryable' && after.state === 'failed';
+    return after.state === end || exhausted ? null : `${verb}: ${change}`;
+  }
+  if (verb === 'reap') return 'the reaper changed a record';
+  if (verb === 'forget') return 'forget changed a record';
+  const fence = request as { readonly claimId: string; readonly attempt: number };
+  if (fence.claimId !== before.claimId || fence.attempt !== before.attempt)
+    return `${verb} passed with another attempt's fence`;
+  switch (verb) {
+    case 'renew':
+      if (before.state === 'unknown' && before.reason !== 'claim-ended')
+        return `renew took back what its owner had given up (${before.reason})`;
+      return change === 'in_progress → in_progress' || change === 'unknown → in_progress'
+        ? null
+        : `renew: ${change}`;
+    case 'finish':
+      if (before.state === 'completed' || before.state === 'failed') return `finish: ${change}`;
+      return after.state === (request as FinishRequest).to ? null : `finish: ${change}`;
+    case 'settle':
+      return before.state === 'unknown' && after.state === (request as SettleRequest).to
+        ? null
+        : `settle: ${change}`;
+    case 'reopen':
+      return change === 'failed → retryable' ? null : `reopen: ${change}`;
+    default:
+      return verb satisfies never;
+  }
+}
+
+function isOtherRequest(before: SamekeyRecord, request: object | null): boolean {
+  const { fingerprint: asked } = request as ClaimRequest;
+  if (before.fingerprint === null) return false;
+  return asked.label !== before.fingerprint.label || asked.digest !== before.fingerprint.digest;
+}
+
+function mayExpire({ state }: SamekeyRecord): boolean {
+  return state === 'completed' || state === 'failed' || state === 'retryable';
+}
+
+function purgeable(record: SamekeyRecord, now: number): boolean {
+  return mayExpire(record) && record.expiresAt + record.tombstoneMs <= now;
+}

@@ -1,0 +1,278 @@
+/**
+ * The auditor: watches a history from both sides (every change at the store, every run, effect and answer outside) and
+ * lists what must not happen. It shares no code with the engine and the state table it judges.
+ *
+ * Invariants it holds a history to (semantics §1, §3, §4)
+ * - One effect for each life of a key, unless the attempt before was ended by its claim on the resuming way or by a person.
+ * - One run for each claim; no run without a granted claim, nor under one that is certainly over.
+ * - A final answer stands; equal retries get it to the byte; other requests get nothing of it and change nothing.
+ * - `unknown` moves by its living owner or by a person only, and never arises without a cause.
+ * - What is told as stored is stored. What an owner finds against its answer is told as a contradiction, and nothing else is.
+ * Sources: TigerBeetle's simulator and state checker (VOPR); Kingsbury, Alvaro: Elle (answers judged against what stood).
+ */
+
+import type { SamekeyEvent } from '../core/events.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
+import type { StoredResponse } from '../core/response.ts';
+import { faultOfAnswer } from './audit/answers.ts';
+import {
+  type AttemptFacts,
+  type AuditedRequest,
+  emptyKey,
+  fenceText,
+  type KeyFacts,
+  ownerOf,
+  type ProcessFacts,
+  type RunFacts,
+} from './audit/facts.ts';
+import { faultOfEnd, faultOfUnknown } from './audit/ends.ts';
+import { beginsLife, faultOf, type Transition } from './audit/transitions.ts';
+
+/** Something that must not happen. */
+export interface Violation {
+  readonly at: number;
+  readonly id: RecordId | null;
+  /** `state`: seen in the store's records; `outside`: seen by callers and in the ledger of effects. */
+  readonly seen: 'state' | 'outside';
+  readonly what: string;
+}
+
+/** Options of an auditor. */
+export interface AuditorOptions {
+  /** Virtual time. */
+  readonly now: () => number;
+  /** Whether claims may end although their processes live (the store or its clock misbehaves, handlers outlive them). */
+  readonly claimsMayEnd: boolean;
+  /** How long a reply may be under way to a process: `quiet`, and with what a freeze adds. */
+  readonly slackMs: { readonly quiet: number; readonly frozen: number };
+}
+
+/** Watches one history. */
+export interface Auditor {
+  readonly violations: readonly Violation[];
+  process(name: string): ProcessFacts;
+  /** A record changed, or nothing did (`before === after`). */
+  changed(transition: Transition): void;
+  /** The handler of a request starts; `claimOver` says that the claim's time had passed by the process's own clock. */
+  runs(request: AuditedRequest, fence: { claimId: string; attempt: number }, claimOver: boolean): RunFacts;
+  effect(run: RunFacts): void;
+  ends(run: RunFacts, to: State, response: StoredResponse | null): void;
+  answered(request: AuditedRequest, run: RunFacts | null, outcome: Outcome): void;
+  event(process: string, event: SamekeyEvent): void;
+  /** The faults are over and abandoned claims have had time to be given back: judges what is unknown now. */
+  judgeUnknown(): void;
+  /** Nothing is under way any more: judges what is left. */
+  conclude(): void;
+  /** Reports what somebody else found. */
+  report(id: RecordId | null, seen: Violation['seen'], what: string): void;
+  facts(id: RecordId): KeyFacts;
+}
+
+/** Makes the auditor of one history. */
+export function createAuditor(options: AuditorOptions): Auditor {
+  const violations: Violation[] = [];
+  const keys = new Map<string, KeyFacts>();
+  const processes = new Map<string, ProcessFacts>();
+  const runs: RunFacts[] = [];
+  const bodies = new Map<string, number>();
+  const bodyOf = (digest: string): number | undefined => bodies.get(digest);
+
+  function report(id: RecordId | null, seen: Violation['seen'], what: string): void {
+    violations.push({ at: options.now(), id, seen, what });
+  }
+
+  function facts(id: RecordId): KeyFacts {
+    const text = idText(id);
+    let known = keys.get(text);
+    if (known === undefined) {
+      known = emptyKey({ scope: id.scope, key: id.key });
+      keys.set(text, known);
+    }
+    return known;
+  }
+
+  function process(name: string): ProcessFacts {
+    let known = processes.get(name);
+    if (known === undefined) {
+      known = { name, disturbed: false, frozen: false, gone: false };
+      processes.set(name, known);
+    }
+    return known;
+  }
+
+  function changed(transition: Transition): void {
+    const { before, after, verb } = transition;
+    const id = after ?? before;
+    if (id === null || before === after) return;
+    const key = facts(id);
+    const fault = faultOf(transition);
+    if (fault !== null) report(key.id, 'state', fault);
+    const fresh = beginsLife(transition) || (before !== null && after === null);
+    if (fresh) key.life = { n: key.life.n + 1, attempts: [] };
+    key.current = after;
+    stand(key, before, after);
+    if (after === null) return;
+    if (fresh || before === null || before.attempt !== after.attempt || before.claimId !== after.claimId) {
+      granted(key, fresh ? null : before, after);
+    } else {
+      const attempt = key.attempts.get(fenceText(after));
+      if (verb === 'finish') attempt?.wrote.add(after.state);
+      if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
+    }
+  }
+
+  /** Keeps what stood when: final answers and bindings. */
+  function stand(key: KeyFacts, before: SamekeyRecord | null, after: SamekeyRecord | null): void {
+    const now = options.now();
+    const last = key.finals.at(-1);
+    if (last !== undefined && last.record === before) last.to = now;
+    if (after !== null && (after.state === 'completed' || after.state === 'failed'))
+      key.finals.push({ life: key.life, record: after, from: now, to: Number.POSITIVE_INFINITY });
+    const binding = key.bindings.at(-1);
+    const digest = after?.fingerprint?.digest ?? null;
+    if (binding !== undefined && binding.to > now && binding.digest === digest) return;
+    if (binding !== undefined) binding.to = Math.min(binding.to, now);
+    key.bindings.push({ digest, from: now, to: Number.POSITIVE_INFINITY });
+  }
+
+  function granted(key: KeyFacts, before: SamekeyRecord | null, after: SamekeyRecord): void {
+    const previous = before === null ? undefined : key.attempts.get(fenceText(before));
+    if (previous !== undefined && before !== null) {
+      const claimEnded = before.state === 'in_progress' || before.reason === 'claim-ended';
+      const excused =
+        (before.state === 'retryable' && before.proof === 'settled') ||
+        (claimEnded && before.whenClaimEnds === 'resume');
+      previous.left = excused ? 'excused' : 'proven';
+      judgeEffects(key, previous);
+    }
+    const attempt: AttemptFacts = {
+      life: key.life,
+      attempt: after.attempt,
+      claimId: after.claimId,
+      grantedAt: options.now(),
+      run: [],
+      effects: 0,
+      left: null,
+      wrote: new Set(),
+      contradicted: new Set(),
+      saveDelayed: false,
+      saveAbandoned: false,
+    };
+    if (key.attempts.has(fenceText(after)))
+      report(key.id, 'state', `the fence ${fenceText(after)} came twice`);
+    key.attempts.set(fenceText(after), attempt);
+    key.life.attempts.push(attempt);
+  }
+
+  /** A claim ended in `unknown`: that has a cause outside of Samekey, or it is a fault (F65). */
+  function ended(key: KeyFacts, record: SamekeyRecord): void {
+    if (options.claimsMayEnd || process(ownerOf(record)).disturbed) return;
+    report(key.id, 'state', `an undisturbed claim (${record.claimId}) ended in unknown`);
+  }
+
+  function judgeEffects(key: KeyFacts, attempt: AttemptFacts): void {
+    if (attempt.effects === 0 || attempt.left !== 'proven') return;
+    report(
+      key.id,
+      'state',
+      `attempt ${attempt.attempt} had an effect, and the record was left as without one`,
+    );
+    const others = attempt.life.attempts.filter((other) => other !== attempt && other.effects > 0);
+    if (others.length > 0) report(key.id, 'outside', 'a second effect under one key');
+  }
+
+  return {
+    violations,
+    process,
+    changed,
+    facts,
+    report,
+
+    runs(request, fence, claimOver) {
+      const key = facts(request.id);
+      const attempt = key.attempts.get(fenceText(fence)) ?? null;
+      const run: RunFacts = { n: runs.length + 1, request, attempt, ended: null };
+      runs.push(run);
+      if (attempt === null) {
+        report(key.id, 'outside', `a handler runs under ${fenceText(fence)}, which was never granted`);
+        return run;
+      }
+      attempt.run.push(run);
+      const sameClaim = [...key.attempts.values()].filter(
+        ({ claimId, run: all }) => claimId === fence.claimId && all.length > 0,
+      );
+      if (attempt.run.length > 1 || sameClaim.length > 1)
+        report(key.id, 'outside', `two runs under the claim ${fence.claimId}`);
+      if (ownerOf(fence) !== request.process)
+        report(key.id, 'outside', `a run under another process's claim ${fence.claimId}`);
+      const { current } = key;
+      const holds =
+        current !== null && current.state === 'in_progress' && fenceText(current) === fenceText(fence);
+      if (claimOver && !holds) report(key.id, 'outside', 'a handler starts under a claim that is over');
+      if (holds && current.fingerprint !== null) {
+        const body = bodies.get(current.fingerprint.digest) ?? request.body;
+        if (body !== request.body) report(key.id, 'outside', 'a request runs under a key bound to another');
+        bodies.set(current.fingerprint.digest, body);
+      }
+      return run;
+    },
+
+    effect(run) {
+      const { attempt, request } = run;
+      if (attempt === null) return;
+      attempt.effects += 1;
+      for (const other of attempt.life.attempts) judgeEffects(facts(request.id), other);
+    },
+
+    ends(run, to, response) {
+      run.ended = { to, response };
+    },
+
+    answered(request, run, outcome) {
+      const key = facts(request.id);
+      const slackMs = process(request.process).frozen ? options.slackMs.frozen : options.slackMs.quiet;
+      const fault = faultOfAnswer(key, { request, outcome, now: options.now(), slackMs, run, bodyOf });
+      if (fault !== null) report(key.id, 'outside', fault);
+    },
+
+    event(name, event) {
+      if (!('attempt' in event)) return;
+      const key = facts(event.id);
+      const attempt = [...key.attempts.values()].findLast(
+        (one) => one.attempt === event.attempt && ownerOf(one) === name && one.run.length > 0,
+      );
+      if (attempt === undefined) return;
+      if (event.type === 'save-delayed') attempt.saveDelayed = true;
+      if (event.type === 'save-abandoned') attempt.saveAbandoned = true;
+      if (event.type === 'finished' && !attempt.wrote.has(event.to))
+        report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
+      if (event.type !== 'contradiction') return;
+      attempt.contradicted.add(event.wanted);
+      const { current } = key;
+      if (
+        current?.claimId === attempt.claimId &&
+        current.state === event.wanted &&
+        attempt.wrote.has(current.state)
+      )
+        report(key.id, 'outside', `a contradiction about its own ${event.wanted}`);
+    },
+
+    judgeUnknown() {
+      for (const key of keys.values()) {
+        const fault = faultOfUnknown(key, process);
+        if (fault !== null) report(key.id, 'state', fault);
+      }
+    },
+
+    conclude() {
+      for (const { id, current } of keys.values())
+        if (current?.state === 'in_progress') report(id, 'state', 'stuck in progress');
+      for (const run of runs) {
+        const { request } = run;
+        const fault = process(request.process).gone ? null : faultOfEnd(facts(request.id), run);
+        if (fault !== null) report(request.id, 'outside', fault);
+      }
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * Samekey's own test tools, for tests of applications, stores and adapters. They know no test runner: one is passed in
+ * where one is needed.
+ */
+
+export { type Auditor, type AuditorOptions, createAuditor, type Violation } from './auditor.ts';
+export type { AuditedRequest, RunFacts } from './audit/facts.ts';
+export { faultOf, type Transition, type WritingVerb } from './audit/transitions.ts';
+export { FAKE_WALL_START, type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
+export {
+  type FaultKind,
+  type FaultyStore,
+  type FaultyStoreOptions,
+  faultyStore,
+  type Injection,
+  type Passage,
+  passageOf,
+  type StoreCall,
+} from './faulty-store.ts';
+export { createRandom, type Random } from './random.ts';
+export { type History, type SimulatedMachine, type SimulateOptions, simulate } from './simulator.ts';
+export type { Scenario } from './simulator/scenario.ts';
+export {
+  storeContract,
+  type StoreHarness,
+  type StoreUnderTest,
+  type TestRunner,
+  type WithinTransaction,
+} from './store-contract.ts';
+export { createTimeline, type Timeline, type Timers, turn } from './timeline.ts';

@@ -1,0 +1,172 @@
+/**
+ * The simulator: a whole installation in one process and in virtual time. Several Samekey instances share one store; clients
+ * retry, double-click and hang up; connections lose, delay, repeat and reorder; processes freeze, die and restart; people
+ * settle and reopen. Then the faults stop, everybody gets an end, and the auditor judges.
+ *
+ * Invariants: one seed, one history, on every machine · each event runs to its end before the next · faults end, so what
+ * does not end afterwards is stuck.
+ * Sources: TigerBeetle's VOPR; FoundationDB's simulation (Zhou et al., 2021).
+ */
+
+import { encodeScope } from '../core/scope.ts';
+import type { RecordId } from '../core/record.ts';
+import type { Store } from '../core/store.ts';
+import { memoryStore } from '../stores/memory/index.ts';
+import { createAuditor, type Violation } from './auditor.ts';
+import { FAKE_WALL_START } from './fake-world.ts';
+import { createRandom } from './random.ts';
+import { makeCalm, settleSome, startChaos } from './simulator/chaos.ts';
+import { type Client, comeBack, startClient } from './simulator/client.ts';
+import type { Context, TraceLine } from './simulator/context.ts';
+import { startProcess } from './simulator/process.ts';
+import {
+  drawScenario,
+  FREEZE_MAX_MS,
+  type Intent,
+  LATENESS_MAX_MS,
+  type Scenario,
+} from './simulator/scenario.ts';
+import { watchedStore } from './simulator/watched-store.ts';
+import { createTimeline, type Timers, turn } from './timeline.ts';
+
+/** What a store under simulation lives on. */
+export interface SimulatedMachine extends Timers {
+  /** The store's clock: whole milliseconds since 1970. */
+  now(): number;
+}
+
+/** Options of {@link simulate}. */
+export interface SimulateOptions {
+  readonly seed: number;
+  /** The store all processes share; default the memory store. Its calls must take effect within the turn they are made in. */
+  readonly store?: (machine: SimulatedMachine) => Store;
+  /** Keeps every line of the history; default false. */
+  readonly trace?: boolean;
+}
+
+/** One history. */
+export interface History {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  readonly violations: readonly Violation[];
+  /** How many events it took. */
+  readonly events: number;
+  /** Virtual milliseconds. */
+  readonly timeMs: number;
+  readonly trace: readonly TraceLine[];
+}
+
+const EVENTS_MAX = 50_000;
+const SETTLE_AFTER_MS = 8_000;
+
+/** Runs one history to its end and judges it. */
+export async function simulate(options: SimulateOptions): Promise<History> {
+  const random = createRandom(options.seed);
+  const scenario = drawScenario(options.seed, random);
+  const timeline = createTimeline(random);
+  const lines: TraceLine[] = [];
+  let jumpedMs = 0;
+  let events = 0;
+  const storeNow = (): number => Math.floor(FAKE_WALL_START + timeline.now) + jumpedMs;
+  const { rates } = scenario;
+  const auditor = createAuditor({
+    now: () => timeline.now,
+    claimsMayEnd: rates.store > 0 || rates.storeClock > 0 || rates.slow > 0 || rates.hang > 0,
+    slackMs: { quiet: 500 + LATENESS_MAX_MS, frozen: 500 + LATENESS_MAX_MS + 2 * FREEZE_MAX_MS },
+  });
+  const machine: SimulatedMachine = {
+    now: storeNow,
+    setTimer: (ms, callback) => timeline.setTimer(ms, callback),
+  };
+  const oracle = (options.store ?? ((at) => memoryStore({ now: () => at.now() })))(machine);
+  const ids = scenario.intents.map(idOf);
+  const context: Context = {
+    scenario,
+    random,
+    timeline,
+    auditor,
+    store: watchedStore(oracle, auditor, storeNow, ids),
+    storeNow,
+    processes: [],
+    processCount: 0,
+    requestCount: 0,
+    calm: false,
+    jumpStoreClock(ms) {
+      jumpedMs += ms;
+    },
+    trace:
+      options.trace === true
+        ? (id, text) => void lines.push({ at: timeline.now, id, text: text() })
+        : () => undefined,
+  };
+  for (let i = 0; i < scenario.processes; i += 1) context.processes.push(startProcess(context));
+  startChaos(context);
+  const clients = scenario.intents.map((intent, i) => startClient(context, intent, ids[i] as RecordId));
+
+  const runUntil = async (done: () => boolean): Promise<void> => {
+    while (!done()) {
+      if ((events += 1) > EVENTS_MAX || !timeline.step())
+        return auditor.report(null, 'outside', `the history does not end (event ${events})`);
+      await turn();
+    }
+  };
+  const lastStart = Math.max(scenario.faultTimeMs, ...scenario.intents.map(({ startMs }) => startMs + 1_000));
+  await runUntil(() => timeline.now >= lastStart);
+  await finish(context, clients, runUntil);
+  return {
+    seed: options.seed,
+    scenario,
+    violations: auditor.violations,
+    events,
+    timeMs: timeline.now,
+    trace: lines,
+  };
+}
+
+/** No more faults: everybody gets an end, late statements arrive, claims end, and then the state of things is judged. */
+async function finish(
+  context: Context,
+  clients: readonly Client[],
+  runUntil: (done: () => boolean) => Promise<void>,
+): Promise<void> {
+  const { timeline, auditor, processes } = context;
+  makeCalm(context);
+  const quietAt = timeline.now + SETTLE_AFTER_MS;
+  await runUntil(() => timeline.now >= quietAt);
+  auditor.judgeUnknown();
+  await settleSome(context, 1);
+  const ended = (): boolean =>
+    clients.every(({ end }) => end !== null) && processes.every(({ open }) => open === 0);
+  for (let round = 0; round < 2; round += 1) {
+    await settleUntil(context, runUntil, ended);
+    for (const client of clients) comeBack(context, client);
+  }
+  await settleUntil(context, runUntil, ended);
+  let left: number | null = null;
+  void Promise.all(processes.map(({ samekey }) => samekey.close({ drainMs: 60_000 }))).then((counts) => {
+    left = counts.reduce((sum, count) => sum + count, 0);
+  });
+  await runUntil(() => left !== null);
+  if (left !== 0) auditor.report(null, 'outside', `${String(left)} requests never ended in their process`);
+  const overAt = timeline.now + 5_000;
+  await runUntil(() => timeline.now >= overAt);
+  auditor.conclude();
+}
+
+function idOf({ scope, key, operation }: Intent): RecordId {
+  return { scope: encodeScope(scope, operation.name), key };
+}
+
+/** Runs until all have ended; a person settles what becomes unknown meanwhile. */
+async function settleUntil(
+  context: Context,
+  runUntil: (done: () => boolean) => Promise<void>,
+  ended: () => boolean,
+): Promise<void> {
+  while (!ended()) {
+    const until = context.timeline.now + SETTLE_AFTER_MS;
+    await runUntil(() => ended() || context.timeline.now >= until);
+    if (context.auditor.violations.length > 0) return;
+    await settleSome(context, 1);
+  }
+}

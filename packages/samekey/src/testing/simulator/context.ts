@@ -1,0 +1,48 @@
+/**
+ * What the parts of one simulated history share.
+ */
+
+import type { RecordId } from '../../core/record.ts';
+import type { Store } from '../../core/store.ts';
+import type { Auditor } from '../auditor.ts';
+import type { Random } from '../random.ts';
+import type { Timeline } from '../timeline.ts';
+import type { SimProcess } from './process.ts';
+import type { Scenario } from './scenario.ts';
+
+/** One line of a history. */
+export interface TraceLine {
+  readonly at: number;
+  /** The key it is about; null for what concerns all. */
+  readonly id: RecordId | null;
+  readonly text: string;
+}
+
+/** The shared state of one history. */
+export interface Context {
+  readonly scenario: Scenario;
+  readonly random: Random;
+  readonly timeline: Timeline;
+  readonly auditor: Auditor;
+  /** The store all processes share, behind the auditor. */
+  readonly store: Store;
+  readonly storeNow: () => number;
+  /** The processes that exist. */
+  readonly processes: SimProcess[];
+  /** Processes started so far. */
+  processCount: number;
+  /** Requests sent so far. */
+  requestCount: number;
+  /** Whether the faults are over. */
+  calm: boolean;
+  jumpStoreClock(ms: number): void;
+  /** Notes something for the reader of a failed history; costs nothing unless tracing. */
+  readonly trace: (id: RecordId | null, text: () => string) => void;
+}
+
+/** A value for the reader of a trace; bodies as text. */
+export function shown(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    part instanceof Uint8Array ? new TextDecoder().decode(part) : part,
+  );
+}

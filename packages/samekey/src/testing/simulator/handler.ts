@@ -1,0 +1,72 @@
+/**
+ * The simulated application's handlers: a few steps in virtual time, one of which may have an effect, and an end.
+ *
+ * Invariant: they are honest towards their policy: a run that ends in a way the policy takes for "nothing happened" has had
+ * no effect. So every second effect the ledger finds is Samekey's doing.
+ */
+
+import { POLICIES, classOfStatus } from '../../core/policy.ts';
+import { NotExecutedError } from '../../core/errors.ts';
+import type { Random } from '../random.ts';
+import type { FaultRates, OperationPlan } from './scenario.ts';
+
+/** How a run will go. */
+export interface HandlerPlan {
+  /** How long each step takes, in milliseconds. */
+  readonly steps: readonly number[];
+  /** The step before which the effect happens; null for none. */
+  readonly effectBefore: number | null;
+  readonly end:
+    | { readonly kind: 'answer'; readonly status: number }
+    | { readonly kind: 'throw' }
+    | { readonly kind: 'not-executed'; readonly correctable: boolean; readonly byThrowing: boolean }
+    | { readonly kind: 'hang' };
+}
+
+/** What a handler throws on purpose. */
+export class HandlerFailure extends Error {}
+
+/** A declared non-execution, recognisable as the handler's own. */
+export class HandlerDeclined extends NotExecutedError {}
+
+/** Draws how one run will go. Calm runs mostly succeed. */
+export function drawHandler(
+  operation: OperationPlan,
+  rates: FaultRates,
+  calm: boolean,
+  random: Random,
+): HandlerPlan {
+  const end = drawEnd(operation, rates, calm, random);
+  const steps = Array.from({ length: random.between(1, 3) }, () => random.pick([0, 1, 10, 60, 150]));
+  if (!calm && random.chance(rates.slow)) steps[0] = random.between(500, 4_000);
+  const may = end.kind === 'hang' || mayHaveEffect(operation, end);
+  const effectBefore = may && random.chance(0.85) ? random.between(0, steps.length - 1) : null;
+  return { steps, effectBefore, end };
+}
+
+function drawEnd(
+  operation: OperationPlan,
+  rates: FaultRates,
+  calm: boolean,
+  random: Random,
+): HandlerPlan['end'] {
+  // Only where its time is soon up: until then nothing else happens.
+  const mayHang = !calm && operation.attemptTimeMaxMs < 10_000;
+  if (mayHang && random.chance(rates.hang)) return { kind: 'hang' };
+  const success = { kind: 'answer', status: 200 } as const;
+  if (random.chance(calm ? 0.8 : 0.5)) return success;
+  switch (random.between(0, 6)) {
+    case 0:
+      return { kind: 'throw' };
+    case 1:
+      return { kind: 'not-executed', correctable: random.chance(0.5), byThrowing: random.chance(0.5) };
+    default:
+      return { kind: 'answer', status: random.pick([201, 204, 409, 422, 429, 500, 502, 503]) };
+  }
+}
+
+function mayHaveEffect(operation: OperationPlan, end: HandlerPlan['end']): boolean {
+  const { verdicts } = POLICIES[operation.policy];
+  if (end.kind === 'answer') return verdicts[classOfStatus(end.status)] !== 'retryable';
+  return end.kind === 'throw' && verdicts.threw !== 'retryable';
+}

@@ -1,0 +1,202 @@
+/**
+ * A simulated process: an engine of its own on the shared store, behind a connection that misbehaves, on a machine that
+ * freezes and dies.
+ */
+
+import type { Attempt, RunningAttempt } from '../../core/attempt.ts';
+import { classOfStatus, POLICIES } from '../../core/policy.ts';
+import { reply, toResponse } from '../../core/reply.ts';
+import type { State } from '../../core/record.ts';
+import { response, type StoredResponse } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { createSamekey, type Samekey } from '../../samekey.ts';
+import type { AuditedRequest, RunFacts } from '../audit/facts.ts';
+import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';
+import { faultyStore } from '../faulty-store.ts';
+import { type Context, shown } from './context.ts';
+import { drawPassage } from './connection.ts';
+import { drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
+import { CALL_TIME_MAX_MS, type Intent } from './scenario.ts';
+
+/** A process of the history. */
+export interface SimProcess {
+  readonly name: string;
+  readonly world: FakeWorld;
+  readonly samekey: Samekey;
+  closing: boolean;
+  /** Requests it is working on. */
+  open: number;
+}
+
+/** What a request came to: an outcome, or what its handler threw. */
+export type Served = Outcome | { readonly kind: 'threw' };
+
+/** Starts a process; its name is never used again. */
+export function startProcess(context: Context): SimProcess {
+  const name = `p${(context.processCount += 1)}`;
+  const { timeline, random, scenario, auditor } = context;
+  const sentAt = new Map<string, number>();
+  const base = fakeWorld({
+    name,
+    timeline,
+    random,
+    digest: 'fast',
+    // Clocks that are hours apart must not matter (F45).
+    wallStart: FAKE_WALL_START + random.between(-10, 10) * 3_600_000,
+    monotonicStart: random.next() * 1e6,
+  });
+  const { probe } = scenario.rates;
+  const world: FakeWorld = {
+    ...base,
+    get state() {
+      return base.state;
+    },
+    newClaimId() {
+      const claimId = base.newClaimId();
+      sentAt.set(claimId, timeline.now);
+      return claimId;
+    },
+    ...(probe === 0
+      ? {}
+      : {
+          probe: (): Promise<void> | undefined =>
+            !context.calm && random.chance(probe) ? pause(base, random.between(1, 300)) : undefined,
+        }),
+  };
+  const connection = faultyStore(context.store, {
+    timers: timeline,
+    callerTimers: world,
+    plan: (call) => drawPassage(context, name, call),
+  });
+  claimTimes.set(world, sentAt);
+  auditor.process(name);
+  const samekey = createSamekey({
+    store: connection,
+    world,
+    storeTimeMaxMs: CALL_TIME_MAX_MS,
+    saveTimeMaxMs: 300,
+    saveKeepMaxMs: 20_000,
+    onEvent(event) {
+      context.trace('id' in event ? event.id : null, () => `${name} event ${shown(event)}`);
+      if (event.type === 'store-error' && isBug(event.error))
+        auditor.report(null, 'outside', String((event.error as Error).cause));
+      auditor.event(name, event);
+    },
+  });
+  return { name, world, samekey, closing: false, open: 0 };
+}
+
+const claimTimes = new WeakMap<FakeWorld, Map<string, number>>();
+
+/** Serves a request in a process; resolves unless the process dies. */
+export async function serve(
+  context: Context,
+  process: SimProcess,
+  request: AuditedRequest,
+  intent: Intent,
+): Promise<Served> {
+  const { name: operation, answersDiffer: _, heedsSignal: __, ...settings } = intent.operation;
+  let run: RunFacts | null = null;
+  process.open += 1;
+  try {
+    const outcome = await process.samekey.run(
+      { ...settings, operation, scope: intent.scope, key: intent.key, fingerprint: intent.body },
+      (attempt) => {
+        run = begin(context, process, request, intent, attempt);
+        return work(context, process, run, intent, attempt);
+      },
+    );
+    context.auditor.answered(request, run, outcome);
+    return outcome;
+  } catch (error) {
+    if (!isPlanned(error)) context.auditor.report(request.id, 'outside', `run rejected: ${String(error)}`);
+    return { kind: 'threw' };
+  } finally {
+    process.open -= 1;
+  }
+}
+
+function begin(
+  { auditor, timeline, trace }: Context,
+  process: SimProcess,
+  request: AuditedRequest,
+  intent: Intent,
+  attempt: Attempt,
+): RunFacts {
+  const { fence } = attempt as RunningAttempt;
+  const sentAt = claimTimes.get(process.world)?.get(fence.claimId) ?? 0;
+  trace(
+    request.id,
+    () => `${process.name} runs request ${request.n} under ${fence.claimId}#${fence.attempt}`,
+  );
+  return auditor.runs(request, fence, timeline.now - sentAt >= intent.operation.claimTtlMs);
+}
+
+/** The handler: its steps, its effect, its end. */
+async function work(
+  context: Context,
+  process: SimProcess,
+  run: RunFacts,
+  intent: Intent,
+  attempt: Attempt,
+): Promise<unknown> {
+  const { auditor, random, scenario, trace } = context;
+  const { operation } = intent;
+  const { verdicts } = POLICIES[operation.policy];
+  const plan: HandlerPlan = drawHandler(operation, scenario.rates, context.calm, random);
+  const { id } = run.request;
+  trace(id, () => `run ${run.n} plans ${shown(plan)}`);
+  for (const [i, ms] of plan.steps.entries()) {
+    if (i === plan.effectBefore) {
+      if (operation.heedsSignal && attempt.signal.aborted) {
+        auditor.ends(run, verdicts.threw, response(500));
+        throw new HandlerFailure('told to stop');
+      }
+      trace(id, () => `run ${run.n} HAS ITS EFFECT`);
+      auditor.effect(run);
+    }
+    await pause(process.world, ms);
+  }
+  const { end } = plan;
+  const ended = (to: State, answer: StoredResponse | null): void => {
+    trace(id, () => `run ${run.n} ends as ${to}`);
+    auditor.ends(run, to, answer);
+  };
+  switch (end.kind) {
+    case 'hang':
+      return new Promise(() => undefined);
+    case 'throw':
+      ended(verdicts.threw, response(500));
+      throw new HandlerFailure('on purpose');
+    case 'not-executed':
+      ended('retryable', null);
+      if (end.byThrowing) throw new HandlerDeclined('nothing done', { correctable: end.correctable });
+      attempt.notExecuted({ correctable: end.correctable });
+      return { nothing: 'done' };
+    case 'answer': {
+      const value =
+        end.status === 204
+          ? undefined
+          : { scope: intent.scope[0], body: intent.body, ...(operation.answersDiffer ? { run: run.n } : {}) };
+      const answer = reply(end.status, value, [['x-scope', intent.scope[0] ?? '']]);
+      ended(verdicts[classOfStatus(end.status)], toResponse(answer));
+      return answer;
+    }
+    default:
+      return end satisfies never;
+  }
+}
+
+function pause(world: FakeWorld, ms: number): Promise<void> {
+  return new Promise((resolve) => void world.setTimer(ms, resolve));
+}
+
+function isPlanned(error: unknown): boolean {
+  return error instanceof HandlerFailure || error instanceof HandlerDeclined;
+}
+
+/** A broken assertion comes wrapped in a `StoreError`. */
+function isBug(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return cause?.code === 'ERR_SAMEKEY_INVARIANT';
+}

@@ -1,0 +1,183 @@
+/**
+ * What a history is made of: drawn from its seed before it begins. Small on purpose: few processes, few keys, many faults in
+ * a short time meet in more ways than a long quiet history would.
+ */
+
+import { POLICIES, type PolicyName } from '../../core/policy.ts';
+import type { WhenClaimEnds } from '../../core/record.ts';
+import type { Random } from '../random.ts';
+
+/**
+ * `calm`: no faults at all · `rolling`: processes are replaced by `close` only · `store`: the connection to the store
+ * misbehaves · `chaos`: everything.
+ */
+export type HistoryKind = 'calm' | 'rolling' | 'store' | 'chaos';
+
+/** An operation of the simulated application. */
+export interface OperationPlan {
+  readonly name: string;
+  readonly policy: PolicyName;
+  readonly whenClaimEnds: WhenClaimEnds;
+  readonly claimTtlMs: number;
+  readonly attemptTimeMaxMs: number;
+  readonly attemptMax: number;
+  readonly retentionMs: number;
+  readonly replayMinMs: number;
+  readonly tombstoneMs: number;
+  readonly waitMaxMs: number;
+  readonly reconcileAfterMs: number;
+  /** Whether every run answers with bytes of its own, or all with the same. */
+  readonly answersDiffer: boolean;
+  /** Whether its handlers look at the signal before their effect. */
+  readonly heedsSignal: boolean;
+}
+
+/** One thing a client wants done, under one key. */
+export interface Intent {
+  readonly operation: OperationPlan;
+  readonly scope: readonly string[];
+  readonly key: string;
+  readonly body: number;
+  readonly startMs: number;
+  /** Requests sent at the same time at first. */
+  readonly clicks: number;
+  /** When the client stops listening, in milliseconds. */
+  readonly patienceMs: number;
+  readonly retryMs: number;
+}
+
+/** How often things go wrong. */
+export interface FaultRates {
+  /** Of a call to the store meeting a fault. */
+  readonly store: number;
+  /** Of a freeze, a kill, a restart, an operator's hand, a sweep or a reap at each look of chaos. */
+  readonly freeze: number;
+  readonly kill: number;
+  readonly restart: number;
+  readonly operator: number;
+  readonly forget: number;
+  readonly storeClock: number;
+  /** Of a handler that never ends. */
+  readonly hang: number;
+  /** Of a handler that works longer than its claim. */
+  readonly slow: number;
+  /** Of a pause at each probe point. */
+  readonly probe: number;
+}
+
+/** All of it. */
+export interface Scenario {
+  readonly seed: number;
+  readonly kind: HistoryKind;
+  /** Faults stop after this. */
+  readonly faultTimeMs: number;
+  readonly processes: number;
+  readonly operations: readonly OperationPlan[];
+  readonly intents: readonly Intent[];
+  readonly rates: FaultRates;
+}
+
+/** How long one call of the store may take before its reply counts as lost. */
+export const CALL_TIME_MAX_MS = 200;
+/** How late a statement arrives at most: its own time-out at the store. */
+export const LATENESS_MAX_MS = 1_500;
+/** How long a freeze lasts at most. */
+export const FREEZE_MAX_MS = 4_000;
+/** `close` waits this long in rolling restarts: longer than any handler there runs. */
+export const DRAIN_MS = 20_000;
+
+const NONE: FaultRates = {
+  store: 0,
+  freeze: 0,
+  kill: 0,
+  restart: 0,
+  operator: 0,
+  forget: 0,
+  storeClock: 0,
+  hang: 0,
+  slow: 0,
+  probe: 0,
+};
+
+/** Draws a scenario. */
+export function drawScenario(seed: number, random: Random): Scenario {
+  const kind = random.weighted<HistoryKind>({ calm: 5, rolling: 10, store: 30, chaos: 55 });
+  const operations = Array.from({ length: random.between(1, 2) }, (_, i) => drawOperation(i, kind, random));
+  const faultTimeMs = random.between(500, 5_000);
+  const scopes = [
+    ['t1', 'ann'],
+    ['t2', 'ann'],
+  ].slice(0, random.chance(0.4) ? 2 : 1);
+  const keys = ['k1', 'k2'].slice(0, random.chance(0.3) ? 2 : 1);
+  const intents = Array.from({ length: random.between(1, 4) }, () =>
+    drawIntent(operations, scopes, keys, faultTimeMs, random),
+  );
+  return {
+    seed,
+    kind,
+    faultTimeMs,
+    processes: random.between(1, 3),
+    operations,
+    intents,
+    rates: drawRates(kind, random),
+  };
+}
+
+function drawOperation(i: number, kind: HistoryKind, random: Random): OperationPlan {
+  const tombstoneMs = random.chance(0.2) ? 30_000 : 0;
+  return {
+    name: `op${i}`,
+    policy: random.pick(Object.keys(POLICIES) as PolicyName[]),
+    whenClaimEnds: random.chance(0.5) ? 'unknown' : 'resume',
+    claimTtlMs: random.pick([600, 1_000, 2_000]),
+    attemptTimeMaxMs: kind === 'rolling' || kind === 'calm' ? 60_000 : random.pick([1_500, 3_000, 60_000]),
+    attemptMax: random.chance(0.2) ? random.between(1, 3) : 10,
+    retentionMs: random.chance(0.3) ? 8_000 : 60_000,
+    replayMinMs: random.pick([4_000, 8_000, 30_000]),
+    tombstoneMs,
+    waitMaxMs: random.chance(0.3) ? random.between(50, 400) : 0,
+    reconcileAfterMs: 1_000,
+    answersDiffer: random.chance(0.7),
+    heedsSignal: random.chance(0.3),
+  };
+}
+
+function drawIntent(
+  operations: readonly OperationPlan[],
+  scopes: readonly (readonly string[])[],
+  keys: readonly string[],
+  faultTimeMs: number,
+  random: Random,
+): Intent {
+  return {
+    operation: random.pick(operations),
+    scope: random.pick(scopes),
+    key: random.pick(keys),
+    body: random.chance(0.25) ? 2 : 1,
+    // Some come back when the retention is over.
+    startMs: random.chance(0.1) ? random.between(9_000, 70_000) : random.between(0, faultTimeMs),
+    clicks: random.chance(0.4) ? random.between(2, 3) : 1,
+    patienceMs: random.pick([100, 400, 1_500, 10_000]),
+    retryMs: random.pick([0, 20, 200, 1_000]),
+  };
+}
+
+function drawRates(kind: HistoryKind, random: Random): FaultRates {
+  if (kind === 'calm') return NONE;
+  if (kind === 'rolling') return { ...NONE, restart: 0.3, probe: random.chance(0.5) ? 0.2 : 0 };
+  const storeRate = random.pick([0.05, 0.15, 0.3, 0.6]);
+  if (kind === 'store') return { ...NONE, store: storeRate, slow: random.pick([0, 0.2]) };
+  const maybe = (rate: number): number => (random.chance(0.5) ? rate : 0);
+  return {
+    store: maybe(storeRate),
+    freeze: maybe(0.25),
+    kill: maybe(0.15),
+    restart: maybe(0.15),
+    operator: maybe(0.4),
+    forget: maybe(0.1),
+    storeClock: random.chance(0.1) ? 0.1 : 0,
+    hang: maybe(0.1),
+    slow: maybe(0.3),
+    probe: maybe(0.2),
+  };
+}
