@@ -153,6 +153,11 @@ export function bytesOf(chunk: Chunk): Uint8Array {
 }
 
 /** The number of bytes of a chunk. */
-export function sizeOf(data: string | Uint8Array, encoding: BufferEncoding | undefined): number {
+export function sizeOf({ data, encoding }: Chunk): number {
   return typeof data === 'string' ? Buffer.byteLength(data, encoding) : data.byteLength;
+}
+
+/** A copy to keep when the callback of a write, which gives its memory back, comes before the chunk has left. */
+export function copyChunk(chunk: Chunk): Chunk {
+  return typeof chunk.data === 'string' ? chunk : { data: Buffer.from(chunk.data), encoding: undefined };
 }

@@ -26,7 +26,9 @@ export function withLines(raw: RawHead, extra: readonly HeaderLine[]): RawHead {
   if (extra.length === 0) return raw;
   if (!isList(raw)) {
     const added: Record<string, unknown> = { ...raw };
-    for (const [name, value] of extra) added[name] = value;
+    for (const [name, value] of extra) {
+      added[name] = Object.hasOwn(added, name) ? [added[name], value].flat() : value;
+    }
     return added;
   }
   return Array.isArray(raw[0]) ? [...raw, ...extra] : [...raw, ...extra.flat()];

@@ -12,7 +12,15 @@ import { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { isUint8Array } from 'node:util/types';
 import { answerOf } from './answer.ts';
-import { type CaptureState, captureOf, type Methods, type NodeMethod, sizeOf } from './capture-state.ts';
+import {
+  type CaptureState,
+  type Chunk,
+  captureOf,
+  copyChunk,
+  type Methods,
+  type NodeMethod,
+  sizeOf,
+} from './capture-state.ts';
 import { withholdClose } from './client-gone.ts';
 import { fixHead } from './head.ts';
 import { trailerLines } from './header-lines.ts';
@@ -77,7 +85,7 @@ function write(this: ServerResponse, chunk: unknown, encoding?: unknown, callbac
   }
   if (c.phase !== 'discarding') {
     implicitHead(c);
-    if (c.hasBody) return take(c, chunk, codingOf(encoding), done);
+    if (c.hasBody) return take(c, { data: chunk, encoding: codingOf(chunk, encoding) }, done);
   }
   if (done !== undefined) nextTick(done);
   return true;
@@ -110,9 +118,10 @@ function end(this: ServerResponse, chunk?: unknown, encoding?: unknown, callback
   // A body that Node will drop still tells it a length, where it decides the head.
   if (data !== undefined && (c.hasBody || c.headByEnd)) {
     // Whatever came with the end waits for the release.
+    const last = { data, encoding: codingOf(data, encoding) };
     c.holdLast = true;
-    if (c.phase === 'streaming') streamChunk(c, { data, encoding: codingOf(encoding) }, undefined);
-    else keep(c, data, codingOf(encoding));
+    if (c.phase === 'streaming') streamChunk(c, last, undefined);
+    else keep(c, last);
     c.endChunk = true;
   }
   c.ended = true;
@@ -168,27 +177,24 @@ function implicitHead(c: CaptureState): void {
   if (!c.headFixed) fixHead(c, c.res.statusCode);
 }
 
-function take(
-  c: CaptureState,
-  chunk: string | Uint8Array,
-  encoding: BufferEncoding | undefined,
-  done?: Callback,
-): boolean {
-  if (c.phase === 'streaming') return streamChunk(c, { data: chunk, encoding }, done);
-  keep(c, done === undefined || typeof chunk === 'string' ? chunk : Buffer.from(chunk), encoding);
+function take(c: CaptureState, chunk: Chunk, done: Callback | undefined): boolean {
+  if (c.phase === 'streaming') return streamChunk(c, chunk, done);
+  keep(c, done === undefined ? chunk : copyChunk(chunk));
   if (done !== undefined) nextTick(done);
   return c.size > c.options.responseSizeMax && canStream(c) ? streamThrough(c, true) : true;
 }
 
-function keep(c: CaptureState, data: string | Uint8Array, encoding: BufferEncoding | undefined): void {
-  c.chunks.push({ data, encoding });
-  c.size += sizeOf(data, encoding);
+function keep(c: CaptureState, chunk: Chunk): void {
+  c.chunks.push(chunk);
+  c.size += sizeOf(chunk);
 }
 
 function isChunk(chunk: unknown): chunk is string | Uint8Array {
   return typeof chunk === 'string' || isUint8Array(chunk);
 }
 
-function codingOf(encoding: unknown): BufferEncoding | undefined {
-  return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined;
+function codingOf(data: string | Uint8Array, encoding: unknown): BufferEncoding | undefined {
+  if (typeof data !== 'string' || typeof encoding !== 'string') return undefined;
+  if (Buffer.isEncoding(encoding)) return encoding;
+  throw Object.assign(new TypeError(`Unknown encoding: ${encoding}`), { code: 'ERR_UNKNOWN_ENCODING' });
 }

@@ -9,8 +9,7 @@
  */
 import { nextTick } from 'node:process';
 import { openHead, writeChunk } from './answer.ts';
-import type { CaptureState, Chunk } from './capture-state.ts';
-import { sizeOf } from './capture-state.ts';
+import { type CaptureState, type Chunk, copyChunk, sizeOf } from './capture-state.ts';
 import { realSocket } from './socket-view.ts';
 
 /** Whether the answer may leave early: one without a body would be complete with its head. */
@@ -43,7 +42,7 @@ export function streamThrough(c: CaptureState, holdLast: boolean): boolean {
 
 /** Takes one chunk of a streaming answer; false asks the application to wait for `drain`. */
 export function streamChunk(c: CaptureState, chunk: Chunk, callback: (() => void) | undefined): boolean {
-  const size = sizeOf(chunk.data, chunk.encoding);
+  const size = sizeOf(chunk);
   if (isSink(c) || size === 0) {
     if (callback !== undefined) nextTick(callback);
     return true;
@@ -52,14 +51,14 @@ export function streamChunk(c: CaptureState, chunk: Chunk, callback: (() => void
   c.size += size;
   const completes = c.declared !== undefined && c.size >= c.declared;
   if (complete || (c.held.length === 0 && (c.holdLast || completes))) {
-    c.held.push(callback === undefined ? chunk : copy(chunk));
+    c.held.push(callback === undefined ? chunk : copyChunk(chunk));
     if (callback !== undefined) nextTick(callback);
     return true;
   }
   const [before] = c.held;
   c.held = [];
   if (c.holdLast || completes) {
-    c.held.push(callback === undefined ? chunk : copy(chunk));
+    c.held.push(callback === undefined ? chunk : copyChunk(chunk));
     return before === undefined || pass(c, before, callback);
   }
   const flowing = before === undefined || pass(c, before, undefined);
@@ -85,9 +84,4 @@ function flush(c: CaptureState): void {
 
 function isSink(c: CaptureState): boolean {
   return c.gone || realSocket(c)?.destroyed === true;
-}
-
-/** Its callback tells the handler that it may use the memory again, while the chunk still waits. */
-function copy(chunk: Chunk): Chunk {
-  return typeof chunk.data === 'string' ? chunk : { data: Buffer.from(chunk.data), encoding: undefined };
 }

@@ -170,3 +170,8 @@ export function captured(
     handler(req, res);
   });
 }
+
+/** A package without type declarations. */
+export function untyped(name: string): Promise<unknown> {
+  return import(name) as Promise<unknown>;
+}
