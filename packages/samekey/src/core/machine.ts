@@ -93,14 +93,19 @@ export function decideClaim(
   }
 }
 
-/** The owner goes on: more time, also when it was given up for `unknown` too early. */
+/**
+ * The owner goes on: more time, also when it was given up for `unknown` too early. What it called unknown itself stays so: a
+ * renewal that was under way then must not hand the record to the end of its claim.
+ */
 export function decideRenew(
   record: SamekeyRecord | null,
   request: RenewRequest,
   view: View,
 ): Decision<RenewResult> {
-  // An unknown outcome that still carries this claimId is unsettled: its owner is alive and takes it back.
-  const owned = sameFence(record, request) && (record.state === 'in_progress' || record.state === 'unknown');
+  // Given up with this claimId still on it, it is unsettled: its owner is alive and takes it back.
+  const owned =
+    sameFence(record, request) &&
+    (record.state === 'in_progress' || (record.state === 'unknown' && record.reason === CLAIM_ENDED));
   if (!owned) return { write: undefined, result: { kind: 'lost', record } };
   return {
     write: {
@@ -124,7 +129,7 @@ export function decideFinish(
 ): Decision<FinishResult> {
   if (!sameFence(record, request)) return { write: undefined, result: { kind: 'refused', record } };
   // What somebody else decided under this fence is not this attempt's own earlier write.
-  const byOthers = record.proof === 'settled' || record.reason === EXHAUSTED;
+  const byOthers = record.proof === 'settled' || record.reason === EXHAUSTED || record.reason === CLAIM_ENDED;
   if (record.state === request.to && !byOthers) {
     return { write: undefined, result: { kind: 'already', expiresAt: record.expiresAt } };
   }

@@ -39,13 +39,16 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
   const claim = claimRequest({
     ...id,
     claimId: own.claimId,
-    whenClaimEnds: situation === 'over-resume' ? 'resume' : 'unknown',
+    whenClaimEnds: situation.endsWith('-resume') ? 'resume' : 'unknown',
     tombstoneMs: situation === 'tombstone' ? RETENTION_MS : 0,
   });
   assert.equal(describeResult(only(await store.claim([claim]))), 'claimed 1');
   const [first, second] = situation.split('-');
   if (first === 'over') await bench.advance(CLAIM_TTL_MS);
-  else if (first === 'settled') {
+  else if (first === 'given') {
+    await bench.advance(CLAIM_TTL_MS);
+    await store.sweep(10);
+  } else if (first === 'settled') {
     await finish('unknown');
     await store.settle([settleRequest(own, second as SettleRequest['to'])]);
   } else if (first === 'exhausted') {

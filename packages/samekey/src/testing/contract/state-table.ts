@@ -7,12 +7,12 @@ import assert from 'node:assert/strict';
 
 /** What a record may be like when a command meets it; `pending` cannot be reached by the verbs of today's stores. */
 export const SITUATIONS: readonly string[] =
-  `absent in_progress over over-resume completed failed retryable unknown exhausted settled-completed settled-failed
-   settled-retryable reopened tombstone purgeable`.split(/\s+/);
+  `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
+   settled-completed settled-failed settled-retryable reopened tombstone purgeable`.split(/\s+/);
 
 /**
- * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `exhausted`: failed
- * for want of attempts. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
+ * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `given-up`,
+ * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
 export const STATE_TABLE = `
 claim
@@ -21,10 +21,11 @@ claim
   over                                              found unknown       unknown
   over-resume                                       claimed 2           in_progress
   retryable, settled-retryable, reopened            claimed 2           in_progress
+  given-up-resume                                   claimed 2           in_progress
   completed, failed                                 found final         =
   settled-completed, settled-failed                 found final         =
   exhausted                                         found exhausted     =
-  unknown                                           found unknown       =
+  unknown, given-up                                 found unknown       =
   pending                                           found pending       =
   tombstone                                         found expired       =
 
@@ -50,8 +51,8 @@ claim by older code
 claim where one attempt is allowed
   absent, purgeable                                 claimed 1           in_progress
   in_progress                                       found in-progress   =
-  over, unknown                                     found unknown       unknown
-  over-resume, retryable                            found exhausted     failed
+  over, unknown, given-up                           found unknown       unknown
+  over-resume, given-up-resume, retryable           found exhausted     failed
   settled-retryable, reopened                       found exhausted     failed
   exhausted                                         found exhausted     =
   pending                                           found pending       =
@@ -59,45 +60,49 @@ claim where one attempt is allowed
   otherwise                                         found final         =
 
 renew
-  in_progress, over, over-resume, unknown           renewed             in_progress
+  in_progress, over, over-resume, given-up          renewed             in_progress
   otherwise                                         lost                =
 
 finish completed
   in_progress, over, over-resume, unknown           applied             completed
+  given-up, given-up-resume                         applied             completed
   retryable, settled-retryable, reopened            applied             completed
   completed, tombstone, purgeable                   already             =
   otherwise                                         refused             =
 
 finish failed
   in_progress, over, over-resume, unknown           applied             failed
+  given-up, given-up-resume                         applied             failed
   retryable, settled-retryable, reopened            applied             failed
   failed                                            already             =
   otherwise                                         refused             =
 
 finish retryable
   in_progress, over, over-resume, unknown           applied             retryable
+  given-up, given-up-resume                         applied             retryable
   retryable                                         already             =
   settled-retryable, reopened                       applied             retryable
   otherwise                                         refused             =
 
 finish unknown
   in_progress, over, over-resume                    applied             unknown
+  given-up, given-up-resume                         applied             unknown
   retryable, settled-retryable, reopened            applied             unknown
   unknown                                           already             =
   otherwise                                         refused             =
 
 settle completed
-  unknown                                           applied             completed
+  unknown, given-up                                 applied             completed
   settled-completed                                 already             =
   otherwise                                         refused             =
 
 settle failed
-  unknown                                           applied             failed
+  unknown, given-up                                 applied             failed
   settled-failed                                    already             =
   otherwise                                         refused             =
 
 settle retryable
-  unknown                                           applied             retryable
+  unknown, given-up                                 applied             retryable
   settled-retryable, reopened                       already             =
   otherwise                                         refused             =
 
@@ -109,6 +114,7 @@ reopen
 forget
   absent                                            already             =
   in_progress, over, over-resume, unknown, pending  refused             =
+  given-up                                          refused             =
   otherwise                                         applied             absent
 
 sweep
