@@ -67,13 +67,19 @@ export const TABLE = [
   { at: 'index.ts', may: ['core', 'system', 'samekey', 'type:http'] },
 
   { at: 'http/profiles', may: ['core', 'http'], apart: true, globals: NODE_ONLY },
-  { at: 'http', may: ['core'], globals: NODE_ONLY },
+  // A route names its profile by a word: 'ietf', 'stripe'.
+  { at: 'http', may: ['core', 'http/profiles'], globals: NODE_ONLY },
   { at: 'http-node', may: ['core', 'http'], node: 'any' },
   { at: 'adapters/*', may: ['core', 'http', 'http-node', 'samekey'], peerTypes: true },
 
   { at: 'stores/sql', may: ['core'] },
-  // Network file systems are refused, and only a database that is a file can lie on one.
-  { at: 'stores/sqlite', may: ['core', 'stores/sql'], lazyNode: ['node:fs', 'node:fs/promises'] },
+  {
+    at: 'stores/sqlite',
+    may: ['core', 'stores/sql'],
+    // Network file systems are refused, and only a database that is a file can lie on one; and only the async context can
+    // tell that a claim is awaited inside a transaction on the same file.
+    lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
+  },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/*', may: ['type:stores/sql'] },
 
