@@ -1,6 +1,6 @@
 /** The SQLite clients found on this machine, and stores on files of their own. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,32 +22,34 @@ const optional = createRequire(
 );
 
 /** Where each client comes from, and what to do when it is missing. */
-const SOURCES: Readonly<Record<ClientName, { load(): Constructor; remedy: string }>> = {
-  libsql: { load: () => require('libsql') as Constructor, remedy: 'npm install' },
-  'node:sqlite': {
-    load: () => (require('node:sqlite') as { DatabaseSync: Constructor }).DatabaseSync,
-    remedy: 'npx -y -p node@24 npx vitest run packages/samekey/test/stores',
-  },
-  'better-sqlite3': {
-    load() {
-      try {
-        return optional('better-sqlite3') as Constructor;
-      } catch {
-        return require('better-sqlite3') as Constructor;
-      }
-    },
-    remedy: 'npm install --prefix tools/optional better-sqlite3@12',
-  },
+const REMEDIES: Readonly<Record<ClientName, string>> = {
+  libsql: 'npm install',
+  'node:sqlite': 'npx -y -p node@24 npx vitest run packages/samekey/test/stores',
+  'better-sqlite3': 'npm install --prefix tools/optional better-sqlite3@12',
 };
+
+/** What `require` takes to load a client, also from another folder; throws when there is none. */
+export function clientPath(name: ClientName): string {
+  try {
+    return optional.resolve(name);
+  } catch {
+    return require.resolve(name);
+  }
+}
+
+function loadClient(name: ClientName): Constructor {
+  const client = require(clientPath(name)) as Constructor | { DatabaseSync: Constructor };
+  return 'DatabaseSync' in client ? client.DatabaseSync : client;
+}
 
 /** The clients this Node can load. A missing one is named on the console, and fails where everything is required. */
 export function availableClients(): { name: ClientName; open: Open }[] {
-  return (Object.keys(SOURCES) as ClientName[]).flatMap((name) => {
+  return (Object.keys(REMEDIES) as ClientName[]).flatMap((name) => {
     try {
-      const Client = SOURCES[name].load();
+      const Client = loadClient(name);
       return [{ name, open: (path: string) => new Client(path) }];
     } catch (cause) {
-      const message = `SKIPPED: SQLite tests with ${name}, which Node ${process.version} cannot load. Run: ${SOURCES[name].remedy}`;
+      const message = `SKIPPED: SQLite tests with ${name}, which Node ${process.version} cannot load. Run: ${REMEDIES[name]}`;
       // A Node before 22.13 has no node:sqlite, whatever is installed.
       if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all' && name !== 'node:sqlite') {
         throw new Error(message, { cause });
@@ -59,17 +61,20 @@ export function availableClients(): { name: ClientName; open: Open }[] {
 }
 
 /** A folder for one database, removed by `remove`. */
-export function temporaryFile(): { path: string; remove(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'samekey-sqlite-'));
+export function temporaryFile(parent: string = tmpdir()): { path: string; remove(): void } {
+  const folder = mkdtempSync(join(parent, 'samekey-sqlite-'));
   return { path: join(folder, 'test.db'), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+/** Hundreds of small files: on a memory disk, where there is one, since the contract says nothing of power cuts. */
+const MEMORY_DISK = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** The contract's harness: a file per store, and clocks that only `advance` moves. */
 export function sqliteHarness(name: string, open: Open): StoreHarness {
   return {
     name: `sqlite with ${name}`,
     async create() {
-      const file = temporaryFile();
+      const file = temporaryFile(MEMORY_DISK);
       const clients: OpenDatabase[] = [];
       let elapsedMs = 0;
       function handle(wallOffsetMs: number): SqliteStore {

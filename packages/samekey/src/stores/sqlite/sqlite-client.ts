@@ -156,11 +156,24 @@ const REMEDIES: Readonly<Record<number, readonly [message: string, transient: bo
   [26]: ['the file is not an SQLite database: check the path', false],
 };
 
+/** libsql leaves a RETURNING statement open when it is given to `run()`; until it is collected, no COMMIT succeeds. */
+const STATEMENT_OPEN = [
+  'a write statement of the application is still open on this connection: read it to its end, and with libsql give ' +
+    'RETURNING statements to get() or all(), never to run()',
+  true,
+] as const;
+
+function isStatementOpen(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('SQL statements in progress');
+}
+
 /** The `StoreError` for a driver's error; our own errors pass as they are. */
 export function storeError(error: unknown, applied: 'no' | 'unknown' = 'no'): SamekeyError {
   if (error instanceof SamekeyError) return error;
   const code = resultCode(error) ?? 0;
-  const [message, transient] = REMEDIES[code] ?? ['see the cause', true];
+  const [message, transient] = isStatementOpen(error)
+    ? STATEMENT_OPEN
+    : (REMEDIES[code] ?? ['see the cause', true]);
   return new StoreError(`SQLite could not answer (result code ${code}): ${message}.`, {
     applied,
     transient,

@@ -1,0 +1,53 @@
+/** Starts `sqlite-worker` processes and collects what they say. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type ClientName, clientPath } from './sqlite-clients.ts';
+
+const PROGRAM = fileURLToPath(new URL('../processes/.out/sqlite-worker.js', import.meta.url));
+
+export interface Worker {
+  readonly process: ChildProcess;
+  /** Complete lines only: one cut off by the kill was not said. */
+  lines(): readonly string[];
+  /** Resolves when a line that starts so was said. */
+  said(start: string): Promise<void>;
+  go(): void;
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts a worker and waits until it is up. */
+export async function startWorker(client: ClientName, path: string, task: string): Promise<Worker> {
+  if (!existsSync(PROGRAM)) throw new Error('The test programs are not built: run npx tsc -b first.');
+  const child = spawn(process.execPath, [PROGRAM, client, path, task], {
+    env: { ...process.env, SAMEKEY_TEST_CLIENT_PATH: clientPath(client) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  const watchers = new Set<() => void>();
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    for (const watch of watchers) watch();
+  });
+  const ended = new Promise<number | null>((resolve) => void child.once('close', resolve));
+  const worker: Worker = {
+    process: child,
+    lines: () => text.split('\n').slice(0, -1),
+    said: (start) =>
+      new Promise((resolve, reject) => {
+        const watch = (): void => {
+          if (!worker.lines().some((line) => line.startsWith(start))) return;
+          watchers.delete(watch);
+          resolve();
+        };
+        watchers.add(watch);
+        watch();
+        void ended.then(() => reject(new Error(`The worker ended before it said "${start}".`)));
+      }),
+    go: () => void child.stdin.write('go\n'),
+    ended,
+  };
+  await worker.said('up');
+  return worker;
+}
