@@ -61,6 +61,8 @@ export function killOptionsOf(seed: number): KillOptions {
 /** How many seeds one turn through points and ways takes. */
 export const KILL_TURN: number = 2 * KILL_POINTS.length;
 
+/** Keys that two clients send at one moment, to the victim and to another process. */
+const DOUBLED = 2;
 /** Between two requests of one client: short against a claim, long against an answer. */
 const RETRY_MS = 40;
 
@@ -77,7 +79,9 @@ export async function killRound(cluster: Cluster, options: KillOptions): Promise
   await victim.arm({ point, nth, action: 'kill' });
   const restarted = victim.ended.then(() => cluster.restart(place));
 
-  const clients = Array.from({ length: nth + 2 }, (_, i): Client => {
+  // As many keys as it takes for the victim to come to the point, and some that are sent twice at a time.
+  const single = nth + 2;
+  const clients = Array.from({ length: single + DOUBLED }, (_, i): Client => {
     const workMs = [0, 0, 10, 60][Math.floor(random() * 4)] ?? 0;
     const key = `kill-${seed}-${i}-${randomUUID()}`;
     return {
@@ -86,7 +90,12 @@ export async function killRound(cluster: Cluster, options: KillOptions): Promise
       unknown: false,
     };
   });
-  await Promise.all(clients.map((client) => ask(cluster, victim, client, options, random, fail)));
+  const other = cluster.up().find((process) => process !== victim) ?? victim;
+  const twins = clients.slice(single).map((client): Client => ({ ...client }));
+  await Promise.all([
+    ...clients.map((client) => ask(cluster, victim, client, options, random, fail)),
+    ...twins.map((twin) => ask(cluster, other, twin, options, random, fail)),
+  ]);
 
   if (victim.isUp()) {
     // Every client was served without the point being reached often enough: that would prove nothing.
@@ -97,21 +106,30 @@ export async function killRound(cluster: Cluster, options: KillOptions): Promise
   if (signal !== 'SIGKILL') fail(`the process ended by ${signal ?? 'itself'}`);
   await restarted;
 
+  for (const [i, twin] of twins.entries()) checkTwins(clients[single + i] ?? twin, twin, fail);
   const lines = cluster.ledger();
   let resumed = 0;
   for (const client of clients) resumed += checkRuns(lines, client, way, fail) > 1 ? 1 : 0;
   const unknown = clients.filter((client) => client.unknown);
   if (unknown.length > 0) await settleUnknown(cluster, unknown, random, fail);
-  for (const client of clients) {
+  for (const client of [...clients, ...twins]) {
     if (!client.unknown) await checkKept(cluster, client, fail);
   }
   return { failures, keys: clients.length, unknown: unknown.length, resumed };
 }
 
+/** Two clients of one key were told the same. */
+function checkTwins(one: Client, other: Client, fail: (what: string) => void): void {
+  const [a, b] = [one, other].map(({ acknowledged }) => acknowledged && essenceOf(acknowledged));
+  if (a !== b || one.unknown !== other.unknown) {
+    fail(`twins were told ${a ?? `unknown: ${one.unknown}`} and ${b ?? `unknown: ${other.unknown}`}`);
+  }
+}
+
 /** Sends, and sends again wherever somebody listens, until the key has a final answer or is said to be unknown. */
 async function ask(
   cluster: Cluster,
-  victim: ApiProcess,
+  first: ApiProcess,
   client: Client,
   { way }: KillOptions,
   random: () => number,
@@ -120,7 +138,7 @@ async function ask(
   const { request } = client;
   // A claim ends at the latest one length after the last process that could watch it began to.
   const deadline = performance.now() + 3 * cluster.claimTtlMs + 10_000;
-  let target: ApiProcess = victim;
+  let target = first;
   while (performance.now() < deadline) {
     const answer = await send(target.port, request).answer;
     if (answer.kind === 'answer') {
@@ -141,9 +159,9 @@ async function ask(
         if (fault !== null) return fail(fault);
       }
     }
-    if (answer.kind === 'answer' || target !== victim) await sleep(RETRY_MS * (0.5 + random()));
+    if (answer.kind === 'answer' || target !== first) await sleep(RETRY_MS * (0.5 + random()));
     const up = cluster.up();
-    target = up[Math.floor(random() * up.length)] ?? victim;
+    target = up[Math.floor(random() * up.length)] ?? first;
   }
   fail(`is stuck: ${JSON.stringify(await cluster.store.list({ limit: 5 }))}`);
 }
