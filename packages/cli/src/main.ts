@@ -1,1 +1,26 @@
-process.stdout.write('samekey\n');
+#!/usr/bin/env node
+/**
+ * The `samekey` command: reads the command line and runs one command. Every command lives in `commands/`.
+ */
+
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { explain } from './cli-error.ts';
+import { demoCommand } from './commands/demo.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const program = new Command('samekey')
+  .description('Same key, same answer: makes state-changing APIs safe to retry.')
+  .version(version)
+  .showHelpAfterError('(samekey --help shows what there is)')
+  .addCommand(demoCommand());
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`samekey: ${explain(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,47 @@
+/** The demo's folder and the database in it. */
+
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import Database from 'libsql';
+import { CliError } from '../cli-error.ts';
+
+/** The open database and where it lies. */
+export interface OpenFolder {
+  readonly folder: string;
+  readonly database: Database.Database;
+}
+
+/** Opens or creates the folder and its database. Throws `CliError` when that cannot be. */
+export function openFolder(dir: string): OpenFolder {
+  const folder = resolve(dir);
+  try {
+    // Not recursive: Node never comes back from a recursive mkdir below /proc, and a typing error makes no tree of folders.
+    if (!existsSync(folder)) mkdirSync(folder);
+    if (!statSync(folder).isDirectory()) throw new Error('it is a file');
+    const database = new Database(join(folder, 'demo.db'));
+    // Opening is lazy about writing; this is not.
+    database.exec('PRAGMA user_version = 1');
+    return { folder, database };
+  } catch (error) {
+    throw new CliError(
+      `The folder ${folder} cannot be used: ${reasonOf(error)}. Mend that, or name another folder with --dir.`,
+    );
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EROFS: 'the disk is read-only',
+  ENOENT: 'the folder above it does not exist',
+  ENOTDIR: 'something above it is a file',
+  ENOSPC: 'the disk is full',
+  SQLITE_READONLY: 'it is read-only',
+  SQLITE_CANTOPEN: 'the file demo.db in it cannot be opened',
+  SQLITE_NOTADB: 'the file demo.db in it is not an SQLite database',
+};
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const known = typeof code === 'string' ? REASONS[code] : undefined;
+  return known ?? String(message);
+}

@@ -1,0 +1,54 @@
+/**
+ * What to try, as lines for a shell. Keys are new at each start, so that pasting them today never replays yesterday's payment.
+ */
+
+/** Something to try. */
+export interface Try {
+  readonly title: string;
+  /** What will be seen. */
+  readonly see: string;
+  readonly command: string;
+}
+
+/** The things to try, in order; `tag` makes the keys this start's own. */
+export function tries(origin: string, tag: string): readonly Try[] {
+  const pay = (key: string, options: string, amountCents = 1200): string =>
+    [
+      `curl ${options} ${origin}/payments \\`,
+      `  -H 'Content-Type: application/json' -H 'Idempotency-Key: "${key}-${tag}"' \\`,
+      `  -d '{"customerId":"cus_1","amountCents":${amountCents},"currency":"usd"}'`,
+    ].join('\n');
+  return [
+    { title: 'A payment', see: '201 and a payment', command: pay('first', '-i') },
+    {
+      title: 'Its retry: the very same request again',
+      see: 'the same payment, with Idempotency-Replayed: true; nothing is charged again',
+      command: pay('first', '-i'),
+    },
+    {
+      title: 'The same key with another amount',
+      see: '422: a key stands for one request',
+      command: pay('first', '-i', 9900),
+    },
+    {
+      title: 'A double click: two requests at once',
+      see: 'one payment, in both answers',
+      command: `(for click in 1 2; do\n${pay('click', '-si')} &\ndone; wait)`,
+    },
+    {
+      title: 'A hang-up: curl gives up after 0.2 s, the payment goes on',
+      see: '"Operation timed out", and no answer',
+      command: pay('hangup', '-i --max-time 0.2'),
+    },
+    {
+      title: 'Its retry',
+      see: 'the answer that was lost, replayed',
+      command: pay('hangup', '-i'),
+    },
+    {
+      title: 'What was charged',
+      see: 'one charge per intent',
+      command: `curl ${origin}/ledger`,
+    },
+  ];
+}
