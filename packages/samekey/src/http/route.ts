@@ -94,6 +94,10 @@ const ROUTE_OPTIONS: readonly string[] = [
   'storeSetCookie',
 ];
 const MIB = 1024 * 1024;
+/** The longest a timer of the platform can wait; beyond, it fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+/** Names of methods and header fields (RFC 9110 §5.6.2). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Safe methods are never protected (RFC 9110 §9.2.1). */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 
@@ -103,25 +107,28 @@ export function compileRoute<Native>(
   options: RouteOptions<Native>,
   digester: Digester,
 ): Route<Native> {
-  refuseUnknown('A protected route', options ?? {}, ROUTE_OPTIONS);
+  if (typeof options !== 'object' || options === null) {
+    throw new OptionsError('A protected route needs options: at least a policy and a scope.');
+  }
+  refuseUnknown('A protected route', options, ROUTE_OPTIONS);
   const settings = resolveSettings(defaults, options);
   const keyOptions = options.key ?? {};
   checkKeyOptions(keyOptions);
   return Object.freeze({
     settings,
     scope: scopeFunction(options.scope),
-    operation: options.operation === undefined ? null : withoutNames(options.operation),
-    formerly: (options.formerly ?? []).map(withoutNames),
-    required: options.required ?? true,
+    operation: options.operation === undefined ? null : operationName('operation', options.operation),
+    formerly: listOf('formerly', options.formerly ?? []).map((name) => operationName('formerly', name)),
+    required: yesOrNo('required', options.required ?? true),
     methods: protectedMethods(options.methods ?? ['POST', 'PATCH']),
-    header: (options.header ?? 'Idempotency-Key').toLowerCase(),
+    header: token('header', options.header ?? 'Idempotency-Key').toLowerCase(),
     key: keyOptions,
     fingerprinter: createFingerprinter(options.fingerprint ?? {}, digester),
     profile: resolveProfile(options.profile ?? 'ietf'),
     requestSizeMaxBytes: wholeNumber('requestSizeMaxBytes', options.requestSizeMaxBytes ?? MIB, 0),
     responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
-    bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0),
-    storeSetCookie: options.storeSetCookie ?? false,
+    bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0, TIMER_MAX_MS),
+    storeSetCookie: yesOrNo('storeSetCookie', options.storeSetCookie ?? false),
   });
 }
 
@@ -135,13 +142,16 @@ function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined)
 }
 
 /** A name of the form `METHOD /pattern` has its parameter names erased, as those of frameworks have. */
-function withoutNames(name: string): string {
+function operationName(option: string, name: unknown): string {
+  if (typeof name !== 'string' || name === '') {
+    throw new OptionsError(`${option} names an operation by a text that is not empty; it has ${show(name)}.`);
+  }
   const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
   return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
 }
 
-function protectedMethods(methods: readonly string[]): ReadonlySet<string> {
-  const upper = methods.map((method) => method.toUpperCase());
+function protectedMethods(methods: unknown): ReadonlySet<string> {
+  const upper = listOf('methods', methods).map((method) => token('methods', method).toUpperCase());
   for (const method of upper) {
     if (SAFE_METHODS.includes(method)) {
       throw new OptionsError(
@@ -152,6 +162,25 @@ function protectedMethods(methods: readonly string[]): ReadonlySet<string> {
   if (upper.length === 0)
     throw new OptionsError('methods is empty: name at least one, or leave it out for POST and PATCH.');
   return new Set(upper);
+}
+
+function listOf(option: string, value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new OptionsError(`${option} is a list; it is ${show(value)}.`);
+}
+
+function token(option: string, value: unknown): string {
+  if (typeof value === 'string' && TOKEN.test(value)) return value;
+  throw new OptionsError(`${option} takes names as RFC 9110 §5.6.2 has them; it has ${show(value)}.`);
+}
+
+function yesOrNo(option: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new OptionsError(`${option} is true or false; it is ${show(value)}.`);
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function resolveProfile(profile: 'ietf' | 'stripe' | Profile): Profile {
