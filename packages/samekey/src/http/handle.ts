@@ -32,8 +32,8 @@ export async function handle<Native>(
 ): Promise<void> {
   const { request } = exchange;
   const method = request.method.toUpperCase();
-  if (!route.methods.has(method)) return exchange.pass();
   try {
+    if (!route.methods.has(method)) return exchange.pass();
     const lines = request.headerLines(route.header);
     if (lines.length === 0 && !route.required) return exchange.pass();
     const startedAt = engine.world.monotonicNow();

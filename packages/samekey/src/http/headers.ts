@@ -50,9 +50,12 @@ function connectionOptions(lines: readonly HeaderLine[]): readonly string[] {
   return options;
 }
 
+/** The last second that IMF-fixdate can write: its years have four digits. */
+const HTTP_DATE_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 /** A time as HTTP writes it (IMF-fixdate, RFC 9110 §5.6.7). */
 export function httpDate(ms: number): string {
-  return new Date(ms).toUTCString();
+  return new Date(Math.min(ms, HTTP_DATE_MAX_MS)).toUTCString();
 }
 
 /** Seconds as `Retry-After` wants them: whole, and at least one (RFC 9110 §10.2.3). */
