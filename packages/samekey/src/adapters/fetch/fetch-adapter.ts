@@ -52,7 +52,7 @@ export function idempotent<Context extends FetchContext = FetchContext>(
   handler: FetchHandler<Context>,
 ): (request: Request, context?: Context) => Promise<Response> {
   const { engine, defaults } = internalsOf(samekey);
-  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options;
+  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
   const route = compileRoute<Request>(defaults, routeOptions, engine.world);
   return (request, context = {} as Context) => {
     const exchange = new FetchExchange(request, route, engine.world, (own, attempt) =>

@@ -61,7 +61,8 @@ export class FetchExchange implements Exchange<Request> {
   }
 
   pass(): void {
-    this.#respond(Promise.resolve(this.#handler(this.native, null)));
+    const answered = (async () => this.#handler(this.native, null))();
+    this.#respond(answered);
   }
 
   async run(attempt: Attempt): Promise<HandlerEnd> {
@@ -111,8 +112,9 @@ export class FetchExchange implements Exchange<Request> {
 
   /** The request as the handler sees it: body unread, and cancelled by the attempt, not by the client. */
   #ownRequest(attempt: Attempt): Request {
-    const body = this.#raw !== null && this.#raw.length > 0 ? this.#raw : null;
-    return new Request(this.native, { ...(body === null ? {} : { body }), signal: attempt.signal });
+    // An empty body that came as a stream has been read too: it must be given anew, or the request counts as used.
+    const body = this.native.body === null ? {} : { body: this.#raw };
+    return new Request(this.native, { ...body, signal: attempt.signal });
   }
 
   #answer(response: Response, body: Uint8Array | null): StoredResponse {

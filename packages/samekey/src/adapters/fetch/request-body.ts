@@ -21,7 +21,7 @@ const CODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
 
 /** Reads the body. A coding that is not known is compared as it came. */
 export async function readRequestBody(request: Request, sizeMaxBytes: number): Promise<RequestBody> {
-  if (request.bodyUsed) return { kind: 'consumed' };
+  if (request.bodyUsed || request.body?.locked === true) return { kind: 'consumed' };
   if (request.body === null) return { kind: 'body', raw: EMPTY, decoded: EMPTY };
   const raw = await readAll(request.body, sizeMaxBytes);
   if (!(raw instanceof Uint8Array)) return raw;
