@@ -3,10 +3,12 @@
  */
 
 import type { Request, RequestHandler } from 'express';
+import { normalisePath } from '../../core/percent.ts';
 import { handle } from '../../http/handle.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { NodeExchange } from '../../http-node/exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
+import { hearErrors } from './not-executed.ts';
 
 /**
  * Protects a route: same key, same answer.
@@ -29,6 +31,7 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
   const { engine, defaults } = internalsOf(samekey);
   const route = compileRoute<Request>(defaults, options, engine.world);
   return (req, res, next) => {
+    hearErrors(req);
     const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
       routePattern: patternOf(req),
       next: () => next(),
@@ -44,6 +47,7 @@ function patternOf(req: Request): string | null {
   const route: { readonly path?: string | RegExp | readonly (string | RegExp)[] } | undefined = req.route;
   if (route?.path === undefined) return null;
   const paths = Array.isArray(route.path) ? route.path : [route.path];
-  const pattern = `${req.baseUrl}${paths.join(',')}`;
+  // The mount is known as the client spelt it, not as a pattern: `/%61pi` must not be another operation than `/api`.
+  const pattern = `${normalisePath(req.baseUrl)}${paths.join(',')}`;
   return pattern.length > 1 && pattern.endsWith('/') ? pattern.slice(0, -1) : pattern;
 }

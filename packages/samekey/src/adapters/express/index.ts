@@ -11,3 +11,4 @@ export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
 export { rememberRawBody } from '../../http-node/body.ts';
 export { attemptOf } from '../../http-node/exchange.ts';
 export { idempotent } from './express-adapter.ts';
+export { noteNotExecuted } from './not-executed.ts';
