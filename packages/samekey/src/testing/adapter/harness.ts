@@ -1,0 +1,84 @@
+/**
+ * What an adapter gives to be tested: a real server for routes that are described without naming any framework.
+ *
+ * Invariant: the harness converts and adds nothing; scopes, handlers and authorisation are the contract's.
+ */
+
+import type { Attempt } from '../../core/attempt.ts';
+import type { HeaderLine } from '../../core/response.ts';
+import type { RouteOptions } from '../../http/route.ts';
+import type { Samekey } from '../../samekey.ts';
+
+/** A request, as far as a scope function, an authorisation check or a handler of the contract looks at it. */
+export interface ContractRequest {
+  /** A header by its lower-case name; undefined if it is absent. */
+  header(name: string): string | undefined;
+}
+
+/** A request that reached the handler. */
+export interface ContractCall extends ContractRequest {
+  readonly method: string;
+  /** The whole body, read by the framework's own means, after Samekey. */
+  readonly body: Uint8Array;
+  /** The attempt it runs under; null when the request is not protected. */
+  readonly attempt: Attempt | null;
+}
+
+/** What a handler answers. */
+export interface ContractAnswer {
+  readonly status: number;
+  readonly headers?: readonly HeaderLine[];
+  /** Default: no body. */
+  readonly body?: Uint8Array | string;
+  /** Chunks written one by one, each when it comes, instead of `body`. */
+  readonly stream?: AsyncIterable<Uint8Array>;
+  /** One of the harness's ways to answer; default its first. */
+  readonly way?: string;
+}
+
+/** The handler of a route; what it throws is thrown by the framework's handler. */
+export type ContractHandler = (call: ContractCall) => ContractAnswer | Promise<ContractAnswer>;
+
+/** What a scope function may give back, and what it should not. */
+export type ContractScope = (request: ContractRequest) => unknown;
+
+/** One route. */
+export interface ContractRoute {
+  /** `ALL` for a route that takes every method. */
+  readonly method: 'POST' | 'ALL';
+  /** Where the router stands that has the route: `/v1`, or empty. */
+  readonly mount: string;
+  /** Such as `/payments/:id`. */
+  readonly pattern: string;
+  /** The adapter's options, but for the scope. */
+  readonly options: Omit<RouteOptions<never>, 'scope'>;
+  /** The scope function, called with the request in the contract's form. */
+  readonly scope: ContractScope;
+  /** Runs before Samekey; false is answered with 403 and `refused`. */
+  readonly isAllowed: (request: ContractRequest) => boolean;
+  /** Whether something before Samekey reads the body and keeps nothing of it (F31). */
+  readonly isBodyTaken: boolean;
+  readonly handler: ContractHandler;
+}
+
+/** A server that listens on 127.0.0.1. */
+export interface Served {
+  readonly port: number;
+  /** Closes every connection and the server. */
+  close(): Promise<void>;
+}
+
+/** An adapter under test. */
+export interface AdapterHarness {
+  readonly name: string;
+  /** The ways a handler can answer that differ for the adapter, such as `end`, `pipe`, `sendFile`; at least one. */
+  readonly ways: readonly string[];
+  /** Whether the framework tells the adapter which route it has matched. */
+  readonly hasRoutePatterns: boolean;
+  /** Whether repeated lines of one name stay apart (`Set-Cookie` always does); Fetch joins them (RFC 9110 §5.3). */
+  readonly hasRepeatedLines: boolean;
+  /** Listens with these routes. An error that Samekey hands to the framework is answered with 500. */
+  serve(samekey: Samekey, routes: readonly ContractRoute[]): Promise<Served>;
+  /** Calls the adapter as a user does at start, with these options and nothing else; for what must be refused. */
+  protect(samekey: Samekey, options: unknown): unknown;
+}

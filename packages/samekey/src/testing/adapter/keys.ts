@@ -1,0 +1,186 @@
+/** The key and its header: what is taken, what is refused, which requests need one. */
+
+import assert from 'node:assert/strict';
+import type { HeaderLine } from '../../core/response.ts';
+import type { KeyOptions } from '../../core/key.ts';
+import { assertProblem, assertReplay, header, json, text } from './expect.ts';
+import { type AddTest, keyLine } from './kit.ts';
+
+/** F33: what stands in the header's lines, and the code it is refused with. */
+const REFUSED: readonly (readonly [
+  what: string,
+  values: readonly string[],
+  code: string,
+  key?: KeyOptions,
+])[] = [
+  ['is missing', [], 'key-missing'],
+  ['is an empty line', [''], 'key-empty'],
+  ['is an empty String', ['""'], 'key-empty'],
+  ['has only spaces', ['"   "'], 'key-blank'],
+  ['has 256 characters', ['k'.repeat(256)], 'key-too-long'],
+  ['has 20,000 characters in quotes', [`"${'k'.repeat(14_000)}"`], 'key-too-long'],
+  ['has a tab inside', ['a\tb'], 'key-control-character'],
+  ['has a character outside of ASCII', ['caf\u00e9'], 'key-not-ascii'],
+  ['comes in two lines', ['key-1', 'key-2'], 'key-several'],
+  ['comes twice the same', ['key-1', 'key-1'], 'key-several'],
+  ['is a list', ['key-1, key-2'], 'key-several'],
+  ['is a list of Strings', ['"key-1","key-2"'], 'key-several'],
+  ['has an open quote', ['"key-1'], 'key-grammar'],
+  ['has a space in its bare form', ['key 1'], 'key-grammar'],
+  ['is bare in strict mode', ['key-1'], 'key-grammar', { mode: 'strict' }],
+  ['is shorter than asked for', ['key-1'], 'key-too-short', { lengthMin: 16 }],
+  ['is no UUID where one is asked for', ['key-1'], 'key-not-uuid', { uuidOnly: true }],
+  [
+    'is an e-mail address where none is wanted',
+    ['a@b.example'],
+    'key-personal-data',
+    { refusePersonalData: true },
+  ],
+];
+
+/** Names that JavaScript objects have by themselves. */
+const NAMES = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'null',
+  'undefined',
+  '0',
+];
+
+export function keyTests(test: AddTest): void {
+  for (const [what, values, code, key] of REFUSED) {
+    test(`a key that ${what} is refused with ${code}, and nothing runs`, async (t) => {
+      const app = await t.start({ routes: [{ options: { policy: 'standard', key: key ?? {} } }] });
+      assertProblem(await app.post(null, { headers: values.map(keyLine) }), 400, code);
+      assert.equal(app.runs, 0);
+      assert.deepEqual(await t.store.list({}), []);
+    });
+  }
+
+  // F34
+  test('quoted, bare, and with parameters, one text is one key', async (t) => {
+    const app = await t.start();
+    const first = await app.post('key-1');
+    for (const form of ['"key-1"', '"key-1";v=2', '  key-1  ', '"key-1"; a="b, c"']) {
+      assertReplay(first, await app.post(form));
+    }
+    assert.equal(app.runs, 1);
+  });
+
+  // F34
+  test('escapes in a quoted key are decoded', async (t) => {
+    const app = await t.start({
+      routes: [{ handler: ({ attempt }) => ({ status: 200, body: attempt?.key ?? '' }) }],
+    });
+    assert.equal(text(await app.post(String.raw`"say \"hi\" \\ bye"`)), String.raw`say "hi" \ bye`);
+  });
+
+  // F35
+  test('keys differ by letter case', async (t) => {
+    const app = await t.start();
+    await app.post('A');
+    await app.post('a');
+    assert.equal(app.runs, 2);
+  });
+
+  test('names that every object has are keys like any other', async (t) => {
+    const app = await t.start();
+    for (const [i, name] of NAMES.entries()) {
+      const first = await app.post(name);
+      assert.deepEqual(json(first), { run: i + 1 });
+      assertReplay(first, await app.post(name));
+    }
+  });
+
+  test('names that every object has are scopes like any other', async (t) => {
+    const app = await t.start();
+    for (const name of NAMES) {
+      const headers: HeaderLine[] = [['X-Account', name]];
+      assertReplay(await app.post('key-1', { headers }), await app.post('key-1', { headers }));
+    }
+    assert.equal(app.runs, NAMES.length);
+  });
+
+  // F36, F37
+  for (const method of ['OPTIONS', 'GET', 'HEAD']) {
+    test(`${method} passes untouched, with or without a key`, async (t) => {
+      const app = await t.start({
+        routes: [{ method: 'ALL', handler: () => ({ status: 200, body: 'ok' }) }],
+      });
+      for (const headers of [[], [keyLine('key-1')], [keyLine('key-1')], [keyLine('')]]) {
+        const answer = await app.send({ method, target: '/things', headers });
+        assert.equal(answer.status, 200);
+        assert.equal(header(answer, 'idempotency-replayed'), undefined);
+        assert.equal(header(answer, 'idempotency-key-expires'), undefined);
+      }
+      assert.equal(app.runs, 4);
+      assert.deepEqual(await t.store.list({}), []);
+    });
+  }
+
+  test('methods names the methods that are protected', async (t) => {
+    const app = await t.start({
+      routes: [{ method: 'ALL', options: { policy: 'standard', methods: ['put', 'DELETE'] } }],
+    });
+    for (const method of ['PUT', 'DELETE']) {
+      const first = await app.post(`${method}-key`, { method });
+      assertReplay(first, await app.post(`${method}-key`, { method }));
+      assertProblem(await app.post(null, { method }), 400, 'key-missing');
+    }
+    assert.equal(app.runs, 2);
+    await app.post('key-1');
+    await app.post('key-1');
+    assert.equal(app.runs, 4, 'POST passes');
+  });
+
+  test('the key may come in another header, and then Idempotency-Key says nothing', async (t) => {
+    const app = await t.start({ routes: [{ options: { policy: 'standard', header: 'X-Request-Key' } }] });
+    const headers: HeaderLine[] = [['x-request-KEY', 'key-1']];
+    const first = await app.post('one', { headers });
+    assertReplay(first, await app.post('two', { headers }));
+    assertProblem(await app.post('one'), 400, 'key-missing');
+  });
+
+  test('where no key is required, a request without one simply runs, and one with a key is protected', async (t) => {
+    const app = await t.start({
+      routes: [
+        {
+          options: { policy: 'standard', required: false },
+          handler: ({ attempt, body }) => ({
+            status: 200,
+            body: `${attempt?.number ?? 'none'}: ${String(body.length)}`,
+          }),
+        },
+      ],
+    });
+    assert.equal(text(await app.post(null)), 'none: 12');
+    assert.equal(text(await app.post(null)), 'none: 12');
+    assert.equal(app.runs, 2);
+    const first = await app.post('key-1');
+    assert.equal(text(first), '1: 12');
+    assertReplay(first, await app.post('key-1'));
+    assertProblem(await app.post(''), 400, 'key-empty');
+  });
+
+  test('a handler learns its attempt: number, operation, scope and key', async (t) => {
+    const app = await t.start({
+      routes: [
+        {
+          handler: ({ attempt }) => ({
+            status: 200,
+            body: JSON.stringify([
+              attempt?.number,
+              attempt?.key,
+              attempt?.resumed,
+              attempt?.scope.split('|')[0],
+            ]),
+          }),
+        },
+      ],
+    });
+    assert.equal(text(await app.post('"key 1"')), '[1,"key 1",null,"acme"]');
+  });
+}

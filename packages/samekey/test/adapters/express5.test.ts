@@ -1,0 +1,9 @@
+/** Express 5 keeps the adapter contract. */
+
+import express from 'express';
+import { describe } from 'vitest';
+import { adapterContract } from '../../src/testing/adapter-contract.ts';
+import { expressHarness } from './express-harness.ts';
+import { itUnlessKnown } from './known.ts';
+
+adapterContract({ describe, it: itUnlessKnown }, expressHarness('Express 5', express));

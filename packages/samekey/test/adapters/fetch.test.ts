@@ -1,0 +1,7 @@
+/** The Fetch adapter keeps the adapter contract. */
+
+import { describe, it } from 'vitest';
+import { adapterContract } from '../../src/testing/adapter-contract.ts';
+import { fetchHarness } from './fetch-harness.ts';
+
+adapterContract({ describe, it }, fetchHarness);
