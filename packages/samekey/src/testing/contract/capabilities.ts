@@ -65,7 +65,8 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
   });
 
   // F45: the application's clock is hours off, or was set back; either way round.
-  for (const offset of [-10 * HOUR_MS, 10 * HOUR_MS]) {
+  // 30 hours behind is further than the retention: what it writes must still not be over for the others.
+  for (const offset of [-30 * HOUR_MS, -10 * HOUR_MS, 10 * HOUR_MS]) {
     test(`a process whose clock is off by ${offset / HOUR_MS} hours steals no claim and meets no record born expired`, async (t) => {
       const { other, done } = await secondHandle(t, harness, offset);
       // A store that shares nothing has one clock, the one it is asked by.
@@ -124,6 +125,19 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
     );
     await t.advance(CLAIM_TTL_MS - 1);
     assert.equal((await claimed(newcomer, { key: 'watched' })).attempt, 2);
+  });
+
+  test('a claim that followed another one unseen is watched from its own beginning', async (t) => {
+    if (!t.store.capabilities.shared || t.store.capabilities.serverClock) return;
+    const newcomer = await another(t, 0);
+    const first = await claimed(t.store);
+    assert.deepEqual(await newcomer.sweep(10), []);
+    await t.advance(CLAIM_TTL_MS - 1);
+    await t.store.finish([finishRequest(first, 'retryable')]);
+    await claimed(t.store);
+    await t.advance(1);
+    assert.deepEqual(await newcomer.sweep(10), []);
+    await foundBecause(newcomer, 'in-progress');
   });
 }
 
