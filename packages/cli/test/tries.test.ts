@@ -1,0 +1,57 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freshFolder, RunningDemo } from './running-demo.ts';
+
+const HAS_SHELL = spawnSync('sh', ['-c', 'curl --version']).status === 0;
+if (!HAS_SHELL) console.warn('SKIPPED: the lines the demo prints need sh and curl, which are not here');
+
+describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
+  const folder = freshFolder();
+  let demo: RunningDemo;
+  let commands: string[];
+  beforeAll(async () => {
+    demo = await RunningDemo.start(folder.dir);
+    commands = demo.stdout.split('\n\n').filter((block) => /^\(?(for|curl) /.test(block));
+  });
+  afterAll(async () => {
+    await demo.interrupt();
+    folder.remove();
+  });
+
+  it('show, pasted into a shell one after the other, what is said beside them', async () => {
+    const outputs: string[] = [];
+    for (const command of commands) outputs.push(await paste(command));
+    const [first = '', retry = '', other = '', clicks = '', lost, late = '', ledger = ''] = outputs;
+    expect(first).toMatch(/^HTTP\/1\.1 201 /);
+    expect(first).not.toContain('Idempotency-Replayed');
+    expect(retry).toMatch(/^HTTP\/1\.1 201 /);
+    expect(retry).toContain('Idempotency-Replayed: true');
+    expect(paymentsIn(retry)).toEqual(paymentsIn(first));
+    expect(other).toMatch(/^HTTP\/1\.1 422 /);
+    expect(clicks.match(/Idempotency-Replayed: true/g)).toHaveLength(1);
+    expect(new Set(paymentsIn(clicks)).size).toBe(1);
+    expect(lost).toBe('');
+    expect(late).toMatch(/^HTTP\/1\.1 201 /);
+    expect(JSON.parse(ledger)).toMatchObject({ intents: 3, charges: 3, oneChargePerIntent: true });
+  });
+
+  it('stand on the page at / too', async () => {
+    const response = await fetch(demo.origin);
+    const html = (await response.text()).replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+    for (const command of commands) expect(html).toContain(command);
+  });
+});
+
+/** What the command writes to standard output, whatever its exit code. */
+async function paste(command: string): Promise<string> {
+  const run = promisify(execFile)('sh', ['-c', command]);
+  return run.then(
+    ({ stdout }) => stdout,
+    (error: { stdout: string }) => error.stdout,
+  );
+}
+
+function paymentsIn(output: string): readonly string[] {
+  return output.match(/"id":"pay_\w+"/g) ?? [];
+}
