@@ -44,6 +44,8 @@ export class RunningAttempt implements Attempt {
   renewedAt: number;
   /** Whether a renewal is under way. */
   renewing = false;
+  /** Whether a renewal found that the claim is somebody else's. */
+  lost = false;
   declared: { readonly correctable: boolean } | null = null;
   extendMs = 0;
   /** Called once by the renewer when the attempt's time is up. */

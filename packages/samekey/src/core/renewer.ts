@@ -49,7 +49,7 @@ export function createRenewer(
       next = Math.min(next, now + tickMs(attempt));
       if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs) {
         timeUp(attempt);
-      } else if (!attempt.renewing && now - attempt.renewedAt >= settings.claimTtlMs / 3) {
+      } else if (!attempt.lost && !attempt.renewing && now - attempt.renewedAt >= settings.claimTtlMs / 3) {
         void renew(attempt, now);
       }
     }
@@ -75,8 +75,12 @@ export function createRenewer(
       const result = await dispatch.renew(request, sentAt + callTimeMaxMs);
       if (result.kind === 'renewed') {
         attempt.renewedAt = sentAt;
-      } else if (result.kind === 'lost' && attempts.delete(attempt)) {
-        emit({ type: 'fence-lost', ...about(attempt), found: result.record?.state ?? null });
+      } else if (result.kind === 'lost' && attempts.has(attempt) && !attempt.lost) {
+        // It stays here until its time is up: whoever waits for a handler that hangs is told then.
+        attempt.lost = true;
+        // Once the handler has ended, this may be the attempt's own end; its finish says what it found.
+        if (attempt.onTimeUp !== null)
+          emit({ type: 'fence-lost', ...about(attempt), found: result.record?.state ?? null });
         attempt.abort(new FenceLostError());
         attempt.onLost?.();
       }

@@ -73,8 +73,10 @@ export function createSettler(options: SettlerOptions): Settler {
       return { kind: 'in-progress', retryAfterMs: retryAfter(attempt.settings.claimTtlMs) };
     }
     // If this cannot be written, the claim ends by itself with the same result.
-    await save(attempt, HUNG).catch(() => undefined);
+    const result = await save(attempt, HUNG).catch(() => undefined);
     leave(attempt, flight, null);
+    if (result?.kind === 'refused' && result.record !== null)
+      return outcomeOfRecord(result.record, 0, attempt.settings);
     return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
   }
 
@@ -115,8 +117,8 @@ export function createSettler(options: SettlerOptions): Settler {
       return executed(attempt, conclusion, ending, result.expiresAt);
     }
     const record = result.kind === 'refused' ? result.record : null;
-    // Somebody settled it as it was: nothing contradicts.
-    if (record !== null && isFinal(record) && record.state === conclusion.to) {
+    // Somebody settled this very attempt as it was: nothing contradicts. An equal answer of another attempt does: both ran.
+    if (record !== null && isFinal(record) && record.state === conclusion.to && isOf(record, attempt)) {
       if (sameResponse(record.response, conclusion.response)) {
         return executed(attempt, conclusion, ending, record.expiresAt);
       }
@@ -142,6 +144,10 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return { settle, timeUp };
+}
+
+function isOf(record: SamekeyRecord, { fence }: RunningAttempt): boolean {
+  return record.claimId === fence.claimId && record.attempt === fence.attempt;
 }
 
 const HUNG: Conclusion = {
