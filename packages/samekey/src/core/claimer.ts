@@ -15,7 +15,7 @@ import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
 import type { Fingerprint, RecordId, SamekeyRecord } from './record.ts';
-import type { ClaimResult } from './store.ts';
+import type { ClaimResult, FoundReason } from './store.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
 
@@ -25,6 +25,8 @@ export type Begun = { readonly run: RunningAttempt } | Met;
 /** What looks for the right to run. */
 export interface Claimer {
   begin(work: Work): Promise<Begun>;
+  /** Ends an attempt whose handler never started. */
+  handBack(attempt: RunningAttempt, reason: string): Promise<void>;
 }
 
 /** What the claimer needs. */
@@ -60,9 +62,11 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           await handBack(attempt, 'closing');
           return metOnly(unavailable('closing'));
         }
-        if (id === work.id || attempt.resumed !== null) return { run: attempt };
+        // What was only just given back by the next lines (of another process) is no earlier attempt either.
+        const earlier = attempt.resumed !== null && attempt.resumed.reason !== NAME_EXPIRED;
+        if (id === work.id || earlier) return { run: attempt };
         // It had expired under its former name: new uses of the key belong under the present one.
-        await handBack(attempt, 'former-name-expired');
+        await handBack(attempt, NAME_EXPIRED);
         id = work.id;
       } else if (result.kind !== 'found') {
         return metOnly(unavailable('store-full', 5_000));
@@ -70,7 +74,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         const other = await fingerprintFor(work, result.record.fingerprint.label);
         if (other === undefined) return metOnly(unavailable('other-label', 5_000));
         fingerprint = other;
-      } else if (!abandoned.has(result.record) || !(await released(result.record))) {
+      } else if (!mayBeOurs(result.because) || !(await released(result.record))) {
         return { outcome: outcomeOf(result, work.settings), claimLeftMs: result.claimLeftMs };
       }
     }
@@ -132,6 +136,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   }
 
   async function released(record: SamekeyRecord): Promise<boolean> {
+    if (!abandoned.has(record)) return false;
     try {
       return await abandoned.release(record);
     } catch {
@@ -140,7 +145,6 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     }
   }
 
-  /** Ends an attempt whose handler never started. */
   async function handBack(attempt: RunningAttempt, reason: string): Promise<void> {
     const request = finishRequest(attempt, {
       to: 'retryable',
@@ -156,7 +160,15 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     }
   }
 
-  return { begin };
+  return { begin, handBack };
+}
+
+/** The reason of an attempt that was given back because its record belongs under another name of the operation. */
+const NAME_EXPIRED = 'former-name-expired';
+
+/** Whether what was found may be a claim of this process that nobody works on. */
+function mayBeOurs(because: FoundReason): boolean {
+  return because === 'in-progress' || because === 'unknown' || because === 'spent';
 }
 
 /** The work's fingerprint under a label; undefined when this process does not know how to make it. */

@@ -3,7 +3,7 @@
  * it, tells the store how it ended (`settler`), and says what the request met. It knows no HTTP, no driver, no clock.
  *
  * Invariants
- * - The handler runs only under a granted claim, and at most once per claim.
+ * - The handler starts only under a granted claim that has not run out by this process's clock, and at most once per claim.
  * - An answer is given only if it is the record's: stored now, or found there; an answer that could not be stored in time
  *   says so (`stored: false`).
  * - If the store cannot answer before the handler ran, the handler does not run.
@@ -233,9 +233,17 @@ export class Engine {
   async #execute(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Outcome> {
     attempt.onLost = () => this.#flights.close(flight, null);
     this.#renewer.add(attempt);
-    this.emit({ type: 'claimed', ...about(attempt), resumed: attempt.resumed });
     await this.world.probe?.('claim.applied', attempt.id);
     await this.world.probe?.('handler.before', attempt.id);
+    const { renewedAt, settings } = attempt;
+    if (attempt.lost || this.world.monotonicNow() - renewedAt >= settings.claimTtlMs) {
+      // This process stood still since it asked: by now the attempt may be somebody else's. Nothing ran, so it is given back.
+      await this.#claimer.handBack(attempt, 'claim-over');
+      this.#renewer.remove(attempt);
+      this.#flights.close(flight, null);
+      return unavailable('store');
+    }
+    this.emit({ type: 'claimed', ...about(attempt), resumed: attempt.resumed });
     const ending = await this.#runHandler(attempt, flight, handler);
     if (ending === 'time-up') return this.#settler.timeUp(attempt, flight);
     await this.world.probe?.('handler.after', attempt.id);
