@@ -3,8 +3,9 @@
  * remembered and released as soon as they are seen, so that a key nobody works on is not held until its claim ends, and
  * does not end as `unknown` although nothing ran (F15).
  *
- * Invariants: bounded in number and time (the store's time-outs bound how late a lost claim can still arrive) · released only
- * by the claimId that no handler ever ran under.
+ * Invariants: bounded in number, and in time by the first look that succeeds after a lost claim can no longer arrive (the
+ * store's time-outs bound that): while the store is away nothing is forgotten · released only by the claimId that no handler
+ * ever ran under · a claim stays remembered after its release, because a repetition of it may still be under way.
  */
 
 import type { Dispatch } from './dispatch.ts';
@@ -20,6 +21,12 @@ export interface Abandoned {
   /** Releases the record's claim; true when it is free now. */
   release(record: SamekeyRecord): Promise<boolean>;
   stop(): void;
+}
+
+/** One record to look at, and its claims that can no longer arrive. */
+interface Look {
+  readonly id: RecordId;
+  readonly over: string[];
 }
 
 const COUNT_MAX = 1_000;
@@ -47,20 +54,24 @@ export function createAbandoned(
 
   async function look(): Promise<void> {
     const now = world.monotonicNow();
-    const ids = new Map<string, RecordId>();
+    const looks = new Map<string, Look>();
     for (const [claimId, claim] of claims) {
-      if (claim.until <= now) claims.delete(claimId);
-      else ids.set(idText(claim.id), claim.id);
+      const text = idText(claim.id);
+      const one = looks.get(text) ?? { id: claim.id, over: [] };
+      if (claim.until <= now) one.over.push(claimId);
+      looks.set(text, one);
     }
-    await Promise.all([...ids.values()].map((id) => lookAt(id, now + callTimeMaxMs)));
+    await Promise.all([...looks.values()].map((one) => lookAt(one, now + callTimeMaxMs)));
     if (claims.size > 0) schedule();
   }
 
-  async function lookAt(id: RecordId, deadline: number): Promise<void> {
+  async function lookAt({ id, over }: Look, deadline: number): Promise<void> {
     try {
       const record = await dispatch.find(id, deadline);
       // Absence proves nothing: the lost claim may still be under way. It is looked for until it can no longer arrive.
-      if (record !== null && claims.has(record.claimId)) await release(record);
+      const open = record?.state === 'in_progress' || record?.state === 'unknown';
+      if (open && claims.has(record.claimId)) await release(record);
+      for (const claimId of over) claims.delete(claimId);
     } catch {
       // The dispatcher has told of the error; the next look tries again.
     }
@@ -86,7 +97,6 @@ export function createAbandoned(
       },
       world.monotonicNow() + callTimeMaxMs,
     );
-    claims.delete(record.claimId);
     if (result.kind === 'applied') emit({ type: 'claim-released', id: claim.id, operation: claim.operation });
     return result.kind === 'applied' || result.kind === 'already';
   }
