@@ -15,6 +15,7 @@ import type { SamekeyEvent } from '../core/events.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
+import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
 import {
   type AttemptFacts,
@@ -75,6 +76,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
   const keys = new Map<string, KeyFacts>();
   const processes = new Map<string, ProcessFacts>();
   const runs: RunFacts[] = [];
+  /** Claims that the store has answered, whatever it said. */
+  const claims = new Set<string>();
   const bodies = new Map<string, number>();
   const bodyOf = (digest: string): number | undefined => bodies.get(digest);
 
@@ -102,7 +105,10 @@ export function createAuditor(options: AuditorOptions): Auditor {
   }
 
   function changed(transition: Transition): void {
-    const { before, after, verb } = transition;
+    const { before, after, verb, request } = transition;
+    const claimId = verb === 'claim' ? (request as ClaimRequest).claimId : null;
+    const repeated = claimId !== null && claims.has(claimId);
+    if (claimId !== null) claims.add(claimId);
     const id = after ?? before;
     if (id === null || before === after) return;
     const key = facts(id);
@@ -114,7 +120,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     stand(key, before, after);
     if (after === null) return;
     if (fresh || before === null || before.attempt !== after.attempt || before.claimId !== after.claimId) {
-      granted(key, fresh ? null : before, after);
+      granted(key, fresh ? null : before, after, repeated);
     } else {
       const attempt = key.attempts.get(fenceText(after));
       if (verb === 'finish') attempt?.wrote.add(after.state);
@@ -136,7 +142,12 @@ export function createAuditor(options: AuditorOptions): Auditor {
     key.bindings.push({ digest, from: now, to: Number.POSITIVE_INFINITY });
   }
 
-  function granted(key: KeyFacts, before: SamekeyRecord | null, after: SamekeyRecord): void {
+  function granted(
+    key: KeyFacts,
+    before: SamekeyRecord | null,
+    after: SamekeyRecord,
+    repeated: boolean,
+  ): void {
     const previous = before === null ? undefined : key.attempts.get(fenceText(before));
     if (previous !== undefined && before !== null) {
       const claimEnded = before.state === 'in_progress' || before.reason === 'claim-ended';
@@ -150,7 +161,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
       life: key.life,
       attempt: after.attempt,
       claimId: after.claimId,
-      grantedAt: options.now(),
+      repeated,
       run: [],
       effects: 0,
       left: null,
@@ -159,7 +170,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
       saveDelayed: false,
       saveAbandoned: false,
     };
-    if (key.attempts.has(fenceText(after)))
+    if (key.attempts.has(fenceText(after)) && !repeated)
       report(key.id, 'state', `the fence ${fenceText(after)} came twice`);
     key.attempts.set(fenceText(after), attempt);
     key.life.attempts.push(attempt);
@@ -167,7 +178,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
 
   /** A claim ended in `unknown`: that has a cause outside of Samekey, or it is a fault (F65). */
   function ended(key: KeyFacts, record: SamekeyRecord): void {
-    if (options.claimsMayEnd || process(ownerOf(record)).disturbed) return;
+    const repeated = key.attempts.get(fenceText(record))?.repeated === true;
+    if (options.claimsMayEnd || repeated || process(ownerOf(record)).disturbed) return;
     report(key.id, 'state', `an undisturbed claim (${record.claimId}) ended in unknown`);
   }
 
@@ -239,22 +251,21 @@ export function createAuditor(options: AuditorOptions): Auditor {
     event(name, event) {
       if (!('attempt' in event)) return;
       const key = facts(event.id);
-      const attempt = [...key.attempts.values()].findLast(
+      // Numbers begin again in a new life: an event may speak of several.
+      const attempts = [...key.attempts.values()].filter(
         (one) => one.attempt === event.attempt && ownerOf(one) === name && one.run.length > 0,
       );
-      if (attempt === undefined) return;
-      if (event.type === 'save-delayed') attempt.saveDelayed = true;
-      if (event.type === 'save-abandoned') attempt.saveAbandoned = true;
-      if (event.type === 'finished' && !attempt.wrote.has(event.to))
+      for (const attempt of attempts) {
+        if (event.type === 'save-delayed') attempt.saveDelayed = true;
+        if (event.type === 'save-abandoned') attempt.saveAbandoned = true;
+        if (event.type === 'contradiction') attempt.contradicted.add(event.wanted);
+      }
+      if (event.type === 'finished' && !attempts.some(({ wrote }) => wrote.has(event.to)))
         report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
-      if (event.type !== 'contradiction') return;
-      attempt.contradicted.add(event.wanted);
-      const { current } = key;
-      if (
-        current?.claimId === attempt.claimId &&
-        current.state === event.wanted &&
-        attempt.wrote.has(current.state)
-      )
+      const [attempt] = attempts;
+      if (event.type !== 'contradiction' || attempt === undefined || attempts.length > 1) return;
+      const stands = key.current?.claimId === attempt.claimId && key.current.state === event.wanted;
+      if (stands && attempt.wrote.has(event.wanted))
         report(key.id, 'outside', `a contradiction about its own ${event.wanted}`);
     },
 

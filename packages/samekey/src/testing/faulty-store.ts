@@ -71,7 +71,7 @@ const STRAIGHT: Passage = { arriveAfterMs: [0], answer: 'reply', answerAfterMs: 
 /** Puts a bad connection in front of a store. Sweeping, reaping and the operator's verbs go straight through. */
 export function faultyStore(store: Store, options: FaultyStoreOptions = {}): FaultyStore {
   const timers = options.timers ?? systemWorld();
-  const callerTimers = options.callerTimers ?? timers;
+  const { callerTimers } = options;
   const injected: { fault: FaultKind; injection: Injection; left: number }[] = [];
 
   function inject(fault: FaultKind, injection: Injection = {}): void {
@@ -88,6 +88,12 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
     return passageOf(hit.fault, hit.injection);
   }
 
+  /** A caller with timers of its own may be frozen or dead: then even an answer without delay waits for it. */
+  function answered(ms: number, callback: () => void): void {
+    if (callerTimers === undefined) after(timers, ms, callback);
+    else callerTimers.setTimer(ms, callback);
+  }
+
   function send<Request, Result>(
     verb: StoreVerb,
     requests: readonly Request[],
@@ -102,15 +108,15 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
         after(timers, ms, () => {
           const told = i === 0 && answer === 'reply';
           apply(requests).then(
-            (results) => told && after(callerTimers, answerAfterMs, () => resolve(results)),
-            (error: Error) => told && after(callerTimers, answerAfterMs, () => reject(error)),
+            (results) => told && answered(answerAfterMs, () => resolve(results)),
+            (error: Error) => told && answered(answerAfterMs, () => reject(error)),
           );
         });
       }
       if (answer === 'busy') {
-        after(callerTimers, answerAfterMs, () => resolve(requests.map(() => BUSY as Result)));
+        answered(answerAfterMs, () => resolve(requests.map(() => BUSY as Result)));
       } else if (answer === 'unknown' || answer === 'no') {
-        after(callerTimers, answerAfterMs, () => reject(lost(answer)));
+        answered(answerAfterMs, () => reject(lost(answer)));
       }
     });
   }

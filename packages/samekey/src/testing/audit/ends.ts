@@ -13,7 +13,8 @@ export function faultOfUnknown(
 ): string | null {
   if (current?.state !== 'unknown') return null;
   const attempt = attempts.get(fenceText(current));
-  if (attempt === undefined || attempt.run.length > 0 || process(ownerOf(current)).disturbed) return null;
+  if (attempt === undefined || attempt.repeated || attempt.run.length > 0) return null;
+  if (process(ownerOf(current)).disturbed) return null;
   return `${current.claimId} ended in unknown although nothing ran under it`;
 }
 

@@ -23,7 +23,11 @@ export interface AttemptFacts {
   readonly life: LifeFacts;
   readonly attempt: number;
   readonly claimId: string;
-  readonly grantedAt: number;
+  /**
+   * Granted to a repetition of a claim that the store had answered before: whoever sent it may have stopped listening, so
+   * nothing need ever run under it.
+   */
+  readonly repeated: boolean;
   readonly run: RunFacts[];
   effects: number;
   /**
