@@ -1,0 +1,99 @@
+/** Which header lines are stored, and the forms of times in headers. */
+
+import { describe, expect, it } from 'vitest';
+import type { HeaderLine } from '../../src/core/response.ts';
+import { CORS, httpDate, retryAfterSeconds, storableHeaders } from '../../src/http/headers.ts';
+
+/** Of one connection (RFC 9110 §7.6.1), recomputed (RFC 9112 §6), of one moment, or of one caller. */
+const NEVER = [
+  'Connection',
+  'Keep-Alive',
+  'Proxy-Authenticate',
+  'Proxy-Connection',
+  'TE',
+  'Trailer',
+  'Transfer-Encoding',
+  'Upgrade',
+  'Content-Length',
+  'Date',
+  'X-Request-Id',
+  'X-Correlation-Id',
+  'Server-Timing',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
+  'Idempotency-Replayed',
+  'Idempotent-Replayed',
+  'Idempotency-Stored',
+  'Idempotency-Key-Expires',
+];
+
+describe('stored header lines', () => {
+  it.each(NEVER)('never are %s, in any case', (name) => {
+    for (const spelt of [name, name.toLowerCase(), name.toUpperCase()]) {
+      expect(storableHeaders([[spelt, 'x']], true)).toEqual([]);
+    }
+  });
+
+  it('are not what Connection names', () => {
+    const lines: HeaderLine[] = [
+      ['Connection', 'close, X-Hop'],
+      ['connection', 'x-other'],
+      ['x-hop', '1'],
+      ['X-Other', '2'],
+      ['X-Kept', '3'],
+    ];
+    expect(storableHeaders(lines, false)).toEqual([['X-Kept', '3']]);
+  });
+
+  it('keep order, spelling and repeats', () => {
+    const lines: HeaderLine[] = [
+      ['Link', '</b>'],
+      ['X-a', ''],
+      ['LINK', '</a>'],
+      ['Content-Disposition', 'attachment; filename="a, b"'],
+    ];
+    expect(storableHeaders(lines, false)).toEqual(lines);
+  });
+
+  it('are Set-Cookie only if asked for', () => {
+    const lines: HeaderLine[] = [
+      ['Set-Cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+    ];
+    expect(storableHeaders(lines, false)).toEqual([]);
+    expect(storableHeaders(lines, true)).toEqual(lines);
+  });
+
+  it('are not confused by names that every object has', () => {
+    const lines: HeaderLine[] = [
+      ['constructor', '1'],
+      ['__proto__', '2'],
+    ];
+    expect(storableHeaders(lines, false)).toEqual(lines);
+  });
+});
+
+it.each([
+  [0, '1'],
+  [999, '1'],
+  [1_000, '1'],
+  [1_999, '1'],
+  [30_000, '30'],
+  [59_999, '59'],
+])('Retry-After for %i ms is %s: whole seconds, at least one, never past the claim', (ms, seconds) => {
+  expect(retryAfterSeconds(ms)).toBe(seconds);
+});
+
+it('dates are IMF-fixdate, also those no date can reach', () => {
+  expect(httpDate(784_111_777_000)).toBe('Sun, 06 Nov 1994 08:49:37 GMT');
+  expect(httpDate(Number.MAX_SAFE_INTEGER)).toBe('Fri, 31 Dec 9999 23:59:59 GMT');
+});
+
+// F36
+it('the CORS lists name what a browser sends and what it may read, and cannot be changed', () => {
+  expect(CORS.allowedHeaders).toEqual(['Idempotency-Key']);
+  for (const name of ['Idempotency-Replayed', 'Idempotency-Key-Expires', 'Retry-After', 'Location']) {
+    expect(CORS.exposedHeaders).toContain(name);
+  }
+  expect(() => (CORS.allowedHeaders as string[]).push('X')).toThrow(TypeError);
+});

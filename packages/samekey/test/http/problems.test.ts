@@ -1,0 +1,138 @@
+/** Every case in which Samekey answers in the handler's place, in both profiles. */
+
+import { describe, expect, it } from 'vitest';
+import { HELP_URL, type KeyFault } from '../../src/core/errors.ts';
+import { OUTCOME_KINDS, type UnavailableReason } from '../../src/core/outcome.ts';
+import type { StoredResponse } from '../../src/core/response.ts';
+import { type ProblemOutcome, PROBLEMS, problemCode } from '../../src/http/problem.ts';
+import { ietf } from '../../src/http/profiles/ietf.ts';
+import { stripe } from '../../src/http/profiles/stripe.ts';
+
+const FAULTS: readonly KeyFault[] = [
+  'empty',
+  'blank',
+  'too-short',
+  'too-long',
+  'control-character',
+  'not-ascii',
+  'several',
+  'grammar',
+  'not-uuid',
+  'personal-data',
+];
+const REASONS: readonly UnavailableReason[] = [
+  'store',
+  'store-full',
+  'closing',
+  'newer-format',
+  'other-label',
+];
+const retryAfterMs = 2_500;
+
+const OUTCOMES: readonly ProblemOutcome[] = [
+  { kind: 'anonymous' },
+  { kind: 'key-missing' },
+  ...FAULTS.map((fault) => ({ kind: 'key-malformed', fault, detail: `about ${fault}` }) as const),
+  { kind: 'request-unreadable', detail: 'x' },
+  { kind: 'request-too-large', sizeMaxBytes: 10 },
+  ...REASONS.map((because) => ({ kind: 'unavailable', because, retryAfterMs }) as const),
+  { kind: 'expired' },
+  { kind: 'mismatch' },
+  { kind: 'response-not-stored', state: 'failed', originalStatus: 404, location: null, expiresAt: 0 },
+  { kind: 'unknown', retryAfterMs },
+  { kind: 'pending', retryAfterMs },
+  { kind: 'in-progress', retryAfterMs },
+  { kind: 'attempts-exhausted' },
+  { kind: 'limited', retryAfterMs },
+];
+
+function header(answer: StoredResponse, name: string): string | undefined {
+  return answer.headers.find(([given]) => given.toLowerCase() === name)?.[1];
+}
+function body(answer: StoredResponse): Record<string, unknown> {
+  return JSON.parse(new TextDecoder().decode(answer.body ?? undefined)) as Record<string, unknown>;
+}
+
+it('every outcome but those with an answer of the handler has a problem, and every problem an outcome', () => {
+  const kinds = new Set<string>(OUTCOMES.map(({ kind }) => kind));
+  expect([...OUTCOME_KINDS].filter((kind) => !kinds.has(kind))).toEqual(['replay', 'executed']);
+  expect([...new Set(OUTCOMES.map(problemCode))].toSorted()).toEqual(Object.keys(PROBLEMS).toSorted());
+});
+
+it('problems are listed in the order of precedence', () => {
+  const order = Object.keys(PROBLEMS);
+  const places = OUTCOMES.map((outcome) => order.indexOf(problemCode(outcome)));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
+describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
+  const code = problemCode(outcome);
+  const retries = 'retryAfterMs' in outcome ? '2' : undefined;
+
+  it('is a problem document whose type carries its code, in the IETF profile', () => {
+    const answer = ietf().render(outcome);
+    expect(header(answer, 'content-type')).toBe('application/problem+json');
+    expect(header(answer, 'cache-control')).toBe('no-store');
+    expect(header(answer, 'link')).toBe(`<${HELP_URL}#${code}>; rel="help"`);
+    expect(header(answer, 'retry-after')).toBe(retries);
+    const document = body(answer);
+    expect(new URL(String(document['type'])).hash).toBe(`#${code}`);
+    expect(document).toMatchObject({ code, status: answer.status, retryable: PROBLEMS[code].retryable });
+    expect(String(document['title']).length * String(document['detail']).length).toBeGreaterThan(0);
+    expect(answer.status).toBe(PROBLEMS[code].status);
+  });
+
+  it('is an error object whose page carries its code, in the Stripe profile', () => {
+    const answer = stripe().render(outcome);
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(header(answer, 'stripe-should-retry')).toBe(String(PROBLEMS[code].retryable));
+    expect(header(answer, 'retry-after')).toBe(retries);
+    const error = body(answer)['error'] as Record<string, unknown>;
+    expect(new URL(String(error['doc_url'])).hash).toBe(`#${code}`);
+    expect(['api_error', 'idempotency_error', 'invalid_request_error']).toContain(error['type']);
+    expect(answer.status).toBe(outcome.kind === 'mismatch' ? 400 : PROBLEMS[code].status);
+  });
+});
+
+describe('the IETF profile', () => {
+  const inProgress = { kind: 'in-progress', retryAfterMs } as const;
+
+  it.each([409, 202, 425] as const)('answers a running attempt with %i by choice', (inProgressStatus) => {
+    const answer = ietf({ inProgressStatus }).render(inProgress);
+    expect([answer.status, body(answer)['status']]).toEqual([inProgressStatus, inProgressStatus]);
+  });
+
+  it('answers a tombstone with 404 by choice', () => {
+    expect(ietf({ expiredStatus: 404 }).render({ kind: 'expired' }).status).toBe(404);
+  });
+
+  it('names another help page by choice', () => {
+    const answer = ietf({ helpUrl: 'https://docs.example/errors' }).render(inProgress);
+    expect(body(answer)['type']).toBe('https://docs.example/errors#in-progress');
+  });
+
+  it.each([{ inProgressStatus: 200 }, { expiredStatus: 400 }, { inprogressStatus: 202 }])(
+    'refuses %o',
+    (options) => {
+      expect(() => ietf(options as never)).toThrow(expect.objectContaining({ code: 'ERR_SAMEKEY_OPTIONS' }));
+    },
+  );
+
+  it('tells of an answer that was not kept what is left of it', () => {
+    const answer = ietf().render({
+      kind: 'response-not-stored',
+      state: 'completed',
+      originalStatus: 201,
+      location: '/x/1',
+      expiresAt: Date.UTC(2026, 0, 2),
+    });
+    expect(body(answer)).toMatchObject({ originalStatus: 201 });
+    expect(header(answer, 'location')).toBe('/x/1');
+    expect(header(answer, 'idempotency-key-expires')).toBe('Fri, 02 Jan 2026 00:00:00 GMT');
+  });
+
+  it('puts the reason of a malformed key into words and never the key', () => {
+    const answer = ietf().render({ kind: 'key-malformed', fault: 'grammar', detail: 'about the grammar' });
+    expect(body(answer)['detail']).toBe('about the grammar');
+  });
+});

@@ -1,0 +1,54 @@
+/** A route's defaults; what is refused is in the adapter contract. */
+
+import { expect, it } from 'vitest';
+import { singleTenant } from '../../src/core/scope.ts';
+import { ietf } from '../../src/http/profiles/ietf.ts';
+import { compileRoute, type RouteOptions } from '../../src/http/route.ts';
+import { fakeWorld } from '../../src/testing/fake-world.ts';
+
+function compile(options: RouteOptions<unknown>) {
+  return compileRoute({}, options, fakeWorld());
+}
+const GOOD: RouteOptions<unknown> = { policy: 'standard', scope: singleTenant() };
+
+it('a route protects POST and PATCH, requires a key, and keeps a MiB of request and answer', () => {
+  expect(compile(GOOD)).toMatchObject({
+    methods: new Set(['POST', 'PATCH']),
+    required: true,
+    header: 'idempotency-key',
+    operation: null,
+    formerly: [],
+    requestSizeMaxBytes: 1_048_576,
+    responseSizeMaxBytes: 1_048_576,
+    bufferTimeMaxMs: 1_000,
+    storeSetCookie: false,
+    profile: { name: 'ietf' },
+    settings: { claimTtlMs: 30_000, retentionMs: 86_400_000, attemptMax: 10, whenClaimEnds: 'unknown' },
+  });
+});
+
+it('a route takes what the instance says, unless it says otherwise', () => {
+  const defaults = { policy: 'payments', retentionMs: 1_000 } as const;
+  const route = compileRoute(defaults, { scope: singleTenant(), retentionMs: 2_000 }, fakeWorld());
+  expect(route.settings).toMatchObject({ policy: { name: 'payments' }, retentionMs: 2_000 });
+});
+
+it('names of the form METHOD /pattern have their parameter names erased, others are kept', () => {
+  const route = compile({ ...GOOD, operation: 'pay', formerly: ['POST /v1/pay/:id', 'POST /pay/{id}'] });
+  expect([route.operation, route.formerly]).toEqual(['pay', ['POST /v1/pay/:', 'POST /pay/:']]);
+});
+
+it('a profile made by ietf is taken as it is', () => {
+  const profile = ietf({ inProgressStatus: 425 });
+  expect(compile({ ...GOOD, profile }).profile).toBe(profile);
+});
+
+it('the scope of a single tenant is given for every request', () => {
+  expect(compile(GOOD).scope('anything')).toBe(singleTenant());
+});
+
+it('a list that only looks like the single tenant is refused', () => {
+  for (const scope of [['*'], [...singleTenant()], JSON.parse('["*"]')]) {
+    expect(() => compile({ ...GOOD, scope: scope as never })).toThrow(/needs a scope/);
+  }
+});
