@@ -45,11 +45,11 @@ export function openLedger(path: string): LedgerWriter {
   };
 }
 
-/** All lines, oldest first. */
+/** All whole lines, oldest first; of a line that crosses a page a reader may see the first half only. */
 export function readLedger(path: string): LedgerLine[] {
   return readFileSync(path, 'utf8')
     .split('\n')
-    .filter((text) => text !== '')
+    .slice(0, -1)
     .map((text) => JSON.parse(text) as LedgerLine);
 }
 
