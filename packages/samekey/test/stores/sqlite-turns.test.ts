@@ -13,7 +13,7 @@ const mute = availableClients()
   .slice(0, 1)
   .map(({ name, open }) => ({
     name: `${name}, without a flag for transactions`,
-    open(path: string): OpenDatabase {
+    open: (path: string): OpenDatabase => {
       const database = open(path);
       return {
         prepare: (text) => database.prepare(text),
