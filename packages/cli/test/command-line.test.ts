@@ -21,16 +21,6 @@ describe('the command line', () => {
     folder.remove();
   });
 
-  /** Runs to its end: the exit code and the one line it complains with. */
-  async function complaint(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const command = new Command(args, env);
-    const code = await command.ended();
-    expect(command.lines).toEqual([]);
-    const lines = command.stderr.trimEnd().split('\n');
-    expect(lines, command.stderr).toHaveLength(1);
-    return { code, line: lines[0] };
-  }
-
   it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
       version: string;
@@ -68,3 +58,13 @@ describe('the command line', () => {
     expect((await complaint(['demo'], { PORT: 'here' })).code).toBe(1);
   });
 });
+
+/** Runs to its end: the exit code and the one line it complains with. */
+async function complaint(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const command = new Command(args, env);
+  const code = await command.ended();
+  expect(command.lines).toEqual([]);
+  const lines = command.stderr.trimEnd().split('\n');
+  expect(lines, command.stderr).toHaveLength(1);
+  return { code, line: lines[0] };
+}
