@@ -2,37 +2,10 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Capture, captureResponse } from '../../src/http-node/capture.ts';
-import { ask, captured, listen, options, parse, requestBytes, stop } from './wire.ts';
+import { ask, captured, held, parse, requestBytes, stop } from './wire.ts';
 
 const servers: Server[] = [];
 afterEach(() => Promise.all(servers.splice(0).map(stop)));
-
-function serve(handler: (res: ServerResponse) => Promise<void>): Promise<Server> {
-  return listen((_req, res) => void handler(res));
-}
-
-/** Runs `use` on a captured response, then releases it; returns the bytes. */
-async function held(
-  use: (res: ServerResponse, capture: Capture) => unknown,
-  request?: string,
-): Promise<Buffer> {
-  let failure: unknown;
-  const server = await serve(async (res) => {
-    const capture = captureResponse(res, options());
-    try {
-      await use(res, capture);
-    } catch (error) {
-      failure = error;
-    }
-    capture.release();
-    if (!res.writableEnded) res.end();
-  });
-  servers.push(server);
-  const bytes = await ask(server, request);
-  if (failure !== undefined) throw failure;
-  return bytes;
-}
 
 const code = (run: () => unknown): unknown => {
   try {
@@ -173,69 +146,6 @@ test('Interim answers pass at once and are not recorded', async () => {
   servers.push(server);
   const { interim } = parse(await ask(server));
   expect(interim.map((head) => head.slice(0, 12))).toEqual(['HTTP/1.1 100', 'HTTP/1.1 102', 'HTTP/1.1 103']);
-});
-
-test('After the release nothing of the capture is left on the response', async () => {
-  const server = await serve(async (res) => {
-    const names = (): unknown[] =>
-      Reflect.ownKeys(res).filter((key) => key !== 'statusMessage' && key !== 'statusCode');
-    const before = new Set(names());
-    const socket = res.socket;
-    const capture = captureResponse(res, options());
-    res.end('x');
-    await capture.ended;
-    capture.release();
-    expect(names().filter((key) => !before.has(key))).toEqual([]);
-    expect(res.socket === socket || res.socket === null).toBe(true);
-  });
-  servers.push(server);
-  expect(parse(await ask(server)).body.toString()).toBe('x');
-});
-
-test('A release before the handler has answered adds its lines and leaves the rest to Node', async () => {
-  const bytes = await held((res, capture) => {
-    capture.release([['X-Extra', '1']]);
-    res.end('later');
-  });
-  expect(parse(bytes)).toMatchObject({
-    headers: [
-      ['X-Extra', '1'],
-      ['Connection', 'close'],
-      ['Content-Length', '5'],
-    ],
-  });
-});
-
-test('A release between head and end lets go what there is, and the rest follows by itself', async () => {
-  const bytes = await held((res, capture) => {
-    res.write('a');
-    capture.release([['X-Extra', '1']]);
-    res.end('b');
-  });
-  expect(parse(bytes).body.toString()).toBe('ab');
-  expect(parse(bytes).headers[0]).toEqual(['X-Extra', '1']);
-});
-
-test.each([
-  ['set one by one', (res: ServerResponse) => res.setHeader('X-A', '1').end('x')],
-  ['given as an object', (res: ServerResponse) => res.writeHead(200, { 'X-A': '1' }).end('x')],
-  ['given as a list', (res: ServerResponse) => res.writeHead(200, ['X-A', '1']).end('x')],
-  ['given as pairs', (res: ServerResponse) => res.writeHead(200, [['X-A', '1']] as never).end('x')],
-])('The lines of the release come after headers %s', async (_name, answer) => {
-  const bytes = await held(async (res, capture) => {
-    answer(res);
-    await capture.ended;
-    capture.release([
-      ['X-Extra', '1'],
-      ['X-Extra', '2'],
-    ]);
-  });
-  const extra = parse(bytes).headers.filter(([name]) => name.startsWith('X-'));
-  expect(extra).toEqual([
-    ['X-A', '1'],
-    ['X-Extra', '1'],
-    ['X-Extra', '2'],
-  ]);
 });
 
 test('A handler that destroys the response has given its answer up', async () => {

@@ -4,43 +4,14 @@ import type { Server, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test } from 'vitest';
 import type { CaptureEnd } from '../../src/http-node/capture.ts';
-import {
-  captured,
-  type Held,
-  ManualTimers,
-  open,
-  parse,
-  read,
-  readUntil,
-  requestBytes,
-  stop,
-} from './wire.ts';
+import { ManualTimers, parse, read, readUntil, start, stop } from './wire.ts';
 
 const servers: Server[] = [];
 afterEach(() => Promise.all(servers.splice(0).map(stop)));
 
-const streamHeaders = () => [['Idempotency-Stored', 'later']] as const;
-
-/** Starts a request and hands out its capture. */
-async function start(handler: (res: ServerResponse) => unknown, more = {}) {
-  let take: ((held: Held) => void) | undefined;
-  const held = new Promise<Held>((resolve) => {
-    take = resolve;
-  });
-  const server = await captured(
-    (_req, res) => void handler(res),
-    (one) => take?.(one),
-    { streamHeaders, ...more },
-  );
-  servers.push(server);
-  const socket = open(server);
-  socket.write(requestBytes());
-  return { socket, ...(await held) };
-}
-
 test('An event stream leaves event by event; its end waits for the release', async () => {
   let response: ServerResponse | undefined;
-  const { socket, capture } = await start((res) => {
+  const { socket, capture } = await start(servers, (res) => {
     response = res;
     res.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
   });
@@ -59,7 +30,7 @@ test('An event stream leaves event by event; its end waits for the release', asy
 });
 
 test('A flushed head leaves at once, and each chunk after it', async () => {
-  const { socket, res, capture } = await start((one) => one.flushHeaders());
+  const { socket, res, capture } = await start(servers, (one) => one.flushHeaders());
   await readUntil(socket, '\r\n\r\n');
   res.write('now');
   await readUntil(socket, 'now');
@@ -71,7 +42,7 @@ test('A flushed head leaves at once, and each chunk after it', async () => {
 });
 
 test('A flushed answer with a declared length is not complete before the release', async () => {
-  const { socket, res, capture } = await start((one) => {
+  const { socket, res, capture } = await start(servers, (one) => {
     one.setHeader('Content-Length', 6);
     one.flushHeaders();
   });
@@ -88,7 +59,7 @@ test('A flushed answer with a declared length is not complete before the release
 });
 
 test('A flush of a head that is the whole answer waits', async () => {
-  const { socket, capture } = await start((res) => {
+  const { socket, capture } = await start(servers, (res) => {
     res.setHeader('Content-Length', 0);
     res.flushHeaders();
     res.end();
@@ -101,6 +72,7 @@ test('A flush of a head that is the whole answer waits', async () => {
 
 test('A body over the limit streams, the most recent chunk always one behind', async () => {
   const { socket, res, capture } = await start(
+    servers,
     (one) => {
       one.write('a'.repeat(6));
       one.write('b'.repeat(6));
@@ -120,7 +92,7 @@ test('A body over the limit streams, the most recent chunk always one behind', a
 });
 
 test('An answer that is too large but ended at once needs no stream: only its body is not kept', async () => {
-  const { socket, capture } = await start((res) => res.end('x'.repeat(11)), { responseSizeMax: 10 });
+  const { socket, capture } = await start(servers, (res) => res.end('x'.repeat(11)), { responseSizeMax: 10 });
   expect(await capture.ended).toMatchObject({ body: null, streamed: false });
   const rest = read(socket);
   capture.release([['X-Extra', '1']]);
@@ -129,7 +101,9 @@ test('An answer that is too large but ended at once needs no stream: only its bo
 
 test('An answer slower than bufferTimeMax streams, its last chunk held', async () => {
   const timers = new ManualTimers();
-  const { socket, res, capture } = await start((one) => void one.write('a'), { setTimer: timers.setTimer });
+  const { socket, res, capture } = await start(servers, (one) => void one.write('a'), {
+    setTimer: timers.setTimer,
+  });
   timers.fire();
   expect(await readUntil(socket, '\r\n\r\n')).not.toMatch(/\r\na\r\n/);
   res.end('b');
@@ -142,6 +116,7 @@ test('An answer slower than bufferTimeMax streams, its last chunk held', async (
 test('No timer is left once an answer has ended', async () => {
   const timers = new ManualTimers();
   const { capture } = await start(
+    servers,
     (one) => {
       one.write('a');
       one.end();
@@ -161,7 +136,7 @@ test('A stalled reader holds the source back, and the head tells how to settle',
       this.push(produced > 4000 ? null : chunk);
     },
   });
-  const { socket, res, capture } = await start((one) => source.pipe(one), { responseSizeMax: 1000 });
+  const { socket, res, capture } = await start(servers, (one) => source.pipe(one), { responseSizeMax: 1000 });
   socket.pause();
   if (!source.isPaused()) await once(source, 'pause');
   // Node asks for more until its buffers are full; then nothing moves while nobody reads.
@@ -177,6 +152,7 @@ test('A stalled reader holds the source back, and the head tells how to settle',
 
 test('A callback awaited before the next write does not stop a stream that holds one chunk back', async () => {
   const { socket, capture } = await start(
+    servers,
     async (res) => {
       for (const text of ['one', 'two', 'three']) {
         await new Promise<void>((resolve) => void res.write(text, () => resolve()));
@@ -192,7 +168,7 @@ test('A callback awaited before the next write does not stop a stream that holds
 });
 
 test('Destroying a streamed answer leaves it visibly incomplete', async () => {
-  const { socket, res, capture } = await start((one) => {
+  const { socket, res, capture } = await start(servers, (one) => {
     one.flushHeaders();
     one.write('part');
   });
@@ -205,7 +181,7 @@ test('Destroying a streamed answer leaves it visibly incomplete', async () => {
 });
 
 test('Replacing a streamed answer destroys it', async () => {
-  const { socket, res, capture } = await start((one) => one.flushHeaders());
+  const { socket, res, capture } = await start(servers, (one) => one.flushHeaders());
   await readUntil(socket, '\r\n\r\n');
   res.end('x');
   await capture.ended;

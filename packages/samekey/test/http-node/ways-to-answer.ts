@@ -118,10 +118,7 @@ export const WAYS: Record<string, Way> = {
     res.write('no');
     res.end('body');
   },
-  'a 205': (res) => {
-    res.statusCode = 205;
-    res.end();
-  },
+  'a 205': (res) => res.writeHead(205).end(),
   'a 304': (res) => {
     res.statusCode = 304;
     res.setHeader('ETag', '"v1"');

@@ -1,5 +1,4 @@
 /** Real servers and a client that shows the bytes of the answer, for the tests of http-node. */
-import { createHash } from 'node:crypto';
 import {
   createServer,
   type IncomingMessage,
@@ -9,18 +8,10 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
-import type { HeaderLine } from '../../src/core/response.ts';
 import type { Timer } from '../../src/core/world.ts';
 import { type Capture, captureResponse, type CaptureOptions } from '../../src/http-node/capture.ts';
 
-export interface WireAnswer {
-  readonly interim: readonly string[];
-  readonly statusLine: string;
-  /** Without Date, which differs from one run to the next. */
-  readonly headers: readonly HeaderLine[];
-  readonly body: Buffer;
-  readonly trailers: readonly HeaderLine[];
-}
+export { parse, shown, shownBody } from './parse.ts';
 
 export async function listen(listener: RequestListener): Promise<Server> {
   const server = createServer(listener);
@@ -43,17 +34,6 @@ export function open(server: Server): Socket {
 
 export function requestBytes(extra = '', method = 'POST'): string {
   return `${method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n${extra}\r\n`;
-}
-
-/** An answer to compare: a large body by its digest, since a matcher takes seconds over two megabytes. */
-export function shown(answer: WireAnswer): object {
-  return { ...answer, body: shownBody(answer.body) };
-}
-
-export function shownBody(body: Uint8Array): string {
-  return body.length < 10_000
-    ? Buffer.from(body).toString('latin1')
-    : `${body.length} bytes, ${createHash('sha256').update(body).digest('hex')}`;
 }
 
 /** Sends one request and reads until the server closes. */
@@ -80,51 +60,6 @@ export async function readUntil(socket: Socket, text: string): Promise<string> {
   while (!seen.includes(text)) await once(socket, 'data');
   socket.off('data', take);
   return seen;
-}
-
-export function parse(bytes: Buffer, method = 'POST'): WireAnswer {
-  const interim: string[] = [];
-  let rest = bytes;
-  for (;;) {
-    const at = rest.indexOf('\r\n\r\n');
-    if (at === -1) throw new Error(`no complete head in ${JSON.stringify(rest.toString('latin1'))}`);
-    const [statusLine = '', ...lines] = rest.subarray(0, at).toString('latin1').split('\r\n');
-    rest = rest.subarray(at + 4);
-    if (statusLine.startsWith('HTTP/1.1 1')) {
-      interim.push([statusLine, ...lines].join('\n'));
-      continue;
-    }
-    const all = lines.map(toLine);
-    const chunked =
-      method !== 'HEAD' &&
-      all.some(([name, value]) => /^transfer-encoding$/i.test(name) && /chunked/i.test(value));
-    const { body, trailers } = chunked ? dechunk(rest) : { body: rest, trailers: [] };
-    return { interim, statusLine, headers: all.filter(([name]) => !/^date$/i.test(name)), body, trailers };
-  }
-}
-
-function dechunk(bytes: Buffer): { body: Buffer; trailers: HeaderLine[] } {
-  const parts: Buffer[] = [];
-  let rest = bytes;
-  for (;;) {
-    const at = rest.indexOf('\r\n');
-    if (at === -1) throw new Error('chunked body is not complete');
-    const size = Number.parseInt(rest.subarray(0, at).toString('latin1'), 16);
-    rest = rest.subarray(at + 2);
-    if (size === 0) break;
-    parts.push(rest.subarray(0, size));
-    rest = rest.subarray(size + 2);
-  }
-  const lines = rest
-    .toString('latin1')
-    .split('\r\n')
-    .filter((line) => line !== '');
-  return { body: Buffer.concat(parts), trailers: lines.map(toLine) };
-}
-
-function toLine(line: string): HeaderLine {
-  const at = line.indexOf(': ');
-  return at === -1 ? [line.replace(/:$/, ''), ''] : [line.slice(0, at), line.slice(at + 2)];
 }
 
 /** Timers that fire when a test says so. */
@@ -169,6 +104,56 @@ export function captured(
     void onCapture({ req, res, capture });
     handler(req, res);
   });
+}
+
+/** A server of one asynchronous handler. */
+export function serve(handler: (res: ServerResponse) => Promise<void>): Promise<Server> {
+  return listen((_req, res) => void handler(res));
+}
+
+/** Runs `use` on a captured response, then releases it; returns the bytes. */
+export async function held(
+  use: (res: ServerResponse, capture: Capture) => unknown,
+  request?: string,
+): Promise<Buffer> {
+  let failure: unknown;
+  const server = await serve(async (res) => {
+    const capture = captureResponse(res, options());
+    try {
+      await use(res, capture);
+    } catch (error) {
+      failure = error;
+    }
+    capture.release();
+    if (!res.writableEnded) res.end();
+  });
+  const bytes = await ask(server, request);
+  await stop(server);
+  if (failure !== undefined) throw failure;
+  return bytes;
+}
+
+const streamHeaders = () => [['Idempotency-Stored', 'later']] as const;
+
+/** Starts a request and hands out its capture; the server is added to `servers`. */
+export async function start(
+  servers: Server[],
+  handler: (res: ServerResponse) => unknown,
+  more: Partial<CaptureOptions> = {},
+): Promise<Held & { readonly socket: Socket }> {
+  let take: ((held: Held) => void) | undefined;
+  const arrived = new Promise<Held>((resolve) => {
+    take = resolve;
+  });
+  const server = await captured(
+    (_req, res) => void handler(res),
+    (one) => take?.(one),
+    { streamHeaders, ...more },
+  );
+  servers.push(server);
+  const socket = open(server);
+  socket.write(requestBytes());
+  return { socket, ...(await arrived) };
 }
 
 /** A package without type declarations. */
