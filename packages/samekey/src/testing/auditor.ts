@@ -11,15 +11,11 @@
  * Sources: TigerBeetle's simulator and state checker (VOPR); Kingsbury, Alvaro: Elle (answers judged against what stood).
  */
 
-import type { SamekeyEvent } from '../core/events.ts';
-import type { Outcome } from '../core/outcome.ts';
-import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
-import type { StoredResponse } from '../core/response.ts';
+import { idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
 import {
   type AttemptFacts,
-  type AuditedRequest,
   emptyKey,
   fenceText,
   type KeyFacts,
@@ -27,48 +23,11 @@ import {
   type ProcessFacts,
   type RunFacts,
 } from './audit/facts.ts';
+import type { Auditor, AuditorOptions, Violation } from './audit/interface.ts';
 import { faultOfEnd, faultOfUnknown } from './audit/ends.ts';
 import { beginsLife, faultOf, type Transition } from './audit/transitions.ts';
 
-/** Something that must not happen. */
-export interface Violation {
-  readonly at: number;
-  readonly id: RecordId | null;
-  /** `state`: seen in the store's records; `outside`: seen by callers and in the ledger of effects. */
-  readonly seen: 'state' | 'outside';
-  readonly what: string;
-}
-
-/** Options of an auditor. */
-export interface AuditorOptions {
-  /** Virtual time. */
-  readonly now: () => number;
-  /** Whether claims may end although their processes live (the store or its clock misbehaves, handlers outlive them). */
-  readonly claimsMayEnd: boolean;
-  /** How long a reply may be under way to a process: `quiet`, and with what a freeze adds. */
-  readonly slackMs: { readonly quiet: number; readonly frozen: number };
-}
-
-/** Watches one history. */
-export interface Auditor {
-  readonly violations: readonly Violation[];
-  process(name: string): ProcessFacts;
-  /** A record changed, or nothing did (`before === after`). */
-  changed(transition: Transition): void;
-  /** The handler of a request starts; `claimOver` says that the claim's time had passed by the process's own clock. */
-  runs(request: AuditedRequest, fence: { claimId: string; attempt: number }, claimOver: boolean): RunFacts;
-  effect(run: RunFacts): void;
-  ends(run: RunFacts, to: State, response: StoredResponse | null): void;
-  answered(request: AuditedRequest, run: RunFacts | null, outcome: Outcome): void;
-  event(process: string, event: SamekeyEvent): void;
-  /** The faults are over and abandoned claims have had time to be given back: judges what is unknown now. */
-  judgeUnknown(): void;
-  /** Nothing is under way any more: judges what is left. */
-  conclude(): void;
-  /** Reports what somebody else found. */
-  report(id: RecordId | null, seen: Violation['seen'], what: string): void;
-  facts(id: RecordId): KeyFacts;
-}
+export type { Auditor, AuditorOptions, Violation } from './audit/interface.ts';
 
 /** Makes the auditor of one history. */
 export function createAuditor(options: AuditorOptions): Auditor {

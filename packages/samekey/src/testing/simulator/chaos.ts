@@ -29,7 +29,9 @@ export function startChaos(context: Context): void {
     maybe(rates.forget, () => void forgetSome(context));
     maybe(0.5, () => void context.store.sweep(10));
     maybe(0.3, () => void context.store.reap(10));
-    timeline.setTimer(random.between(50, 400), look);
+    // Then it waits for those who come back late.
+    const late = timeline.now > scenario.faultTimeMs;
+    timeline.setTimer(late ? random.between(1_000, 6_000) : random.between(50, 400), look);
   };
   timeline.setTimer(random.between(0, 300), look);
 }

@@ -158,7 +158,7 @@ function drawIntent(
     startMs: random.chance(0.1) ? random.between(9_000, 70_000) : random.between(0, faultTimeMs),
     clicks: random.chance(0.4) ? random.between(2, 3) : 1,
     patienceMs: random.pick([100, 400, 1_500, 10_000]),
-    retryMs: random.pick([0, 20, 200, 1_000]),
+    retryMs: random.pick([20, 100, 300, 1_000]),
   };
 }
 
