@@ -50,25 +50,32 @@ async function run(flags: DemoFlags): Promise<void> {
   if (flags.exit === true && flags.load !== true) throw new CliError('--exit goes with --load.');
   outliveReader();
   const tag = randomBytes(3).toString('hex');
-  let quiet = false;
+  // Requests begun earlier are not logged: thousands of lines of a load would bury its ledger.
+  let logFrom = flags.load === true ? Number.POSITIVE_INFINITY : 0;
   const demo = await startDemo({
     dir: flags.dir,
     port: portOf(flags),
     page: (origin) => page(tries(origin, tag)),
     onRequest(seen) {
-      if (!quiet) sayRequest(seen);
+      if (seen.startedAt >= logFrom) sayRequest(seen);
     },
     onError: (error) => say(explain(error)),
   });
   const stopping = stopOnSignals(async () => sayLeft(await demo.stop()));
   sayWhere(demo.origin, demo.folder);
   if (flags.exit !== true) sayTries(tries(demo.origin, tag));
-  if (flags.load !== true) return;
-  quiet = true;
+  if (flags.load !== true) {
+    say('From here on, one line per request:');
+    return;
+  }
   await runLoad(demo, flags.customers, stopping.signal);
-  quiet = false;
-  if (flags.exit === true) await stopping.stop();
-  else if (!stopping.signal.aborted) say(`The demo goes on at ${demo.origin}; Ctrl-C stops it.`);
+  if (stopping.signal.aborted) return;
+  if (flags.exit === true) {
+    await stopping.stop();
+    return;
+  }
+  logFrom = performance.now();
+  say(`The demo goes on at ${demo.origin}, with one line per request. Ctrl-C stops it.`);
 }
 
 async function runLoad(demo: Demo, customers: number, signal: AbortSignal): Promise<void> {

@@ -35,7 +35,7 @@ export function sayTries(things: readonly Try[]): void {
   }
   say();
   say(`With -H 'Authorization: Bearer tenant-b' you are another tenant, whose keys are its own.`);
-  say('Ctrl-C stops the demo. From here on, one line per request:');
+  say('Ctrl-C stops the demo.');
   say();
 }
 
@@ -50,11 +50,16 @@ export function sayRequest(seen: RequestSeen): void {
       (seen.outcome ?? '').padEnd(12),
       attempt.padEnd(10),
       `${Math.round(seen.durationMs)} ms`,
-      seen.status === null ? ' the client hung up; a retry gets the answer' : '',
+      seen.status === null ? goneRemark(seen) : '',
     ]
       .join('  ')
       .trimEnd(),
   );
+}
+
+function goneRemark({ outcome }: RequestSeen): string {
+  // Nothing but a finished attempt outlives its client; who only waited for another's answer just leaves.
+  return outcome === 'executed' ? 'the client hung up; its retry gets the answer' : 'the client hung up';
 }
 
 /** The live line of a load: rewritten in a terminal, else said once a second. */

@@ -18,6 +18,8 @@ export interface RequestSeen {
   readonly outcome: OutcomeKind | null;
   /** Null when the handler did not run. */
   readonly attempt: number | null;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
   readonly durationMs: number;
 }
 
@@ -47,6 +49,7 @@ export function createRequestLog(print: (seen: RequestSeen) => void): RequestLog
           status: answered ? res.statusCode : null,
           outcome: trace.outcome,
           attempt: attemptOf(req)?.number ?? null,
+          startedAt,
           durationMs: performance.now() - startedAt,
         });
       });
