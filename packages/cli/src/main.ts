@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /**
  * The `samekey` command: reads the command line and runs one command. Every command lives in `commands/`.
  */
