@@ -81,6 +81,13 @@ const BY_NAME: Record<string, Patch> = {
   ),
   'compression 1.8': compression((res) => void res.writeHead(res.statusCode)),
   'on-headers': (res) => onHeaders(res, (one) => one.setHeader('X-Hook', String(one.statusCode))),
+  'a writeHead that is counted': (res) => {
+    const { writeHead } = methods(res);
+    methods(res).writeHead = function patched(this: ServerResponse, ...args: unknown[]) {
+      this.setHeader('X-Heads', Number(this.getHeader('X-Heads') ?? 0) + 1);
+      return writeHead.apply(this, args);
+    };
+  },
   'an end that is counted': (res) => {
     const end = methods(res).end;
     methods(res).end = function patched(this: ServerResponse, ...args: unknown[]) {

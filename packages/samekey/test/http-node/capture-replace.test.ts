@@ -96,7 +96,12 @@ test.each([
   ],
 ])('An answer with %s can be replaced by one without', async (_name, handler) => {
   const answer = await answered(handler, replaceEnded);
-  expect(answer).toMatchObject({ statusLine: 'HTTP/1.1 409 Conflict', trailers: [] });
+  expect(answer).toMatchObject({ statusLine: 'HTTP/1.1 409 Conflict', dated: true, trailers: [] });
+  expect(answer.headers).toEqual([
+    ['Content-Type', 'application/problem+json'],
+    ['Content-Length', '26'],
+    ['Connection', 'close'],
+  ]);
   expect(answer.body.toString()).toBe('{"code":"outcome-unknown"}');
 });
 

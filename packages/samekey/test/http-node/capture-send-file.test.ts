@@ -9,6 +9,9 @@ import { type Capture, captureResponse } from '../../src/http-node/capture.ts';
 import { listen, open, options, requestBytes, stop, untyped } from './wire.ts';
 
 const { default: express4 } = (await untyped('express4')) as { default: typeof express };
+const { default: onFinished } = (await untyped('on-finished')) as {
+  default: (res: ServerResponse, listener: () => void) => void;
+};
 const servers: Server[] = [];
 afterEach(() => Promise.all(servers.splice(0).map(stop)));
 
@@ -25,9 +28,6 @@ describe.each([
     ['runs to its end after the client hung up', false],
     ['runs to its end under an outer on-finished listener', true],
   ])('%s', async (_title, outer) => {
-    const { default: onFinished } = (await untyped('on-finished')) as {
-      default: (res: ServerResponse, listener: () => void) => void;
-    };
     const arrived: ((capture: Capture) => void)[] = [];
     const waiting = new Promise<Capture>((resolve) => arrived.push(resolve));
     const app = framework();
@@ -49,11 +49,15 @@ describe.each([
     (await waiting).release();
   });
 
-  test('runs to its end when the client hangs up while the file is read', async () => {
+  test.each([
+    ['runs to its end when the client hangs up while the file is read', false],
+    ['and under an outer on-finished listener too', true],
+  ])('%s', async (_title, outer) => {
     const arrived: ((capture: Capture) => void)[] = [];
     const waiting = new Promise<Capture>((resolve) => arrived.push(resolve));
     const app = framework();
     app.post('/', (req, res) => {
+      if (outer) onFinished(res, () => {});
       const capture = captureResponse(res, options());
       res.sendFile(FILE);
       // The first bytes are there: the connection goes now.

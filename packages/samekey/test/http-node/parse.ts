@@ -5,7 +5,9 @@ import type { HeaderLine } from '../../src/core/response.ts';
 export interface WireAnswer {
   readonly interim: readonly string[];
   readonly statusLine: string;
-  /** Without Date, which differs from one run to the next. */
+  /** Whether there is a Date; its value differs from one run to the next. */
+  readonly dated: boolean;
+  /** Without Date. */
   readonly headers: readonly HeaderLine[];
   readonly body: Buffer;
   readonly trailers: readonly HeaderLine[];
@@ -39,7 +41,14 @@ export function parse(bytes: Buffer, method = 'POST'): WireAnswer {
       method !== 'HEAD' &&
       all.some(([name, value]) => /^transfer-encoding$/i.test(name) && /chunked/i.test(value));
     const { body, trailers } = chunked ? dechunk(rest) : { body: rest, trailers: [] };
-    return { interim, statusLine, headers: all.filter(([name]) => !/^date$/i.test(name)), body, trailers };
+    return {
+      interim,
+      statusLine,
+      dated: all.some(([name]) => /^date$/i.test(name)),
+      headers: all.filter(([name]) => !/^date$/i.test(name)),
+      body,
+      trailers,
+    };
   }
 }
 
