@@ -1,0 +1,21 @@
+/** Medians and lines of a table. */
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+}
+
+/**
+ * A line with median, least and most of the values; or a heading.
+ * @param {string} name
+ * @param {readonly number[] | readonly string[]} values
+ */
+export function row(name, values) {
+  const numbers = values.filter((value) => typeof value === 'number');
+  const cells =
+    numbers.length === 0
+      ? values
+      : [median(numbers), Math.min(...numbers), Math.max(...numbers)].map((value) => value.toFixed(1));
+  return name.padEnd(24) + cells.map((cell) => String(cell).padStart(10)).join('');
+}
