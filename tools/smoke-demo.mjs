@@ -105,7 +105,7 @@ async function pay(origin, key) {
   const response = await fetch(`${origin}/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"` },
-    body: JSON.stringify({ amount: 1250, currency: 'EUR' }),
+    body: JSON.stringify({ customerId: 'cus_1', amountCents: 1250, currency: 'eur' }),
     signal: AbortSignal.timeout(30_000),
   });
   return {

@@ -43,10 +43,9 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
     '/payments',
     idempotent(samekey, { policy: 'payments', scope: tenantOf, waitMaxMs: WAIT_MAX_MS }),
     express.json(),
-    // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 hands a rejection to the error handler
     async (req, res) => {
       const attempt = attemptOf(req);
-      if (attempt === undefined) throw new Error('POST /payments is not protected');
+      if (attempt === null) throw new Error('POST /payments is not protected');
       const read = readOrder(req.body);
       if ('wrong' in read) {
         // Nothing happened yet: the client may correct its request and send it under the same key.

@@ -23,7 +23,7 @@ const encoder = new TextEncoder();
 export function response(
   status: number,
   headers: readonly HeaderLine[] = [],
-  body: Uint8Array | string | undefined = undefined,
+  body?: Uint8Array | string,
 ): StoredResponse {
   return {
     status,

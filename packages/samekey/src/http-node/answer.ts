@@ -23,7 +23,7 @@ const EMPTY = new Uint8Array(0);
 
 /** The answer as ended by the application, or by its head alone when it has not ended. */
 export function answerOf(c: CaptureState): CapturedAnswer {
-  const kept = c.ended && c.phase === 'held' && c.size <= c.options.responseSizeMax;
+  const kept = c.ended && c.phase === 'held' && c.size <= c.options.responseSizeMaxBytes;
   return {
     kind: 'answer',
     status: c.status,

@@ -3,7 +3,7 @@
  * the stream as if nobody had been there.
  *
  * Invariants: `end` is never emitted here (only exactly what is buffered is read, then the whole is put back with
- * `unshift`); no more than `requestSizeMax` bytes are kept; a body that somebody else has read is a loud `consumed`,
+ * `unshift`); no more than `requestSizeMaxBytes` bytes are kept; a body that somebody else has read is a loud `consumed`,
  * never an empty body (F31); a body that ends early claims nothing.
  *
  * Sources: https://nodejs.org/docs/latest-v20.x/api/stream.html#readableunshiftchunk-encoding, #readablereadsize,
@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { decodeContent } from './content-coding.ts';
+import { keepBody } from './keep-body.ts';
 import { headerLines } from './request.ts';
 
 /** How reading a body went. */
@@ -32,7 +33,7 @@ export type BodyRead =
 /** Options of {@link readBody}. */
 export interface BodyOptions {
   /** Bytes of the body, as sent and as decoded. 1 MiB = 1_048_576. */
-  readonly requestSizeMax: number;
+  readonly requestSizeMaxBytes: number;
 }
 
 const EMPTY = new Uint8Array(0);
@@ -57,20 +58,15 @@ export function rememberRawBody(req: IncomingMessage, _res: unknown, bytes: Uint
 
 /**
  * Reads the body of `req`, decoded, and puts it back for whoever reads next. A request without a body is not touched.
- * Never rejects. If the client hangs up before the next reader runs, Node throws the bytes away: see `bodyLost`.
+ * Never rejects. The bytes stay readable when the client hangs up.
  */
 export function readBody(req: IncomingMessage, options: BodyOptions): Promise<BodyRead> {
   let read = reads.get(req);
   if (read === undefined) {
-    read = start(req, options.requestSizeMax);
+    read = start(req, options.requestSizeMaxBytes);
     reads.set(req, read);
   }
   return read;
-}
-
-/** Whether the body that was put back is gone because the connection closed: its handler must not start. */
-export function bodyLost(req: IncomingMessage): boolean {
-  return hasBody(req) && req.destroyed && !req.readableEnded && kept(req) === undefined;
 }
 
 async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
@@ -84,7 +80,10 @@ async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
   const raw = req.complete ? takeBuffered(req) : await collect(req, sizeMax);
   if (!ArrayBuffer.isView(raw)) return raw;
   if (raw.byteLength > sizeMax) return { kind: 'too-large' };
-  if (raw.byteLength > 0) req.unshift(raw);
+  if (raw.byteLength > 0) {
+    req.unshift(raw);
+    keepBody(req);
+  }
   const [coding] = headerLines(req, 'content-encoding');
   if (coding === undefined) return { kind: 'body', raw, decoded: raw };
   const result = await decodeContent(raw, headerLines(req, 'content-encoding').join(','), sizeMax);

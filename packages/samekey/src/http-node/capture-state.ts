@@ -14,9 +14,9 @@ import type { SocketView } from './socket-view.ts';
 /** Options of one capture. */
 export interface CaptureOptions {
   /** Bytes of body kept in memory; a larger answer streams through and is not kept. 1 MiB = 1_048_576. */
-  readonly responseSizeMax: number;
+  readonly responseSizeMaxBytes: number;
   /** Milliseconds an answer may take after its head before it streams through. 1000. */
-  readonly bufferTimeMax: number;
+  readonly bufferTimeMaxMs: number;
   /** The timers of the world. */
   readonly setTimer: World['setTimer'];
   /** Header lines added to a head that leaves before the record is stored. Default: none. */

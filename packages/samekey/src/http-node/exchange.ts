@@ -1,17 +1,14 @@
 /**
- * An exchange on `node:http`, shared by the adapters of the frameworks that stand on it.
- *
- * Invariant: the handler starts only when its body is still there to be read.
+ * An exchange on `node:http`, shared by the adapters of the frameworks that stand on it. It converts and decides nothing.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attempt } from '../core/attempt.ts';
-import { NotExecutedError } from '../core/errors.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { World } from '../core/world.ts';
 import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import type { Route } from '../http/route.ts';
-import { bodyLost, readBody } from './body.ts';
+import { readBody } from './body.ts';
 import { type Capture, type CapturedAnswer, captureResponse } from './capture.ts';
 import { headerLines, requestTarget } from './request.ts';
 import { sendAnswer } from './send.ts';
@@ -53,7 +50,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
-    const read = await readBody(this.native, { requestSizeMax: sizeMaxBytes });
+    const read = await readBody(this.native, { requestSizeMaxBytes: sizeMaxBytes });
     // What was not read of it would be taken for the next request on this connection.
     if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
     return read;
@@ -64,15 +61,9 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   async run(attempt: Attempt): Promise<HandlerEnd> {
-    if (bodyLost(this.native)) {
-      return {
-        kind: 'threw',
-        error: new NotExecutedError('The client hung up before the handler could read its body.'),
-      };
-    }
     const capture = captureResponse(this.#res, {
-      responseSizeMax: this.#route.responseSizeMaxBytes,
-      bufferTimeMax: this.#route.bufferTimeMaxMs,
+      responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
+      bufferTimeMaxMs: this.#route.bufferTimeMaxMs,
       setTimer: (delayMs, callback) => this.#world.setTimer(delayMs, callback),
     });
     this.#capture = capture;
@@ -108,9 +99,9 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
 
 const attempts = new WeakMap<IncomingMessage, Attempt>();
 
-/** The attempt that a request's handler runs under; undefined when the request is not protected. */
-export function attemptOf(req: IncomingMessage): Attempt | undefined {
-  return attempts.get(req);
+/** The attempt that a request's handler runs under; null when the request is not protected. */
+export function attemptOf(req: IncomingMessage): Attempt | null {
+  return attempts.get(req) ?? null;
 }
 
 function stored({ status, headers, body, trailers }: CapturedAnswer): StoredResponse {

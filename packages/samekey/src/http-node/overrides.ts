@@ -166,7 +166,7 @@ function emit(this: ServerResponse, event: string | symbol, ...args: unknown[]):
 }
 
 function startTimer(c: CaptureState): void {
-  c.timer = c.options.setTimer(c.options.bufferTimeMax, () => {
+  c.timer = c.options.setTimer(c.options.bufferTimeMaxMs, () => {
     if (canStream(c)) streamThrough(c, true);
   });
 }
@@ -181,7 +181,7 @@ function take(c: CaptureState, chunk: Chunk, done: Callback | undefined): boolea
   if (c.phase === 'streaming') return streamChunk(c, chunk, done);
   keep(c, done === undefined ? chunk : copyChunk(chunk));
   if (done !== undefined) nextTick(done);
-  return c.size > c.options.responseSizeMax && canStream(c) ? streamThrough(c, true) : true;
+  return c.size > c.options.responseSizeMaxBytes && canStream(c) ? streamThrough(c, true) : true;
 }
 
 function keep(c: CaptureState, chunk: Chunk): void {

@@ -53,6 +53,7 @@ export async function handle<Native>(
       outcome = prepared.outcome;
       engine.tellOutcome(outcome, null, operation.name, startedAt);
     }
+    tellRoute(engine, route, exchange, outcome);
     await sendOutcome(route, exchange, outcome);
     if ('work' in prepared) await engine.world.probe?.('answer.sent', prepared.work.id);
   } catch (error) {
@@ -152,6 +153,19 @@ function endingOf<Native>(route: Route<Native>, end: HandlerEnd): Ending {
     kind: 'answered',
     response: { ...answer, headers: storableHeaders(answer.headers, route.storeSetCookie) },
   };
+}
+
+function tellRoute<Native>(
+  engine: Engine,
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+  outcome: Outcome,
+): void {
+  try {
+    route.onOutcome?.(exchange.native, outcome);
+  } catch (error) {
+    engine.misuse('outcome-listener-threw', `onOutcome threw: ${String(error)}`);
+  }
 }
 
 async function sendOutcome<Native>(

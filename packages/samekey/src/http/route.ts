@@ -6,6 +6,7 @@ import { OptionsError } from '../core/errors.ts';
 import { createFingerprinter, type Fingerprinter, type FingerprintOptions } from '../core/fingerprint.ts';
 import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
 import { operationOf } from '../core/operation.ts';
+import type { Outcome } from '../core/outcome.ts';
 import { singleTenant } from '../core/scope.ts';
 import {
   OPERATION_OPTIONS,
@@ -56,6 +57,8 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly bufferTimeMaxMs?: number;
   /** Whether `Set-Cookie` is stored and replayed; default false. */
   readonly storeSetCookie?: boolean;
+  /** Called with each request and what it met, before it is answered: for logs. What it throws disturbs nothing. */
+  readonly onOutcome?: (request: Native, outcome: Outcome) => void;
 }
 
 /** A protected route with every default in place. */
@@ -75,6 +78,7 @@ export interface Route<Native> {
   readonly responseSizeMaxBytes: number;
   readonly bufferTimeMaxMs: number;
   readonly storeSetCookie: boolean;
+  readonly onOutcome: ((request: Native, outcome: Outcome) => void) | null;
 }
 
 const ROUTE_OPTIONS: readonly string[] = [
@@ -92,6 +96,7 @@ const ROUTE_OPTIONS: readonly string[] = [
   'responseSizeMaxBytes',
   'bufferTimeMaxMs',
   'storeSetCookie',
+  'onOutcome',
 ];
 const MIB = 1024 * 1024;
 /** The longest a timer of the platform can wait; beyond, it fires at once. */
@@ -129,6 +134,7 @@ export function compileRoute<Native>(
     responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
     bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0, TIMER_MAX_MS),
     storeSetCookie: yesOrNo('storeSetCookie', options.storeSetCookie ?? false),
+    onOutcome: listener(options.onOutcome),
   });
 }
 
@@ -162,6 +168,12 @@ function protectedMethods(methods: unknown): ReadonlySet<string> {
   if (upper.length === 0)
     throw new OptionsError('methods is empty: name at least one, or leave it out for POST and PATCH.');
   return new Set(upper);
+}
+
+function listener<Listener>(value: Listener | undefined): Listener | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'function') throw new OptionsError(`onOutcome is a function; it is ${show(value)}.`);
+  return value;
 }
 
 function listOf(option: string, value: unknown): readonly unknown[] {

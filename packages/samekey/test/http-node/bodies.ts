@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { type BodyRead, readBody } from '../../src/http-node/body.ts';
 import { listen, parse } from './wire.ts';
 
-export const LIMIT = { requestSizeMax: 1_048_576 };
+export const LIMIT = { requestSizeMaxBytes: 1_048_576 };
 export const head = (...lines: string[]): string =>
   ['POST / HTTP/1.1', 'Host: x', 'Connection: close', ...lines, '', ''].join('\r\n');
 export const sized = (body: string | Uint8Array, ...lines: string[]): Buffer =>

@@ -89,7 +89,9 @@ test.each([
 test('A rawBody that is text is taken as UTF-8, and the limit holds for kept bytes too', async () => {
   const server = await listen((req, res) => {
     Object.assign(req, { rawBody: req.url === '/big' ? 'x'.repeat(11) : 'z\u00fc' });
-    void readBody(req, { requestSizeMax: 10 }).then((result) => res.end(JSON.stringify(shownRead(result))));
+    void readBody(req, { requestSizeMaxBytes: 10 }).then((result) =>
+      res.end(JSON.stringify(shownRead(result))),
+    );
   });
   servers.push(server);
   expect(answerOf(await ask(server, head()))).toMatchObject({ raw: 'z\u00c3\u00bc' });

@@ -105,7 +105,7 @@ test('A pipeline in the middle of which the client hangs up does not fail', asyn
 test('A streamed answer without a reader becomes a sink, so the source ends', async () => {
   const source = Readable.from([Buffer.alloc(500_000), Buffer.alloc(500_000), Buffer.alloc(500_000)]);
   const { res, capture } = await gone(
-    { responseSizeMax: 1000 },
+    { responseSizeMaxBytes: 1000 },
     ({ res: one }) => void one.write('x'.repeat(2000)),
   );
   source.pipe(res);
@@ -117,7 +117,7 @@ test('A streamed answer without a reader becomes a sink, so the source ends', as
 
 test('A writer that waits for drain hears it when the reader goes', async () => {
   const drained: Promise<unknown>[] = [];
-  const { res, capture } = await gone({ responseSizeMax: 1000 }, ({ res: one }) => {
+  const { res, capture } = await gone({ responseSizeMaxBytes: 1000 }, ({ res: one }) => {
     while (one.write(Buffer.alloc(1_000_000)));
     drained.push(once(one, 'drain'));
   });

@@ -77,7 +77,7 @@ test('A release in the middle of a stream lets the held chunk go, and the rest f
       one.write('a'.repeat(6));
       one.write('b'.repeat(6));
     },
-    { responseSizeMax: 10 },
+    { responseSizeMaxBytes: 10 },
   );
   await readUntil(socket, 'aaaaaa');
   expect(capture.headAnswer()).toMatchObject({ status: 200, body: null, streamed: true });

@@ -79,7 +79,7 @@ test('A body over the limit streams, the most recent chunk always one behind', a
       one.write('a'.repeat(6));
       one.write('b'.repeat(6));
     },
-    { responseSizeMax: 10 },
+    { responseSizeMaxBytes: 10 },
   );
   const seen = await readUntil(socket, 'aaaaaa');
   expect(seen).toContain('Idempotency-Stored: later');
@@ -94,14 +94,16 @@ test('A body over the limit streams, the most recent chunk always one behind', a
 });
 
 test('An answer that is too large but ended at once needs no stream: only its body is not kept', async () => {
-  const { socket, capture } = await start(servers, (res) => res.end('x'.repeat(11)), { responseSizeMax: 10 });
+  const { socket, capture } = await start(servers, (res) => res.end('x'.repeat(11)), {
+    responseSizeMaxBytes: 10,
+  });
   expect(await capture.ended).toMatchObject({ body: null, streamed: false });
   const rest = read(socket);
   capture.release([['X-Extra', '1']]);
   expect(parse(await rest)).toMatchObject({ headers: expect.arrayContaining([['X-Extra', '1']]) });
 });
 
-test('An answer slower than bufferTimeMax streams, its last chunk held', async () => {
+test('An answer slower than bufferTimeMaxMs streams, its last chunk held', async () => {
   const timers = new ManualTimers();
   const { socket, res, capture } = await start(servers, (one) => void one.write('a'), {
     setTimer: timers.setTimer,
@@ -138,7 +140,9 @@ test('A stalled reader holds the source back, and the head tells how to settle',
       this.push(produced > 4000 ? null : chunk);
     },
   });
-  const { socket, res, capture } = await start(servers, (one) => source.pipe(one), { responseSizeMax: 1000 });
+  const { socket, res, capture } = await start(servers, (one) => source.pipe(one), {
+    responseSizeMaxBytes: 1000,
+  });
   socket.pause();
   if (!source.isPaused()) await once(source, 'pause');
   // Node asks for more until its buffers are full; then nothing moves while nobody reads.
@@ -161,7 +165,7 @@ test('A callback awaited before the next write does not stop a stream that holds
       }
       res.end();
     },
-    { responseSizeMax: 4 },
+    { responseSizeMaxBytes: 4 },
   );
   await capture.ended;
   const rest = read(socket);

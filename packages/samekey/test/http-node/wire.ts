@@ -80,8 +80,8 @@ export class ManualTimers {
 
 export function options(more: Partial<CaptureOptions> = {}): CaptureOptions {
   return {
-    responseSizeMax: 1_048_576,
-    bufferTimeMax: 1000,
+    responseSizeMaxBytes: 1_048_576,
+    bufferTimeMaxMs: 1000,
     setTimer: new ManualTimers().setTimer,
     ...more,
   };

@@ -60,7 +60,6 @@ for (const path of ROUTES) {
       waitMaxMs: patience === 'wait' ? (options.waitMaxMs ?? 10_000) : 0,
     }),
     express.json(),
-    // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 takes promises
     order,
   );
 }
@@ -76,7 +75,7 @@ await tell({ type: 'ready', port: (server.address() as AddressInfo).port });
 /** `{ amount, workMs }`: writes the execution down, works for a while, answers. */
 async function order(req: Request, res: Response): Promise<void> {
   const attempt = attemptOf(req);
-  if (attempt === undefined) throw new Error('the route is protected');
+  if (attempt === null) throw new Error('the route is protected');
   const { amount, workMs } = req.body as { amount: number; workMs: number };
   const [tenant, key, effect] = [req.get('x-tenant') ?? '', attempt.key, randomUUID()];
   ledger.append({ kind: 'execution', tenant, key, attempt: attempt.number, pid: process.pid, effect });

@@ -66,5 +66,5 @@ function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, ty
     if (outcome.location !== null) headers.push(['Location', outcome.location]);
     headers.push(['Idempotency-Key-Expires', httpDate(outcome.expiresAt)]);
   }
-  return response(problem.status, headers, JSON.stringify(document));
+  return response(problem.status, headers, `${JSON.stringify(document)}\n`);
 }

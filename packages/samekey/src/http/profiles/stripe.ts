@@ -40,7 +40,7 @@ export function stripe(): Profile {
         headers.push(['Location', outcome.location]);
       // api/errors: the error object.
       const error = { ...(code === undefined ? {} : { code }), doc_url: problemType(problem), message, type };
-      return response(status, headers, JSON.stringify({ error }));
+      return response(status, headers, `${JSON.stringify({ error })}\n`);
     },
   };
 }
