@@ -1,0 +1,157 @@
+/** What only Express has around handlers: parsers before and after, `app.use`, nested routers, error middleware. */
+
+import type express from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { describe, expect } from 'vitest';
+import { attemptOf, noteNotExecuted, rememberRawBody } from '../../src/adapters/express/index.ts';
+import { NotExecutedError } from '../../src/core/errors.ts';
+import type { App } from '../../src/testing/adapter-contract.ts';
+import { assertProblem, assertReplay, header, json, text } from '../../src/testing/adapter/expect.ts';
+import { jsonRequest } from '../../src/testing/adapter/kit.ts';
+import { expressTests } from './express-app.ts';
+
+const amount: RequestHandler = (req, res) =>
+  void res.status(201).json({ got: (req.body as { amount: number }).amount });
+
+async function checkParser(app: App): Promise<void> {
+  const first = await app.send(jsonRequest('key-1', '{"amount":1,"to":"x"}'));
+  expect([first.status, json(first)]).toEqual([201, { got: 1 }]);
+  assertReplay(first, await app.send(jsonRequest('key-1', '{"to":"x", "amount":1.0}')));
+  assertProblem(await app.send(jsonRequest('key-1', '{"amount":2,"to":"x"}')), 422, 'key-reused');
+}
+
+/** Describes them for one version of Express. */
+export function expressSpecifics(name: string, framework: typeof express): void {
+  const test = expressTests(name, framework);
+
+  describe(`handlers of ${name} beyond the contract`, () => {
+    test(
+      'a parser after Samekey finds the body',
+      (app, protect) => app.post('/things', protect(), framework.json(), amount),
+      checkParser,
+    );
+
+    test(
+      'a parser before Samekey works if it remembers the bytes',
+      (app, protect) =>
+        app.use(framework.json({ verify: rememberRawBody })).post('/things', protect(), amount),
+      checkParser,
+    );
+
+    // F31 for a form parser, and in app.use.
+    test(
+      'a parser before Samekey that keeps nothing is an error, not an empty body',
+      (app, protect) => {
+        app.use(framework.urlencoded({ extended: false }), protect());
+        app.post('/things', (_req, res) => void res.end('ran'));
+        app.use(onError);
+      },
+      async (app) => {
+        const headers = [
+          ['Content-Type', 'application/x-www-form-urlencoded'] as const,
+          ['Idempotency-Key', 'k'] as const,
+        ];
+        const answer = await app.send({ target: '/things', headers, body: 'a=1' });
+        expect(answer.status).toBe(500);
+        expect(text(answer)).toContain('was read before Samekey saw it');
+      },
+    );
+
+    test(
+      'app.use protects what comes after it, 404 included, and one key is for one request',
+      (app, protect) => {
+        app.use(protect());
+        for (const path of ['/a', '/b'])
+          app.all(path, (req, res) => void res.json([path, attemptOf(req)?.number]));
+      },
+      async (app) => {
+        const first = await app.post('key-1', { target: '/a' });
+        expect(text(first)).toBe('["/a",1]');
+        assertReplay(first, await app.post('key-1', { target: '/a' }));
+        assertProblem(await app.post('key-1', { target: '/b' }), 422, 'key-reused');
+        expect(text(await app.send({ method: 'GET', target: '/a' }))).toBe('["/a",null]');
+        const missing = await app.post('key-2', { target: '/c' });
+        expect(missing.status).toBe(404);
+        assertReplay(missing, await app.post('key-2', { target: '/c' }));
+      },
+    );
+
+    test(
+      'routers within routers: a tenant in the path is told apart however it is spelt, and never mixed up',
+      (app, protect) => {
+        const inner = framework.Router({ mergeParams: true });
+        inner.post('/things/:id', protect(), (req, res) => void res.json(req.params));
+        app.use('/tenants/:tenant', framework.Router({ mergeParams: true }).use('/v1', inner));
+      },
+      async (app) => {
+        const first = await app.post('key-1', { target: '/tenants/7/v1/things/1' });
+        expect(json(first)).toEqual({ tenant: '7', id: '1' });
+        assertReplay(first, await app.post('key-1', { target: '/tenants/%37/v1/things/%31' }));
+        const other = await app.post('key-1', { target: '/tenants/8/v1/things/1' });
+        expect(header(other, 'idempotency-replayed')).toBeUndefined();
+        expect(json(other)).toEqual({ tenant: '8', id: '1' });
+        assertProblem(await app.post('key-1', { target: '/tenants/8/v1/things/2' }), 422, 'key-reused');
+      },
+    );
+
+    test(
+      'a path may be a list or an expression',
+      (app, protect) =>
+        app.post(['/a/:id', /^\/b\/(\d+)$/], protect(), (req, res) => void res.json([req.path])),
+      async (app) => {
+        for (const target of ['/a/1', '/b/2']) {
+          const key = target.slice(1, 2);
+          assertReplay(await app.post(key, { target }), await app.post(key, { target }));
+        }
+      },
+    );
+
+    // F2
+    test(
+      'the answer of error middleware is recorded like any other',
+      (app, protect) => {
+        app.post('/things', protect(), (_req, _res, next) => next(new Error('no such payment')));
+        app.use(toStatus(404));
+      },
+      async (app) => {
+        const first = await app.post('key-1');
+        expect([first.status, text(first)]).toEqual([404, 'no such payment']);
+        assertReplay(first, await app.post('key-1'));
+      },
+    );
+
+    test(
+      'a NotExecutedError behind app.use reaches its attempt by noteNotExecuted',
+      (app, protect) => {
+        app.use(protect());
+        app.post('/things', (req, res, next) =>
+          attemptOf(req)?.number === 1
+            ? next(new NotExecutedError('bad input', { correctable: true }))
+            : void res.status(201).end(),
+        );
+        app.use(noteNotExecuted, toStatus(422));
+      },
+      async (app) => {
+        expect((await app.post('key-1')).status).toBe(422);
+        expect((await app.send(jsonRequest('key-1', { amount: 2 }))).status).toBe(201);
+      },
+    );
+
+    test(
+      'a protected route takes no more methods than before, whatever is listened to',
+      (app, protect) => app.post('/things', protect(), (_req, res) => void res.status(201).end()),
+      async (app) => {
+        await app.post('key-1');
+        expect((await app.send({ method: 'GET', target: '/things' })).status).toBe(404);
+        const options = await app.send({ method: 'OPTIONS', target: '/things' });
+        expect(header(options, 'allow')).toBe('POST');
+      },
+    );
+  });
+}
+
+const onError: ErrorRequestHandler = (error, _req, res, _next) => void res.status(500).end(String(error));
+const toStatus =
+  (status: number): ErrorRequestHandler =>
+  (error: Error, _req, res, _next) =>
+    void res.status(status).end(error.message);
