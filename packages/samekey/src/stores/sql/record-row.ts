@@ -64,7 +64,7 @@ export function recordValues(record: SamekeyRecord): ColumnValue[] {
     fingerprint === null ? null : exact(fingerprint.label),
     fingerprint === null ? null : exact(fingerprint.digest),
     record.proof,
-    record.reason === null ? null : record.reason.replaceAll(ALTERED, '\u{fffd}'),
+    shown(record.reason),
     response?.status ?? null,
     response === null ? null : linesText(response.headers),
     response?.trailers === undefined ? null : linesText(response.trailers),
@@ -138,7 +138,8 @@ function rowResponse(row: Row): StoredResponse | null {
 // oxlint-disable-next-line no-control-regex
 const ALTERED = /[\u0000\u{d800}-\u{dfff}]/gu;
 
-function exact(value: string): string {
+/** Text that identifies: returned as it is, or refused with `StoreError` when SQL would alter it. */
+export function exact(value: string): string {
   ALTERED.lastIndex = 0;
   if (!ALTERED.test(value)) return value;
   throw new StoreError(
@@ -148,8 +149,13 @@ function exact(value: string): string {
   );
 }
 
-/** JSON escapes what SQL text would alter, so header values come back as they were. */
-function linesText(lines: readonly HeaderLine[]): string {
+/** Text for people: what SQL would alter is replaced. */
+export function shown(value: string | null): string | null {
+  return value === null ? null : value.replaceAll(ALTERED, '\u{fffd}');
+}
+
+/** Header lines as JSON, which escapes what SQL text would alter, so that values come back as they were. */
+export function linesText(lines: readonly HeaderLine[]): string {
   return JSON.stringify(lines).replaceAll('\u{0}', '\\u0000');
 }
 

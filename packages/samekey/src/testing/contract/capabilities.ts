@@ -107,7 +107,7 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
     await t.advance(CLAIM_TTL_MS);
     const newcomer = await another(t, 0);
     if (t.store.capabilities.serverClock) {
-      assert.equal((await claimed(newcomer, watched)).attempt, 2);
+      assert.equal((await claimed(newcomer, { key: 'watched' })).attempt, 2);
       return;
     }
     // It has seen nothing stand still yet, whatever the times in the record say.

@@ -1,0 +1,188 @@
+/**
+ * Claims, renewals, finishes and look-ups. Each flush is one conditional statement; what it left untouched is read by a second
+ * one, which sees everything committed before it, and the state table says what that means. If it says "write", somebody
+ * else was at the row in between: the answer is `busy`, and the next flush tries again.
+ *
+ * Two statements and not one: the snapshot of the first cannot see a row that was committed while it waited, so only a
+ * new snapshot can tell what stands there (ON CONFLICT DO NOTHING reports a conflict with rows nobody sees).
+ */
+
+import { decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
+import { idText, type RecordId } from '../../core/record.ts';
+import type {
+  ClaimRequest,
+  ClaimResult,
+  FinishRequest,
+  FinishResult,
+  RenewRequest,
+  RenewResult,
+} from '../../core/store.ts';
+import { number } from '../sql/record-row.ts';
+import { claimRow, finishRows, renewRow } from './input.ts';
+import type { Ask, Link } from './link.ts';
+import { inputValues } from './parameters.ts';
+import type { SqlRow } from './postgres-client.ts';
+import { isLockTimeout } from './postgres-errors.ts';
+import { arityOf, type Change, type Records, rowIdText, type Seen } from './records.ts';
+import * as sql from './statements.ts';
+
+/** The hot path on its connections. */
+export interface HotPath {
+  claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
+  finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;
+}
+
+/** Statements that one flush of claims sends at most when something blocks it; each waits for `LOCK_TIME_MAX_MS`. */
+const BLOCKED_STATEMENTS_MAX = 4;
+
+const BUSY = Object.freeze({ kind: 'busy' as const });
+
+/** Makes the hot path. */
+export function createHotPath(
+  records: Records,
+  links: { readonly claims: Link; readonly finishes: Link; readonly upkeep: Link },
+): HotPath {
+  const { tables } = records;
+  const claims = { one: sql.claimStatement(tables, 'one'), many: sql.claimStatement(tables, 'many') };
+  const renewals = { one: sql.renewStatement(tables, 'one'), many: sql.renewStatement(tables, 'many') };
+  const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
+
+  async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
+    const { ask } = links.claims;
+    const results = await insert(ask, requests);
+    const known = requests.filter((request) => !results.has(idText(request)));
+    const found = await records.find(ask, known);
+    const changes: Change[] = [];
+    for (const request of known) {
+      const seen = found.get(idText(request));
+      // Deleted since: with the next flush it is new.
+      if (seen === undefined) continue;
+      const { write, result } = decideClaim(seen.record, request, serverView(seen.record, seen.now));
+      results.set(idText(request), result);
+      if (write !== undefined) changes.push({ seen, write });
+    }
+    const made = await records.change(ask, changes);
+    for (const { seen } of changes) {
+      if (!made.has(idText(seen.record))) results.set(idText(seen.record), BUSY);
+    }
+    return requests.map((request) => results.get(idText(request)) ?? BUSY);
+  }
+
+  /** What is new; and `busy` for what could not be tried because an insert of the same key is not committed yet. */
+  async function insert(ask: Ask, requests: readonly ClaimRequest[]): Promise<Map<string, ClaimResult>> {
+    const results = new Map<string, ClaimResult>();
+    let blocked = 0;
+    async function tryInsert(part: readonly ClaimRequest[]): Promise<void> {
+      if (part.length === 0) return;
+      const arity = arityOf(part);
+      const values = inputValues(part.map(claimRow), sql.CLAIM_INPUT.length, arity);
+      try {
+        for (const row of await ask(claims[arity], values)) results.set(rowIdText(row), claimed(row));
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error;
+        blocked += 1;
+        // Halves find whose it is, so that the neighbours get through.
+        if (part.length > 1 && blocked < BLOCKED_STATEMENTS_MAX) {
+          const half = part.length >> 1;
+          await tryInsert(part.slice(0, half));
+          await tryInsert(part.slice(half));
+        } else {
+          for (const request of part) results.set(idText(request), BUSY);
+        }
+      }
+    }
+    await tryInsert(inOrder(requests));
+    return results;
+  }
+
+  async function renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]> {
+    const { ask } = links.upkeep;
+    const arity = arityOf(requests);
+    const values = inputValues(inOrder(requests).map(renewRow), sql.RENEW_INPUT.length, arity);
+    const renewed = new Set((await ask(renewals[arity], values)).map(rowIdText));
+    const rest = requests.filter((request) => !renewed.has(idText(request)));
+    const found = await records.find(ask, rest);
+    return requests.map((request) => {
+      if (renewed.has(idText(request))) return { kind: 'renewed' };
+      const seen = found.get(idText(request));
+      const record = seen?.record ?? null;
+      const { write, result } = decideRenew(record, request, serverView(record, seen?.now ?? 0));
+      return write === undefined ? result : BUSY;
+    });
+  }
+
+  return {
+    claim: (requests) => eachOnce(requests, claim),
+    renew: (requests) => eachOnce(requests, renew),
+    finish: (requests) =>
+      eachOnce(requests, async (group) => {
+        const { ask } = links.finishes;
+        const arity = arityOf(group);
+        const { rows, bodies } = finishRows(inOrder(group));
+        const values = [...inputValues(rows, sql.FINISH_INPUT.length, arity), bodies];
+        const answer = await ask(finishes[arity], values);
+        const ended = new Map(answer.map((row) => [rowIdText(row), number(row[2])]));
+        const rest = group.filter((request) => !ended.has(idText(request)));
+        const found = await records.find(ask, rest);
+        return group.map((request) => {
+          const expiresAt = ended.get(idText(request));
+          return expiresAt === undefined
+            ? notFinished(request, found.get(idText(request)))
+            : { kind: 'applied', expiresAt };
+        });
+      }),
+  };
+}
+
+/** What a finish that changed nothing met. */
+export function notFinished(request: FinishRequest, seen: Seen | undefined): FinishResult {
+  const record = seen?.record ?? null;
+  const { write, result } = decideFinish(record, request, serverView(record, seen?.now ?? 0));
+  return write === undefined ? result : BUSY;
+}
+
+function claimed(row: SqlRow): ClaimResult {
+  return {
+    kind: 'claimed',
+    attempt: 1,
+    createdAt: number(row[2]),
+    expiresAt: number(row[3]),
+    resumed: null,
+  };
+}
+
+/** Two flushes that meet take their rows in one order, so neither waits for the other in a circle. */
+function inOrder<Request extends RecordId>(requests: readonly Request[]): readonly Request[] {
+  if (requests.length < 2) return requests;
+  return requests.toSorted((a, b) => compare(a.scope, b.scope) || compare(a.key, b.key));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** One statement must not touch a row twice: repeats of an id go into a group of their own, after the first. */
+async function eachOnce<Request extends RecordId, Result>(
+  requests: readonly Request[],
+  send: (requests: readonly Request[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  if (requests.length === 0) return [];
+  const seen = new Set<string>();
+  const repeats: number[] = [];
+  for (const [i, request] of requests.entries()) {
+    const id = idText(request);
+    if (seen.has(id)) repeats.push(i);
+    seen.add(id);
+  }
+  if (repeats.length === 0) return send(requests);
+  const later = new Set(repeats);
+  const first = await send(requests.filter((_, i) => !later.has(i)));
+  const second = await eachOnce(
+    repeats.map((i) => requests[i] as Request),
+    send,
+  );
+  const [early, late] = [first.values(), second.values()];
+  return requests.map((_, i) => (later.has(i) ? late : early).next().value as Result);
+}

@@ -1,0 +1,105 @@
+/** The SQL of sweeping and reaping, and of the operator's reads. Locked rows are left for the next round. */
+
+import { STATES } from '../../core/record.ts';
+import type { ListRequest } from '../../core/store.ts';
+import type { SqlValue, Statement } from './postgres-client.ts';
+import { statement } from './statements.ts';
+import { instant, interval, milliseconds, type Tables } from './tables.ts';
+
+/** Watched claims that are over, as find gives them; at most $1. */
+export function watchedStatement({ records, clock, columns }: Tables): Statement {
+  return statement(
+    'watched',
+    `WITH ${clock}
+SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+WHERE r.watched AND r.state = 'in_progress' AND r.locked_until <= t.now LIMIT $1::int`,
+  );
+}
+
+/** Takes the watch off records that are no longer in progress. */
+export function unwatchStatement({ records, clock }: Tables): Statement {
+  return statement(
+    'unwatch',
+    `WITH ${clock}, idle AS MATERIALIZED (SELECT r.ctid AS tid FROM t, ${records} r
+  WHERE r.watched AND r.state <> 'in_progress' LIMIT 1000 FOR NO KEY UPDATE OF r SKIP LOCKED)
+UPDATE ${records} r SET watched = false FROM idle WHERE r.ctid = idle.tid`,
+  );
+}
+
+/**
+ * A stretch of the index on created_at, from $1 on, at least $2 rows if there are as many (and all that were created in the
+ * same millisecond as the last), with the claims in it that are over and not watched, at most $3. Always at least one
+ * row: the time, how many rows, the last one's creation, the oldest open claim's; then what find gives, or nulls.
+ */
+export function stretchStatement({ records, clock, columns }: Tables): Statement {
+  return statement(
+    'stretch',
+    `WITH ${clock}, s AS MATERIALIZED (SELECT r.ctid AS tid, r.created_at, r.locked_until,
+  r.state = 'in_progress' AND NOT r.watched AS open FROM ${records} r
+  WHERE r.created_at >= ${instant('$1::bigint')} ORDER BY r.created_at FETCH FIRST ($2::int) ROWS WITH TIES),
+found AS (SELECT count(*) AS n, max(created_at) AS last_at, min(created_at) FILTER (WHERE open) AS open_at FROM s)
+SELECT ${milliseconds('t.now')}, found.n, ${milliseconds('found.last_at')}, ${milliseconds('found.open_at')},
+  ${milliseconds('t.now')}, r.xmin::text, ${columns}
+FROM t CROSS JOIN found LEFT JOIN (SELECT r.*, r.xmin FROM ${records} r
+  WHERE r.ctid = ANY (ARRAY(SELECT s.tid FROM s, t WHERE s.open AND s.locked_until <= t.now LIMIT $3::int))) r ON true`,
+  );
+}
+
+export function readMarkStatement({ meta }: Tables): Statement {
+  return statement('mark', `SELECT value FROM ${meta} WHERE name = 'swept_to'`);
+}
+
+/** The last writer wins: a mark too low costs a reading, and a mark too high cannot be written. */
+export function writeMarkStatement({ meta }: Tables): Statement {
+  return statement('set_mark', `UPDATE ${meta} SET value = $1::bigint WHERE name = 'swept_to'`);
+}
+
+/** Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. */
+export function reapStatement({ records, clock }: Tables): Statement {
+  const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;
+  const expires = `r.state IN ('completed', 'failed', 'retryable')`;
+  return statement(
+    'reap',
+    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, ${expires} AS expires, ${purgeAt} AS purge_at
+  FROM ${records} r WHERE r.reap_after <= (SELECT now FROM t) ORDER BY r.reap_after LIMIT $1::int
+  FOR UPDATE SKIP LOCKED),
+gone AS (DELETE FROM ${records} r USING due, t WHERE r.ctid = due.tid AND due.expires AND due.purge_at <= t.now
+  RETURNING 1),
+later AS (UPDATE ${records} r SET reap_after = CASE WHEN due.expires THEN due.purge_at
+    ELSE t.now + interval '1 hour' END
+  FROM due, t WHERE r.ctid = due.tid AND NOT (due.expires AND due.purge_at <= t.now) RETURNING 1)
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM due)`,
+  );
+}
+
+/** Newest first, by the index on created_at. */
+export function listStatement(
+  { records, columns }: Tables,
+  request: ListRequest,
+  limit: number,
+): { readonly statement: Statement; readonly values: readonly SqlValue[] } {
+  const values: SqlValue[] = [];
+  const parameter = (value: string): string => `$${values.push(value)}`;
+  const conditions = ['true'];
+  if (request.states !== undefined) {
+    const states = STATES.filter((state) => request.states?.includes(state));
+    conditions.push(`r.state = ANY (${parameter(`{${states.join(',')}}`)}::text[])`);
+  }
+  if (request.operation !== undefined) conditions.push(`r.operation = ${parameter(request.operation)}`);
+  if (request.scope !== undefined) conditions.push(`r.scope = ${parameter(request.scope)}`);
+  if (request.createdBefore !== undefined) {
+    conditions.push(`r.created_at < ${instant(`${parameter(String(request.createdBefore))}::bigint`)}`);
+  }
+  return {
+    statement: statement(
+      'list',
+      `SELECT 0, r.xmin::text, ${columns} FROM ${records} r WHERE ${conditions.join(' AND ')}
+ORDER BY r.created_at DESC LIMIT ${parameter(String(limit))}::int`,
+    ),
+    values,
+  };
+}
+
+export function countStatement({ records }: Tables): Statement {
+  return statement('count', `SELECT state, count(*) FROM ${records} GROUP BY state`);
+}

@@ -1,0 +1,137 @@
+/**
+ * Sweeping and reaping, without an index on anything that a finish changes: such an index (also a partial one on the
+ * state) would cost every finish its HOT update. docs/internals/postgres.md has the figures.
+ *
+ * Open claims are found in two places. Those that were renewed or taken over carry `watched`, and a small index holds
+ * only them. All others are younger than their first renewal, so they lie at the new end of the index on created_at, behind a
+ * mark before which no such claim is open; it is kept in the database and moves on with each sweep. For what a mark cannot know
+ * (the server's clock was set back, a commit hung longer than {@link MARK_MARGIN_MS}), each sweep also reads the next stretch
+ * of the whole table.
+ *
+ * Expired records are found by reap_after, set once at the claim and never later than the true time; a record that is looked at
+ * too early gets the true one.
+ */
+
+import { decideSweep, serverView } from '../../core/machine.ts';
+import { idText } from '../../core/record.ts';
+import type { Swept } from '../../core/store.ts';
+import { number } from '../sql/record-row.ts';
+import * as sql from './housekeeping-statements.ts';
+import type { Link } from './link.ts';
+import type { SqlRow } from './postgres-client.ts';
+import { type Records, type Seen, seenOf } from './records.ts';
+
+/** Keeping the store in order. */
+export interface Housekeeping {
+  sweep(limit: number): Promise<readonly Swept[]>;
+  reap(limit: number): Promise<number>;
+}
+
+/** Rows of created_at's index that one statement reads: some 10 ms, in which renewals wait. */
+const STRETCH_ROWS = 20_000;
+/** Stretches of one sweep behind the mark: at most 300,000 rows, which is 10,000 claims a second for half a minute. */
+const STRETCHES_MAX = 15;
+/** The mark stays this far behind the time, because a claim gets its created_at some time before it is committed. */
+export const MARK_MARGIN_MS = 30_000;
+/** Rows one reaping statement looks at. */
+const REAP_ROWS_MAX = 1_000;
+/** A reap ends after this many statements; the next one goes on. */
+const REAP_STATEMENTS_MAX = 100;
+
+/** Makes it. */
+export function createHousekeeping(records: Records, { ask }: Link): Housekeeping {
+  const watched = sql.watchedStatement(records.tables);
+  const unwatch = sql.unwatchStatement(records.tables);
+  const stretch = sql.stretchStatement(records.tables);
+  const readMark = sql.readMarkStatement(records.tables);
+  const writeMark = sql.writeMarkStatement(records.tables);
+  const reapDue = sql.reapStatement(records.tables);
+  /** Where the reading of the whole table goes on. */
+  let walkedTo = 0;
+
+  async function sweep(limit: number): Promise<readonly Swept[]> {
+    const swept: Swept[] = [];
+    if (limit < 1) return swept;
+    const end = async (rows: readonly SqlRow[]): Promise<void> => {
+      const left = rows.slice(0, limit - swept.length).map(seenOf);
+      swept.push(...(await endClaims(left)));
+    };
+    await ask(unwatch, []);
+    await end(await ask(watched, [String(limit)]));
+    await sweepYoung(limit - swept.length, end, () => swept.length >= limit);
+    if (swept.length < limit) {
+      const { over, lastAt, full } = await read(walkedTo, limit - swept.length);
+      await end(over);
+      walkedTo = full ? lastAt + 1 : 0;
+    }
+    return swept;
+  }
+
+  async function sweepYoung(
+    limit: number,
+    end: (rows: readonly SqlRow[]) => Promise<void>,
+    isEnough: () => boolean,
+  ): Promise<void> {
+    const before = number((await ask(readMark, []))[0]?.[0] ?? 0);
+    let from = before;
+    let mark: number | undefined;
+    for (let stretches = 0; stretches < STRETCHES_MAX && !isEnough(); stretches += 1) {
+      const { over, openAt, lastAt, now, full } = await read(from, limit);
+      // The first open claim holds the mark, also one that is being ended now: the next sweep sees whether it was.
+      mark ??= openAt;
+      await end(over);
+      // The stretch has all rows of its last millisecond. Behind the last one: what is being committed right now. A
+      // clock that was set back takes the mark with it.
+      from = full ? lastAt + 1 : Math.max(0, now - MARK_MARGIN_MS);
+      if (!full) break;
+    }
+    const after = Math.min(mark ?? from, from);
+    if (after !== before) await ask(writeMark, [String(after)]);
+  }
+
+  interface Stretch {
+    readonly now: number;
+    /** When the last row read was created. */
+    readonly lastAt: number;
+    /** Whether more rows follow. */
+    readonly full: boolean;
+    /** When the oldest open, unwatched claim among them was created. */
+    readonly openAt: number | undefined;
+    readonly over: readonly SqlRow[];
+  }
+
+  async function read(from: number, limit: number): Promise<Stretch> {
+    const rows = await ask(stretch, [String(from), String(STRETCH_ROWS), String(limit)]);
+    const [now, count, lastAt, openAt] = (rows[0] ?? []).slice(0, 4);
+    return {
+      now: number(now),
+      lastAt: lastAt === null ? from : number(lastAt),
+      full: number(count) >= STRETCH_ROWS,
+      openAt: openAt === null ? undefined : number(openAt),
+      over: rows.filter((row) => row[5] !== null).map((row) => row.slice(4)),
+    };
+  }
+
+  async function endClaims(seen: readonly Seen[]): Promise<readonly Swept[]> {
+    const decided = seen.flatMap((row) => {
+      const decision = decideSweep(row.record, serverView(row.record, row.now));
+      return decision === undefined ? [] : [{ seen: row, write: decision.write, result: decision.result }];
+    });
+    const made = await records.change(ask, decided);
+    return decided.filter(({ result }) => made.has(idText(result))).map(({ result }) => result);
+  }
+
+  return {
+    sweep,
+    async reap(limit) {
+      let reaped = 0;
+      for (let i = 0; i < REAP_STATEMENTS_MAX && reaped < limit; i += 1) {
+        const rows = Math.min(REAP_ROWS_MAX, limit - reaped);
+        const [gone, due] = (await ask(reapDue, [String(rows)]))[0] ?? [0, 0];
+        reaped += number(gone);
+        if (number(due) < rows) break;
+      }
+      return reaped;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Requests as rows of input, in the order of the columns in `statements.ts`. Text that identifies is refused when PostgreSQL
+ * would refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by it.
+ */
+
+import type { SamekeyRecord } from '../../core/record.ts';
+import type { ClaimRequest, FinishRequest, RenewRequest } from '../../core/store.ts';
+import { exact, linesText, shown } from '../sql/record-row.ts';
+import { Bodies, type Cell } from './parameters.ts';
+import type { Seen } from './records.ts';
+
+/** A row of `CLAIM_INPUT`. */
+export function claimRow(request: ClaimRequest): readonly Cell[] {
+  return [
+    exact(request.scope),
+    exact(request.key),
+    exact(request.operation),
+    exact(request.claimId),
+    request.claimTtlMs,
+    request.whenClaimEnds,
+    exact(request.fingerprint.label),
+    exact(request.fingerprint.digest),
+    request.retentionMs,
+    request.replayMinMs,
+    request.tombstoneMs,
+    request.formatVersion,
+  ];
+}
+
+/** A row of `RENEW_INPUT`. */
+export function renewRow(request: RenewRequest): readonly Cell[] {
+  const { scope, key, claimId, attempt, claimTtlMs } = request;
+  return [exact(scope), exact(key), exact(claimId), attempt, claimTtlMs];
+}
+
+/** Rows, and the bodies they point into. */
+export interface RowsWithBodies {
+  readonly rows: readonly (readonly Cell[])[];
+  readonly bodies: Uint8Array;
+}
+
+/** Rows of `FINISH_INPUT`. */
+export function finishRows(requests: readonly FinishRequest[]): RowsWithBodies {
+  const bodies = new Bodies();
+  const rows = requests.map((request) => {
+    const { response } = request;
+    return [
+      exact(request.scope),
+      exact(request.key),
+      exact(request.claimId),
+      request.attempt,
+      request.to,
+      request.proof,
+      shown(request.reason),
+      response?.status ?? null,
+      response === null ? null : linesText(response.headers),
+      response?.trailers === undefined ? null : linesText(response.trailers),
+      ...bodies.add(response?.body ?? null),
+      request.unbindFingerprint ? 1 : 0,
+      request.extendMs,
+      request.reconcileAfterMs,
+    ];
+  });
+  return { rows, bodies: bodies.bytes() };
+}
+
+/** A row of `SEEN_INPUT`. */
+export function seenRow({ record, version }: Seen): readonly Cell[] {
+  return [record.scope, record.key, version, record.claimId, record.attempt, record.state];
+}
+
+/** Rows of `WRITE_INPUT`. */
+export function writeRows(
+  writes: readonly { readonly seen: Seen; readonly write: SamekeyRecord }[],
+): RowsWithBodies {
+  const bodies = new Bodies();
+  const rows = writes.map(({ seen, write }) => {
+    const { fingerprint, response } = write;
+    return [
+      ...seenRow(seen),
+      exact(write.operation),
+      write.state,
+      write.attempt,
+      exact(write.claimId),
+      write.lockedUntil,
+      write.claimTtlMs,
+      write.renewals,
+      write.whenClaimEnds,
+      fingerprint === null ? null : exact(fingerprint.label),
+      fingerprint === null ? null : exact(fingerprint.digest),
+      write.proof,
+      shown(write.reason),
+      response?.status ?? null,
+      response === null ? null : linesText(response.headers),
+      response?.trailers === undefined ? null : linesText(response.trailers),
+      write.formatVersion,
+      write.sealKeyId,
+      write.reconcileAfter,
+      write.createdAt,
+      write.finishedAt,
+      write.expiresAt,
+      write.replayMinMs,
+      write.tombstoneMs,
+      ...bodies.add(response?.body ?? null),
+    ];
+  });
+  return { rows, bodies: bodies.bytes() };
+}

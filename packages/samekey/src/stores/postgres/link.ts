@@ -1,0 +1,151 @@
+/**
+ * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one statement at a
+ * time. Nothing but the store ever runs on it, so handlers that hold every connection of the pool hold up nothing (F63).
+ *
+ * Session state is for speed only, never for correctness: a pooler in transaction mode hands each statement to another
+ * session, and postgres.js reconnects without a word. What must hold (synchronous_commit, lock_timeout) is in each statement.
+ * A pooler shows itself: the process the protocol named is not the one that answers. Then no session setting is made (it would
+ * leak to other clients) and statements are not prepared by name, so each is planned for the table as it is.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
+import { breaksConnection, storeError } from './postgres-errors.ts';
+
+/** Settings of a link. */
+export interface LinkOptions {
+  open(): Promise<Connection>;
+  /** Undefined: prepare unless a pooler is in between. */
+  readonly prepare: boolean | undefined;
+  /** Session settings, by name, for a direct connection. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** A reply that takes longer counts as lost, and its connection with it; in milliseconds. */
+  readonly replyTimeMaxMs: number;
+  readonly random: () => number;
+}
+
+/** Sends one statement; throws `StoreError`. */
+export type Ask = (statement: Statement, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
+
+/** One connection, kept. */
+export interface Link {
+  readonly ask: Ask;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIME_MAX_MS = 5_000;
+const BACKOFF_MIN_MS = 20;
+const BACKOFF_MAX_MS = 1_000;
+
+interface Session {
+  readonly connection: Connection;
+  readonly pid: number | undefined;
+  readonly prepare: boolean;
+}
+
+/** Makes a link; nothing is opened yet. */
+export function createLink(options: LinkOptions): Link {
+  let session: Session | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let backoffMs = 0;
+  let retryAt = 0;
+  let lastFailure: unknown;
+  let closed = false;
+
+  /** One after the other: pg 9 refuses a query while another runs. */
+  function ask(statement: Statement, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
+    const result = turn.then(() => askNow(statement, values));
+    turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async function askNow(statement: Statement, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
+    const current = session ?? (await connect());
+    try {
+      const asked = current.connection.query(statement, values, current.prepare);
+      const { rows, pid } = await within(asked, options.replyTimeMaxMs);
+      // postgres.js has connected anew: the settings of the old session are gone.
+      if (pid !== current.pid) session = await beginSession(current.connection);
+      return rows;
+    } catch (error) {
+      if (session === current && breaksConnection(error)) drop(current);
+      throw storeError(error, true);
+    }
+  }
+
+  async function connect(): Promise<Session> {
+    if (closed) throw new StoreError('The PostgreSQL store is closed.', { applied: 'no' });
+    if (performance.now() < retryAt) throw storeError(lastFailure, false);
+    let connection: Connection | undefined;
+    try {
+      connection = await opened(options.open());
+      session = await within(beginSession(connection), CONNECT_TIME_MAX_MS);
+      backoffMs = 0;
+      return session;
+    } catch (error) {
+      connection?.close().catch(() => undefined);
+      backoffMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, backoffMs * 2));
+      retryAt = performance.now() + backoffMs * (0.5 + options.random() / 2);
+      lastFailure = error;
+      throw storeError(error, false);
+    }
+  }
+
+  async function beginSession(connection: Connection): Promise<Session> {
+    const { rows, pid } = await connection.query(BACKEND_PID, [], false);
+    const direct = pid === undefined || Number(rows[0]?.[0]) === pid;
+    if (direct && options.prepare !== false) {
+      await connection.query(setSettings(options.settings), [], false);
+    }
+    return { connection, pid, prepare: options.prepare ?? direct };
+  }
+
+  function drop(lost: Session): void {
+    session = undefined;
+    // Waits for nothing: what hangs here would hang the next statement too.
+    lost.connection.close().catch(() => undefined);
+  }
+
+  return {
+    ask,
+    async close() {
+      closed = true;
+      await turn;
+      const last = session;
+      session = undefined;
+      await last?.connection.close().catch(() => undefined);
+    },
+  };
+}
+
+/** A connection that opens too late is closed again. */
+async function opened(opening: Promise<Connection>): Promise<Connection> {
+  let late = false;
+  opening.then(
+    (connection) => (late ? connection.close().catch(() => undefined) : undefined),
+    () => undefined,
+  );
+  try {
+    return await within(opening, CONNECT_TIME_MAX_MS);
+  } catch (error) {
+    late = true;
+    throw error;
+  }
+}
+
+function within<T>(promise: Promise<T>, timeMaxMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`PostgreSQL did not answer within ${timeMaxMs} ms.`)),
+      timeMaxMs,
+    );
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+const BACKEND_PID: Statement = { name: 'samekey_pid', text: 'SELECT pg_backend_pid()' };
+
+function setSettings(settings: Readonly<Record<string, string>>): Statement {
+  const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  return { name: 'samekey_settings', text: `SELECT ${calls.join(', ')}` };
+}

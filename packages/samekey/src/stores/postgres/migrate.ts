@@ -1,0 +1,111 @@
+/**
+ * Brings the schema up to date. Safe when twenty processes start at once, also through a pooler in transaction mode: each
+ * migration is one transaction under an advisory lock that ends with it. A lock on the table is waited for shortly and
+ * asked for again, so that a long query of somebody's never makes the traffic queue up behind a migration.
+ * Source: https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import { MIGRATIONS, type Migration, migrationStatements } from './migrations/index.ts';
+import type { Connection, SqlRow } from './postgres-client.ts';
+import { errorCodeOf, storeError } from './postgres-errors.ts';
+import { checkReadable, missingIndexes, plain, schemaState } from './schema.ts';
+import type { Tables } from './tables.ts';
+
+/** How long one try waits for locks, and how often it is tried: more than a minute together. */
+const LOCK_TIME_MAX_MS = 2_000;
+const TRIES_MAX = 40;
+
+/** Could not be done now: a lock, a deadlock, the same object made by somebody else at the same moment. */
+const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014']);
+
+/** Applies the missing migrations. `migrations` is given by tests only. */
+export async function migrate(
+  open: () => Promise<Connection>,
+  tables: Tables,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const connection = await connected(open);
+  const ask = async (text: string, ...values: string[]): Promise<readonly SqlRow[]> =>
+    (await connection.query(plain(text), values, false)).rows;
+  try {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await applyAll(ask, tables, migrations);
+        await buildIndexes(ask, tables, migrations);
+        return;
+      } catch (error) {
+        await ask('ROLLBACK').catch(() => undefined);
+        if (!AGAIN.has(errorCodeOf(error) ?? '') || tries === TRIES_MAX) throw storeError(error, true);
+        await new Promise((resolve) => void setTimeout(resolve, 50 + Math.random() * 50 * tries));
+      }
+    }
+  } finally {
+    await connection.close().catch(() => undefined);
+  }
+}
+
+type Ask = (text: string, ...values: string[]) => Promise<readonly SqlRow[]>;
+
+async function applyAll(ask: Ask, tables: Tables, migrations: readonly Migration[]): Promise<void> {
+  await ask('BEGIN');
+  for (const [name, value] of [
+    ['lock_timeout', `${LOCK_TIME_MAX_MS}`],
+    ['statement_timeout', '0'],
+    ['idle_in_transaction_session_timeout', '30000'],
+    ['synchronous_commit', 'on'],
+  ]) {
+    await ask(`SET LOCAL ${name} = '${value}'`);
+  }
+  await ask(`SELECT pg_advisory_xact_lock(hashtextextended('samekey:' || $1, 0))`, tables.schema);
+  // Looked for first: IF NOT EXISTS still needs the privilege to create one.
+  const there = await ask('SELECT to_regnamespace($1)::text', tables.schema);
+  if (there[0]?.[0] === null) await ask(`CREATE SCHEMA ${tables.schema}`);
+  const state = await schemaState(({ text }, values) => ask(text, ...values.map(String)), tables);
+  checkReadable(state, migrations.length);
+  for (const migration of migrations) {
+    if (migration.number <= state.version) continue;
+    for (const statement of migrationStatements(migration, tables)) await ask(statement);
+  }
+  await ask('COMMIT');
+}
+
+/** Beside the traffic. A build that was broken off leaves an invalid index: it goes, and is built again. */
+async function buildIndexes(ask: Ask, tables: Tables, migrations: readonly Migration[]): Promise<void> {
+  const definitions = Object.assign(
+    {},
+    ...migrations.map((migration) => migration.indexes?.(tables) ?? {}),
+  ) as Record<string, string>;
+  for (let tries = 0; tries < INDEX_TRIES_MAX; tries += 1) {
+    const [name] = await missingIndexes(
+      ({ text }, values) => ask(text, ...values.map(String)),
+      tables,
+      migrations,
+    );
+    if (name === undefined) return;
+    const building = await ask(
+      'SELECT 1 FROM pg_stat_progress_create_index WHERE relid = $1::regclass',
+      tables.records,
+    );
+    if (building.length > 0) {
+      await new Promise((resolve) => void setTimeout(resolve, 500));
+      continue;
+    }
+    await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${tables.schema}.${name}`);
+    await ask(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definitions[name] ?? ''}`);
+  }
+  throw new StoreError('An index is still being built by another process: run the migration again later.', {
+    applied: 'no',
+  });
+}
+
+/** Others may be building for an hour; looked at twice a second. */
+const INDEX_TRIES_MAX = 7_200;
+
+async function connected(open: () => Promise<Connection>): Promise<Connection> {
+  try {
+    return await open();
+  } catch (error) {
+    throw storeError(error, false);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises
+ * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
+ */
+
+import { createTables, type Tables } from '../tables.ts';
+import { records } from './0001-records.ts';
+
+/** One step of the schema, applied in one transaction together with its bookkeeping. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  /** The schema version of the oldest code that can work on a database at this version. */
+  readonly minReader: number;
+  statements(tables: Tables): readonly string[];
+  /**
+   * Indexes that are built beside the traffic, after the transaction: CREATE INDEX CONCURRENTLY cannot run within one. By name,
+   * with what follows it (`ON table (column)`).
+   */
+  indexes?(tables: Tables): Readonly<Record<string, string>>;
+}
+
+/** All migrations, by number. */
+export const MIGRATIONS: readonly Migration[] = [records];
+
+/** The version this code needs. */
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/** What a migration runs in its transaction, its bookkeeping included. */
+export function migrationStatements(migration: Migration, tables: Tables): readonly string[] {
+  return [
+    ...migration.statements(tables),
+    `UPDATE ${tables.meta} SET value = ${migration.number} WHERE name = 'schema_version'`,
+    `UPDATE ${tables.meta} SET value = greatest(value, ${migration.minReader}) WHERE name = 'min_reader'`,
+  ];
+}
+
+/**
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. The schema
+ * itself must be there; `schema` as given to `postgresStore`.
+ */
+export function postgresMigrations(
+  options: { readonly schema?: string; readonly from?: number } = {},
+): string {
+  const tables = createTables(options.schema ?? 'public', 'clock_timestamp()');
+  return MIGRATIONS.filter(({ number }) => number > (options.from ?? 0))
+    .map((migration) => {
+      const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
+      const body = `BEGIN;\nSET LOCAL lock_timeout = '2s';\n${migrationStatements(migration, tables).join(';\n')};\nCOMMIT;\n`;
+      const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
+        ([name, definition]) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definition};\n`,
+      );
+      return `${title}\n${body}${indexes.join('')}`;
+    })
+    .join('');
+}

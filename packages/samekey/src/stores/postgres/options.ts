@@ -1,0 +1,104 @@
+/** The PostgreSQL store's options, checked before anything is opened. */
+
+import { OptionsError } from '../../core/errors.ts';
+import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import {
+  type Connection,
+  isPostgresJs,
+  openConnection,
+  type PgClient,
+  type PgPool,
+  type PostgresJs,
+} from './postgres-client.ts';
+
+/** Options of `postgresStore`: `pool` or `connect`, and how. */
+export interface PostgresStoreOptions {
+  /**
+   * A `Pool` of pg. The store takes nothing out of it: it makes connections of its own, with the pool's settings and class.
+   * Either this or `connect`.
+   */
+  readonly pool?: PgPool;
+  /**
+   * Makes one connection for the store, which closes it again: `() => postgres(url, { max: 1 })` with postgres.js, or
+   * `() => new Client(settings)` with pg (not connected yet). Called again after a loss.
+   */
+  readonly connect?: () => PgClient | PostgresJs | Promise<PgClient | PostgresJs>;
+  /** The schema of the tables; default `public`. Created by `migrate()` if it is not there. */
+  readonly schema?: string;
+  /** Whether statements are prepared by name. Default: yes, unless a pooler like PgBouncer is found in between. */
+  readonly prepare?: boolean;
+  /** Longest time of one statement on the server, in milliseconds; default 1,500. Less than `storeTimeMaxMs`. */
+  readonly statementTimeMaxMs?: number;
+  /** Test-only: SQL of the clock; default `clock_timestamp()`. */
+  readonly clock?: string;
+  /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The options with their defaults filled in. */
+export interface CheckedOptions {
+  readonly open: () => Promise<Connection>;
+  readonly schema: string;
+  readonly prepare: boolean | undefined;
+  readonly statementTimeMaxMs: number;
+  readonly clock: string;
+  readonly random: () => number;
+}
+
+const NAMES = ['pool', 'connect', 'schema', 'prepare', 'statementTimeMaxMs', 'clock', 'random'];
+
+/** Fills in defaults. Throws `OptionsError` naming the option. */
+export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
+  refuseUnknown('postgresStore', options ?? {}, NAMES);
+  const { pool, connect } = options ?? {};
+  if ((pool === undefined) === (connect === undefined)) {
+    throw new OptionsError('postgresStore takes either pool (of pg) or connect; give exactly one of them.');
+  }
+  if (connect !== undefined && typeof connect !== 'function') {
+    throw new OptionsError(`connect must be a function that makes a connection; it is ${typeof connect}.`);
+  }
+  const schema = options.schema ?? 'public';
+  if (typeof schema !== 'string' || schema === '' || /[^\p{L}\p{N}_$-]/u.test(schema) || schema.length > 63) {
+    throw new OptionsError(`schema must be the name of a schema; it is ${JSON.stringify(schema)}.`);
+  }
+  if (options.prepare !== undefined && typeof options.prepare !== 'boolean') {
+    throw new OptionsError(`prepare must be true or false; it is ${String(options.prepare)}.`);
+  }
+  return {
+    open: pool === undefined ? async () => openConnection(await made(connect)) : openerOf(pool),
+    schema,
+    prepare: options.prepare,
+    statementTimeMaxMs: wholeNumber('statementTimeMaxMs', options.statementTimeMaxMs ?? 1_500, 1, 600_000),
+    clock: options.clock ?? 'clock_timestamp()',
+    random: options.random ?? Math.random,
+  };
+}
+
+type Maker = NonNullable<PostgresStoreOptions['connect']>;
+
+async function made(connect: Maker | undefined): Promise<PgClient | PostgresJs> {
+  const result = await connect?.();
+  if (isPostgresJs(result)) return result;
+  if (typeof result?.connect === 'function' && typeof result.query === 'function') return result;
+  throw new OptionsError('connect must return a Client of pg or an instance of postgres.js.');
+}
+
+/** `new pool.Client(pool.options)` is what a pool of pg does itself; beside it, handlers cannot use it up (F63). */
+function openerOf(pool: PgPool): () => Promise<Connection> {
+  if (isPostgresJs(pool)) {
+    throw new OptionsError(
+      'pool is an instance of postgres.js, whose connections your handlers share and may use up: pass ' +
+        'connect: () => postgres(url, { max: 1 }) instead, so that the store has connections of its own.',
+    );
+  }
+  const { Client, options } = pool as PgPool & { readonly Client?: new (settings: object) => PgClient };
+  if (typeof Client === 'function' && typeof options === 'object') {
+    return () => openConnection(new Client(options));
+  }
+  throw new OptionsError(
+    typeof (pool as { query?: unknown } | null)?.query === 'function'
+      ? 'pool is a single connection: a BEGIN of yours on it would swallow claims that were acknowledged, and the ' +
+          'transactional way needs several. Pass a Pool of pg, or connect: () => new Client(settings).'
+      : `pool must be a Pool of pg; it is ${pool === null ? 'null' : typeof pool}.`,
+  );
+}

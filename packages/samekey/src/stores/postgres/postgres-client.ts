@@ -1,0 +1,137 @@
+/**
+ * The user's PostgreSQL client, seen through structural types only: `Client` and `Pool` of pg, and postgres.js. Each becomes
+ * one plain {@link Connection}: statements in, rows as arrays out, errors as the driver threw them.
+ *
+ * Invariants: rows come as arrays, so that settings which rename columns (postgres.js `transform`) change nothing · a driver
+ * that loses its connection while nobody asks must not take the process down (pg emits `error` then) · every value is
+ * sent as text or bytes, so that no driver's own idea of arrays, dates or numbers comes between.
+ * Sources: https://node-postgres.com/apis/client, https://github.com/porsager/postgres#readme.
+ */
+
+/** What is sent for one parameter. */
+export type SqlValue = string | Uint8Array | null;
+
+/** A row, in the order of the statement's columns. */
+export type SqlRow = readonly unknown[];
+
+/** A statement; the same text always carries the same name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Rows, and the server process that the protocol named when the connection began. */
+export interface Answer {
+  readonly rows: readonly SqlRow[];
+  readonly pid: number | undefined;
+}
+
+/** One connection of a driver. */
+export interface Connection {
+  query(statement: Statement, values: readonly SqlValue[], prepare: boolean): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** `Client` of pg, also one that a pool lent. */
+export interface PgClient {
+  connect(): Promise<unknown>;
+  query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }>;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** The form of query that pg takes for prepared statements and rows as arrays. */
+export interface PgQuery {
+  name?: string;
+  text: string;
+  values: unknown[];
+  rowMode: 'array';
+}
+
+/** `Pool` of pg. */
+export interface PgPool {
+  readonly options: object;
+  connect(): Promise<PgPoolClient>;
+}
+
+/** A client that a pool of pg lent, or any other of pg: what a user's transaction runs on. */
+export interface PgPoolClient {
+  query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+/** What `postgres(…)` of postgres.js returns. */
+export interface PostgresJs extends PostgresJsTransaction {
+  end(options?: { timeout?: number }): Promise<unknown>;
+}
+
+/** The `sql` that `sql.begin(sql => …)` of postgres.js passes to its function. */
+export interface PostgresJsTransaction {
+  // biome-ignore lint/suspicious/noExplicitAny: the driver's own types vary with its options
+  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PostgresJsQuery;
+}
+
+interface PostgresJsQuery {
+  values(): PromiseLike<unknown>;
+}
+
+/** A transaction of the user: a client of pg between BEGIN and COMMIT, or the `sql` of `sql.begin`. */
+export type PostgresTransaction = PgPoolClient | PostgresJsTransaction;
+
+/** Whether it is postgres.js. */
+export function isPostgresJs(value: unknown): value is PostgresJs {
+  return typeof value === 'function' && typeof (value as Partial<PostgresJs>).unsafe === 'function';
+}
+
+/** Wraps what `connect` made: a pg client that is not connected yet, or an instance of postgres.js. */
+export async function openConnection(made: PgClient | PostgresJs): Promise<Connection> {
+  if (isPostgresJs(made)) {
+    return {
+      query: (statement, values, prepare) => askPostgresJs(made, statement, values, prepare),
+      // Whatever is still under way has had its time.
+      close: async () => void (await made.end({ timeout: 0 })),
+    };
+  }
+  // Without a listener the loss of an idle connection is an uncaught exception; the next query meets it anyway.
+  made.on('error', () => undefined);
+  await made.connect();
+  return {
+    query: (statement, values, prepare) => askPg(made, statement, values, prepare),
+    close: () => made.end(),
+  };
+}
+
+/** Asks on the client of a user's transaction. */
+export function askTransaction(
+  tx: PostgresTransaction,
+  statement: Statement,
+  values: readonly SqlValue[],
+  prepare: boolean,
+): Promise<Answer> {
+  return 'unsafe' in tx
+    ? askPostgresJs(tx, statement, values, prepare)
+    : askPg(tx, statement, values, prepare);
+}
+
+async function askPg(
+  client: PgPoolClient,
+  { name, text }: Statement,
+  values: readonly SqlValue[],
+  prepare: boolean,
+): Promise<Answer> {
+  const query: PgQuery = { text, values: [...values], rowMode: 'array' };
+  if (prepare) query.name = name;
+  const { rows } = await client.query(query);
+  const { processID } = client as { readonly processID?: number | null };
+  return { rows: rows as readonly SqlRow[], pid: processID ?? undefined };
+}
+
+async function askPostgresJs(
+  sql: PostgresJsTransaction,
+  { text }: Statement,
+  values: readonly SqlValue[],
+  prepare: boolean,
+): Promise<Answer> {
+  const rows = (await sql.unsafe(text, [...values] as never[], { prepare }).values()) as readonly SqlRow[];
+  const { state } = rows as { readonly state?: { readonly pid?: number | null } };
+  return { rows, pid: state?.pid ?? undefined };
+}

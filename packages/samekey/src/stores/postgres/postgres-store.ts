@@ -1,0 +1,149 @@
+/**
+ * The PostgreSQL store. Time is the server's (`clock_timestamp()`), each write is one conditional statement that commits by
+ * itself, a flush of many rows shares one commit, and nothing waits for a lock of somebody else's.
+ *
+ * It keeps connections of its own, never taken from under handlers: claims, finishes, and upkeep (renewals, look-ups, sweeps,
+ * operators' writes); a fourth is opened when an operator lists or counts, which may take long.
+ *
+ * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
+ */
+
+import { decideForget, decideReopen, decideSettle } from '../../core/machine.ts';
+import { idText, STATES, type State } from '../../core/record.ts';
+import type { Store } from '../../core/store.ts';
+import { number } from '../sql/record-row.ts';
+import { createHotPath } from './hot-path.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { countStatement, listStatement } from './housekeeping-statements.ts';
+import { createLink, type Link } from './link.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations/index.ts';
+import { checkOptions, type PostgresStoreOptions } from './options.ts';
+import type { PostgresTransaction } from './postgres-client.ts';
+import { createRecords, seenOf } from './records.ts';
+import { checkDatabase, missingIndexes, schemaState } from './schema.ts';
+import { createTables } from './tables.ts';
+import { createWithin, type WithinPostgres } from './within.ts';
+
+/** How far the schema is. */
+export interface PostgresSchemaStatus {
+  /** The version found; 0 when there are no tables. */
+  readonly version: number;
+  /** The version this code needs. */
+  readonly needed: number;
+  /** What `migrate()` would do, by name. */
+  readonly missing: readonly string[];
+}
+
+/** The PostgreSQL store, with what only a store in the application's own database can do. */
+export interface PostgresStore extends Store {
+  /** Creates or updates the tables; safe from any number of processes at once. */
+  migrate(): Promise<void>;
+  /** How far the schema is, without changing it. */
+  status(): Promise<PostgresSchemaStatus>;
+  /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
+  within(tx: PostgresTransaction): WithinPostgres;
+}
+
+/** PostgreSQL refuses values above 1 GB, and a message holds the body twice (as sent, as bound). */
+const RECORD_SIZE_MAX_BYTES = 256 * 1024 * 1024;
+/** As `ListRequest` says. */
+const LIST_LIMIT = 100;
+const LIST_LIMIT_MAX = 1_000;
+/** An operator's read of a large table. */
+const READ_TIME_MAX_MS = 60_000;
+/** A reply later than the server's own limit by this much is lost. */
+const REPLY_MARGIN_MS = 400;
+
+/** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
+export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { open, schema, prepare, statementTimeMaxMs, clock, random } = checkOptions(options);
+  const tables = createTables(schema, clock);
+  const records = createRecords(tables);
+
+  function link(timeMaxMs: number, settings: Readonly<Record<string, string>>): Link {
+    return createLink({
+      open,
+      prepare,
+      random,
+      replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
+      settings: { ...SESSION, statement_timeout: String(timeMaxMs), ...settings },
+    });
+  }
+
+  const claims = link(statementTimeMaxMs, PLANS);
+  const finishes = link(statementTimeMaxMs, PLANS);
+  const upkeep = link(statementTimeMaxMs, PLANS);
+  const reads = link(READ_TIME_MAX_MS, {});
+  const hotPath = createHotPath(records, { claims, finishes, upkeep });
+  const housekeeping = createHousekeeping(records, upkeep);
+
+  return {
+    name: 'postgres',
+    capabilities: Object.freeze({
+      transactions: true,
+      serverClock: true,
+      timePrecisionMs: 1,
+      durable: true,
+      shared: true,
+      recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
+    }),
+
+    ...hotPath,
+    async find(ids) {
+      const found = await records.find(upkeep.ask, ids);
+      return ids.map((id) => found.get(idText(id))?.record ?? null);
+    },
+
+    ...housekeeping,
+
+    settle: (requests) => records.byHand(upkeep.ask, requests, decideSettle),
+    reopen: (requests) => records.byHand(upkeep.ask, requests, decideReopen),
+    forget: (requests) => records.byHand(upkeep.ask, requests, decideForget),
+    async list(request) {
+      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+      const { statement, values } = listStatement(tables, request, limit);
+      return (await reads.ask(statement, values)).map((row) => seenOf(row).record);
+    },
+    async count() {
+      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+      for (const row of await reads.ask(countStatement(tables), [])) {
+        counts[String(row[0]) as State] = number(row[1]);
+      }
+      return counts;
+    },
+
+    migrate: () => migrate(open, tables),
+    async status() {
+      const { version } = await schemaState(upkeep.ask, tables);
+      const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
+      const indexes = version === 0 ? [] : await missingIndexes(upkeep.ask, tables);
+      return { version, needed: MIGRATIONS.length, missing: [...missing, ...indexes] };
+    },
+    within: createWithin(records, prepare ?? true),
+
+    ready: () => checkDatabase(upkeep.ask, tables),
+    async close() {
+      await Promise.all([claims, finishes, upkeep, reads].map((each) => each.close()));
+    },
+  };
+}
+
+const SESSION: Readonly<Record<string, string>> = {
+  application_name: 'samekey',
+  default_transaction_isolation: 'read committed',
+  idle_in_transaction_session_timeout: '5000',
+};
+
+/**
+ * The one right plan is by the unique index, whatever the statistics say: a plan made while the table was empty would read all
+ * of it for ever after (or until the next ANALYZE). Where a table must be read, the cost of a disabled scan would look like
+ * a reason to compile the query, which takes longer than the query.
+ */
+const PLANS: Readonly<Record<string, string>> = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+};

@@ -1,0 +1,166 @@
+/**
+ * Checks at start that tables, privileges and settings are what the code needs; each message names what mends it.
+ *
+ * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader` allows it.
+ */
+
+import { SchemaError } from '../../core/errors.ts';
+import { number } from '../sql/record-row.ts';
+import type { Ask } from './link.ts';
+import { MIGRATIONS, type Migration } from './migrations/index.ts';
+import type { Statement } from './postgres-client.ts';
+import type { Tables } from './tables.ts';
+
+/** How far a database is. */
+export interface SchemaState {
+  /** 0: there are no tables. */
+  readonly version: number;
+  /** The schema version of the oldest code that can work on it. */
+  readonly minReader: number;
+}
+
+const OLDEST_SERVER = 150_000;
+
+/** Reads the version. */
+export async function schemaState(ask: Ask, { meta }: Tables): Promise<SchemaState> {
+  const exists = await ask(plain('SELECT to_regclass($1)::text'), [meta]);
+  if (exists[0]?.[0] === null || exists[0] === undefined) return { version: 0, minReader: 0 };
+  const rows = await ask(plain(`SELECT name, value FROM ${meta}`), []);
+  const values = new Map(rows.map((row) => [String(row[0]), number(row[1])]));
+  return { version: values.get('schema_version') ?? 0, minReader: values.get('min_reader') ?? 0 };
+}
+
+/** Throws `SchemaError` when the database belongs to code newer than this. */
+export function checkReadable({ version, minReader }: SchemaState, known: number): void {
+  if (minReader <= known) return;
+  throw new SchemaError(
+    `The PostgreSQL schema has version ${version}, which needs code for version ${minReader} or later; ` +
+      `this is version ${known}: update samekey in this process.`,
+  );
+}
+
+/** Throws `SchemaError` when the database is not fit for the store. */
+export async function checkDatabase(
+  ask: Ask,
+  tables: Tables,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  await checkServer(ask);
+  const state = await schemaState(ask, tables);
+  checkReadable(state, migrations.length);
+  if (state.version < migrations.length) {
+    const what = state.version === 0 ? 'has no Samekey tables' : `has version ${state.version}`;
+    throw new SchemaError(
+      `The PostgreSQL schema ${tables.schema} ${what}, version ${migrations.length} is needed: ` +
+        'run `samekey migrate` or store.migrate().',
+    );
+  }
+  await checkTable(ask, tables);
+  await checkUnique(ask, tables);
+  const missing = await missingIndexes(ask, tables, migrations);
+  if (missing.length > 0) {
+    throw new SchemaError(
+      `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`samekey migrate\` or store.migrate().`,
+    );
+  }
+}
+
+/** Indexes of later migrations that are not there or whose build was broken off. */
+export async function missingIndexes(
+  ask: Ask,
+  tables: Tables,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<readonly string[]> {
+  const wanted = migrations.flatMap((migration) => Object.keys(migration.indexes?.(tables) ?? {}));
+  if (wanted.length === 0) return [];
+  const rows = await ask(
+    plain(
+      `SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+       WHERE i.indrelid = $1::regclass AND i.indisvalid`,
+    ),
+    [tables.records],
+  );
+  const valid = new Set(rows.map((row) => String(row[0])));
+  return wanted.filter((name) => !valid.has(name));
+}
+
+const SETTINGS = `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
+  pg_is_in_recovery()::text, current_setting('transaction_read_only'), current_setting('fsync'),
+  current_setting('full_page_writes'), current_setting('transaction_isolation')`;
+
+async function checkServer(ask: Ask): Promise<void> {
+  const row = (await ask(plain(SETTINGS), []))[0] ?? [];
+  const [version, encoding, standby, readOnly, fsync, pages, isolation] = row.map(String);
+  const faults: readonly (readonly [fault: boolean, message: string])[] = [
+    [Number(version) < OLDEST_SERVER, `is version ${version}; 15 is the oldest: upgrade it`],
+    [encoding !== 'UTF8', `has the encoding ${encoding}: create the database with ENCODING 'UTF8'`],
+    [standby === 'true', 'is a standby and takes no writes: connect to the primary'],
+    [readOnly === 'on', 'is read-only for this role: ALTER ROLE … SET default_transaction_read_only = off'],
+    [fsync !== 'on', 'may lose acknowledged records: ALTER SYSTEM SET fsync = on, then reload'],
+    [pages !== 'on', 'may damage pages: ALTER SYSTEM SET full_page_writes = on, then reload'],
+    [
+      isolation !== 'read committed',
+      `runs our statements as ${isolation}: ALTER ROLE … SET default_transaction_isolation = 'read committed'`,
+    ],
+  ];
+  const found = faults.find(([fault]) => fault);
+  if (found !== undefined) throw new SchemaError(`The PostgreSQL server ${found[1]}.`);
+}
+
+async function checkTable(ask: Ask, { records, meta }: Tables): Promise<void> {
+  const rows = await ask(
+    plain(
+      `SELECT relpersistence::text, row_security_active(oid)::text,
+         has_table_privilege(oid, 'SELECT, INSERT, UPDATE, DELETE')::text,
+         has_table_privilege(oid, 'SELECT')::text, has_table_privilege(oid, 'INSERT')::text,
+         has_table_privilege(oid, 'UPDATE')::text, has_table_privilege(oid, 'DELETE')::text
+       FROM pg_class WHERE oid = $1::regclass`,
+    ),
+    [records],
+  );
+  const [persistence, rowSecurity, , ...privileges] = (rows[0] ?? []).map(String);
+  if (persistence !== 'p') {
+    throw new SchemaError(
+      `The PostgreSQL table ${records} is emptied when the server crashes: ALTER TABLE ${records} SET LOGGED.`,
+    );
+  }
+  if (rowSecurity === 'true') {
+    throw new SchemaError(
+      `Row security hides records of ${records} from this role, so that keys would run twice: ` +
+        `ALTER TABLE ${records} DISABLE ROW LEVEL SECURITY.`,
+    );
+  }
+  if (privileges.includes('false')) {
+    throw new SchemaError(
+      `This role may not use ${records}: GRANT SELECT, INSERT, UPDATE, DELETE ON ${records}, ${meta} to it.`,
+    );
+  }
+}
+
+/** One row per (scope, key), compared byte by byte (F35), for all rows, at once. */
+async function checkUnique(ask: Ask, { records }: Tables): Promise<void> {
+  const rows = await ask(
+    plain(
+      `SELECT i.indisvalid AND i.indisready, (SELECT string_agg(a.attname || ':' || c.collname, ' ' ORDER BY k.n)
+         FROM unnest(i.indkey::int2[], i.indcollation::oid[]) WITH ORDINALITY AS k (attnum, coll, n)
+         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+         JOIN pg_collation c ON c.oid = k.coll)
+       FROM pg_index i WHERE i.indrelid = $1::regclass AND i.indisunique AND i.indimmediate
+         AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = 2`,
+    ),
+    [records],
+  );
+  const ours = rows.filter((row) => row[1] === 'scope:C key:C');
+  if (ours.some((row) => row[0] === true)) return;
+  throw new SchemaError(
+    ours.length > 0
+      ? `The unique index on (scope, key) of ${records} is invalid, so two requests could both run: REINDEX TABLE ${records}.`
+      : `The table ${records} has no unique index on (scope, key) with COLLATE "C", so two requests could both run: ` +
+          `ALTER TABLE ${records} ADD UNIQUE (scope, key), or restore the schema that postgresMigrations() prints.`,
+  );
+}
+
+/** A statement that is asked too seldom to have a name of its own. */
+export function plain(text: string): Statement {
+  return { name: '', text };
+}

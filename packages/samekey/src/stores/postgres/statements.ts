@@ -1,0 +1,257 @@
+/**
+ * The SQL of claims, renewals, finishes and hand-made writes, each for one row and for many, and nothing else.
+ *
+ * How each keeps its promises:
+ * - The lock is taken in a LATERAL subquery per row, FOR NO KEY UPDATE SKIP LOCKED: what somebody else holds is left out, never
+ *   waited for. The fence stands in that subquery, so after a wait-free lock PostgreSQL checks it again on the newest
+ *   version of the row; the update then goes by ctid. A row whose newer version this statement's snapshot cannot see is
+ *   locked, but not updated: it comes back as untouched, and the caller looks again.
+ * - LATERAL with FOR UPDATE or LIMIT cannot be flattened into a join, so a plan made on an empty table cannot read the whole
+ *   table once per flush; on our own connections sequential scans are off besides (see `link.ts`), so each lookup
+ *   goes by the unique index from the first request on.
+ * - A claim inserts only keys that no visible row has: ON CONFLICT alone would wait for a transaction that updates the row.
+ *   What is left to wait for is an insert of the same key that has not committed yet, bounded by lock_timeout.
+ * Sources: https://www.postgresql.org/docs/current/transaction-iso.html#XACT-READ-COMMITTED, /sql-select.html (locking clause),
+ * /sql-insert.html (ON CONFLICT), src/backend/executor/execIndexing.c.
+ */
+
+import { CLAIM_ENDED, EXHAUSTED } from '../../core/machine.ts';
+import { type Arity, type InputColumn, inputRows } from './parameters.ts';
+import type { Statement } from './postgres-client.ts';
+import { instant, interval, milliseconds, type Tables } from './tables.ts';
+
+const text = (name: string): InputColumn => ({ name, type: 'text' });
+const int = (name: string): InputColumn => ({ name, type: 'int' });
+const bigint = (name: string): InputColumn => ({ name, type: 'bigint' });
+
+export const CLAIM_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('operation'),
+  text('claim_id'),
+  bigint('claim_ttl_ms'),
+  text('when_claim_ends'),
+  text('fingerprint_label'),
+  text('fingerprint_digest'),
+  bigint('retention_ms'),
+  bigint('replay_min_ms'),
+  bigint('tombstone_ms'),
+  int('format_version'),
+];
+
+export const RENEW_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('claim_id'),
+  int('attempt'),
+  bigint('claim_ttl_ms'),
+];
+
+export const FINISH_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('claim_id'),
+  int('attempt'),
+  text('state'),
+  text('proof'),
+  text('reason'),
+  int('response_status'),
+  text('response_headers'),
+  text('response_trailers'),
+  int('body_from'),
+  int('body_length'),
+  int('unbind'),
+  bigint('extend_ms'),
+  bigint('reconcile_after_ms'),
+];
+
+export const FIND_INPUT: readonly InputColumn[] = [text('scope'), text('key')];
+
+/** What a row was when it was read: a write decided from it happens only if it still is that, to the version. */
+export const SEEN_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('seen_version'),
+  text('seen_claim_id'),
+  int('seen_attempt'),
+  text('seen_state'),
+];
+
+/** A whole record as decided; times in milliseconds. */
+export const WRITE_INPUT: readonly InputColumn[] = [
+  ...SEEN_INPUT,
+  text('operation'),
+  text('state'),
+  int('attempt'),
+  text('claim_id'),
+  bigint('locked_until'),
+  bigint('claim_ttl_ms'),
+  int('renewals'),
+  text('when_claim_ends'),
+  text('fingerprint_label'),
+  text('fingerprint_digest'),
+  text('proof'),
+  text('reason'),
+  int('response_status'),
+  text('response_headers'),
+  text('response_trailers'),
+  int('format_version'),
+  text('seal_key_id'),
+  bigint('reconcile_after'),
+  bigint('created_at'),
+  bigint('finished_at'),
+  bigint('expires_at'),
+  bigint('replay_min_ms'),
+  bigint('tombstone_ms'),
+  int('body_from'),
+  int('body_length'),
+];
+
+/** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
+const FINISH_FENCE =
+  "r.claim_id = q.claim_id AND r.attempt = q.attempt AND r.state IN ('in_progress', 'unknown', 'retryable') " +
+  `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}'))`;
+
+/** Which rows a renewal may write: `decideRenew`, as a condition. */
+const RENEW_FENCE =
+  'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
+  `(r.state = 'in_progress' OR (r.state = 'unknown' AND r.reason = '${CLAIM_ENDED}'))`;
+
+/** Inserts the keys that are new. Gives id, creation and expiry of each row inserted. */
+export function claimStatement({ records, clock }: Tables, arity: Arity): Statement {
+  return statement(
+    'claim',
+    `WITH ${clock}
+INSERT INTO ${records} AS r (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
+  when_claim_ends, fingerprint_label, fingerprint_digest, format_version, created_at, expires_at, replay_min_ms,
+  tombstone_ms, watched, reap_after)
+SELECT q.scope, q.key, q.operation, 'in_progress', 1, q.claim_id, t.now + ${interval('q.claim_ttl_ms')}, q.claim_ttl_ms, 0,
+  q.when_claim_ends, q.fingerprint_label, q.fingerprint_digest, q.format_version, t.now,
+  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.tombstone_ms, false,
+  t.now + ${interval('(q.retention_ms + q.tombstone_ms)')}
+FROM t, ${inputRows(CLAIM_INPUT, arity)}
+LEFT JOIN LATERAL (SELECT true AS known FROM ${records} e WHERE e.scope = q.scope AND e.key = q.key LIMIT 1) e ON true
+WHERE e.known IS NULL
+ON CONFLICT (scope, key) DO NOTHING
+RETURNING r.scope, r.key, ${milliseconds('r.created_at')}, ${milliseconds('r.expires_at')}`,
+  );
+}
+
+/** Renews claims, or takes them back from `unknown`. Gives the id of each row renewed. */
+export function renewStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'renew',
+    `WITH ${tables.clock}, ${locked(tables, RENEW_INPUT, arity, RENEW_FENCE)}
+UPDATE ${tables.records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
+  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL,
+  watched = true
+FROM locked AS q WHERE r.ctid = q.tid
+RETURNING r.scope, r.key`,
+  );
+}
+
+/** Ends attempts. Gives id and expiry of each row ended. */
+export function finishStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'finish',
+    `WITH ${tables.clock}, ${locked(tables, FINISH_INPUT, arity, FINISH_FENCE)}
+${updateFinished(tables)} FROM locked AS q WHERE r.ctid = q.tid
+RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
+  );
+}
+
+/** The same for one row inside a user's transaction: it waits for the row as the transaction's other writes do. */
+export function finishWithinStatement(tables: Tables): Statement {
+  return statement(
+    'finish_within',
+    `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(FINISH_INPUT, 'one')})
+${updateFinished(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE}
+RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
+  );
+}
+
+function updateFinished({ records }: Tables): string {
+  const expiresAt = `greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
+  return `UPDATE ${records} AS r SET state = q.state, locked_until = q.now, proof = q.proof, reason = q.reason,
+  response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
+  response_body = ${body(FINISH_INPUT)},
+  fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,
+  fingerprint_digest = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_digest END,
+  reconcile_after = CASE WHEN q.state = 'unknown' THEN q.now + ${interval('q.reconcile_after_ms')} END,
+  finished_at = CASE WHEN q.state IN ('completed', 'failed') THEN q.now END,
+  expires_at = ${expiresAt}, reap_after = least(r.reap_after, ${expiresAt} + ${interval('r.tombstone_ms')})`;
+}
+
+/** The records of ids; ids without one are left out. Gives the statement's time, the row's version, and the columns. */
+export function findStatement({ records, clockWithin, columns }: Tables, arity: Arity): Statement {
+  return statement(
+    'find',
+    `WITH ${clockWithin}
+SELECT ${milliseconds('t.now')}, r.version, ${columns}
+FROM t, ${inputRows(FIND_INPUT, arity)}
+CROSS JOIN LATERAL (SELECT r.*, r.xmin::text AS version FROM ${records} r
+  WHERE r.scope = q.scope AND r.key = q.key LIMIT 1) r`,
+  );
+}
+
+/** Writes whole records over what was seen, within {@link DECISION_TIME_MAX_MS}. Gives the id of each row written. */
+export function writeStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'write',
+    `WITH ${tables.clock}, ${locked(tables, WRITE_INPUT, arity, seen(WRITE_INPUT.length + 2))}
+UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, attempt = q.attempt, claim_id = q.claim_id,
+  locked_until = ${instant('q.locked_until')}, claim_ttl_ms = q.claim_ttl_ms, renewals = q.renewals,
+  when_claim_ends = q.when_claim_ends, fingerprint_label = q.fingerprint_label,
+  fingerprint_digest = q.fingerprint_digest, proof = q.proof, reason = q.reason, response_status = q.response_status,
+  response_headers = q.response_headers, response_trailers = q.response_trailers, response_body = ${body(WRITE_INPUT)},
+  format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')},
+  created_at = ${instant('q.created_at')}, finished_at = ${instant('q.finished_at')},
+  expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
+  watched = (q.state = 'in_progress'), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
+FROM locked AS q WHERE r.ctid = q.tid
+RETURNING r.scope, r.key`,
+  );
+}
+
+/** Deletes what was seen. Gives the id of each row deleted. */
+export function deleteStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'delete',
+    `WITH ${tables.clock}, ${locked(tables, SEEN_INPUT, arity, seen(SEEN_INPUT.length + 1))}
+DELETE FROM ${tables.records} AS r USING locked AS q WHERE r.ctid = q.tid
+RETURNING r.scope, r.key`,
+  );
+}
+
+/**
+ * A write decided from what was read is refused when it arrives later than this: its times (a claim's end, an expiry) were
+ * computed from the reading. A process frozen in between decides again.
+ */
+export const DECISION_TIME_MAX_MS = 5_000;
+
+/** Parameter `n`: the time of the reading. */
+function seen(n: number): string {
+  return (
+    `r.xmin = q.seen_version::xid AND r.claim_id = q.seen_claim_id AND r.attempt = q.seen_attempt ` +
+    `AND r.state = q.seen_state AND t.now <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}`
+  );
+}
+
+/** `locked`: the input rows that fit their record and whose record is free, with its place. */
+function locked({ records }: Tables, input: readonly InputColumn[], arity: Arity, condition: string): string {
+  return `locked AS MATERIALIZED (SELECT q.*, r.tid, t.now FROM t, ${inputRows(input, arity)}
+CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${records} r WHERE r.scope = q.scope AND r.key = q.key
+  AND ${condition} FOR NO KEY UPDATE SKIP LOCKED) r)`;
+}
+
+/** The row's part of all bodies, which are the parameter after the input; null where there is none. */
+function body(input: readonly InputColumn[]): string {
+  return `substring($${input.length + 1}::bytea FROM q.body_from FOR q.body_length)`;
+}
+
+/** Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. */
+export function statement(verb: string, sql: string): Statement {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < sql.length; i += 1) hash = Math.imul(hash ^ sql.charCodeAt(i), 0x01000193) >>> 0;
+  return Object.freeze({ name: `samekey_${verb}_${hash.toString(36)}`, text: sql });
+}

@@ -1,0 +1,74 @@
+/** Names and expressions that all statements are made of. */
+
+import { RECORD_COLUMNS } from '../sql/record-row.ts';
+
+/** Where the store's tables are, and by which clock it goes. */
+export interface Tables {
+  readonly schema: string;
+  readonly records: string;
+  readonly meta: string;
+  /** `t`: the time of the statement, and what must hold for it, computed once. */
+  readonly clock: string;
+  /** The same inside a user's transaction, whose lock_timeout is the user's. */
+  readonly clockWithin: string;
+  /** The record's columns as the store reads them, times in milliseconds; of a row called `r`. */
+  readonly columns: string;
+}
+
+/** The lock wait of a statement of ours at most; only an insert of the very same key can make it wait at all. */
+export const LOCK_TIME_MAX_MS = 250;
+
+/** Columns kept as timestamptz: people read the table, and no session's time zone changes an instant (F45). */
+const TIMES: ReadonlySet<string> = new Set([
+  'locked_until',
+  'reconcile_after',
+  'created_at',
+  'finished_at',
+  'expires_at',
+]);
+
+/**
+ * In the statement, not in the session: a pooler may hand each statement to another one. Never weakened: remote_apply stays; and
+ * where no standby is synchronous, it means the same as on. Inside a user's transaction it holds for its COMMIT.
+ */
+const DURABLE =
+  "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
+  "THEN 'on' ELSE current_setting('synchronous_commit') END, true) AS durable";
+
+/** Makes them. `now` is the SQL of the clock: `clock_timestamp()`, never the start of a transaction (F46). */
+export function createTables(schema: string, now: string): Tables {
+  const quoted = quote(schema);
+  // Materialized: evaluated once, whatever the plan. Whole milliseconds, as the records are compared in.
+  const clock = (...more: readonly string[]): string =>
+    `t AS MATERIALIZED (SELECT ${[`date_trunc('milliseconds', ${now}) AS now`, DURABLE, ...more].join(', ')})`;
+  return Object.freeze({
+    schema: quoted,
+    records: `${quoted}.samekey_records`,
+    meta: `${quoted}.samekey_meta`,
+    clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
+    clockWithin: clock(),
+    columns: RECORD_COLUMNS.map((name) => (TIMES.has(name) ? milliseconds(`r.${name}`) : `r.${name}`)).join(
+      ', ',
+    ),
+  });
+}
+
+/** An identifier, quoted. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** An instant as whole milliseconds since 1970; exact, because `extract` gives a numeric. */
+export function milliseconds(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000)::bigint`;
+}
+
+/** A number of milliseconds as an interval. */
+export function interval(ms: string): string {
+  return `${ms} * interval '1 millisecond'`;
+}
+
+/** The instant of a number of milliseconds since 1970. */
+export function instant(ms: string): string {
+  return `(timestamptz 'epoch' + ${interval(ms)})`;
+}

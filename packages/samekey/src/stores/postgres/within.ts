@@ -1,0 +1,77 @@
+/**
+ * The store's verbs inside a user's transaction: they commit or roll back with it. Only ever an UPDATE: no INSERT of ours
+ * runs there, so no collision of keys can abort the transaction (F14), and what PostgreSQL would refuse is refused before it
+ * is sent.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import { idText } from '../../core/record.ts';
+import type { FinishRequest, FinishResult } from '../../core/store.ts';
+import { number } from '../sql/record-row.ts';
+import { notFinished } from './hot-path.ts';
+import { finishRows } from './input.ts';
+import type { Ask } from './link.ts';
+import { inputValues } from './parameters.ts';
+import {
+  askTransaction,
+  isPostgresJs,
+  type PgPoolClient,
+  type PostgresTransaction,
+} from './postgres-client.ts';
+import { storeError } from './postgres-errors.ts';
+import type { Records } from './records.ts';
+import { FINISH_INPUT, finishWithinStatement } from './statements.ts';
+
+/** The store's verbs inside a user's transaction. */
+export interface WithinPostgres {
+  /** Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back. */
+  finish(request: FinishRequest): Promise<FinishResult>;
+}
+
+/** Makes `within`. */
+export function createWithin(
+  records: Records,
+  prepare: boolean,
+): (tx: PostgresTransaction) => WithinPostgres {
+  const statement = finishWithinStatement(records.tables);
+
+  return (tx) => {
+    const ask: Ask = async (asked, values) => {
+      checkOpen(tx);
+      try {
+        return (await askTransaction(tx, asked, values, prepare)).rows;
+      } catch (error) {
+        throw storeError(error, true);
+      }
+    };
+    checkOpen(tx);
+    return {
+      async finish(request) {
+        const { rows, bodies } = finishRows([request]);
+        const values = [...inputValues(rows, FINISH_INPUT.length, 'one'), bodies];
+        // The second try: it was renewed between the update's look and ours.
+        for (let tries = 0; tries < 2; tries += 1) {
+          const [row] = await ask(statement, values);
+          if (row !== undefined) return { kind: 'applied', expiresAt: number(row[2]) };
+          const found = await records.find(ask, [request]);
+          const result = notFinished(request, found.get(idText(request)));
+          if (result.kind !== 'busy') return result;
+        }
+        return { kind: 'busy' };
+      },
+    };
+  };
+}
+
+/** A client outside a transaction would commit each statement by itself. Drivers that cannot tell are believed. */
+function checkOpen(tx: PostgresTransaction): void {
+  if (isPostgresJs(tx)) {
+    if ('savepoint' in tx) return;
+  } else if (typeof (tx as PgPoolClient | undefined)?.query === 'function') {
+    if ((tx as { getTransactionStatus?(): unknown }).getTransactionStatus?.() !== 'I') return;
+  }
+  throw new StoreError(
+    'within() needs a client inside a transaction: one of pg between BEGIN and COMMIT, or the sql that sql.begin() passes.',
+    { applied: 'no', transient: false },
+  );
+}

@@ -1,0 +1,108 @@
+/** The PostgreSQL clients, and stores on schemas of their own whose clock only `advance` moves. */
+
+import { Client, Pool } from 'pg';
+import postgres from 'postgres';
+import {
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresStore,
+} from '../../src/stores/postgres/index.ts';
+import type { StoreHarness, StoreUnderTest } from '../../src/testing/store-contract.ts';
+
+/** What a test does with one client library. */
+export interface TestClient {
+  readonly name: string;
+  /** How a store is told to connect. */
+  options(url: string): PostgresStoreOptions & { end?(): Promise<void> };
+  /** A user's pool, with transactions. */
+  users(url: string): {
+    transaction<T>(
+      store: PostgresStore,
+      body: Parameters<NonNullable<StoreUnderTest['transaction']>>[0],
+    ): Promise<T>;
+    end(): Promise<unknown>;
+  };
+}
+
+export const CLIENTS: readonly TestClient[] = [
+  {
+    name: 'pg',
+    options: (url) => ({ pool: new Pool({ connectionString: url, max: 1 }) }),
+    users(url) {
+      const pool = new Pool({ connectionString: url, max: 10 });
+      pool.on('error', () => undefined);
+      return {
+        async transaction(store, body) {
+          const client = await pool.connect();
+          try {
+            await client.query('BEGIN');
+            const result = await body(store.within(client));
+            await client.query('COMMIT');
+            return result as never;
+          } catch (error) {
+            await client.query('ROLLBACK');
+            throw error;
+          } finally {
+            client.release();
+          }
+        },
+        end: () => pool.end(),
+      };
+    },
+  },
+  {
+    name: 'postgres.js',
+    options: (url) => ({ connect: () => postgres(url, { max: 1, onnotice: () => undefined }) }),
+    users(url) {
+      const sql = postgres(url, { max: 10, onnotice: () => undefined });
+      return {
+        transaction: async (store, body) => (await sql.begin((tx) => body(store.within(tx)))) as never,
+        end: () => sql.end(),
+      };
+    },
+  },
+];
+
+let schemas = 0;
+
+/** The contract's harness: a schema per store in one database. */
+export function postgresHarness(name: string, url: () => string, client: TestClient): StoreHarness {
+  return {
+    name: `${name} with ${client.name}`,
+    async create() {
+      schemas += 1;
+      const schema = `t${process.pid}_${schemas}`;
+      const admin = new Client(url());
+      admin.on('error', () => undefined);
+      await admin.connect();
+      await admin.query(`CREATE SCHEMA ${schema};
+        CREATE TABLE ${schema}.clock (now timestamptz NOT NULL);
+        INSERT INTO ${schema}.clock VALUES ('2030-01-01T00:00:00Z');
+        CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT now FROM ${schema}.clock'`);
+      const stores: PostgresStore[] = [];
+      const handle = async (): Promise<PostgresStore> => {
+        const store = postgresStore({ ...client.options(url()), schema, clock: `${schema}.now()` });
+        stores.push(store);
+        await store.ready();
+        return store;
+      };
+      await postgresStore({ ...client.options(url()), schema }).migrate();
+      const store = await handle();
+      const users = client.users(url());
+      return {
+        store,
+        async advance(ms) {
+          await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+        },
+        another: () => handle(),
+        transaction: (body) => users.transaction(store, body),
+        async close() {
+          await Promise.all(stores.map((each) => each.close()));
+          await users.end();
+          await admin.query(`SET client_min_messages = error; DROP SCHEMA ${schema} CASCADE`);
+          await admin.end();
+        },
+      };
+    },
+  };
+}

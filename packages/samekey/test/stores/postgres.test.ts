@@ -1,0 +1,25 @@
+/** The PostgreSQL store holds the contract, on every server this machine can run and with both clients. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { CLIENTS, postgresHarness } from './postgres-clients.ts';
+
+for (const source of availablePostgres()) {
+  describe(source.name, () => {
+    let server: PostgresServer;
+    let url = '';
+    beforeAll(async () => {
+      server = await startPostgres(source);
+      url = await server.createDatabase();
+    });
+    afterAll(() => server.stop());
+
+    for (const client of CLIENTS) {
+      storeContract(
+        { describe, it },
+        postgresHarness(source.name, () => url, client),
+      );
+    }
+  });
+}
