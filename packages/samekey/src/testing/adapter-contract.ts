@@ -12,7 +12,7 @@ import { deployTests } from './adapter/deploys.ts';
 import { faultTests } from './adapter/faults.ts';
 import type { AdapterHarness } from './adapter/harness.ts';
 import { keyTests } from './adapter/keys.ts';
-import { type AddTest, onBench, type TestRunner } from './adapter/kit.ts';
+import { type AddTest, onBench } from './adapter/kit.ts';
 import { onceTests } from './adapter/once.ts';
 import { optionTests } from './adapter/options.ts';
 import { policyTests } from './adapter/policies.ts';
@@ -20,6 +20,7 @@ import { profileTests } from './adapter/profiles.ts';
 import { samenessTests } from './adapter/sameness.ts';
 import { streamTests } from './adapter/streams.ts';
 import { wireTests } from './adapter/wire.ts';
+import type { TestRunner } from './contract/context.ts';
 
 export type { Connection, WireAnswer, WireRequest } from './adapter/client.ts';
 export type {
@@ -32,7 +33,7 @@ export type {
   ContractScope,
   Served,
 } from './adapter/harness.ts';
-export { type App, type AppOptions, type Bench, onBench, type TestRunner } from './adapter/kit.ts';
+export { type App, type AppOptions, type Bench, onBench } from './adapter/kit.ts';
 
 const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) => void>> = {
   'once, and the same answer': onceTests,

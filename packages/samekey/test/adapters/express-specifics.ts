@@ -95,6 +95,32 @@ export function expressSpecifics(name: string, framework: typeof express): void 
     );
 
     test(
+      'a request that is protected twice is a loud error, and its key works once the mistake is mended',
+      (app, protect) => {
+        let mended = false;
+        app.use(protect());
+        app.post(
+          '/things',
+          (req, res, next) => (mended ? next('route') : protect()(req, res, next)),
+          (_req, res) => void res.end('ran under both'),
+        );
+        app.post('/things', (_req, res) => void res.status(201).end('made'));
+        app.use(((error, _req, res, _next) => {
+          mended = true;
+          res.status(500).end(String(error));
+        }) as ErrorRequestHandler);
+      },
+      async (app) => {
+        const refused = await app.post('key-1');
+        expect(refused.status).toBe(500);
+        expect(text(refused)).toContain('twice');
+        expect((await app.saw('misuse')).code).toBe('protected-twice');
+        const next = await app.post('key-1');
+        expect([next.status, text(next)]).toEqual([201, 'made']);
+      },
+    );
+
+    test(
       'a path may be a list or an expression',
       (app, protect) =>
         app.post(['/a/:id', /^\/b\/(\d+)$/], protect(), (req, res) => void res.json([req.path])),

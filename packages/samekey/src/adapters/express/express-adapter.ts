@@ -3,10 +3,12 @@
  */
 
 import type { Request, RequestHandler } from 'express';
+import type { Engine } from '../../core/engine.ts';
+import { OptionsError } from '../../core/errors.ts';
 import { normalisePath } from '../../core/percent.ts';
 import { handle } from '../../http/handle.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
-import { NodeExchange } from '../../http-node/exchange.ts';
+import { attemptOf, NodeExchange } from '../../http-node/exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
 import { hearErrors } from './not-executed.ts';
 
@@ -31,6 +33,12 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
   const { engine, defaults } = internalsOf(samekey);
   const route = compileRoute<Request>(defaults, options, engine.world);
   return (req, res, next) => {
+    const outer = attemptOf(req);
+    if (outer !== null && route.methods.has(req.method.toUpperCase())) {
+      // It would meet its own claim, or hold an answer that is held already. Nothing has run yet.
+      outer.notExecuted();
+      return next(protectedTwice(engine));
+    }
     hearErrors(req);
     const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
       routePattern: patternOf(req),
@@ -39,6 +47,14 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
     });
     void handle(engine, route, exchange);
   };
+}
+
+function protectedTwice(engine: Engine): OptionsError {
+  const error = new OptionsError(
+    'This request went through idempotent() twice: use it in app.use or on the route, not in both.',
+  );
+  engine.misuse('protected-twice', error.message);
+  return error;
 }
 
 /** Null for middleware that runs before the route is matched (`app.use`). */

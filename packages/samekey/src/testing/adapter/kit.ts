@@ -14,12 +14,6 @@ import { type FaultyStore, faultyStore } from '../faulty-store.ts';
 import { Connection, type WireAnswer, type WireRequest } from './client.ts';
 import type { AdapterHarness, ContractAnswer, ContractHandler, ContractRoute } from './harness.ts';
 
-/** The test runner, passed in: vitest, node:test, mocha and jest all fit. */
-export interface TestRunner {
-  describe(title: string, body: () => void): unknown;
-  it(title: string, body: () => Promise<void>): unknown;
-}
-
 /** Adds one test. */
 export type AddTest = (title: string, body: (t: Bench) => Promise<void>) => void;
 
