@@ -1,7 +1,7 @@
 /**
  * Records how an attempt ended, and gives the answer that the record stands for.
  *
- * Invariants: an attempt whose record has moved on never gives its own answer · an answer that could not be stored in time
+ * Invariants: an attempt whose record has moved on never gives its own answer, nor that of another request · an answer that could not be stored in time
  * leaves marked as such, and is kept and stored later (F3) · what contradicts is told, never silent.
  */
 
@@ -11,9 +11,9 @@ import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { SamekeyEvent } from './events.ts';
 import type { Flight, Flights } from './flight.ts';
-import { metOnly, outcomeOfRecord } from './meeting.ts';
+import { metOnly, outcomeOfRecord, unavailable } from './meeting.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
-import { isFinal, type SamekeyRecord } from './record.ts';
+import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
 import { sameResponse } from './response.ts';
 import type { Saver } from './saver.ts';
@@ -61,8 +61,8 @@ export function createSettler(options: SettlerOptions): Settler {
       return executed(attempt, conclusion, ending, null);
     }
     await world.probe?.('finish.applied', attempt.id);
-    const outcome = outcomeOfFinish(attempt, conclusion, ending, result);
-    leave(attempt, flight, outcome);
+    const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, result);
+    leave(attempt, flight, asStored(outcome, conclusion));
     return outcome;
   }
 
@@ -76,7 +76,7 @@ export function createSettler(options: SettlerOptions): Settler {
     const result = await save(attempt, HUNG).catch(() => undefined);
     leave(attempt, flight, null);
     if (result?.kind === 'refused' && result.record !== null)
-      return outcomeOfRecord(result.record, 0, attempt.settings);
+      return asForRetry(result.record, attempt, flight);
     return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
   }
 
@@ -97,9 +97,9 @@ export function createSettler(options: SettlerOptions): Settler {
           emit({ type: 'save-abandoned', ...about(attempt) });
           return leave(attempt, flight, null);
         }
-        const outcome = outcomeOfFinish(attempt, conclusion, ending, result);
+        const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, result);
         if (outcome.kind === 'executed') emit({ type: 'save-recovered', ...about(attempt) });
-        return leave(attempt, flight, outcome);
+        return leave(attempt, flight, asStored(outcome, conclusion));
       }),
     );
   }
@@ -107,6 +107,7 @@ export function createSettler(options: SettlerOptions): Settler {
   /** The record has been written, or has moved on without this attempt: then its own answer must not leave. */
   function outcomeOfFinish(
     attempt: RunningAttempt,
+    flight: Flight,
     conclusion: Conclusion,
     ending: Ending,
     result: FinishResult,
@@ -126,7 +127,7 @@ export function createSettler(options: SettlerOptions): Settler {
     tellLost(attempt, conclusion, record);
     return record === null
       ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
-      : outcomeOfRecord(record, 0, attempt.settings);
+      : asForRetry(record, attempt, flight);
   }
 
   function tellLost(attempt: RunningAttempt, conclusion: Conclusion, record: SamekeyRecord | null): void {
@@ -144,6 +145,26 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return { settle, timeUp };
+}
+
+/**
+ * What a retry would be told by the record that stands there now. It may be another request's: the key was unbound by this
+ * very attempt, or forgotten, or it expired.
+ */
+function asForRetry(record: SamekeyRecord, { settings }: RunningAttempt, { fingerprint }: Flight): Outcome {
+  if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+  const bound = record.fingerprint;
+  if (bound !== null && bound.label === fingerprint.label && bound.digest !== fingerprint.digest)
+    return { kind: 'mismatch' };
+  // Made another way it cannot be compared here; the retry will be.
+  if (bound !== null && bound.label !== fingerprint.label)
+    return { kind: 'in-progress', retryAfterMs: retryAfter(0) };
+  return outcomeOfRecord(record, 0, settings);
+}
+
+/** What duplicates are told: the answer as it is stored, which may be without its body. */
+function asStored(outcome: Outcome, { response }: Conclusion): Outcome {
+  return outcome.kind === 'executed' ? { ...outcome, response } : outcome;
 }
 
 function isOf(record: SamekeyRecord, { fence }: RunningAttempt): boolean {
