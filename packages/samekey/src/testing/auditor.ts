@@ -16,6 +16,7 @@ import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
 import {
   type AttemptFacts,
+  emptyAttempt,
   emptyKey,
   fenceText,
   type KeyFacts,
@@ -116,21 +117,11 @@ export function createAuditor(options: AuditorOptions): Auditor {
       previous.left = excused ? 'excused' : 'proven';
       judgeEffects(key, previous);
     }
-    const attempt: AttemptFacts = {
-      life: key.life,
-      attempt: after.attempt,
-      claimId: after.claimId,
-      repeated,
-      run: [],
-      effects: 0,
-      left: null,
-      wrote: new Set(),
-      contradicted: new Set(),
-      saveDelayed: false,
-      saveAbandoned: false,
-    };
-    if (key.attempts.has(fenceText(after)) && !repeated)
-      report(key.id, 'state', `the fence ${fenceText(after)} came twice`);
+    const known = key.attempts.get(fenceText(after));
+    if (known !== undefined && !repeated) report(key.id, 'state', `the fence ${fenceText(after)} came twice`);
+    // Deleted by a person and made again by a late repetition of its claim: still the attempt of its owner.
+    const attempt = known ?? emptyAttempt(key.life, after);
+    attempt.repeated ||= repeated;
     key.attempts.set(fenceText(after), attempt);
     key.life.attempts.push(attempt);
   }

@@ -24,6 +24,7 @@ import {
   FREEZE_MAX_MS,
   type Intent,
   LATENESS_MAX_MS,
+  RECORD_SIZE_MAX_BYTES,
   type Scenario,
 } from './simulator/scenario.ts';
 import { watchedStore } from './simulator/watched-store.ts';
@@ -40,6 +41,8 @@ export interface SimulateOptions {
   readonly seed: number;
   /** The store all processes share; default the memory store. Its calls must take effect within the turn they are made in. */
   readonly store?: (machine: SimulatedMachine) => Store;
+  /** What stands between every engine and its connection, for planted bugs; default nothing. */
+  readonly client?: (connection: Store) => Store;
   /** Keeps every line of the history; default false. */
   readonly trace?: boolean;
 }
@@ -87,6 +90,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     auditor,
     store: watchedStore(oracle, auditor, storeNow, ids),
     storeNow,
+    client: (connection) => (options.client ?? ((same) => same))(withSizeMax(connection)),
     processes: [],
     processCount: 0,
     requestCount: 0,
@@ -121,6 +125,12 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     timeMs: timeline.now,
     trace: lines,
   };
+}
+
+/** A store that says it keeps no large records, so that some answers are stored without their body. */
+function withSizeMax(connection: Store): Store {
+  const capabilities = { ...connection.capabilities, recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES };
+  return { ...connection, capabilities };
 }
 
 /** No more faults: everybody gets an end, late statements arrive, claims end, and then the state of things is judged. */

@@ -24,7 +24,7 @@ interface Node {
 function installation(): {
   readonly timeline: Timeline;
   readonly store: Store;
-  node(name: string, options?: Partial<SamekeyOptions>): Node;
+  readonly node: (name: string, options?: Partial<SamekeyOptions>) => Node;
 } {
   const timeline = createTimeline(createRandom(7));
   const store = memoryStore({ now: () => Math.floor(FAKE_WALL_START + timeline.now) });
@@ -181,6 +181,38 @@ describe('found by the simulator', () => {
     await first;
     const [record] = await store.list({});
     expect(record).toMatchObject({ state: 'retryable', proof: 'declared', fingerprint: null });
+  });
+
+  it('an attempt that unbound its key is not told the answer of the request that came next', async () => {
+    const { node } = installation();
+    const [a, b] = [node('a'), node('b')];
+    a.store.inject('loseReply', { verb: 'finish', silent: true });
+    const first = a.samekey.run({ ...REQUEST, fingerprint: 'wrong' }, (attempt) =>
+      attempt.notExecuted({ correctable: true }),
+    );
+    await a.world.advance(50);
+    const second = b.samekey.run({ ...REQUEST, fingerprint: 'right' }, () => 'secret');
+    await b.world.advance(500);
+    expect(await second).toMatchObject({ kind: 'executed', attempt: 2 });
+    expect(await first).toEqual({ kind: 'mismatch' });
+  });
+
+  it('duplicates in one process are told what is stored, which may be without its body', async () => {
+    const { node } = installation();
+    const a = node('a');
+    const limited = {
+      ...a.store,
+      capabilities: { ...a.store.capabilities, recordSizeMaxBytes: 10 },
+    };
+    const { world } = a;
+    const samekey = createSamekey({ store: limited, world, policy: 'standard', waitMaxMs: 1_000 });
+    const work = async (): Promise<string> => {
+      await a.sleep(50);
+      return 'longer than ten bytes';
+    };
+    const both = [samekey.run(REQUEST, work), samekey.run(REQUEST, work)];
+    await world.advance(500);
+    expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['executed', 'response-not-stored']);
   });
 
   it('two requests that meet an expired record under a former name run once', async () => {

@@ -22,7 +22,7 @@ export interface Answer {
 /** What is wrong with an answer; null when it is legal. */
 export function faultOfAnswer(facts: KeyFacts, answer: Answer): string | null {
   const { outcome, run } = answer;
-  if (run !== null && (outcome.kind === 'unavailable' || outcome.kind === 'mismatch'))
+  if (run !== null && outcome.kind === 'unavailable')
     return `the handler ran, and the caller was told "${outcome.kind}"`;
   switch (outcome.kind) {
     case 'executed':

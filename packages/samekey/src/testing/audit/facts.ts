@@ -27,7 +27,7 @@ export interface AttemptFacts {
    * Granted to a repetition of a claim that the store had answered before: whoever sent it may have stopped listening, so
    * nothing need ever run under it.
    */
-  readonly repeated: boolean;
+  repeated: boolean;
   readonly run: RunFacts[];
   effects: number;
   /**
@@ -102,6 +102,23 @@ export function emptyKey(id: RecordId): KeyFacts {
     attempts: new Map(),
     finals: [],
     bindings: [],
+  };
+}
+
+/** Makes the facts of an attempt that has just been granted. */
+export function emptyAttempt(life: LifeFacts, { attempt, claimId }: SamekeyRecord): AttemptFacts {
+  return {
+    life,
+    attempt,
+    claimId,
+    repeated: false,
+    run: [],
+    effects: 0,
+    left: null,
+    wrote: new Set(),
+    contradicted: new Set(),
+    saveDelayed: false,
+    saveAbandoned: false,
   };
 }
 

@@ -27,6 +27,8 @@ export interface Context {
   /** The store all processes share, behind the auditor. */
   readonly store: Store;
   readonly storeNow: () => number;
+  /** What stands between an engine and its connection. */
+  readonly client: (connection: Store) => Store;
   /** The processes that exist. */
   readonly processes: SimProcess[];
   /** Processes started so far. */

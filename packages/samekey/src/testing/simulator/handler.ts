@@ -14,6 +14,8 @@ import type { FaultRates, OperationPlan } from './scenario.ts';
 export interface HandlerPlan {
   /** How long each step takes, in milliseconds. */
   readonly steps: readonly number[];
+  /** By how much it lengthens the retention. */
+  readonly extendMs: number;
   /** The step before which the effect happens; null for none. */
   readonly effectBefore: number | null;
   readonly end:
@@ -41,7 +43,7 @@ export function drawHandler(
   if (!calm && random.chance(rates.slow)) steps[0] = random.between(500, 4_000);
   const may = end.kind === 'hang' || mayHaveEffect(operation, end);
   const effectBefore = may && random.chance(0.85) ? random.between(0, steps.length - 1) : null;
-  return { steps, effectBefore, end };
+  return { steps, effectBefore, end, extendMs: random.chance(0.1) ? 5_000 : 0 };
 }
 
 function drawEnd(
@@ -51,7 +53,7 @@ function drawEnd(
   random: Random,
 ): HandlerPlan['end'] {
   // Only where its time is soon up: until then nothing else happens.
-  const mayHang = !calm && operation.attemptTimeMaxMs < 10_000;
+  const mayHang = !calm && operation.settings.attemptTimeMaxMs < 10_000;
   if (mayHang && random.chance(rates.hang)) return { kind: 'hang' };
   const success = { kind: 'answer', status: 200 } as const;
   if (random.chance(calm ? 0.8 : 0.5)) return success;
@@ -66,7 +68,7 @@ function drawEnd(
 }
 
 function mayHaveEffect(operation: OperationPlan, end: HandlerPlan['end']): boolean {
-  const { verdicts } = POLICIES[operation.policy];
+  const { verdicts } = POLICIES[operation.settings.policy];
   if (end.kind === 'answer') return verdicts[classOfStatus(end.status)] !== 'retryable';
   return end.kind === 'throw' && verdicts.threw !== 'retryable';
 }

@@ -16,13 +16,15 @@ import { faultyStore } from '../faulty-store.ts';
 import { type Context, shown } from './context.ts';
 import { drawPassage } from './connection.ts';
 import { drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
-import { CALL_TIME_MAX_MS, type Intent } from './scenario.ts';
+import { CALL_TIME_MAX_MS, type Intent, RECORD_SIZE_MAX_BYTES } from './scenario.ts';
 
 /** A process of the history. */
 export interface SimProcess {
   readonly name: string;
   readonly world: FakeWorld;
   readonly samekey: Samekey;
+  /** Whether it runs the code after the deploy. */
+  readonly isNew: boolean;
   closing: boolean;
   /** Requests it is working on. */
   open: number;
@@ -71,11 +73,13 @@ export function startProcess(context: Context): SimProcess {
   claimTimes.set(world, sentAt);
   auditor.process(name);
   const samekey = createSamekey({
-    store: connection,
+    store: context.client(connection),
     world,
+    batchRowsMax: random.pick([1, 2, 500]),
+    saveCountMax: random.pick([0, 1, 1_000]),
+    saveKeepMaxMs: random.pick([1_000, 20_000]),
     storeTimeMaxMs: CALL_TIME_MAX_MS,
     saveTimeMaxMs: 300,
-    saveKeepMaxMs: 20_000,
     onEvent(event) {
       context.trace('id' in event ? event.id : null, () => `${name} event ${shown(event)}`);
       if (event.type === 'store-error' && isBug(event.error))
@@ -83,7 +87,7 @@ export function startProcess(context: Context): SimProcess {
       auditor.event(name, event);
     },
   });
-  return { name, world, samekey, closing: false, open: 0 };
+  return { name, world, samekey, isNew: random.chance(0.5), closing: false, open: 0 };
 }
 
 const claimTimes = new WeakMap<FakeWorld, Map<string, number>>();
@@ -95,12 +99,14 @@ export async function serve(
   request: AuditedRequest,
   intent: Intent,
 ): Promise<Served> {
-  const { name: operation, answersDiffer: _, heedsSignal: __, ...settings } = intent.operation;
+  const { settings, name, renamed } = intent.operation;
+  const names =
+    renamed && process.isNew ? { operation: `${name}-renamed`, formerly: [name] } : { operation: name };
   let run: RunFacts | null = null;
   process.open += 1;
   try {
     const outcome = await process.samekey.run(
-      { ...settings, operation, scope: intent.scope, key: intent.key, fingerprint: intent.body },
+      { ...settings, ...names, scope: intent.scope, key: intent.key, fingerprint: intent.body },
       (attempt) => {
         run = begin(context, process, request, intent, attempt);
         return work(context, process, run, intent, attempt);
@@ -129,7 +135,7 @@ function begin(
     request.id,
     () => `${process.name} runs request ${request.n} under ${fence.claimId}#${fence.attempt}`,
   );
-  return auditor.runs(request, fence, timeline.now - sentAt >= intent.operation.claimTtlMs);
+  return auditor.runs(request, fence, timeline.now - sentAt >= intent.operation.settings.claimTtlMs);
 }
 
 /** The handler: its steps, its effect, its end. */
@@ -142,10 +148,11 @@ async function work(
 ): Promise<unknown> {
   const { auditor, random, scenario, trace } = context;
   const { operation } = intent;
-  const { verdicts } = POLICIES[operation.policy];
+  const { verdicts } = POLICIES[operation.settings.policy];
   const plan: HandlerPlan = drawHandler(operation, scenario.rates, context.calm, random);
   const { id } = run.request;
   trace(id, () => `run ${run.n} plans ${shown(plan)}`);
+  if (plan.extendMs > 0) attempt.extend(plan.extendMs);
   for (const [i, ms] of plan.steps.entries()) {
     if (i === plan.effectBefore) {
       if (operation.heedsSignal && attempt.signal.aborted) {
@@ -177,7 +184,12 @@ async function work(
       const value =
         end.status === 204
           ? undefined
-          : { scope: intent.scope[0], body: intent.body, ...(operation.answersDiffer ? { run: run.n } : {}) };
+          : {
+              scope: intent.scope[0],
+              body: intent.body,
+              ...(operation.answersDiffer ? { run: run.n } : {}),
+              ...(operation.answersLarge ? { text: 'x'.repeat(RECORD_SIZE_MAX_BYTES) } : {}),
+            };
       const answer = reply(end.status, value, [['x-scope', intent.scope[0] ?? '']]);
       ended(verdicts[classOfStatus(end.status)], toResponse(answer));
       return answer;

@@ -4,7 +4,7 @@
  */
 
 import { POLICIES, type PolicyName } from '../../core/policy.ts';
-import type { WhenClaimEnds } from '../../core/record.ts';
+import type { OperationOptions } from '../../core/settings.ts';
 import type { Random } from '../random.ts';
 
 /**
@@ -16,20 +16,16 @@ export type HistoryKind = 'calm' | 'rolling' | 'store' | 'chaos';
 /** An operation of the simulated application. */
 export interface OperationPlan {
   readonly name: string;
-  readonly policy: PolicyName;
-  readonly whenClaimEnds: WhenClaimEnds;
-  readonly claimTtlMs: number;
-  readonly attemptTimeMaxMs: number;
-  readonly attemptMax: number;
-  readonly retentionMs: number;
-  readonly replayMinMs: number;
-  readonly tombstoneMs: number;
-  readonly waitMaxMs: number;
-  readonly reconcileAfterMs: number;
+  /** How Samekey is told to run it. */
+  readonly settings: Required<Omit<OperationOptions, 'policy'>> & { readonly policy: PolicyName };
   /** Whether every run answers with bytes of its own, or all with the same. */
   readonly answersDiffer: boolean;
   /** Whether its handlers look at the signal before their effect. */
   readonly heedsSignal: boolean;
+  /** Whether its answers are too large for a record. */
+  readonly answersLarge: boolean;
+  /** Whether half of the processes know it under a later name, as in the middle of a deploy. */
+  readonly renamed: boolean;
 }
 
 /** One thing a client wants done, under one key. */
@@ -77,6 +73,8 @@ export interface Scenario {
   readonly rates: FaultRates;
 }
 
+/** The simulated store keeps no larger records, in bytes; but the application's answers that are large are larger. */
+export const RECORD_SIZE_MAX_BYTES = 400;
 /** How long one call of the store may take before its reply counts as lost. */
 export const CALL_TIME_MAX_MS = 200;
 /** How late a statement arrives at most: its own time-out at the store. */
@@ -124,21 +122,25 @@ export function drawScenario(seed: number, random: Random): Scenario {
 }
 
 function drawOperation(i: number, kind: HistoryKind, random: Random): OperationPlan {
-  const tombstoneMs = random.chance(0.2) ? 30_000 : 0;
-  return {
-    name: `op${i}`,
+  const settings = {
     policy: random.pick(Object.keys(POLICIES) as PolicyName[]),
-    whenClaimEnds: random.chance(0.5) ? 'unknown' : 'resume',
+    whenClaimEnds: random.chance(0.5) ? ('unknown' as const) : ('resume' as const),
     claimTtlMs: random.pick([600, 1_000, 2_000]),
     attemptTimeMaxMs: kind === 'rolling' || kind === 'calm' ? 60_000 : random.pick([1_500, 3_000, 60_000]),
     attemptMax: random.chance(0.2) ? random.between(1, 3) : 10,
     retentionMs: random.chance(0.3) ? 8_000 : 60_000,
     replayMinMs: random.pick([4_000, 8_000, 30_000]),
-    tombstoneMs,
+    tombstoneMs: random.chance(0.2) ? 30_000 : 0,
     waitMaxMs: random.chance(0.3) ? random.between(50, 400) : 0,
     reconcileAfterMs: 1_000,
+  };
+  return {
+    name: `op${i}`,
+    settings,
     answersDiffer: random.chance(0.7),
     heedsSignal: random.chance(0.3),
+    answersLarge: random.chance(0.1),
+    renamed: random.chance(0.15),
   };
 }
 

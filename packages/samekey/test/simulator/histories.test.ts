@@ -1,0 +1,37 @@
+/** A slice of what `npm run prove -- --only simulator` runs by the million, and every seed that ever failed. */
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { simulate } from '../../src/testing/index.ts';
+import { describeFailure } from '../../src/testing/simulator/report.ts';
+
+const SECONDS = Number(process.env['SAMEKEY_SIM_SECONDS'] ?? 15);
+const FIRST = Number(process.env['SAMEKEY_SEED'] ?? 1);
+
+/** One a line: the seed, and what it found. */
+const KEPT = readFileSync(new URL('seeds.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => /^\d/.test(line))
+  .map((line) => ({ seed: Number.parseInt(line, 10), why: line.replace(/^\d+\s*/, '') }));
+
+async function expectNoViolation(seed: number): Promise<void> {
+  const { violations } = await simulate({ seed });
+  if (violations.length > 0) expect.fail(describeFailure(await simulate({ seed, trace: true })));
+}
+
+describe('histories', () => {
+  it.each(KEPT)('seed $seed holds: $why', ({ seed }) => expectNoViolation(seed));
+
+  it(`seeds from ${FIRST} on hold, for ${SECONDS} seconds`, async () => {
+    const endsAt = performance.now() + SECONDS * 1000;
+    let seed = FIRST;
+    while (performance.now() < endsAt) await expectNoViolation(seed++);
+    console.log(`simulator: ${seed - FIRST} histories from SAMEKEY_SEED=${FIRST}`);
+    expect(seed).toBeGreaterThan(FIRST);
+  });
+
+  it('a history replays exactly from its seed', async () => {
+    const [one, two] = [await simulate({ seed: 42, trace: true }), await simulate({ seed: 42, trace: true })];
+    expect(two.trace).toEqual(one.trace);
+  });
+});

@@ -1,0 +1,167 @@
+/**
+ * Why: what must never happen is looked for longer than a test may take. Runs the proofs in `tools/proofs`, one after the other,
+ * by the round; a round follows from its seed alone, so a failure is seen again with `--seed <its seed> --rounds 1`.
+ *
+ *   npm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator]
+ *
+ * `--histories` is `--rounds`; a proof may also be named without `--only`. A new proof is a module in `tools/proofs` that
+ * exports `name` and `run(options)`, and one line in PROOFS. One that exports `piece` is cut into pieces of so many rounds,
+ * run by a process on each core; the others have the machine for themselves.
+ */
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** In the order in which they run: the quickest to fail first. */
+const PROOFS = ['simulator', 'races', 'kills', 'restarts'];
+
+/** @typedef {{ seed: number, rounds?: number, seconds?: number }} Piece */
+/** @typedef {{ rounds: number, failures: string[] }} Result */
+/** @typedef {{ name: string, run(options: Piece & { log(line: string): void }): Promise<Result>, piece?: number, rounds?: number }} Proof */
+/** @typedef {{ log: string } | { result: Result }} Message */
+
+/** @param {string} name @returns {Promise<Proof>} */
+const load = (name) => import(`./proofs/${name}.mjs`);
+
+const self = fileURLToPath(import.meta.url);
+const PROGRESS_MS = 10_000;
+
+if (process.send === undefined) process.exitCode = await main(process.argv.slice(2));
+else await serve();
+
+/** A worker: runs the pieces it is given. */
+async function serve() {
+  const proof = await load(process.argv[2] ?? '');
+  process.on('message', (/** @type {Piece} */ piece) => {
+    void proof
+      .run({ ...piece, log: (line) => void process.send?.({ log: line }) })
+      .then((result) => process.send?.({ result }));
+  });
+  process.send?.({ log: '' });
+}
+
+/** @param {string[]} args */
+async function main(args) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string', default: '1' },
+      rounds: { type: 'string' },
+      histories: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const named = [...values.only.flatMap((names) => names.split(',')), ...positionals];
+  const unknown = named.filter((name) => !PROOFS.includes(name));
+  if (unknown.length > 0) {
+    console.error(`There is no proof named ${unknown.join(', ')}: there are ${PROOFS.join(', ')}.`);
+    return 2;
+  }
+  const asked = {
+    seed: wholeNumber('seed', values.seed) ?? 1,
+    ...defined('rounds', wholeNumber('rounds', values.rounds ?? values.histories)),
+    ...defined('seconds', wholeNumber('seconds', values.seconds)),
+  };
+  let failed = 0;
+  for (const name of PROOFS.filter((one) => named.length === 0 || named.includes(one))) {
+    const startedAt = performance.now();
+    const { rounds, failures } = await prove(name, asked);
+    failed += failures.length;
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    console.log(
+      `${name}: ${rounds} rounds from seed ${asked.seed} in ${seconds} s, ${failures.length} failures`,
+    );
+  }
+  console.log(failed === 0 ? 'PROVEN so far: no failure.' : `FAILED: ${failed} failures.`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** @param {string} name @param {Piece} asked @returns {Promise<Result>} */
+async function prove(name, asked) {
+  const { piece, rounds: own } = await load(name);
+  if (piece === undefined) return inProcess(name, [asked], asked);
+  const most = asked.rounds ?? own ?? piece;
+  const pieces = Array.from({ length: Math.ceil(most / piece) }, (_, i) => ({
+    seed: asked.seed + i * piece,
+    rounds: Math.min(piece, most - i * piece),
+  }));
+  return inProcess(name, pieces, asked);
+}
+
+/**
+ * Gives pieces to as many processes as there are cores. A process that dies fails its piece.
+ * @param {string} name @param {Piece[]} pieces @param {Piece} asked @returns {Promise<Result>}
+ */
+async function inProcess(name, pieces, { seconds = Number.POSITIVE_INFINITY }) {
+  const startedAt = performance.now();
+  /** @type {Result} */
+  const sum = { rounds: 0, failures: [] };
+  const left = pieces.toReversed();
+  const spent = () => (performance.now() - startedAt) / 1000;
+  const progress = setInterval(() => {
+    console.log(`${name}: ${sum.rounds} rounds, ${sum.failures.length} failures, ${spent().toFixed(0)} s`);
+  }, PROGRESS_MS);
+  const lane = async () => {
+    // A young generation that holds what a piece of work makes is collected seldom.
+    const worker = fork(self, [name], { execArgv: ['--max-semi-space-size=64'] });
+    const dead = new Promise((_, reject) => {
+      worker.once('exit', (code, signal) => reject(new Error(`its process ended with ${code ?? signal}`)));
+    });
+    dead.catch(() => undefined);
+    try {
+      for (let piece = left.pop(); piece !== undefined && spent() < seconds; piece = left.pop()) {
+        try {
+          const rest = Number.isFinite(seconds) ? { seconds: Math.max(1, seconds - spent()) } : {};
+          const result = await Promise.race([ask(worker, { ...piece, ...rest }), dead]);
+          sum.rounds += result.rounds;
+          sum.failures.push(...result.failures);
+        } catch (error) {
+          console.log(`FAILED ${name} from seed ${piece.seed}: ${String(error)}`);
+          sum.failures.push(`from seed ${piece.seed}: ${String(error)}`);
+          return;
+        }
+      }
+    } finally {
+      worker.removeAllListeners('exit');
+      worker.kill();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), pieces.length) }, lane));
+  clearInterval(progress);
+  return sum;
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} worker @param {Piece} piece @returns {Promise<Result>}
+ */
+function ask(worker, piece) {
+  return new Promise((resolve) => {
+    const listen = (/** @type {Message} */ message) => {
+      if ('log' in message) {
+        if (message.log !== '') console.log(message.log);
+        return;
+      }
+      worker.off('message', listen);
+      resolve(message.result);
+    };
+    worker.on('message', listen);
+    worker.send(piece);
+  });
+}
+
+/** @param {string} name @param {string | undefined} text */
+function wholeNumber(name, text) {
+  if (text === undefined) return undefined;
+  const value = Number(text.replaceAll('_', ''));
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new Error(`--${name} is a whole number; it is "${text}".`);
+  return value;
+}
+
+/** @template Value @param {string} name @param {Value | undefined} value @returns {Record<string, Value>} */
+function defined(name, value) {
+  return value === undefined ? {} : { [name]: value };
+}
