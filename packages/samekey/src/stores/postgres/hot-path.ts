@@ -41,7 +41,7 @@ const BUSY = Object.freeze({ kind: 'busy' as const });
 /** Makes the hot path. */
 export function createHotPath(
   records: Records,
-  links: { readonly claims: Link; readonly finishes: Link; readonly upkeep: Link },
+  links: { readonly work: Link; readonly upkeep: Link },
 ): HotPath {
   const { tables } = records;
   const claims = { one: sql.claimStatement(tables, 'one'), many: sql.claimStatement(tables, 'many') };
@@ -49,7 +49,7 @@ export function createHotPath(
   const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
 
   async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
-    const { ask } = links.claims;
+    const { ask } = links.work;
     const results = await insert(ask, requests);
     const known = requests.filter((request) => !results.has(idText(request)));
     const found = await records.find(ask, known);
@@ -117,7 +117,7 @@ export function createHotPath(
     renew: (requests) => eachOnce(requests, renew),
     finish: (requests) =>
       eachOnce(requests, async (group) => {
-        const { ask } = links.finishes;
+        const { ask } = links.work;
         const arity = arityOf(group);
         const { rows, bodies } = finishRows(inOrder(group));
         const values = [...inputValues(rows, sql.FINISH_INPUT.length, arity), bodies];

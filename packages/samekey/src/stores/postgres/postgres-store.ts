@@ -2,8 +2,9 @@
  * The PostgreSQL store. Time is the server's (`clock_timestamp()`), each write is one conditional statement that commits by
  * itself, a flush of many rows shares one commit, and nothing waits for a lock of somebody else's.
  *
- * It keeps connections of its own, never taken from under handlers: claims, finishes, and upkeep (renewals, look-ups, sweeps,
- * operators' writes); a fourth is opened when an operator lists or counts, which may take long.
+ * It keeps two connections of its own, never taken from under handlers: one for claims and finishes, one for upkeep (renewals,
+ * look-ups, sweeps, operators' writes). A third is opened when an operator lists or counts, which may take long. One
+ * connection for claims and one for finishes were no faster: their commits wait for the same disk.
  *
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
@@ -71,11 +72,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     });
   }
 
-  const claims = link(statementTimeMaxMs, PLANS);
-  const finishes = link(statementTimeMaxMs, PLANS);
+  const work = link(statementTimeMaxMs, PLANS);
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
-  const hotPath = createHotPath(records, { claims, finishes, upkeep });
+  const hotPath = createHotPath(records, { work, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
 
   return {
@@ -124,7 +124,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     ready: () => checkDatabase(upkeep.ask, tables),
     async close() {
-      await Promise.all([claims, finishes, upkeep, reads].map((each) => each.close()));
+      await Promise.all([work, upkeep, reads].map((each) => each.close()));
     },
   };
 }
@@ -142,6 +142,7 @@ const SESSION: Readonly<Record<string, string>> = {
  */
 const PLANS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   plan_cache_mode: 'force_generic_plan',

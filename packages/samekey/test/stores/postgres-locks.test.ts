@@ -1,0 +1,142 @@
+/** Nothing waits for a lock of somebody else's: the row answers `busy`, its neighbours go through. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  ANSWER,
+  claimed,
+  claimRequest,
+  finished,
+  finishRequest,
+  ID,
+  only,
+  recordOf,
+  renewRequest,
+} from '../../src/testing/contract/context.ts';
+import { availablePostgres } from '../services/postgres.ts';
+import { timed, useServer } from './postgres-setup.ts';
+
+/** Far below lock_timeout, far above what a statement takes. */
+const NO_WAIT_MS = 200;
+
+for (const source of availablePostgres()) {
+  describe(`locks: ${source.name}`, () => {
+    const { database } = useServer(source);
+
+    it('a locked row is busy for its owner, at once, and the rows beside it are written', async () => {
+      const db = await database();
+      const store = await db.store();
+      const locked = await claimed(store, { key: 'locked' });
+      const free = await claimed(store, { key: 'free' });
+      const other = await db.session();
+      await other.query('BEGIN');
+      await other.query("SELECT 1 FROM samekey_records WHERE key = 'locked' FOR UPDATE");
+
+      const renewals = await timed(store.renew([renewRequest(locked), renewRequest(free)]));
+      expect(renewals.value.map(({ kind }) => kind)).toEqual(['busy', 'renewed']);
+      const one = await timed(store.renew([renewRequest(locked)]));
+      expect(one.value).toEqual([{ kind: 'busy' }]);
+      const finishes = await timed(
+        store.finish([finishRequest(locked, 'completed'), finishRequest(free, 'completed')]),
+      );
+      expect(finishes.value.map(({ kind }) => kind)).toEqual(['busy', 'applied']);
+      const single = await timed(store.finish([finishRequest(locked, 'completed')]));
+      expect(single.value).toEqual([{ kind: 'busy' }]);
+      for (const { ms } of [renewals, one, finishes, single]) expect(ms).toBeLessThan(NO_WAIT_MS);
+
+      await other.query('ROLLBACK');
+      expect(only(await store.finish([finishRequest(locked, 'completed')])).kind).toBe('applied');
+    });
+
+    it('a claim that would take over a locked row is busy, and a duplicate of it is answered', async () => {
+      const db = await database();
+      const store = await db.store();
+      await finished(store, 'retryable', { key: 'again' });
+      await finished(store, 'completed', { key: 'done' });
+      const other = await db.session();
+      await other.query('BEGIN');
+      await other.query('SELECT 1 FROM samekey_records FOR UPDATE');
+      const requests = ['again', 'done', 'new'].map((key) => claimRequest({ key }));
+      const { ms, value } = await timed(store.claim(requests));
+      expect(value.map(({ kind }) => kind)).toEqual(['busy', 'found', 'claimed']);
+      expect(ms).toBeLessThan(NO_WAIT_MS);
+      await other.query('ROLLBACK');
+      expect(only(await store.claim([requests[0] as (typeof requests)[0]])).kind).toBe('claimed');
+    });
+
+    it('a duplicate does not wait for the open transaction that finishes its key', async () => {
+      const db = await database();
+      const store = await db.store();
+      const owner = await claimed(store);
+      const user = await db.session();
+      await user.query('BEGIN');
+      expect((await store.within(user).finish(finishRequest(owner, 'completed'))).kind).toBe('applied');
+      const { ms, value } = await timed(store.claim([claimRequest(), claimRequest({ key: 'new' })]));
+      expect(value.map(({ kind }) => kind)).toEqual(['found', 'claimed']);
+      expect(ms).toBeLessThan(NO_WAIT_MS);
+      expect(only(await store.renew([renewRequest(owner)])).kind).toBe('busy');
+      await user.query('COMMIT');
+      expect((await recordOf(store)).response).toEqual(ANSWER);
+    });
+
+    it('a key whose insert is not committed yet is busy within a bound, and its neighbours are claimed', async () => {
+      const db = await database();
+      const store = await db.store();
+      await claimed(store, { key: 'template' });
+      const other = await db.session();
+      const columns = (
+        await other.query<{ c: string }>(
+          `SELECT string_agg(column_name, ', ') AS c FROM information_schema.columns
+           WHERE table_name = 'samekey_records' AND column_name <> 'key'`,
+        )
+      ).rows[0]?.c;
+      await other.query('BEGIN');
+      await other.query(
+        `INSERT INTO samekey_records (key, ${columns}) SELECT 'held', ${columns} FROM samekey_records`,
+      );
+      const keys = ['a', 'b', 'held', 'c', 'd', 'e', 'f', 'g'];
+      const { ms, value } = await timed(store.claim(keys.map((key) => claimRequest({ key }))));
+      expect(value.filter(({ kind }) => kind === 'claimed').length).toBeGreaterThanOrEqual(5);
+      expect(value[2]).toEqual({ kind: 'busy' });
+      expect(ms).toBeLessThan(1_400);
+      await other.query('ROLLBACK');
+      expect(only(await store.claim([claimRequest({ key: 'held' })])).kind).toBe('claimed');
+    });
+
+    it('the sweeper and the reaper pass over locked rows', async () => {
+      const db = await database();
+      const store = await db.store();
+      await claimed(store, { key: 'over', claimTtlMs: 1 });
+      await finished(store, 'completed', { key: 'old', retentionMs: 1, replayMinMs: 0 });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const other = await db.session();
+      await other.query('BEGIN');
+      await other.query('SELECT 1 FROM samekey_records FOR UPDATE');
+      const { ms, value } = await timed(Promise.all([store.sweep(10), store.reap(10)]));
+      expect(value).toEqual([[], 0]);
+      expect(ms).toBeLessThan(NO_WAIT_MS);
+      await other.query('COMMIT');
+      expect((await store.sweep(10)).map(({ key }) => key)).toEqual(['over']);
+      expect(await store.reap(10)).toBe(1);
+    });
+
+    // F9, F11: 50 claimers at once over several processes' connections, again and again.
+    it('of many claimers over several connections one gets each key', async () => {
+      const db = await database();
+      const stores = await Promise.all(Array.from({ length: 5 }, () => db.store()));
+      for (let round = 0; round < 20; round += 1) {
+        const ids = Array.from({ length: 4 }, (_, i) => ({ ...ID, key: `${round}-${i}` }));
+        const results = await Promise.all(
+          Array.from({ length: 50 }, (_, i) =>
+            // Each its own order: flushes that meet must not wait for each other in a circle.
+            (stores[i % 5] as (typeof stores)[0]).claim(
+              (i % 2 === 0 ? ids : ids.toReversed()).map((id) => claimRequest(id)),
+            ),
+          ),
+        );
+        const won = results.flat().filter(({ kind }) => kind === 'claimed');
+        expect(won.length).toBe(ids.length);
+        expect(results.flat().filter(({ kind }) => kind === 'busy')).toEqual([]);
+      }
+    });
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * The plan is the one by the unique index: on a table that was just made, on one that was vacuumed while empty (PostgreSQL then
+ * believes in zero pages, and would read all of it for ever), and when a million rows have come since.
+ */
+
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import type { PostgresStore } from '../../src/stores/postgres/index.ts';
+import {
+  claimed,
+  claimRequest,
+  finished,
+  finishRequest,
+  recordOf,
+  renewRequest,
+} from '../../src/testing/contract/context.ts';
+import { availablePostgres } from '../services/postgres.ts';
+import { timed, useServer } from './postgres-setup.ts';
+
+const MILLION = 1_000_000;
+
+for (const source of availablePostgres()) {
+  describe(`plans: ${source.name}`, () => {
+    const { database } = useServer(source, { max_wal_size: '4GB', autovacuum: 'off' });
+
+    it('every statement of the hot path goes by the unique index, from the first request on and for ever', async () => {
+      const db = await database();
+      const admin = await db.session();
+      await (await db.store()).close();
+      await admin.query('VACUUM (ANALYZE) samekey_records');
+      const clients: Client[] = [];
+      const store = await db.store({
+        connect() {
+          const client = new Client({ connectionString: db.url });
+          clients.push(client);
+          // The one that migrated is gone.
+          client.once('end', () => clients.splice(clients.indexOf(client), 1));
+          return client;
+        },
+      });
+      await useEveryStatement(store, 'early');
+      await checkPlans(clients);
+
+      await fill(admin);
+      await checkPlans(clients);
+      // The same prepared statements, as fast as ever: a flush of 100 rows, cold caches and a busy machine included.
+      const slow = await timed(useEveryStatement(store, 'late'));
+      expect(slow.ms).toBeLessThan(3_000);
+      await admin.query('ANALYZE samekey_records');
+      await useEveryStatement(store, 'analyzed');
+      await checkPlans(clients);
+      expect((await timed(store.reap(10))).ms).toBeLessThan(1_500);
+    }, 300_000);
+
+    it('a finish is a HOT update: it writes no index entry', async () => {
+      const db = await database();
+      const store = await db.store();
+      for (let i = 0; i < 20; i += 1) {
+        const requests = Array.from({ length: 64 }, (_, n) => claimRequest({ key: `${i}-${n}` }));
+        await store.claim(requests);
+        await store.finish(requests.map((request) => finishRequest({ ...request, attempt: 1 }, 'completed')));
+      }
+      // A session tells of what it did at its end, at the latest.
+      await store.close();
+      const admin = await db.session();
+      await expect
+        .poll(
+          async () =>
+            (
+              await admin.query<{ updates: string; hot: string }>(
+                `SELECT n_tup_upd AS updates, n_tup_hot_upd AS hot FROM pg_stat_user_tables
+                 WHERE relname = 'samekey_records'`,
+              )
+            ).rows[0],
+          { timeout: 10_000 },
+        )
+        .toEqual({ updates: '1280', hot: '1280' });
+    });
+  });
+}
+
+async function useEveryStatement(store: PostgresStore, prefix: string): Promise<void> {
+  const many = Array.from({ length: 100 }, (_, i) => claimRequest({ key: `${prefix}-${i}` }));
+  const owners = many.map((request) => ({ ...request, attempt: 1 }));
+  await store.claim(many);
+  await store.claim(many.map((request) => ({ ...request, claimId: 'other' })));
+  await store.renew(owners.map(renewRequest));
+  await store.finish(owners.map((owner) => finishRequest(owner, 'retryable')));
+  await store.claim(many.map((request) => ({ ...request, claimId: `${request.claimId}-2` })));
+  await store.find(many);
+  const one = await claimed(store, { key: `${prefix}-one` });
+  await store.renew([renewRequest(one)]);
+  await store.finish([finishRequest(one, 'retryable')]);
+  await claimed(store, { key: `${prefix}-one` });
+  await recordOf(store, one);
+  await store.forget([await finished(store, 'completed', { key: `${prefix}-forgotten` })]);
+  await store.sweep(10);
+  await store.reap(10);
+}
+
+/** Looks at the plans the sessions keep: what the protocol prepared can be explained by name. */
+async function checkPlans(clients: readonly Client[]): Promise<void> {
+  let seen = 0;
+  for (const client of clients) {
+    const { rows } = await client.query<{ name: string; types: string[]; custom: string }>(
+      `SELECT name, parameter_types::text[] AS types, custom_plans AS custom FROM pg_prepared_statements
+       WHERE name LIKE 'samekey%'`,
+    );
+    for (const { name, types, custom } of rows) {
+      const nulls = types.length === 0 ? '' : `(${types.map(() => 'NULL').join(', ')})`;
+      const explained = await client.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`,
+      );
+      const plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan, name).not.toMatch(/Seq Scan|Hash|Merge|Sort|Bitmap/);
+      expect(custom, `${name} is planned once`).toBe('0');
+      const upkeep = /watch|stretch|mark|reap/.test(name);
+      expect(plan, name).toMatch(upkeep ? /Index Scan|Result/ : /samekey_records_scope_key/);
+      seen += 1;
+    }
+  }
+  expect(seen).toBeGreaterThan(10);
+}
+
+/** A million expired records, without telling the planner. */
+async function fill(admin: Client): Promise<void> {
+  // As dense as it gets: what counts here is the number of rows, not their room to grow.
+  await admin.query('ALTER TABLE samekey_records SET (fillfactor = 100)');
+  await admin.query(
+    `INSERT INTO samekey_records (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
+       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, tombstone_ms, reap_after)
+     SELECT 's', 'k' || n, 'o', 'completed', 1, 'c', t, 1, 0, 'unknown', 1, t, t, 0, 0, t
+     FROM generate_series(1, $1::int) AS n, LATERAL (SELECT now() - interval '1 day' + n * interval '1 ms' AS t) AS t`,
+    [MILLION],
+  );
+}
