@@ -84,6 +84,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     } else {
       const attempt = key.attempts.get(fenceText(after));
       if (verb === 'finish') attempt?.wrote.add(after.state);
+      if (verb === 'renew' && attempt !== undefined) attempt.renewedAt = options.now();
       if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
     }
   }
@@ -113,7 +114,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
       const claimEnded = before.state === 'in_progress' || before.reason === 'claim-ended';
       const excused =
         (before.state === 'retryable' && before.proof === 'settled') ||
-        (claimEnded && before.whenClaimEnds === 'resume');
+        (claimEnded && before.whenClaimEnds === 'resume' && !previous.wrote.has('unknown'));
       previous.left = excused ? 'excused' : 'proven';
       judgeEffects(key, previous);
     }
@@ -151,7 +152,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     facts,
     report,
 
-    runs(request, fence, claimOver) {
+    runs(request, fence, { sentAt, ttlMs }) {
       const key = facts(request.id);
       const attempt = key.attempts.get(fenceText(fence)) ?? null;
       const run: RunFacts = { n: runs.length + 1, request, attempt, ended: null };
@@ -171,7 +172,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
       const { current } = key;
       const holds =
         current !== null && current.state === 'in_progress' && fenceText(current) === fenceText(fence);
-      if (claimOver && !holds) report(key.id, 'outside', 'a handler starts under a claim that is over');
+      const since = options.now() - Math.max(sentAt, attempt.renewedAt);
+      if (since >= ttlMs && !holds) report(key.id, 'outside', 'a handler starts under a claim that is over');
       if (holds && current.fingerprint !== null) {
         const body = bodies.get(current.fingerprint.digest) ?? request.body;
         if (body !== request.body) report(key.id, 'outside', 'a request runs under a key bound to another');

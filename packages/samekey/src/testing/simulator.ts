@@ -95,6 +95,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     processCount: 0,
     requestCount: 0,
     calm: false,
+    strike: () => undefined,
     jumpStoreClock(ms) {
       jumpedMs += ms;
     },

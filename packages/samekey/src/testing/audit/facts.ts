@@ -30,6 +30,8 @@ export interface AttemptFacts {
   repeated: boolean;
   readonly run: RunFacts[];
   effects: number;
+  /** When a renewal was applied at last; 0 for never. */
+  renewedAt: number;
   /**
    * How the record left it for a next attempt: `excused` (its claim ended on the resuming way, or somebody settled it),
    * `proven` (as without effect); null while it is the last.
@@ -114,6 +116,7 @@ export function emptyAttempt(life: LifeFacts, { attempt, claimId }: SamekeyRecor
     repeated: false,
     run: [],
     effects: 0,
+    renewedAt: 0,
     left: null,
     wrote: new Set(),
     contradicted: new Set(),

@@ -4,7 +4,7 @@
 
 import type { SamekeyEvent } from '../../core/events.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { RecordId, State } from '../../core/record.ts';
+import type { Fence, RecordId, State } from '../../core/record.ts';
 import type { StoredResponse } from '../../core/response.ts';
 import type { AuditedRequest, KeyFacts, ProcessFacts, RunFacts } from './facts.ts';
 import type { Transition } from './transitions.ts';
@@ -34,8 +34,8 @@ export interface Auditor {
   process(name: string): ProcessFacts;
   /** A record changed, or nothing did (`before === after`). */
   changed(transition: Transition): void;
-  /** The handler of a request starts; `claimOver` says that the claim's time had passed by the process's own clock. */
-  runs(request: AuditedRequest, fence: { claimId: string; attempt: number }, claimOver: boolean): RunFacts;
+  /** The handler of a request starts, under a claim that was sent then. */
+  runs(request: AuditedRequest, fence: Fence, claim: { sentAt: number; ttlMs: number }): RunFacts;
   effect(run: RunFacts): void;
   ends(run: RunFacts, to: State, response: StoredResponse | null): void;
   answered(request: AuditedRequest, run: RunFacts | null, outcome: Outcome): void;

@@ -12,6 +12,13 @@ import { DRAIN_MS, FREEZE_MAX_MS } from './scenario.ts';
 export function startChaos(context: Context): void {
   const { timeline, random, scenario } = context;
   const { rates } = scenario;
+  context.strike = (process) => {
+    const what = random.chance(rates.freeze) ? freeze : random.chance(rates.kill) ? kill : null;
+    if (what === null || context.calm) return;
+    timeline.setTimer(0, () => {
+      if (process.world.state === 'running') what(context, process);
+    });
+  };
   const look = (): void => {
     if (context.calm) return;
     // One event each: what two of them did in one instant could not be told apart.
@@ -26,7 +33,7 @@ export function startChaos(context: Context): void {
     maybe(rates.restart, () => restart(context, random.pick(context.processes)));
     maybe(rates.storeClock, () => jump(context));
     maybe(rates.operator, () => void settleSome(context, 0.5));
-    maybe(rates.forget, () => void forgetSome(context));
+    maybe(rates.forget, () => void forgetSome(context, 0.3));
     maybe(0.5, () => void context.store.sweep(10));
     maybe(0.3, () => void context.store.reap(10));
     // Then it waits for those who come back late.
@@ -77,9 +84,9 @@ export async function settleSome(context: Context, p: number): Promise<void> {
   }
 }
 
-async function forgetSome({ store, random, trace }: Context): Promise<void> {
+async function forgetSome({ store, random, trace }: Context, p: number): Promise<void> {
   for (const record of await store.list({})) {
-    if (!random.chance(0.3)) continue;
+    if (!random.chance(p)) continue;
     const { scope, key, claimId, attempt } = record;
     trace(record, () => `operator forgets ${claimId}#${attempt}`);
     await store.forget([{ scope, key, claimId, attempt }]);
@@ -95,6 +102,14 @@ function freeze(context: Context, process: SimProcess): void {
   process.world.freeze();
   const ms = random.between(50, FREEZE_MAX_MS);
   context.trace(null, () => `${process.name} freezes for ${ms} ms`);
+  // While it stands still, others act on what it left.
+  const { rates } = context.scenario;
+  const meanwhile = (part: number, p: number, act: () => Promise<unknown>): void => {
+    if (random.chance(p)) timeline.setTimer(ms * part, () => void act());
+  };
+  meanwhile(0.5, 0.7, () => context.store.sweep(10));
+  meanwhile(0.6, rates.operator, () => settleSome(context, 1));
+  meanwhile(0.7, 4 * rates.forget, () => forgetSome(context, 1));
   timeline.setTimer(ms, () => {
     context.trace(null, () => `${process.name} goes on`);
     process.world.thaw();

@@ -38,6 +38,8 @@ export interface Context {
   /** Whether the faults are over. */
   calm: boolean;
   jumpStoreClock(ms: number): void;
+  /** A process has come to a place where it may be hit: in the middle of a handler. */
+  strike: (process: SimProcess) => void;
   /** Notes something for the reader of a failed history; costs nothing unless tracing. */
   readonly trace: (id: RecordId | null, text: () => string) => void;
 }

@@ -123,7 +123,7 @@ export async function serve(
 }
 
 function begin(
-  { auditor, timeline, trace }: Context,
+  { auditor, trace }: Context,
   process: SimProcess,
   request: AuditedRequest,
   intent: Intent,
@@ -135,7 +135,7 @@ function begin(
     request.id,
     () => `${process.name} runs request ${request.n} under ${fence.claimId}#${fence.attempt}`,
   );
-  return auditor.runs(request, fence, timeline.now - sentAt >= intent.operation.settings.claimTtlMs);
+  return auditor.runs(request, fence, { sentAt, ttlMs: intent.operation.settings.claimTtlMs });
 }
 
 /** The handler: its steps, its effect, its end. */
@@ -162,6 +162,7 @@ async function work(
       trace(id, () => `run ${run.n} HAS ITS EFFECT`);
       auditor.effect(run);
     }
+    context.strike(process);
     await pause(process.world, ms);
   }
   const { end } = plan;
