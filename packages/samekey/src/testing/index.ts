@@ -3,8 +3,19 @@
  * where one is needed.
  */
 
+export {
+  adapterContract,
+  type AdapterHarness,
+  type ContractAnswer,
+  type ContractCall,
+  type ContractHandler,
+  type ContractRequest,
+  type ContractRoute,
+  type ContractScope,
+  type Served,
+} from './adapter-contract.ts';
 export { type Auditor, type AuditorOptions, createAuditor, type Violation } from './auditor.ts';
-export type { AuditedRequest, RunFacts } from './audit/facts.ts';
+export type { AttemptFacts, AuditedRequest, KeyFacts, ProcessFacts, RunFacts } from './audit/facts.ts';
 export { faultOf, type Transition, type WritingVerb } from './audit/transitions.ts';
 export { FAKE_WALL_START, type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
 export {
@@ -19,7 +30,9 @@ export {
 } from './faulty-store.ts';
 export { createRandom, type Random } from './random.ts';
 export { type History, type SimulatedMachine, type SimulateOptions, simulate } from './simulator.ts';
-export type { Scenario } from './simulator/scenario.ts';
+export type { TraceLine } from './simulator/context.ts';
+export { describeFailure } from './simulator/report.ts';
+export type { HistoryKind, Intent, OperationPlan, Scenario } from './simulator/scenario.ts';
 export {
   storeContract,
   type StoreHarness,
