@@ -84,6 +84,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     } else {
       const attempt = key.attempts.get(fenceText(after));
       if (verb === 'finish') attempt?.wrote.add(after.state);
+      if ((verb === 'settle' || verb === 'reopen') && attempt !== undefined) attempt.settled = true;
       if (verb === 'renew' && attempt !== undefined) attempt.renewedAt = options.now();
       if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
     }
@@ -216,7 +217,12 @@ export function createAuditor(options: AuditorOptions): Auditor {
         report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
       const [attempt] = attempts;
       if (event.type !== 'contradiction' || attempt === undefined || attempts.length > 1) return;
-      const stands = key.current?.claimId === attempt.claimId && key.current.state === event.wanted;
+      const { current } = key;
+      const stands =
+        current?.claimId === attempt.claimId &&
+        current.state === event.wanted &&
+        current.reason !== 'attempts-exhausted' &&
+        !attempt.settled;
       if (stands && attempt.wrote.has(event.wanted))
         report(key.id, 'outside', `a contradiction about its own ${event.wanted}`);
     },

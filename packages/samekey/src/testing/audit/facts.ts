@@ -41,6 +41,8 @@ export interface AttemptFacts {
   readonly wrote: Set<State>;
   /** States that a contradiction was told about. */
   readonly contradicted: Set<State>;
+  /** A person has decided about it. */
+  settled: boolean;
   saveDelayed: boolean;
   saveAbandoned: boolean;
 }
@@ -120,6 +122,7 @@ export function emptyAttempt(life: LifeFacts, { attempt, claimId }: SamekeyRecor
     left: null,
     wrote: new Set(),
     contradicted: new Set(),
+    settled: false,
     saveDelayed: false,
     saveAbandoned: false,
   };

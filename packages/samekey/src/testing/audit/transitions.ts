@@ -39,6 +39,8 @@ export function faultOf(t: Transition): string | null {
   if (after.attempt === before.attempt && after.claimId !== before.claimId)
     return 'the claim changed hands within one attempt';
   if (after.attempt > before.attempt) return faultOfNextAttempt(t, before, after);
+  const isFinal = after.state === 'completed' || after.state === 'failed';
+  if (isFinal && after.expiresAt < t.now + after.replayMinMs) return 'a final answer lives too short (F58)';
   return faultOfSameAttempt(t, before, after);
 }
 
@@ -63,6 +65,7 @@ function faultOfNextAttempt(
   if (after.state !== 'in_progress') return `an attempt began as ${after.state}`;
   if (after.attempt !== before.attempt + 1) return 'an attempt number was left out';
   if (after.claimId === before.claimId) return 'one claimId was good for two attempts';
+  if (after.attempt > (request as ClaimRequest).attemptMax) return 'more attempts than allowed';
   if (before.expiresAt <= now && mayExpire(before)) return 'an expired record ran again within its life';
   if (isOtherRequest(before, request)) return 'another request ran under the key';
   const over = before.state === 'in_progress' && before.lockedUntil <= now;
@@ -98,6 +101,8 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
         : `renew: ${change}`;
     case 'finish':
       if (before.state === 'completed' || before.state === 'failed') return `finish: ${change}`;
+      if ((request as FinishRequest).unbindFingerprint && after.fingerprint !== null)
+        return 'a key stayed bound that its owner let go';
       return after.state === (request as FinishRequest).to ? null : `finish: ${change}`;
     case 'settle':
       return before.state === 'unknown' && after.state === (request as SettleRequest).to

@@ -5,7 +5,8 @@
  * no effect. So every second effect the ledger finds is Samekey's doing.
  */
 
-import { POLICIES, classOfStatus } from '../../core/policy.ts';
+import type { PolicyName } from '../../core/policy.ts';
+import type { State } from '../../core/record.ts';
 import { NotExecutedError } from '../../core/errors.ts';
 import type { Random } from '../random.ts';
 import type { FaultRates, OperationPlan } from './scenario.ts';
@@ -41,7 +42,7 @@ export function drawHandler(
   const end = drawEnd(operation, rates, calm, random);
   const steps = Array.from({ length: random.between(1, 3) }, () => random.pick([0, 1, 10, 60, 150]));
   if (!calm && random.chance(rates.slow)) steps[0] = random.between(500, 4_000);
-  const may = end.kind === 'hang' || mayHaveEffect(operation, end);
+  const may = end.kind === 'hang' || becomes(operation, end) !== 'retryable';
   const effectBefore = may && random.chance(0.85) ? random.between(0, steps.length - 1) : null;
   return { steps, effectBefore, end, extendMs: random.chance(0.1) ? 5_000 : 0 };
 }
@@ -57,18 +58,31 @@ function drawEnd(
   if (mayHang && random.chance(rates.hang)) return { kind: 'hang' };
   const success = { kind: 'answer', status: 200 } as const;
   if (random.chance(calm ? 0.8 : 0.5)) return success;
-  switch (random.between(0, 6)) {
+  switch (random.between(0, 7)) {
     case 0:
       return { kind: 'throw' };
     case 1:
-      return { kind: 'not-executed', correctable: random.chance(0.5), byThrowing: random.chance(0.5) };
+    case 2:
+      return { kind: 'not-executed', correctable: random.chance(0.6), byThrowing: random.chance(0.5) };
     default:
-      return { kind: 'answer', status: random.pick([201, 204, 409, 422, 429, 500, 502, 503]) };
+      return { kind: 'answer', status: random.pick([201, 204, 401, 409, 422, 429, 500, 502, 503]) };
   }
 }
 
-function mayHaveEffect(operation: OperationPlan, end: HandlerPlan['end']): boolean {
-  const { verdicts } = POLICIES[operation.settings.policy];
-  if (end.kind === 'answer') return verdicts[classOfStatus(end.status)] !== 'retryable';
-  return end.kind === 'throw' && verdicts.threw !== 'retryable';
+/** Semantics §6 once more, from the text: what the record becomes of an answer (0: a throw) under each policy. */
+const BECOMES: Readonly<Record<PolicyName, (status: number) => State>> = {
+  standard: (status) => (status === 502 || status === 504 ? 'unknown' : 'retryable'),
+  payments: () => 'unknown',
+  stripe: () => 'failed',
+};
+const THROWN = 0;
+
+/** What the record must become of an end. */
+export function becomes(operation: OperationPlan, end: HandlerPlan['end']): State {
+  if (end.kind === 'not-executed') return 'retryable';
+  const status = end.kind === 'answer' ? end.status : THROWN;
+  if (status >= 200 && status < 400) return 'completed';
+  if (status === 401 || status === 429) return 'retryable';
+  if (status >= 400 && status < 500) return 'failed';
+  return BECOMES[operation.settings.policy](status);
 }

@@ -4,9 +4,7 @@
  */
 
 import type { Attempt, RunningAttempt } from '../../core/attempt.ts';
-import { classOfStatus, POLICIES } from '../../core/policy.ts';
 import { reply, toResponse } from '../../core/reply.ts';
-import type { State } from '../../core/record.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { createSamekey, type Samekey } from '../../samekey.ts';
@@ -15,7 +13,7 @@ import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';
 import { faultyStore } from '../faulty-store.ts';
 import { type Context, shown } from './context.ts';
 import { drawPassage } from './connection.ts';
-import { drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
+import { becomes, drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
 import { CALL_TIME_MAX_MS, type Intent, RECORD_SIZE_MAX_BYTES } from './scenario.ts';
 
 /** A process of the history. */
@@ -123,7 +121,7 @@ export async function serve(
 }
 
 function begin(
-  { auditor, trace }: Context,
+  { auditor, scenario, trace }: Context,
   process: SimProcess,
   request: AuditedRequest,
   intent: Intent,
@@ -135,6 +133,9 @@ function begin(
     request.id,
     () => `${process.name} runs request ${request.n} under ${fence.claimId}#${fence.attempt}`,
   );
+  // A pause at a probe point lies between the last look at `closing` and the handler.
+  if (process.closing && scenario.rates.probe === 0)
+    auditor.report(request.id, 'outside', 'a handler starts in a process that closes');
   return auditor.runs(request, fence, { sentAt, ttlMs: intent.operation.settings.claimTtlMs });
 }
 
@@ -148,7 +149,6 @@ async function work(
 ): Promise<unknown> {
   const { auditor, random, scenario, trace } = context;
   const { operation } = intent;
-  const { verdicts } = POLICIES[operation.settings.policy];
   const plan: HandlerPlan = drawHandler(operation, scenario.rates, context.calm, random);
   const { id } = run.request;
   trace(id, () => `run ${run.n} plans ${shown(plan)}`);
@@ -156,7 +156,7 @@ async function work(
   for (const [i, ms] of plan.steps.entries()) {
     if (i === plan.effectBefore) {
       if (operation.heedsSignal && attempt.signal.aborted) {
-        auditor.ends(run, verdicts.threw, response(500));
+        auditor.ends(run, becomes(operation, { kind: 'throw' }), response(500));
         throw new HandlerFailure('told to stop');
       }
       trace(id, () => `run ${run.n} HAS ITS EFFECT`);
@@ -166,7 +166,8 @@ async function work(
     await pause(process.world, ms);
   }
   const { end } = plan;
-  const ended = (to: State, answer: StoredResponse | null): void => {
+  const ended = (answer: StoredResponse | null): void => {
+    const to = becomes(operation, end);
     trace(id, () => `run ${run.n} ends as ${to}`);
     auditor.ends(run, to, answer);
   };
@@ -174,10 +175,10 @@ async function work(
     case 'hang':
       return new Promise(() => undefined);
     case 'throw':
-      ended(verdicts.threw, response(500));
+      ended(response(500));
       throw new HandlerFailure('on purpose');
     case 'not-executed':
-      ended('retryable', null);
+      ended(null);
       if (end.byThrowing) throw new HandlerDeclined('nothing done', { correctable: end.correctable });
       attempt.notExecuted({ correctable: end.correctable });
       return { nothing: 'done' };
@@ -192,7 +193,7 @@ async function work(
               ...(operation.answersLarge ? { text: 'x'.repeat(RECORD_SIZE_MAX_BYTES) } : {}),
             };
       const answer = reply(end.status, value, [['x-scope', intent.scope[0] ?? '']]);
-      ended(verdicts[classOfStatus(end.status)], toResponse(answer));
+      ended(toResponse(answer));
       return answer;
     }
     default:
