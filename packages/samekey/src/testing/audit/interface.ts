@@ -22,7 +22,7 @@ export interface Violation {
 export interface AuditorOptions {
   /** Virtual time. */
   readonly now: () => number;
-  /** Whether claims may end although their processes live (the store or its clock misbehaves, handlers outlive them). */
+  /** Whether claims may end although their processes live (the store or its clock misbehaves, handlers hang). */
   readonly claimsMayEnd: boolean;
   /** How long a reply may be under way to a process: `quiet`, and with what a freeze adds. */
   readonly slackMs: { readonly quiet: number; readonly frozen: number };

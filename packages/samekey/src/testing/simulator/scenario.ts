@@ -165,10 +165,11 @@ function drawIntent(
 }
 
 function drawRates(kind: HistoryKind, random: Random): FaultRates {
-  if (kind === 'calm') return NONE;
-  if (kind === 'rolling') return { ...NONE, restart: 0.3, probe: random.chance(0.5) ? 0.2 : 0 };
+  const slow = random.chance(0.5) ? 0.3 : 0;
+  if (kind === 'calm') return { ...NONE, slow };
+  if (kind === 'rolling') return { ...NONE, slow, restart: 0.3, probe: random.chance(0.5) ? 0.2 : 0 };
   const storeRate = random.pick([0.05, 0.15, 0.3, 0.6]);
-  if (kind === 'store') return { ...NONE, store: storeRate, slow: random.pick([0, 0.2]) };
+  if (kind === 'store') return { ...NONE, slow, store: storeRate };
   const maybe = (rate: number): number => (random.chance(0.5) ? rate : 0);
   return {
     store: maybe(storeRate),
@@ -179,7 +180,7 @@ function drawRates(kind: HistoryKind, random: Random): FaultRates {
     forget: maybe(0.1),
     storeClock: random.chance(0.1) ? 0.1 : 0,
     hang: maybe(0.1),
-    slow: maybe(0.3),
+    slow,
     probe: maybe(0.2),
   };
 }
