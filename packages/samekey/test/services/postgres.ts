@@ -229,7 +229,7 @@ async function answering(child: ChildProcess, url: string): Promise<string | und
 }
 
 /** PostgreSQL refuses to run as root. */
-function serverUser(): { uid: number; gid: number } | undefined {
+export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {
     return userIds();
@@ -246,7 +246,8 @@ function userIds(): { uid: number; gid: number } {
   return { uid, gid };
 }
 
-function freePort(): Promise<number> {
+/** A port nobody listens on right now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

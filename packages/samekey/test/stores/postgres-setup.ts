@@ -16,7 +16,7 @@ export interface TestDatabase {
   session(): Promise<Client>;
   pool(max?: number): Pool;
   /** A store as another process would have it; migrated and ready. */
-  store(options?: Partial<PostgresStoreOptions>): Promise<PostgresStore>;
+  store(options?: PostgresStoreOptions): Promise<PostgresStore>;
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface TestDatabase {
 export function useServer(
   source: PostgresSource,
   settings: Readonly<Record<string, string>> = {},
-): { server(): PostgresServer; database(): Promise<TestDatabase> } {
+): { readonly server: () => PostgresServer; readonly database: () => Promise<TestDatabase> } {
   let server: PostgresServer | undefined;
   const open: TestDatabase[] = [];
   beforeAll(async () => {
@@ -63,9 +63,7 @@ function testDatabase(url: string): TestDatabase {
       return client;
     },
     async store(options = {}) {
-      const store = postgresStore(
-        options.connect === undefined ? { pool: pool(), ...options } : (options as PostgresStoreOptions),
-      );
+      const store = postgresStore(options.connect === undefined ? { pool: pool(), ...options } : options);
       ends.push(() => store.close());
       await store.migrate();
       await store.ready();

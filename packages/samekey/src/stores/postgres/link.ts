@@ -93,7 +93,8 @@ export function createLink(options: LinkOptions): Link {
 
   async function beginSession(connection: Connection): Promise<Session> {
     const { rows, pid } = await connection.query(BACKEND_PID, [], false);
-    const direct = pid === undefined || Number(rows[0]?.[0]) === pid;
+    // A driver that does not tell its process is not trusted either.
+    const direct = pid !== undefined && Number(rows[0]?.[0]) === pid;
     if (direct && options.prepare !== false) {
       await connection.query(setSettings(options.settings), [], false);
     }

@@ -25,7 +25,10 @@ export interface PostgresStoreOptions {
   readonly connect?: () => PgClient | PostgresJs | Promise<PgClient | PostgresJs>;
   /** The schema of the tables; default `public`. Created by `migrate()` if it is not there. */
   readonly schema?: string;
-  /** Whether statements are prepared by name. Default: yes, unless a pooler like PgBouncer is found in between. */
+  /**
+   * Whether statements are prepared by name. Default: on the store's own connections yes, unless a pooler like PgBouncer is
+   * found in between; in `within(tx)` no.
+   */
   readonly prepare?: boolean;
   /** Longest time of one statement on the server, in milliseconds; default 1,500. Less than `storeTimeMaxMs`. */
   readonly statementTimeMaxMs?: number;

@@ -120,7 +120,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       const indexes = version === 0 ? [] : await missingIndexes(upkeep.ask, tables);
       return { version, needed: MIGRATIONS.length, missing: [...missing, ...indexes] };
     },
-    within: createWithin(records, prepare ?? true),
+    // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
+    within: createWithin(records, prepare ?? false),
 
     ready: () => checkDatabase(upkeep.ask, tables),
     async close() {

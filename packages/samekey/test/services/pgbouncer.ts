@@ -1,0 +1,76 @@
+/** PgBouncer in transaction mode in front of a database, from the system's package; skipped loudly where it is missing. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freePort, serverUser } from './postgres.ts';
+
+/** A running pooler. */
+export interface PgBouncer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The program, if this machine has it. */
+export function pgBouncerProgram(): string | undefined {
+  const program = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'].find(
+    existsSync,
+  );
+  if (program !== undefined) return program;
+  const message = 'SKIPPED: tests through PgBouncer. Run: apt-get install pgbouncer';
+  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
+  console.warn(message);
+  return undefined;
+}
+
+/** Starts it in front of the database; few server connections, so that clients really share them. */
+export async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {
+  const target = new URL(databaseUrl);
+  const folder = mkdtempSync(join(tmpdir(), 'samekey-pgbouncer-'));
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const settings = join(folder, 'pgbouncer.ini');
+  writeFileSync(
+    settings,
+    `[databases]
+; With auth_type any every client is this user.
+* = host=${target.hostname} port=${target.port} user=${target.username}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 200
+`,
+  );
+  const child = spawn(program, [settings], { ...serverUser(), stdio: 'ignore' });
+  process.once('exit', () => child.kill('SIGKILL'));
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  for (let tries = 1; ; tries += 1) {
+    const client = new Client({ connectionString: url.href });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      break;
+    } catch (error) {
+      if (tries === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  return {
+    url: url.href,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,364 @@
+/** Sessions that are killed, servers that go and come back, handlers that hold every connection. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import postgres from 'postgres';
+import { describe, expect, it } from 'vitest';
+import { createDispatch } from '../../src/core/dispatch.ts';
+import { isStoreError } from '../../src/core/errors.ts';
+import { createSamekey, type StoreError, singleTenant } from '../../src/index.ts';
+import { postgresStore } from '../../src/stores/postgres/index.ts';
+import { appliedBy, breaksConnection } from '../../src/stores/postgres/postgres-errors.ts';
+import { systemWorld } from '../../src/system.ts';
+import {
+  ANSWER,
+  claimed,
+  claimRequest,
+  describeResult,
+  finishRequest,
+  only,
+  recordOf,
+  renewRequest,
+} from '../../src/testing/contract/context.ts';
+import { startDeafProxy } from '../services/deaf-proxy.ts';
+import { anyPostgres, availablePostgres } from '../services/postgres.ts';
+import { timed, useServer } from './postgres-setup.ts';
+
+const PROGRAM = fileURLToPath(new URL('../processes/.out/postgres-worker.js', import.meta.url));
+const DISPATCH = { batchRowsMax: 500, batchBytesMax: 4 << 20, callTimeMaxMs: 2_000 };
+
+for (const source of availablePostgres()) {
+  describe(`faults: ${source.name}`, () => {
+    const { database, server } = useServer(source);
+
+    // F15, F44: the server was told to end the session while the statement ran.
+    it('a statement whose session is killed is unclear, and its repeat tells what became of it', async () => {
+      const db = await database();
+      for (const options of [
+        {},
+        { connect: () => postgres(db.url, { max: 1, onnotice: () => undefined }) },
+        { prepare: false },
+      ]) {
+        const store = await db.store(options);
+        const key = `killed-${JSON.stringify(Object.keys(options))}`;
+        const owner = await claimed(store, { key });
+        const other = await db.session();
+        // The update waits inside a trigger of the test's for this lock, so that it can be killed at work.
+        await other.query(`CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN PERFORM pg_sleep(1); RETURN NEW; END'`);
+        await other.query(`CREATE OR REPLACE TRIGGER slow BEFORE UPDATE ON samekey_records
+          FOR EACH ROW EXECUTE FUNCTION slow()`);
+        const finishing = store.finish([finishRequest(owner, 'completed')]).catch((error: unknown) => error);
+        await pause(300);
+        await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE query LIKE '%locked AS MATERIALIZED%' AND pid <> pg_backend_pid() AND state = 'active'`);
+        const error = (await finishing) as StoreError;
+        expect(isStoreError(error), String(error)).toBe(true);
+        expect(error.applied).toBe('unknown');
+        await other.query('DROP TRIGGER slow ON samekey_records');
+        expect(only(await store.finish([finishRequest(owner, 'completed')])).kind).toBe('applied');
+        expect((await recordOf(store, owner)).response).toEqual(ANSWER);
+      }
+    });
+
+    it('a statement that takes too long is cancelled by the server, and was not applied', async () => {
+      const db = await database();
+      const store = await db.store({ statementTimeMaxMs: 300 });
+      const owner = await claimed(store);
+      const other = await db.session();
+      await other.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_sleep(5); RETURN NEW; END'`);
+      await other.query(
+        'CREATE TRIGGER slow BEFORE UPDATE ON samekey_records FOR EACH ROW EXECUTE FUNCTION slow()',
+      );
+      const { ms, value } = await timed(
+        store.finish([finishRequest(owner, 'completed')]).catch((error: unknown) => error),
+      );
+      expect((value as StoreError).applied).toBe('no');
+      expect(ms).toBeLessThan(1_500);
+      expect((await recordOf(store)).state).toBe('in_progress');
+    });
+
+    // F15, F44: half-open, as after a failed switch or a firewall that forgot the connection.
+    it('a reply that never comes counts as lost after a bound, and its repeat tells what became of it', async () => {
+      const db = await database();
+      await db.store();
+      const proxy = await startDeafProxy(db.url);
+      const connects = {
+        pg: () => new Client({ connectionString: proxy.url }),
+        postgresJs: () => postgres(proxy.url, { max: 1, onnotice: () => undefined }),
+      };
+      for (const [key, connect] of Object.entries(connects)) {
+        const store = await db.store({ connect, statementTimeMaxMs: 300 });
+        const first = claimRequest({ key });
+        const owner = await claimed(store, first);
+        const asks: (readonly [() => Promise<readonly { readonly kind: string }[]>, string])[] = [
+          [() => store.claim([{ ...first, key: `${key}-2` }]), 'claimed 1'],
+          [() => store.renew([renewRequest(owner)]), 'renewed'],
+          // postgres.js asks for the types of a new statement first, and waits: nothing was executed yet.
+          [() => store.finish([finishRequest(owner, 'completed')]), key === 'pg' ? 'already' : 'applied'],
+        ];
+        for (const [ask, again] of asks) {
+          // Both connections hear again, whichever went deaf before.
+          await Promise.allSettled([store.claim([first]), store.find([owner])]);
+          await Promise.all([store.claim([first]), store.find([owner])]);
+          proxy.goDeaf();
+          const { ms, value } = await timed(ask().catch((error: unknown) => error));
+          expect(value).toMatchObject({ applied: 'unknown', transient: true });
+          expect(ms).toBeLessThan(1_500);
+          expect(describeResult(only(await ask()))).toBe(again);
+        }
+        await store.close();
+      }
+      await proxy.close();
+    });
+
+    // F63
+    it('renewals go on while handlers hold every connection of the pool, and wait for more', async () => {
+      const db = await database();
+      const pool = db.pool(2);
+      const store = await db.store({ pool });
+      const samekey = createSamekey({ store, policy: 'payments' });
+      const held = [await pool.connect(), await pool.connect()];
+      const running = samekey.run(
+        { operation: 'pay', scope: singleTenant(), key: 'a', fingerprint: null, claimTtlMs: 600 },
+        async () => {
+          // Never gets a connection while the others are held: as a handler that queries in a transaction.
+          const client = await pool.connect();
+          client.release();
+          return 'done';
+        },
+      );
+      await pause(2_000);
+      const sweeper = await db.store();
+      expect(await sweeper.sweep(10)).toEqual([]);
+      const record = (await sweeper.list({}))[0];
+      expect(record?.state).toBe('in_progress');
+      expect(record?.renewals).toBeGreaterThan(2);
+      for (const client of held) client.release();
+      expect((await running).kind).toBe('executed');
+    });
+
+    it('what was acknowledged survives kill -9 of the server, and the store comes back by itself', async () => {
+      const db = await database();
+      const stores = [
+        await db.store(),
+        await db.store({ connect: () => postgres(db.url, { max: 1, onnotice: () => undefined }) }),
+      ];
+      const acknowledged: string[] = [];
+      const errors: StoreError[] = [];
+      const traffic = { going: true };
+      const world = systemWorld();
+      const callers = stores.flatMap((store, s) => {
+        const dispatch = createDispatch(store, world, DISPATCH, () => undefined);
+        return Array.from({ length: 16 }, async (_, c) => {
+          for (let i = 0; traffic.going; i += 1) {
+            const key = `${s}-${c}-${i}`;
+            try {
+              const request = claimRequest({ key });
+              const claim = await dispatch.claim(request, world.monotonicNow() + 2_000);
+              expect(claim.kind).toBe('claimed');
+              const finish = finishRequest({ ...request, attempt: 1 }, 'completed');
+              const result = await dispatch.finish(finish, world.monotonicNow() + 2_000);
+              // `already`: its first reply was lost with the server.
+              expect(describeResult(result)).toMatch(/applied|already/);
+              acknowledged.push(key);
+            } catch (error) {
+              if (!isStoreError(error)) throw error;
+              errors.push(error);
+              await pause(20);
+            }
+          }
+        });
+      });
+      await pause(400);
+      await server().kill();
+      await pause(200);
+      const before = acknowledged.length;
+      expect(before).toBeGreaterThan(0);
+      await server().restart();
+      await expect.poll(() => acknowledged.length, { timeout: 10_000 }).toBeGreaterThan(before + 100);
+      traffic.going = false;
+      await Promise.all(callers);
+      expect(errors.length).toBeGreaterThan(0);
+      const fresh = await db.store();
+      const records = await fresh.find(acknowledged.map((key) => ({ scope: 'tenant-1/payments', key })));
+      expect(records.filter((record) => record?.state !== 'completed')).toEqual([]);
+    });
+
+    // F1
+    it('of processes that are killed at work, what they acknowledged is there and what they had open ends', async () => {
+      if (!existsSync(PROGRAM)) throw new Error('The test programs are not built: run npx tsc -b first.');
+      const db = await database();
+      const store = await db.store();
+      const acknowledged: string[] = [];
+      const workers = ['a', 'b', 'c'].map((name) => {
+        const child = spawn(process.execPath, [PROGRAM, 'work', db.url, name], {
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        let rest = '';
+        child.stdout.on('data', (bytes: Buffer) => {
+          const lines = (rest + bytes.toString()).split('\n');
+          rest = lines.pop() ?? '';
+          acknowledged.push(...lines);
+        });
+        return child;
+      });
+      await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200);
+      for (const worker of workers) {
+        const ended = once(worker, 'close');
+        worker.kill('SIGKILL');
+        await ended;
+        await pause(50);
+      }
+      const records = await store.find(acknowledged.map((key) => ({ scope: 'processes', key })));
+      expect(records.filter((record) => record?.state !== 'completed')).toEqual([]);
+      await pause(1_100);
+      const swept = await store.sweep(100);
+      expect(swept.every(({ to }) => to === 'unknown')).toBe(true);
+      expect((await store.count()).in_progress).toBe(0);
+    });
+
+    // F44
+    it('a server that is not there is told at once, and nothing was applied', async () => {
+      const gone = postgresStore({ connect: () => new Client({ host: '127.0.0.1', port: 1 }) });
+      const { ms, value } = await timed(
+        gone.claim([claimRequest()]).catch((error: unknown) => error as StoreError),
+      );
+      expect(value).toMatchObject({ applied: 'no', transient: true });
+      expect(ms).toBeLessThan(500);
+      await gone.close();
+    });
+
+    it('an idle connection that is killed harms nobody', async () => {
+      const db = await database();
+      const store = await db.store();
+      const owner = await claimed(store);
+      const other = await db.session();
+      for (let i = 0; i < 3; i += 1) {
+        await other.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'samekey'",
+        );
+        await pause(50);
+        const outcome = await store.renew([renewRequest(owner)]).then(
+          (results) => only(results).kind,
+          (error: unknown) => (isStoreError(error) ? 'store error' : error),
+        );
+        expect(outcome).toMatch(/renewed|store error/);
+        expect(only(await store.renew([renewRequest(owner)])).kind).toBe('renewed');
+      }
+    });
+  });
+}
+
+describe('one server is enough', () => {
+  const source = anyPostgres();
+  if (source === undefined) return;
+  const { database } = useServer(source);
+
+  // A poisoned row fails alone: PostgreSQL would answer 22021 for the whole statement.
+  it('text that cannot be stored is refused for its own row only, and not for a time', async () => {
+    const db = await database();
+    const store = await db.store();
+    const world = systemWorld();
+    const dispatch = createDispatch(store, world, DISPATCH, () => undefined);
+    const deadline = world.monotonicNow() + 2_000;
+    const operations = ['fine', 'with \0 NUL', 'fine too', 'half \u{d800} pair', 'last'];
+    const claims = await Promise.allSettled(
+      operations.map((operation, i) => dispatch.claim(claimRequest({ key: `k${i}`, operation }), deadline)),
+    );
+    expect(claims.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    for (const claim of claims) {
+      if (claim.status === 'rejected')
+        expect(claim.reason).toMatchObject({ applied: 'no', transient: false });
+    }
+  });
+
+  it('NUL in a body or a header is kept, in a reason replaced', async () => {
+    const db = await database();
+    const store = await db.store();
+    const owner = await claimed(store);
+    const response = { status: 200, headers: [['x', 'a\0b']] as const, body: Uint8Array.of(0, 1, 0) };
+    await store.finish([finishRequest(owner, 'completed', { response, reason: 'a\0b' })]);
+    const record = await recordOf(store);
+    expect(record.response).toEqual(response);
+    expect(record.reason).toBe('a\u{fffd}b');
+  });
+
+  // F45
+  it('time zone, date style and clock of a session do not matter', async () => {
+    const db = await database();
+    const options = '-c TimeZone=Asia/Kathmandu -c DateStyle=German -c IntervalStyle=sql_standard';
+    const odd = await db.store({ connect: () => new Client({ connectionString: db.url, options }) });
+    const plain = await db.store();
+    const owner = await claimed(odd, { whenClaimEnds: 'resume' });
+    const record = await recordOf(plain);
+    expect(Math.abs(record.createdAt - Date.now())).toBeLessThan(60_000);
+    expect(record.lockedUntil - record.createdAt).toBe(10_000);
+    expect(await recordOf(odd)).toEqual(record);
+    expect((await plain.claim([claimRequest()])).map(describeResult)).toEqual(['found in-progress']);
+    expect(await odd.sweep(10)).toEqual([]);
+    expect(only(await odd.finish([finishRequest(owner, 'completed')])).kind).toBe('applied');
+    expect(await odd.list({})).toEqual(await plain.list({ createdBefore: record.createdAt + 1 }));
+  });
+
+  it('forced durable: whatever the database says, a claim is flushed before it is acknowledged', async () => {
+    const db = await database();
+    const admin = await db.session();
+    const name = new URL(db.url).pathname.slice(1);
+    await admin.query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+    const store = await db.store();
+    for (const write of [
+      () => claimed(store, { key: `k${Math.random()}` }),
+      () => store.claim([claimRequest({ key: 'a' }), claimRequest({ key: 'b' })]),
+    ]) {
+      const from = (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at'))
+        .rows[0]?.at;
+      await write();
+      const { rows } = await admin.query<{ flushed: boolean }>(
+        `SELECT pg_current_wal_flush_lsn() > $1::pg_lsn AND
+           pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()) < 200 AS flushed`,
+        [from],
+      );
+      expect(rows[0]?.flushed).toBe(true);
+    }
+  });
+});
+
+function told(code: string | undefined, extra: object = {}): string {
+  return appliedBy(Object.assign(new Error('driver'), code === undefined ? {} : { code }, extra), true);
+}
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+describe('what an error says of the write it answered', () => {
+  const NO =
+    '22021 22P02 23505 25006 26000 40001 40P01 42P01 42501 53300 54000 55P03 57014 57P03 08001 08004 28P01 3D000 ECONNREFUSED ENOTFOUND EAI_AGAIN CONNECT_TIMEOUT';
+  const UNKNOWN =
+    '40003 08000 08003 08006 08007 57P01 57P02 57P05 53100 53200 58030 XX000 ECONNRESET EPIPE ETIMEDOUT CONNECTION_CLOSED CONNECTION_DESTROYED';
+
+  it.each(NO.split(' '))('%s: it was not applied', (code) => expect(told(code)).toBe('no'));
+  it.each(UNKNOWN.split(' '))('%s: nobody knows', (code) => expect(told(code)).toBe('unknown'));
+  it('an error without a code tells nothing, unless nothing was sent', () => {
+    expect(told(undefined)).toBe('unknown');
+    expect(told('ETIMEDOUT', { syscall: 'connect' })).toBe('no');
+    expect(appliedBy(new Error('driver'), false)).toBe('no');
+  });
+  it('a connection is given up when it is broken or leads to a standby, and kept otherwise', () => {
+    for (const code of ['57P01', '08006', 'ECONNRESET', '25006', '26000', undefined]) {
+      expect(breaksConnection(Object.assign(new Error('driver'), { code })), code).toBe(true);
+    }
+    for (const code of ['55P03', '40001', '22021', '57014', '42P01']) {
+      expect(breaksConnection(Object.assign(new Error('driver'), { code })), code).toBe(false);
+    }
+  });
+});
