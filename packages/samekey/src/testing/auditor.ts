@@ -18,6 +18,7 @@ import {
   type AttemptFacts,
   emptyAttempt,
   emptyKey,
+  inNewLife,
   fenceText,
   type KeyFacts,
   ownerOf,
@@ -36,9 +37,9 @@ export function createAuditor(options: AuditorOptions): Auditor {
   const keys = new Map<string, KeyFacts>();
   const processes = new Map<string, ProcessFacts>();
   const runs: RunFacts[] = [];
+  const bodies = new Map<string, number>();
   /** Claims that the store has answered, whatever it said. */
   const claims = new Set<string>();
-  const bodies = new Map<string, number>();
   const bodyOf = (digest: string): number | undefined => bodies.get(digest);
 
   function report(id: RecordId | null, seen: Violation['seen'], what: string): void {
@@ -56,11 +57,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
   }
 
   function process(name: string): ProcessFacts {
-    let known = processes.get(name);
-    if (known === undefined) {
-      known = { name, disturbed: false, frozen: false, gone: false };
-      processes.set(name, known);
-    }
+    const known = processes.get(name) ?? { name, disturbed: false, frozen: false, gone: false };
+    processes.set(name, known);
     return known;
   }
 
@@ -83,7 +81,10 @@ export function createAuditor(options: AuditorOptions): Auditor {
       granted(key, fresh ? null : before, after, repeated);
     } else {
       const attempt = key.attempts.get(fenceText(after));
-      if (verb === 'finish') attempt?.wrote.add(after.state);
+      if (verb === 'finish' && attempt !== undefined) {
+        attempt.wrote.add(after.state);
+        attempt.calledUnknown ||= after.state === 'unknown';
+      }
       if ((verb === 'settle' || verb === 'reopen') && attempt !== undefined) attempt.settled = true;
       if (verb === 'renew' && attempt !== undefined) attempt.renewedAt = options.now();
       if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
@@ -115,14 +116,14 @@ export function createAuditor(options: AuditorOptions): Auditor {
       const claimEnded = before.state === 'in_progress' || before.reason === 'claim-ended';
       const excused =
         (before.state === 'retryable' && before.proof === 'settled') ||
-        (claimEnded && before.whenClaimEnds === 'resume' && !previous.wrote.has('unknown'));
+        (claimEnded && before.whenClaimEnds === 'resume' && !previous.calledUnknown);
       previous.left = excused ? 'excused' : 'proven';
       judgeEffects(key, previous);
     }
     const known = key.attempts.get(fenceText(after));
     if (known !== undefined && !repeated) report(key.id, 'state', `the fence ${fenceText(after)} came twice`);
-    // Deleted by a person and made again by a late repetition of its claim: still the attempt of its owner.
-    const attempt = known ?? emptyAttempt(key.life, after);
+    // Deleted by a person and made again by a late repetition of its claim: still the attempt of its owner, in a new life.
+    const attempt = known === undefined ? emptyAttempt(key.life, after) : inNewLife(known, key.life);
     attempt.repeated ||= repeated;
     key.attempts.set(fenceText(after), attempt);
     key.life.attempts.push(attempt);

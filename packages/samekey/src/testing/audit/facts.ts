@@ -20,7 +20,7 @@ export interface AuditedRequest {
 
 /** An attempt under one claim. */
 export interface AttemptFacts {
-  readonly life: LifeFacts;
+  life: LifeFacts;
   readonly attempt: number;
   readonly claimId: string;
   /**
@@ -37,6 +37,8 @@ export interface AttemptFacts {
    * `proven` (as without effect); null while it is the last.
    */
   left: 'excused' | 'proven' | null;
+  /** Its owner called its outcome unknown: then only a person lets the key run again. */
+  calledUnknown: boolean;
   /** States written by its owner. */
   readonly wrote: Set<State>;
   /** States that a contradiction was told about. */
@@ -120,12 +122,18 @@ export function emptyAttempt(life: LifeFacts, { attempt, claimId }: SamekeyRecor
     effects: 0,
     renewedAt: 0,
     left: null,
+    calledUnknown: false,
     wrote: new Set(),
     contradicted: new Set(),
     settled: false,
     saveDelayed: false,
     saveAbandoned: false,
   };
+}
+
+/** The attempt goes on in another life of its key, in which nothing has happened yet. */
+export function inNewLife(attempt: AttemptFacts, life: LifeFacts): AttemptFacts {
+  return Object.assign(attempt, { life, effects: 0, left: null, calledUnknown: false, settled: false });
 }
 
 /** Names an attempt: numbers begin again in every life, and a claimId alone does not say which attempt it was good for. */
