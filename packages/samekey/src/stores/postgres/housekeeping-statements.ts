@@ -29,7 +29,8 @@ UPDATE ${records} r SET watched = false FROM idle WHERE r.ctid = idle.tid`,
 /**
  * A stretch of the index on created_at, from $1 on, at least $2 rows if there are as many (and all that were created in the
  * same millisecond as the last), with the claims in it that are over and not watched, at most $3. Always at least one
- * row: the time, how many rows, the last one's creation, the oldest open claim's; then what find gives, or nulls.
+ * row: the time, how many rows, when the last one was created, the oldest open claim, the oldest living one; then what find
+ * gives, or nulls.
  */
 export function stretchStatement({ records, clock, columns }: Tables): Statement {
   return statement(
@@ -37,9 +38,10 @@ export function stretchStatement({ records, clock, columns }: Tables): Statement
     `WITH ${clock}, s AS MATERIALIZED (SELECT r.ctid AS tid, r.created_at, r.locked_until,
   r.state = 'in_progress' AND NOT r.watched AS open FROM ${records} r
   WHERE r.created_at >= ${instant('$1::bigint')} ORDER BY r.created_at FETCH FIRST ($2::int) ROWS WITH TIES),
-found AS (SELECT count(*) AS n, max(created_at) AS last_at, min(created_at) FILTER (WHERE open) AS open_at FROM s)
+found AS (SELECT count(*) AS n, max(s.created_at) AS last_at, min(s.created_at) FILTER (WHERE s.open) AS open_at,
+  min(s.created_at) FILTER (WHERE s.open AND s.locked_until > t.now) AS alive_at FROM s, t)
 SELECT ${milliseconds('t.now')}, found.n, ${milliseconds('found.last_at')}, ${milliseconds('found.open_at')},
-  ${milliseconds('t.now')}, r.xmin::text, ${columns}
+  ${milliseconds('found.alive_at')}, ${milliseconds('t.now')}, r.xmin::text, ${columns}
 FROM t CROSS JOIN found LEFT JOIN (SELECT r.*, r.xmin FROM ${records} r
   WHERE r.ctid = ANY (ARRAY(SELECT s.tid FROM s, t WHERE s.open AND s.locked_until <= t.now LIMIT $3::int))) r ON true`,
   );

@@ -52,9 +52,10 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
   async function sweep(limit: number): Promise<readonly Swept[]> {
     const swept: Swept[] = [];
     if (limit < 1) return swept;
-    const end = async (rows: readonly SqlRow[]): Promise<void> => {
-      const left = rows.slice(0, limit - swept.length).map(seenOf);
-      swept.push(...(await endClaims(left)));
+    const end = async (rows: readonly SqlRow[]): Promise<number> => {
+      const ended = await endClaims(rows.slice(0, limit - swept.length).map(seenOf));
+      swept.push(...ended);
+      return ended.length;
     };
     await ask(unwatch, []);
     await end(await ask(watched, [String(limit)]));
@@ -69,17 +70,17 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
 
   async function sweepYoung(
     limit: number,
-    end: (rows: readonly SqlRow[]) => Promise<void>,
+    end: (rows: readonly SqlRow[]) => Promise<number>,
     isEnough: () => boolean,
   ): Promise<void> {
     const before = number((await ask(readMark, []))[0]?.[0] ?? 0);
     let from = before;
     let mark: number | undefined;
     for (let stretches = 0; stretches < STRETCHES_MAX && !isEnough(); stretches += 1) {
-      const { over, openAt, lastAt, now, full } = await read(from, limit);
-      // The first open claim holds the mark, also one that is being ended now: the next sweep sees whether it was.
-      mark ??= openAt;
-      await end(over);
+      const { over, openAt, aliveAt, lastAt, now, full } = await read(from, limit);
+      const allEnded = (await end(over)) === over.length && over.length < limit;
+      // The oldest claim that is still open holds the mark.
+      mark ??= allEnded ? aliveAt : openAt;
       // The stretch has all rows of its last millisecond. Behind the last one: what is being committed right now. A
       // clock that was set back takes the mark with it.
       from = full ? lastAt + 1 : Math.max(0, now - MARK_MARGIN_MS);
@@ -97,18 +98,21 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
     readonly full: boolean;
     /** When the oldest open, unwatched claim among them was created. */
     readonly openAt: number | undefined;
+    /** The same without those that are over. */
+    readonly aliveAt: number | undefined;
     readonly over: readonly SqlRow[];
   }
 
   async function read(from: number, limit: number): Promise<Stretch> {
     const rows = await ask(stretch, [String(from), String(STRETCH_ROWS), String(limit)]);
-    const [now, count, lastAt, openAt] = (rows[0] ?? []).slice(0, 4);
+    const [now, count, lastAt, openAt, aliveAt] = (rows[0] ?? []).slice(0, 5);
     return {
       now: number(now),
       lastAt: lastAt === null ? from : number(lastAt),
       full: number(count) >= STRETCH_ROWS,
       openAt: openAt === null ? undefined : number(openAt),
-      over: rows.filter((row) => row[5] !== null).map((row) => row.slice(4)),
+      aliveAt: aliveAt === null ? undefined : number(aliveAt),
+      over: rows.filter((row) => row[6] !== null).map((row) => row.slice(5)),
     };
   }
 
