@@ -15,7 +15,8 @@ for (const source of availablePostgres()) {
     });
     afterAll(() => server.stop());
 
-    for (const client of CLIENTS) {
+    // What a client does does not depend on who built the server.
+    for (const client of source.name.includes('Debian') ? CLIENTS.slice(0, 1) : CLIENTS) {
       storeContract(
         { describe, it },
         postgresHarness(source.name, () => url, client),
