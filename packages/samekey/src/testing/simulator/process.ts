@@ -7,6 +7,7 @@ import type { Attempt, RunningAttempt } from '../../core/attempt.ts';
 import { reply, toResponse } from '../../core/reply.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import type { ClaimRequest } from '../../core/store.ts';
 import { createSamekey, type Samekey } from '../../samekey.ts';
 import type { AuditedRequest, RunFacts } from '../audit/facts.ts';
 import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';
@@ -51,11 +52,6 @@ export function startProcess(context: Context): SimProcess {
     get state() {
       return base.state;
     },
-    newClaimId() {
-      const claimId = base.newClaimId();
-      sentAt.set(claimId, timeline.now);
-      return claimId;
-    },
     ...(probe === 0
       ? {}
       : {
@@ -66,7 +62,13 @@ export function startProcess(context: Context): SimProcess {
   const connection = faultyStore(context.store, {
     timers: timeline,
     callerTimers: world,
-    plan: (call) => drawPassage(context, name, call),
+    plan(call) {
+      if (call.verb === 'claim') {
+        for (const { claimId } of call.requests as readonly ClaimRequest[])
+          if (!sentAt.has(claimId)) sentAt.set(claimId, timeline.now);
+      }
+      return drawPassage(context, name, call);
+    },
   });
   claimTimes.set(world, sentAt);
   auditor.process(name);
