@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freePort, serverUser } from './postgres.ts';
+import { freePort, serverUser } from './machine.ts';
 
 /** A running pooler. */
 export interface PgBouncer {

@@ -5,23 +5,12 @@
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  accessSync,
-  chmodSync,
-  chownSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
+import { freePort, roomyMemory, serverUser } from './machine.ts';
 
 /** Where a server comes from. */
 export interface PostgresSource {
@@ -163,18 +152,6 @@ export async function startPostgres(
   };
 }
 
-/** A file system in memory with a gigabyte left: fsync is called as ever and costs nothing there. */
-function roomyMemory(): string | undefined {
-  const path = '/dev/shm';
-  try {
-    accessSync(path, constants.W_OK);
-    const { bavail, bsize } = statfsSync(path);
-    return bavail * bsize > 2 ** 30 ? path : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 let databases = 0;
 
 function runningServer(name: string, address: string): PostgresServer {
@@ -226,34 +203,4 @@ async function answering(child: ChildProcess, url: string): Promise<string | und
   }
   child.kill('SIGKILL');
   return log;
-}
-
-/** PostgreSQL refuses to run as root. */
-export function serverUser(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  try {
-    return userIds();
-  } catch {
-    execFileSync('useradd', ['--system', '--user-group', 'postgres'], { stdio: 'pipe' });
-    return userIds();
-  }
-}
-
-function userIds(): { uid: number; gid: number } {
-  const [uid = 0, gid = 0] = ['-u', '-g'].map((what) =>
-    Number(execFileSync('id', [what, 'postgres'], { stdio: 'pipe' }).toString()),
-  );
-  return { uid, gid };
-}
-
-/** A port nobody listens on right now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

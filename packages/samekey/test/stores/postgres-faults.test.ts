@@ -12,7 +12,6 @@ import { createDispatch } from '../../src/core/dispatch.ts';
 import { isStoreError } from '../../src/core/errors.ts';
 import { createSamekey, type StoreError, singleTenant } from '../../src/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';
-import { appliedBy, breaksConnection } from '../../src/stores/postgres/postgres-errors.ts';
 import { systemWorld } from '../../src/system.ts';
 import {
   ANSWER,
@@ -25,7 +24,7 @@ import {
   renewRequest,
 } from '../../src/testing/contract/context.ts';
 import { startDeafProxy } from '../services/deaf-proxy.ts';
-import { anyPostgres, availablePostgres } from '../services/postgres.ts';
+import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/.out/postgres-worker.js', import.meta.url));
@@ -254,111 +253,3 @@ for (const source of availablePostgres()) {
     });
   });
 }
-
-describe('one server is enough', () => {
-  const source = anyPostgres();
-  if (source === undefined) return;
-  const { database } = useServer(source);
-
-  // A poisoned row fails alone: PostgreSQL would answer 22021 for the whole statement.
-  it('text that cannot be stored is refused for its own row only, and not for a time', async () => {
-    const db = await database();
-    const store = await db.store();
-    const world = systemWorld();
-    const dispatch = createDispatch(store, world, DISPATCH, () => undefined);
-    const deadline = world.monotonicNow() + 2_000;
-    const operations = ['fine', 'with \0 NUL', 'fine too', 'half \u{d800} pair', 'last'];
-    const claims = await Promise.allSettled(
-      operations.map((operation, i) => dispatch.claim(claimRequest({ key: `k${i}`, operation }), deadline)),
-    );
-    expect(claims.map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-    ]);
-    for (const claim of claims) {
-      if (claim.status === 'rejected')
-        expect(claim.reason).toMatchObject({ applied: 'no', transient: false });
-    }
-  });
-
-  it('NUL in a body or a header is kept, in a reason replaced', async () => {
-    const db = await database();
-    const store = await db.store();
-    const owner = await claimed(store);
-    const response = { status: 200, headers: [['x', 'a\0b']] as const, body: Uint8Array.of(0, 1, 0) };
-    await store.finish([finishRequest(owner, 'completed', { response, reason: 'a\0b' })]);
-    const record = await recordOf(store);
-    expect(record.response).toEqual(response);
-    expect(record.reason).toBe('a\u{fffd}b');
-  });
-
-  // F45
-  it('time zone, date style and clock of a session do not matter', async () => {
-    const db = await database();
-    const options = '-c TimeZone=Asia/Kathmandu -c DateStyle=German -c IntervalStyle=sql_standard';
-    const odd = await db.store({ connect: () => new Client({ connectionString: db.url, options }) });
-    const plain = await db.store();
-    const owner = await claimed(odd, { whenClaimEnds: 'resume' });
-    const record = await recordOf(plain);
-    expect(Math.abs(record.createdAt - Date.now())).toBeLessThan(60_000);
-    expect(record.lockedUntil - record.createdAt).toBe(10_000);
-    expect(await recordOf(odd)).toEqual(record);
-    expect((await plain.claim([claimRequest()])).map(describeResult)).toEqual(['found in-progress']);
-    expect(await odd.sweep(10)).toEqual([]);
-    expect(only(await odd.finish([finishRequest(owner, 'completed')])).kind).toBe('applied');
-    expect(await odd.list({})).toEqual(await plain.list({ createdBefore: record.createdAt + 1 }));
-  });
-
-  it('forced durable: whatever the database says, a claim is flushed before it is acknowledged', async () => {
-    const db = await database();
-    const admin = await db.session();
-    const name = new URL(db.url).pathname.slice(1);
-    await admin.query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
-    const store = await db.store();
-    for (const write of [
-      () => claimed(store, { key: `k${Math.random()}` }),
-      () => store.claim([claimRequest({ key: 'a' }), claimRequest({ key: 'b' })]),
-    ]) {
-      const from = (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at'))
-        .rows[0]?.at;
-      await write();
-      const { rows } = await admin.query<{ flushed: boolean }>(
-        `SELECT pg_current_wal_flush_lsn() > $1::pg_lsn AND
-           pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()) < 200 AS flushed`,
-        [from],
-      );
-      expect(rows[0]?.flushed).toBe(true);
-    }
-  });
-});
-
-function told(code: string | undefined, extra: object = {}): string {
-  return appliedBy(Object.assign(new Error('driver'), code === undefined ? {} : { code }, extra), true);
-}
-
-// https://www.postgresql.org/docs/current/errcodes-appendix.html
-describe('what an error says of the write it answered', () => {
-  const NO =
-    '22021 22P02 23505 25006 26000 40001 40P01 42P01 42501 53300 54000 55P03 57014 57P03 08001 08004 28P01 3D000 ECONNREFUSED ENOTFOUND EAI_AGAIN CONNECT_TIMEOUT';
-  const UNKNOWN =
-    '40003 08000 08003 08006 08007 57P01 57P02 57P05 53100 53200 58030 XX000 ECONNRESET EPIPE ETIMEDOUT CONNECTION_CLOSED CONNECTION_DESTROYED';
-
-  it.each(NO.split(' '))('%s: it was not applied', (code) => expect(told(code)).toBe('no'));
-  it.each(UNKNOWN.split(' '))('%s: nobody knows', (code) => expect(told(code)).toBe('unknown'));
-  it('an error without a code tells nothing, unless nothing was sent', () => {
-    expect(told(undefined)).toBe('unknown');
-    expect(told('ETIMEDOUT', { syscall: 'connect' })).toBe('no');
-    expect(appliedBy(new Error('driver'), false)).toBe('no');
-  });
-  it('a connection is given up when it is broken or leads to a standby, and kept otherwise', () => {
-    for (const code of ['57P01', '08006', 'ECONNRESET', '25006', '26000', undefined]) {
-      expect(breaksConnection(Object.assign(new Error('driver'), { code })), code).toBe(true);
-    }
-    for (const code of ['55P03', '40001', '22021', '57014', '42P01']) {
-      expect(breaksConnection(Object.assign(new Error('driver'), { code })), code).toBe(false);
-    }
-  });
-});

@@ -25,8 +25,8 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
   interface Bench {
     readonly store: PostgresStore;
     readonly db: TestDatabase;
-    advance(ms: number): Promise<void>;
-    value(sql: string): Promise<unknown>;
+    readonly advance: (ms: number) => Promise<void>;
+    readonly value: (sql: string) => Promise<unknown>;
   }
 
   async function bench(): Promise<Bench> {
@@ -46,7 +46,7 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
 
   const MARK = "SELECT value::float8 FROM samekey_meta WHERE name = 'swept_to'";
 
-  it('the mark follows the oldest claim that is open, and what lies before it is not read again', async () => {
+  it('the mark follows the oldest claim that is open, and stays behind the time when there is none', async () => {
     const { store, advance, value } = await bench();
     for (let i = 0; i < 5; i += 1) {
       await finished(store, 'completed', { key: `done-${i}` });

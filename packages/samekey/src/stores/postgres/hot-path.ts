@@ -19,6 +19,7 @@ import type {
 } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
 import { claimRow, finishRows, renewRow } from './input.ts';
+import * as columns from './input-columns.ts';
 import type { Ask, Link } from './link.ts';
 import { inputValues } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';
@@ -76,7 +77,7 @@ export function createHotPath(
     async function tryInsert(part: readonly ClaimRequest[]): Promise<void> {
       if (part.length === 0) return;
       const arity = arityOf(part);
-      const values = inputValues(part.map(claimRow), sql.CLAIM_INPUT.length, arity);
+      const values = inputValues(part.map(claimRow), columns.CLAIM_INPUT.length, arity);
       try {
         for (const row of await ask(claims[arity], values)) results.set(rowIdText(row), claimed(row));
       } catch (error) {
@@ -99,7 +100,7 @@ export function createHotPath(
   async function renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]> {
     const { ask } = links.upkeep;
     const arity = arityOf(requests);
-    const values = inputValues(inOrder(requests).map(renewRow), sql.RENEW_INPUT.length, arity);
+    const values = inputValues(inOrder(requests).map(renewRow), columns.RENEW_INPUT.length, arity);
     const renewed = new Set((await ask(renewals[arity], values)).map(rowIdText));
     const rest = requests.filter((request) => !renewed.has(idText(request)));
     const found = await records.find(ask, rest);
@@ -120,7 +121,7 @@ export function createHotPath(
         const { ask } = links.work;
         const arity = arityOf(group);
         const { rows, bodies } = finishRows(inOrder(group));
-        const values = [...inputValues(rows, sql.FINISH_INPUT.length, arity), bodies];
+        const values = [...inputValues(rows, columns.FINISH_INPUT.length, arity), bodies];
         const answer = await ask(finishes[arity], values);
         const ended = new Map(answer.map((row) => [rowIdText(row), number(row[2])]));
         const rest = group.filter((request) => !ended.has(idText(request)));

@@ -1,5 +1,5 @@
 /**
- * Requests as rows of input, in the order of the columns in `statements.ts`. Text that identifies is refused when PostgreSQL
+ * Requests as rows of input, in the order of `input-columns.ts`. Text that identifies is refused when PostgreSQL
  * would refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by it.
  */
 

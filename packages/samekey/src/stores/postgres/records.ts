@@ -10,6 +10,7 @@ import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts'
 import type { HandResult } from '../../core/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
 import { seenRow, writeRows } from './input.ts';
+import * as columns from './input-columns.ts';
 import type { Ask } from './link.ts';
 import { type Arity, type Cell, inputValues } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';
@@ -60,7 +61,7 @@ export function createRecords(tables: Tables): Records {
     if (ids.length === 0) return found;
     const arity = arityOf(ids);
     const cells = ids.map(({ scope, key }): readonly Cell[] => [exact(scope), exact(key)]);
-    for (const row of await ask(finds[arity], inputValues(cells, sql.FIND_INPUT.length, arity))) {
+    for (const row of await ask(finds[arity], inputValues(cells, columns.FIND_INPUT.length, arity))) {
       const seen = seenOf(row);
       found.set(idText(seen.record), seen);
     }
@@ -81,12 +82,12 @@ export function createRecords(tables: Tables): Records {
     if (written.length > 0) {
       const arity = arityOf(written);
       const { rows, bodies } = writeRows(written);
-      const values = [...inputValues(rows, sql.WRITE_INPUT.length, arity), bodies];
+      const values = [...inputValues(rows, columns.WRITE_INPUT.length, arity), bodies];
       tell(await ask(writes[arity], [...values, readAt(written.map(({ seen }) => seen))]));
     }
     if (gone.length > 0) {
       const arity = arityOf(gone);
-      const values = inputValues(gone.map(seenRow), sql.SEEN_INPUT.length, arity);
+      const values = inputValues(gone.map(seenRow), columns.SEEN_INPUT.length, arity);
       tell(await ask(deletes[arity], [...values, readAt(gone)]));
     }
     return made;

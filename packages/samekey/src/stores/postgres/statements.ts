@@ -16,96 +16,17 @@
  */
 
 import { CLAIM_ENDED, EXHAUSTED } from '../../core/machine.ts';
+import {
+  CLAIM_INPUT,
+  FIND_INPUT,
+  FINISH_INPUT,
+  RENEW_INPUT,
+  SEEN_INPUT,
+  WRITE_INPUT,
+} from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';
 import { instant, interval, milliseconds, type Tables } from './tables.ts';
-
-const text = (name: string): InputColumn => ({ name, type: 'text' });
-const int = (name: string): InputColumn => ({ name, type: 'int' });
-const bigint = (name: string): InputColumn => ({ name, type: 'bigint' });
-
-export const CLAIM_INPUT: readonly InputColumn[] = [
-  text('scope'),
-  text('key'),
-  text('operation'),
-  text('claim_id'),
-  bigint('claim_ttl_ms'),
-  text('when_claim_ends'),
-  text('fingerprint_label'),
-  text('fingerprint_digest'),
-  bigint('retention_ms'),
-  bigint('replay_min_ms'),
-  bigint('tombstone_ms'),
-  int('format_version'),
-];
-
-export const RENEW_INPUT: readonly InputColumn[] = [
-  text('scope'),
-  text('key'),
-  text('claim_id'),
-  int('attempt'),
-  bigint('claim_ttl_ms'),
-];
-
-export const FINISH_INPUT: readonly InputColumn[] = [
-  text('scope'),
-  text('key'),
-  text('claim_id'),
-  int('attempt'),
-  text('state'),
-  text('proof'),
-  text('reason'),
-  int('response_status'),
-  text('response_headers'),
-  text('response_trailers'),
-  int('body_from'),
-  int('body_length'),
-  int('unbind'),
-  bigint('extend_ms'),
-  bigint('reconcile_after_ms'),
-];
-
-export const FIND_INPUT: readonly InputColumn[] = [text('scope'), text('key')];
-
-/** What a row was when it was read: a write decided from it happens only if it still is that, to the version. */
-export const SEEN_INPUT: readonly InputColumn[] = [
-  text('scope'),
-  text('key'),
-  text('seen_version'),
-  text('seen_claim_id'),
-  int('seen_attempt'),
-  text('seen_state'),
-];
-
-/** A whole record as decided; times in milliseconds. */
-export const WRITE_INPUT: readonly InputColumn[] = [
-  ...SEEN_INPUT,
-  text('operation'),
-  text('state'),
-  int('attempt'),
-  text('claim_id'),
-  bigint('locked_until'),
-  bigint('claim_ttl_ms'),
-  int('renewals'),
-  text('when_claim_ends'),
-  text('fingerprint_label'),
-  text('fingerprint_digest'),
-  text('proof'),
-  text('reason'),
-  int('response_status'),
-  text('response_headers'),
-  text('response_trailers'),
-  int('format_version'),
-  text('seal_key_id'),
-  bigint('reconcile_after'),
-  bigint('created_at'),
-  bigint('finished_at'),
-  bigint('expires_at'),
-  bigint('replay_min_ms'),
-  bigint('tombstone_ms'),
-  int('body_from'),
-  int('body_length'),
-];
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
 const FINISH_FENCE =

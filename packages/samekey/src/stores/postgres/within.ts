@@ -10,6 +10,7 @@ import type { FinishRequest, FinishResult } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished } from './hot-path.ts';
 import { finishRows } from './input.ts';
+import { FINISH_INPUT } from './input-columns.ts';
 import type { Ask } from './link.ts';
 import { inputValues } from './parameters.ts';
 import {
@@ -20,7 +21,7 @@ import {
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
-import { FINISH_INPUT, finishWithinStatement } from './statements.ts';
+import { finishWithinStatement } from './statements.ts';
 
 /** The store's verbs inside a user's transaction. */
 export interface WithinPostgres {
