@@ -133,11 +133,7 @@ export async function startPostgres(
   }
 
   const url = (database = 'postgres'): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const atExit = (): void => {
-    child?.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  };
-  process.once('exit', atExit);
+  const watchdog = startWatchdog(folder);
   await start();
   return {
     ...runningServer(source.name, url()),
@@ -146,10 +142,23 @@ export async function startPostgres(
     restart: start,
     async stop() {
       await end('SIGINT');
-      process.off('exit', atExit);
       rmSync(folder, { recursive: true, force: true });
+      watchdog?.kill();
     },
   };
+}
+
+/**
+ * A test process that is killed runs no handler, and its servers would stay for ever. The watchdog's input ends with it, in
+ * whatever way it ends: then the server goes, and its folder.
+ */
+function startWatchdog(folder: string): ChildProcess | undefined {
+  if (process.platform === 'win32') return undefined;
+  const script = 'cat; kill -QUIT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 1; rm -rf "$0"';
+  const child = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  child.unref();
+  (child.stdin as unknown as { unref?(): void }).unref?.();
+  return child;
 }
 
 let databases = 0;
