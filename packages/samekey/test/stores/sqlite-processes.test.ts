@@ -36,11 +36,12 @@ describe.each(availableClients())('sqlite with $name, several processes', ({ nam
       await store.migrate();
       const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(name, path, 'race')));
       for (const worker of workers) worker.go();
-      await Promise.all(workers.map((worker) => worker.said('finished')));
-      // One dies in the middle; the others go on, then die too.
-      workers[0]?.process.kill('SIGKILL');
-      await workers[0]?.ended;
-      await Promise.any(workers.slice(1).map((worker) => worker.said('finished 200-')));
+      // One that has won dies in the middle; the others go on, then die too.
+      const first = await Promise.any(workers.map((worker) => worker.said('finished').then(() => worker)));
+      first.process.kill('SIGKILL');
+      await first.ended;
+      const others = workers.filter((worker) => worker !== first);
+      await Promise.any(others.map((worker) => worker.said('finished 200-')));
       for (const worker of workers) worker.process.kill('SIGKILL');
       await Promise.all(workers.map((worker) => worker.ended));
 

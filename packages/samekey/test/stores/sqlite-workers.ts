@@ -24,22 +24,30 @@ export async function startWorker(client: ClientName, path: string, task: string
     env: { ...process.env, SAMEKEY_TEST_CLIENT_PATH: clientPath(client) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  let text = '';
+  const lines: string[] = [];
+  let rest = '';
   const watchers = new Set<() => void>();
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
+    const parts = (rest + chunk).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
     for (const watch of watchers) watch();
   });
   const ended = new Promise<number | null>((resolve) => void child.once('close', resolve));
   const worker: Worker = {
     process: child,
-    lines: () => text.split('\n').slice(0, -1),
+    lines: () => lines,
     said: (start) =>
       new Promise((resolve, reject) => {
+        // A busy worker says a hundred thousand lines: each is looked at once.
+        let looked = 0;
         const watch = (): void => {
-          if (!worker.lines().some((line) => line.startsWith(start))) return;
-          watchers.delete(watch);
-          resolve();
+          while (looked < lines.length) {
+            if (!lines[looked++]?.startsWith(start)) continue;
+            watchers.delete(watch);
+            resolve();
+            return;
+          }
         };
         watchers.add(watch);
         watch();
