@@ -19,12 +19,34 @@ export {
 export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
 export { type Executed, OUTCOME_KINDS, type Outcome, type OutcomeKind } from './core/outcome.ts';
 export { type EndingClass, POLICIES, type Policy, type PolicyName, type Verdict } from './core/policy.ts';
-export type { Fingerprint, Proof, RecordId, SamekeyRecord, State } from './core/record.ts';
+export type {
+  Fence,
+  Fingerprint,
+  Proof,
+  RecordId,
+  SamekeyRecord,
+  State,
+  WhenClaimEnds,
+} from './core/record.ts';
 export { type Reply, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
 export { singleTenant } from './core/scope.ts';
 export type { OperationOptions } from './core/settings.ts';
-export type { Capabilities, Store } from './core/store.ts';
+export type {
+  Capabilities,
+  ClaimRequest,
+  ClaimResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+  ListRequest,
+  RenewRequest,
+  RenewResult,
+  SettleRequest,
+  Store,
+  Swept,
+} from './core/store.ts';
 export type { ProbePoint, World } from './core/world.ts';
 export {
   createSamekey,
