@@ -127,6 +127,8 @@ export interface CaptureState {
   /** Own data property `socket` of Node < 24, while our accessor stands in its place. */
   socket: unknown;
   view: SocketView | undefined;
+  /** Where the handler answers once something else was sent in its place. */
+  late: ServerResponse | undefined;
   /** Inside a call to Node's own method, which must see the real socket. */
   inside: boolean;
 }

@@ -22,7 +22,7 @@ import {
   type CaptureState,
   type Methods,
 } from './capture-state.ts';
-import { discard } from './discard.ts';
+import { catchUp, discard, standIn } from './discard.ts';
 import { setLines } from './header-lines.ts';
 import { letGo, OVERRIDDEN } from './let-go.ts';
 import { playNothing, rawHeaderNames, swapOnFinished } from './node-state.ts';
@@ -52,8 +52,8 @@ export interface Capture {
    */
   release(extraHeaders?: readonly HeaderLine[]): void;
   /**
-   * Throws the answer away and sends `answer`, keeping the headers that were there before the capture; the handler may
-   * go on into the void. An answer whose head has left cannot be replaced: its connection is destroyed.
+   * Sends `answer` instead, keeping the headers that were there before the capture. A handler that has not ended may go on:
+   * `ended` still tells its answer, which goes nowhere. An answer whose head has left cannot be replaced: its connection is destroyed.
    */
   replace(answer: StoredResponse): void;
   /** Destroys the connection: the client sees an incomplete answer, never a wrong one. */
@@ -115,12 +115,28 @@ class ResponseCapture implements Capture {
       return;
     }
     c.timer?.cancel();
+    const late = c.ended ? null : standIn(c);
     restoreHeaders(c);
-    c.chunks = [];
-    if (c.ended) letGo(c);
+    if (late === null) letGo(c);
     else showSocket(c);
     sendAnswer(c.res, answer, c.original);
-    if (!c.ended) discard(c);
+    if (late !== null) this.#goOn(late);
+    c.chunks = [];
+  }
+
+  /** What the handler answers from now on is its answer all the same; only nobody waits for it. */
+  #goOn(late: ServerResponse): void {
+    const c = this.#state;
+    const { ended } = captureResponse(late, c.options);
+    // Told at once, so that nothing waits for a reader: an answer too large to keep is swallowed.
+    late.emit('close');
+    catchUp(c, late);
+    discard(c, late);
+    void ended.then((end) => {
+      c.settle(end);
+      // For the callback of its `end`: there is nothing left to send.
+      late.emit('finish');
+    });
   }
 
   destroy(): void {
@@ -182,6 +198,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     socketHidden: false,
     socket: undefined,
     view: undefined,
+    late: undefined,
     inside: false,
   };
   (res as Capturable)[CAPTURE] = c;

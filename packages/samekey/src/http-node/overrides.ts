@@ -22,6 +22,7 @@ import {
   sizeOf,
 } from './capture-state.ts';
 import { withholdClose } from './client-gone.ts';
+import { lateOf } from './discard.ts';
 import { fixHead } from './head.ts';
 import { trailerLines } from './header-lines.ts';
 import { letGo } from './let-go.ts';
@@ -63,8 +64,9 @@ function writeHead(
 ): ServerResponse {
   const c = deciding(this);
   if (c === undefined) return before(this, 'writeHead').call(this, status, reason, headers);
-  if (c.phase === 'discarding') {
-    c.headFixed = true;
+  const late = lateOf(this);
+  if (late !== undefined) {
+    callOn(late, 'writeHead', status, reason, headers);
     return this;
   }
   // Node's own refusal: ERR_HTTP_HEADERS_SENT.
@@ -79,14 +81,14 @@ function writeHead(
 function write(this: ServerResponse, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
   const c = deciding(this);
   if (c === undefined) return before(this, 'write').call(this, chunk, encoding, callback);
+  const late = lateOf(this);
+  if (late !== undefined) return callOn(late, 'write', chunk, encoding, callback) as boolean;
   const done = (typeof encoding === 'function' ? encoding : callback) as Callback | undefined;
   if (c.ended || this.destroyed || !isChunk(chunk)) {
     return NODE.write.call(this, chunk, encoding, callback);
   }
-  if (c.phase !== 'discarding') {
-    implicitHead(c);
-    if (c.hasBody) return take(c, { data: chunk, encoding: codingOf(chunk, encoding) }, done);
-  }
+  implicitHead(c);
+  if (c.hasBody) return take(c, { data: chunk, encoding: codingOf(chunk, encoding) }, done);
   if (done !== undefined) nextTick(done);
   return true;
 }
@@ -94,6 +96,12 @@ function write(this: ServerResponse, chunk: unknown, encoding?: unknown, callbac
 function end(this: ServerResponse, chunk?: unknown, encoding?: unknown, callback?: unknown): ServerResponse {
   const c = deciding(this);
   if (c === undefined) return before(this, 'end').call(this, chunk, encoding, callback);
+  const late = lateOf(this);
+  if (late !== undefined) {
+    callOn(late, 'end', chunk, encoding, callback);
+    if (late.writableEnded) letGo(c);
+    return this;
+  }
   // Ended already, or nothing Node can write: Node's own refusal, or its patience with a second end.
   if (c.ended) return NODE.end.call(this, chunk, encoding, callback);
   if (chunk && typeof chunk !== 'function' && !isChunk(chunk)) {
@@ -101,12 +109,6 @@ function end(this: ServerResponse, chunk?: unknown, encoding?: unknown, callback
   }
   const data = isChunk(chunk) && chunk.length > 0 ? chunk : undefined;
   const done = [chunk, encoding, callback].find((one) => typeof one === 'function') as Callback | undefined;
-  if (c.phase === 'discarding') {
-    c.ended = true;
-    letGo(c);
-    if (done !== undefined) nextTick(done);
-    return this;
-  }
   c.ending = !c.headFixed;
   try {
     implicitHead(c);
@@ -133,14 +135,16 @@ function end(this: ServerResponse, chunk?: unknown, encoding?: unknown, callback
 function flushHeaders(this: ServerResponse): void {
   const c = deciding(this);
   if (c === undefined) return before(this, 'flushHeaders').call(this);
-  if (c.phase === 'discarding') return;
+  const late = lateOf(this);
+  if (late !== undefined) return late.flushHeaders();
   implicitHead(c);
   if (canStream(c)) streamThrough(c, false);
 }
 
 function addTrailers(this: ServerResponse, trailers: object): void {
   const c = deciding(this);
-  if (c?.phase === 'discarding') return;
+  const late = lateOf(this);
+  if (late !== undefined) return void callOn(late, 'addTrailers', trailers);
   // Node checks them and keeps them for the end; nothing is sent.
   before(this, 'addTrailers').call(this, trailers);
   if (c !== undefined) c.trailers = trailerLines(trailers);
@@ -149,7 +153,12 @@ function addTrailers(this: ServerResponse, trailers: object): void {
 function destroy(this: ServerResponse, error?: Error): ServerResponse {
   const c = deciding(this);
   if (c === undefined) return before(this, 'destroy').call(this, error);
-  if (c.phase === 'discarding') return this;
+  const late = lateOf(this);
+  if (late !== undefined) {
+    late.destroy(error);
+    letGo(c);
+    return this;
+  }
   if (!c.ended) {
     c.settle({ kind: 'failed', error });
     c.timer?.cancel();
@@ -163,6 +172,11 @@ function emit(this: ServerResponse, event: string | symbol, ...args: unknown[]):
   const c = deciding(this);
   if (event === 'close' && c !== undefined && c.phase !== 'discarding') return withholdClose(c);
   return before(this, 'emit').call(this, event, ...args);
+}
+
+/** Calls a method with its arguments as they came: the overloads are sorted out there. */
+function callOn(res: ServerResponse, name: keyof Methods, ...args: unknown[]): unknown {
+  return (res as unknown as Methods)[name].apply(res, args);
 }
 
 function startTimer(c: CaptureState): void {

@@ -164,6 +164,13 @@ test('A handler that answers after its answer was replaced neither throws nor re
         res.addTrailers({ 'X-T': '1' });
         res.flushHeaders();
         await new Promise<void>((resolve) => void res.end('end', resolve));
+        expect(await capture.ended).toMatchObject({
+          kind: 'answer',
+          status: 200,
+          headers: [['X-Late', '3']],
+          // It asked for its head to leave at once, so its body is not kept.
+          body: null,
+        });
         const left = Reflect.ownKeys(res).filter((key) => !own.has(key));
         expect(left.filter((key) => key !== 'statusCode' && key !== 'statusMessage')).toEqual([]);
       })(),
@@ -173,6 +180,55 @@ test('A handler that answers after its answer was replaced neither throws nor re
   const answer = parse(await ask(server));
   expect(answer.statusLine).toBe('HTTP/1.1 409 Conflict');
   expect(answer.body.toString()).toBe('{"code":"outcome-unknown"}');
+  await Promise.all(late);
+});
+
+test('What a handler had begun to answer before it was replaced is part of its late answer', async () => {
+  const late: Promise<unknown>[] = [];
+  const server = await listen((_req, res) => {
+    res.setHeader('X-Outer', 'o');
+    const capture = captureResponse(res, options());
+    res.setHeader('X-Early', '1');
+    res.statusCode = 201;
+    res.write('early ');
+    capture.replace(CONFLICT);
+    late.push(
+      (async () => {
+        expect(res.getHeader('X-Early')).toBe('1');
+        res.end('late');
+        expect(await capture.ended).toMatchObject({
+          status: 201,
+          headers: [
+            ['X-Outer', 'o'],
+            ['X-Early', '1'],
+          ],
+          body: Buffer.from('early late'),
+        });
+      })(),
+    );
+  });
+  servers.push(server);
+  const answer = parse(await ask(server));
+  expect(answer.statusLine).toBe('HTTP/1.1 409 Conflict');
+  expect(answer.headers.some(([name]) => name === 'X-Early')).toBe(false);
+  await Promise.all(late);
+});
+
+test('A late answer that is too large to keep is swallowed, not gathered', async () => {
+  const late: Promise<unknown>[] = [];
+  const server = await listen((_req, res) => {
+    const capture = captureResponse(res, { ...options(), responseSizeMaxBytes: 10 });
+    capture.replace(CONFLICT);
+    late.push(
+      (async () => {
+        for (let i = 0; i < 100; i += 1) expect(res.write('0123456789')).toBe(true);
+        res.end();
+        expect(await capture.ended).toMatchObject({ kind: 'answer', status: 200, body: null });
+      })(),
+    );
+  });
+  servers.push(server);
+  expect(parse(await ask(server)).statusLine).toBe('HTTP/1.1 409 Conflict');
   await Promise.all(late);
 });
 
