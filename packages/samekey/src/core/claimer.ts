@@ -84,7 +84,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   async function claim(work: Work, id: RecordId, fingerprint: Fingerprint): Promise<Asked | Met> {
     const { settings } = work;
     const claimId = world.newClaimId();
-    await world.probe?.('claim.before', id);
+    if (world.probe !== undefined) await world.probe('claim.before', id);
     const sentAt = world.monotonicNow();
     let result: ClaimResult;
     try {

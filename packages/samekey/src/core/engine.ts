@@ -233,8 +233,8 @@ export class Engine {
   async #execute(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Outcome> {
     attempt.onLost = () => this.#flights.close(flight, null);
     this.#renewer.add(attempt);
-    await this.world.probe?.('claim.applied', attempt.id);
-    await this.world.probe?.('handler.before', attempt.id);
+    if (this.world.probe !== undefined) await this.world.probe('claim.applied', attempt.id);
+    if (this.world.probe !== undefined) await this.world.probe('handler.before', attempt.id);
     const { renewedAt, settings } = attempt;
     if (attempt.lost || this.world.monotonicNow() - renewedAt >= settings.claimTtlMs) {
       // This process stood still since it asked: by now the attempt may be somebody else's. Nothing ran, so it is given back.
@@ -246,7 +246,7 @@ export class Engine {
     this.emit({ type: 'claimed', ...about(attempt), resumed: attempt.resumed });
     const ending = await this.#runHandler(attempt, flight, handler);
     if (ending === 'time-up') return this.#settler.timeUp(attempt, flight);
-    await this.world.probe?.('handler.after', attempt.id);
+    if (this.world.probe !== undefined) await this.world.probe('handler.after', attempt.id);
     return this.#settler.settle(attempt, flight, ending);
   }
 

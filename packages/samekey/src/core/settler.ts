@@ -48,7 +48,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   async function settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
     const conclusion = conclude(attempt, ending, options.recordSizeMaxBytes);
-    await world.probe?.('finish.before', attempt.id);
+    if (world.probe !== undefined) await world.probe('finish.before', attempt.id);
     let result: FinishResult;
     try {
       result = await save(attempt, conclusion);
@@ -60,7 +60,7 @@ export function createSettler(options: SettlerOptions): Settler {
       keepSaving(attempt, flight, conclusion, ending);
       return executed(attempt, conclusion, ending, null);
     }
-    await world.probe?.('finish.applied', attempt.id);
+    if (world.probe !== undefined) await world.probe('finish.applied', attempt.id);
     const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, result);
     leave(attempt, flight, asStored(outcome, conclusion));
     return outcome;

@@ -48,14 +48,15 @@ export async function handle<Native>(
           return head === null ? null : endingOf(route, { kind: 'answered', answer: head });
         },
       });
-      await engine.world.probe?.('answer.before', prepared.work.id);
+      if (engine.world.probe !== undefined) await engine.world.probe('answer.before', prepared.work.id);
     } else {
       outcome = prepared.outcome;
       engine.tellOutcome(outcome, null, operation.name, startedAt);
     }
     tellRoute(engine, route, exchange, outcome);
     await sendOutcome(route, exchange, outcome);
-    if ('work' in prepared) await engine.world.probe?.('answer.sent', prepared.work.id);
+    if ('work' in prepared)
+      if (engine.world.probe !== undefined) await engine.world.probe('answer.sent', prepared.work.id);
   } catch (error) {
     exchange.fail(error);
   }

@@ -1,4 +1,6 @@
-/** A small seeded generator (mulberry32): the same seed gives the same history on every machine. */
+/** Choices for random histories of a store, drawn from the one generator of this folder's parent. */
+
+import { createRandom as createSource } from '../random.ts';
 
 /** Random choices. */
 export interface Random {
@@ -13,17 +15,11 @@ export interface Random {
 
 /** Starts a generator. */
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-  const below = (end: number): number => Math.floor(next() * end);
+  const source = createSource(seed);
+  const below = (end: number): number => source.between(0, end - 1);
   return {
     below,
-    chance: (probability) => next() < probability,
+    chance: (probability) => source.chance(probability),
     pick: (items) => items[below(items.length)],
     some(items, most) {
       const left = [...items];
