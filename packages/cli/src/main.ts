@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { explain } from './cli-error.ts';
 import { demoCommand } from './commands/demo.ts';
+import { migrateCommand } from './commands/migrate.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -15,7 +16,8 @@ const program = new Command('samekey')
   .description('Same key, same answer: makes state-changing APIs safe to retry.')
   .version(version)
   .showHelpAfterError('(samekey --help shows what there is)')
-  .addCommand(demoCommand());
+  .addCommand(demoCommand())
+  .addCommand(migrateCommand());
 
 try {
   await program.parseAsync();

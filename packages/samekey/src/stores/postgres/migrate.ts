@@ -6,15 +6,14 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { MIGRATIONS, type Migration, migrationStatements } from './migrations/index.ts';
+import { LOCK_TIME_MAX_MS, MIGRATIONS, type Migration, migrationStatements } from './migrations/index.ts';
 import type { Connection, SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
 import { checkReadable, missingIndexes, plain, schemaState } from './schema.ts';
 import type { Tables } from './tables.ts';
 
-/** How long one try waits for locks, and how often it is tried: more than a minute together. */
-const LOCK_TIME_MAX_MS = 2_000;
-const TRIES_MAX = 40;
+/** How often it is tried: more than a minute together. */
+const TRIES_MAX = 60;
 
 /** Could not be done now: a lock, a deadlock, the same object made by somebody else at the same moment. */
 const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014']);

@@ -62,7 +62,7 @@ export function appliedBy(error: unknown, sent: boolean): 'no' | 'unknown' {
 }
 
 const REMEDIES: readonly (readonly [pattern: RegExp, remedy: string])[] = [
-  [/^(?:42P01|42703|3F000)$/, 'the tables are missing or old: run `samekey migrate` or store.migrate()'],
+  [/^(?:42P01|42703|3F000)$/, 'the tables are missing or old: run `npx samekey migrate` or store.migrate()'],
   [
     /^42501$/,
     'a privilege is missing: grant SELECT, INSERT, UPDATE and DELETE on the samekey tables to this role',

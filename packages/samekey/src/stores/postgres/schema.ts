@@ -52,7 +52,7 @@ export async function checkDatabase(
     const what = state.version === 0 ? 'has no Samekey tables' : `has version ${state.version}`;
     throw new SchemaError(
       `The PostgreSQL schema ${tables.schema} ${what}, version ${migrations.length} is needed: ` +
-        'run `samekey migrate` or store.migrate().',
+        `run \`${migrateCommand(tables)}\` or store.migrate().`,
     );
   }
   await checkTable(ask, tables);
@@ -60,7 +60,7 @@ export async function checkDatabase(
   const missing = await missingIndexes(ask, tables, migrations);
   if (missing.length > 0) {
     throw new SchemaError(
-      `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`samekey migrate\` or store.migrate().`,
+      `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`${migrateCommand(tables)}\` or store.migrate().`,
     );
   }
 }
@@ -158,6 +158,13 @@ async function checkUnique(ask: Ask, { records }: Tables): Promise<void> {
       : `The table ${records} has no unique index on (scope, key) with COLLATE "C", so two requests could both run: ` +
           `ALTER TABLE ${records} ADD UNIQUE (scope, key), or restore the schema that postgresMigrations() prints.`,
   );
+}
+
+/** As it is typed; the database comes from the environment. */
+function migrateCommand({ schema }: Tables): string {
+  const name = schema.slice(1, -1);
+  if (name === 'public') return 'npx samekey migrate';
+  return `npx samekey migrate --schema ${/^[\w-]+$/.test(name) ? name : `'${name}'`}`;
 }
 
 /** A statement that is asked too seldom to have a name of its own. */

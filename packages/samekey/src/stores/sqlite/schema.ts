@@ -35,7 +35,7 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
   if (found.version < SCHEMA_VERSION) {
     const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
     throw new SchemaError(
-      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run store.migrate() or \`samekey migrate\`.`,
+      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run \`npx samekey migrate\` or store.migrate().`,
     );
   }
   checkUnique(connection);
@@ -43,7 +43,7 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
   const mode = String(connection.pragma('journal_mode'));
   if (mode !== 'wal') {
     throw new SchemaError(
-      `The SQLite database is in journal mode "${mode}": run store.migrate(), or PRAGMA journal_mode = WAL.`,
+      `The SQLite database is in journal mode "${mode}": run \`npx samekey migrate\` or store.migrate(), or PRAGMA journal_mode = WAL.`,
     );
   }
   const synchronous = Number(connection.pragma('synchronous'));
@@ -53,6 +53,24 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
         'run PRAGMA synchronous = FULL on it, and let nothing set it back.',
     );
   }
+}
+
+/** How far the schema is. */
+export interface SqliteSchemaStatus {
+  /** The version found; 0 when there are no tables. */
+  readonly version: number;
+  /** The version this code needs. */
+  readonly needed: number;
+  /** What `migrate()` would do, by name. */
+  readonly missing: readonly string[];
+}
+
+/** Reads it, and changes nothing. */
+export function schemaStatus(connection: Connection, inMemory: boolean): SqliteSchemaStatus {
+  const { version } = schemaVersion(connection);
+  const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
+  const isWal = inMemory || String(connection.pragma('journal_mode')) === 'wal';
+  return { version, needed: SCHEMA_VERSION, missing: isWal ? missing : [...missing, 'journal mode WAL'] };
 }
 
 interface SchemaState {

@@ -141,7 +141,10 @@ export function isBusy(error: unknown): boolean {
 
 /** What to do about it, and whether trying again later can help without touching the request. */
 const REMEDIES: Readonly<Record<number, readonly [message: string, transient: boolean]>> = {
-  [1]: ['the statement was refused: if the tables are missing, run store.migrate()', true],
+  [1]: [
+    'the statement was refused: if the tables are missing, run `npx samekey migrate` or store.migrate()',
+    true,
+  ],
   [3]: ['access was denied: check the owner and mode of the file and its folder', true],
   [5]: ['the database is locked by another process: keep its transactions short', true],
   [7]: ['memory ran out', true],

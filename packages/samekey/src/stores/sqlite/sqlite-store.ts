@@ -23,7 +23,7 @@ import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.t
 import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createRecords, type Decide } from './records.ts';
-import { checkDatabase, migrate } from './schema.ts';
+import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
 import { type Connection, createConnection, type SqliteDatabase, storeError } from './sqlite-client.ts';
 import * as sql from './statements.ts';
 import { turnsOf } from './turns.ts';
@@ -44,6 +44,8 @@ export interface WithinSqlite {
 export interface SqliteStore extends Store {
   /** Creates or updates tables and switches the file to WAL; safe from any number of processes at once. */
   migrate(): Promise<void>;
+  /** How far the schema is, without changing it. */
+  status(): Promise<SqliteSchemaStatus>;
   /**
    * Runs `body` inside BEGIN IMMEDIATE … COMMIT on the same client; a throw rolls back and is thrown on. Transactions of one
    * file take turns. Calling the store itself inside is a `StoreError`; `within(tx)` is the way.
@@ -133,6 +135,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     count,
 
     migrate: () => migrate(connection, writer, inMemory),
+    status: () => writer.read(() => schemaStatus(connection, inMemory)),
     async transaction(body) {
       const tx: SqliteTransaction = Object.freeze({ database });
       open.add(tx);

@@ -26,6 +26,12 @@ export const MIGRATIONS: readonly Migration[] = [records];
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
+/**
+ * How long a migration waits for a lock, in milliseconds. Every statement on the table queues up behind it meanwhile, and those
+ * of the store give up after 1,500.
+ */
+export const LOCK_TIME_MAX_MS = 500;
+
 /** What a migration runs in its transaction, its bookkeeping included. */
 export function migrationStatements(migration: Migration, tables: Tables): readonly string[] {
   return [
@@ -46,7 +52,7 @@ export function postgresMigrations(
   return MIGRATIONS.filter(({ number }) => number > (options.from ?? 0))
     .map((migration) => {
       const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
-      const body = `BEGIN;\nSET LOCAL lock_timeout = '2s';\n${migrationStatements(migration, tables).join(';\n')};\nCOMMIT;\n`;
+      const body = `BEGIN;\nSET LOCAL lock_timeout = '${LOCK_TIME_MAX_MS}ms';\n${migrationStatements(migration, tables).join(';\n')};\nCOMMIT;\n`;
       const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
         ([name, definition]) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definition};\n`,
       );

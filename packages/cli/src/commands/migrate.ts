@@ -1,0 +1,120 @@
+/**
+ * `samekey migrate`: brings Samekey's tables up to date, prints the SQL instead, or says how far they are.
+ *
+ * Exit codes: 0 done, or up to date · 1 it failed, or an application could not start on it · 3 a migration is missing (`--status`).
+ */
+
+import { Command, InvalidArgumentError } from 'commander';
+import { CliError } from '../cli-error.ts';
+import { type Address, findAddress } from '../database/address.ts';
+import { type DatabaseSchema, openSchema, type SchemaStatus, schemaSql } from '../database/schema.ts';
+
+/** What `--status` ends with when `samekey migrate` has something to do; told apart from a failure (1) by deploy scripts. */
+const EXIT_MISSING = 3;
+
+interface MigrateFlags {
+  readonly database?: string;
+  readonly schema?: string;
+  readonly print?: true;
+  readonly from?: number;
+  readonly status?: true;
+  readonly json?: true;
+}
+
+/** The command. */
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .description("Create or update Samekey's tables; safe from any number of processes at once")
+    .option(
+      '--database <url>',
+      'postgres://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
+    )
+    .option('--schema <name>', 'PostgreSQL: the schema the tables are in (default: public)')
+    .option('--print', 'print the SQL and change nothing; the database is not opened')
+    .option('--from <version>', 'with --print: only what comes after this version', version)
+    .option(
+      '--status',
+      `say how far the tables are and change nothing; exit code ${EXIT_MISSING} if a migration is missing`,
+    )
+    .option('--json', 'say it as one line of JSON')
+    .action(run);
+}
+
+async function run(flags: MigrateFlags): Promise<void> {
+  checkTogether(flags);
+  const address = findAddress(flags.database);
+  if (flags.schema !== undefined && address.kind === 'sqlite') {
+    throw new CliError('--schema goes with PostgreSQL; an SQLite file has no schemas.');
+  }
+  if (flags.print === true) return print(address, flags);
+  const schema = openSchema(address, flags.schema);
+  try {
+    await (flags.status === true ? look(address, schema, flags) : migrate(address, schema, flags));
+  } finally {
+    await schema.close();
+  }
+}
+
+function checkTogether({ print: printed, from, status, json }: MigrateFlags): void {
+  if (printed === true && status === true)
+    throw new CliError('--print and --status are two questions: ask one.');
+  if (from !== undefined && printed !== true) throw new CliError('--from goes with --print.');
+  if (json === true && printed === true)
+    throw new CliError('--json goes with --status or alone; --print prints SQL.');
+}
+
+function print({ kind }: Address, { schema, from = 0 }: MigrateFlags): void {
+  const sql = schemaSql(kind, schema, from);
+  // Only SQL goes to stdout, so that it can be piped on.
+  if (sql === '') process.stderr.write(`samekey: there is no migration after version ${from}.\n`);
+  process.stdout.write(sql);
+}
+
+async function look(
+  address: Address,
+  schema: DatabaseSchema,
+  { json, schema: name }: MigrateFlags,
+): Promise<void> {
+  const status = await schema.status();
+  const upToDate = status.missing.length === 0;
+  // Tables may be there and not fit: a lost index, a privilege, a server that forgets.
+  if (upToDate) await schema.ready();
+  else process.exitCode = EXIT_MISSING;
+  if (json === true) return say({ ...about(address), ...status, upToDate });
+  const command = `npx samekey migrate${name === undefined ? '' : ` --schema ${name}`}`;
+  say(`Database: ${described(address)}`);
+  say(`Version found: ${status.version === 0 ? 'none' : status.version}, needed: ${status.needed}`);
+  say(upToDate ? 'Up to date.' : `Missing: ${status.missing.join(', ')}. Run: ${command}`);
+}
+
+async function migrate(address: Address, schema: DatabaseSchema, { json }: MigrateFlags): Promise<void> {
+  const before: SchemaStatus = await schema.status();
+  await schema.migrate();
+  const after = await schema.status();
+  if (json === true)
+    return say({ ...about(address), was: before.version, ...after, applied: before.missing });
+  say(`Database: ${described(address)}`);
+  // Another process may have done the same at the same moment: what is true now is said, not who did it.
+  say(
+    before.missing.length === 0
+      ? `Up to date: version ${after.version}. There was nothing to do.`
+      : `Migrated: version ${after.version} (was ${before.version === 0 ? 'none' : before.version}): ${before.missing.join(', ')}.`,
+  );
+}
+
+function about({ kind, shown, from }: Address): object {
+  return { kind, database: shown, from };
+}
+
+function described({ kind, shown, from }: Address): string {
+  return `${kind === 'postgres' ? 'PostgreSQL' : 'SQLite'} ${shown} (${from})`;
+}
+
+function say(what: string | object): void {
+  process.stdout.write(`${typeof what === 'string' ? what : JSON.stringify(what)}\n`);
+}
+
+function version(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be the number of a version, 0 or more.');
+}

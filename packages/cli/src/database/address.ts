@@ -1,0 +1,105 @@
+/**
+ * Which database is meant: read from the option or the environment, told apart by its form. Nothing is opened here.
+ *
+ * Invariant: a password never gets into a message, also when the URL is malformed: what cannot be read is not repeated.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { CliError } from '../cli-error.ts';
+
+/** A database, and where its name was found. */
+export type Address = {
+  /** `--database`, or the name of the environment variable. */
+  readonly from: string;
+  /** How it may be shown: host and database, or the path. */
+  readonly shown: string;
+} & (
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
+);
+
+/** Where it is looked for, in this order, if `--database` is not given. */
+const VARIABLES = ['SAMEKEY_DATABASE_URL', 'DATABASE_URL'] as const;
+
+const FORMS = 'postgres://user@host/database, or the path of an SQLite file (also as sqlite: or file:)';
+
+/** Finds it. Throws `CliError` when none is named or it cannot be read. */
+export function findAddress(
+  option: string | undefined,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Address {
+  if (option !== undefined) return addressOf(option, '--database');
+  for (const name of VARIABLES) {
+    const text = env[name];
+    if (text !== undefined && text !== '') return addressOf(text, name);
+  }
+  throw new CliError(
+    `No database is named: pass --database <url>, or set ${VARIABLES.join(' or ')}. It is ${FORMS}.`,
+  );
+}
+
+function addressOf(text: string, from: string): Address {
+  // One letter is a drive of Windows.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
+  switch (scheme) {
+    case undefined:
+      return sqlite(text, text, from);
+    case 'file':
+    case 'sqlite':
+      return sqlite(text, pathOf(text, scheme, from), from);
+    case 'postgres':
+    case 'postgresql':
+      return postgres(text, from);
+    default:
+      throw new CliError(`${from} has the scheme "${scheme}:", which is not known here. It is ${FORMS}.`);
+  }
+}
+
+function sqlite(text: string, path: string, from: string): Address {
+  if (path === '' || path === ':memory:') {
+    throw new CliError(
+      `${from} is ${JSON.stringify(text)}: a database in memory has nothing to migrate. Name a file.`,
+    );
+  }
+  return { kind: 'sqlite', path, shown: path, from };
+}
+
+/** `sqlite:keys.db`, `sqlite:///var/keys.db`, `file:./keys.db`, `file:///var/keys.db`. */
+function pathOf(text: string, scheme: string, from: string): string {
+  const rest = text.slice(scheme.length + 1);
+  if (/[?#]/.test(rest)) {
+    throw new CliError(
+      `${from} has parameters behind the path of the file, which are not supported: leave them out.`,
+    );
+  }
+  try {
+    if (rest.startsWith('///')) return fileURLToPath(`file:${rest}`);
+    return decodeURIComponent(rest.startsWith('//') ? rest.slice(2) : rest);
+  } catch {
+    throw new CliError(
+      `${from} is not a path that can be read: write % as %25, or pass the path without ${scheme}:.`,
+    );
+  }
+}
+
+function postgres(text: string, from: string): Address {
+  const url = parsed(text);
+  // Without a user and with an @ further on, a / or ? of a password has ended the host too early.
+  if (url === null || url.hash !== '' || (url.username === '' && /@/.test(text))) {
+    throw new CliError(
+      `${from} is not a PostgreSQL URL that can be read (it is not repeated here, as it may hold a password). Its form is ` +
+        'postgres://user:password@host:5432/database, with # / ? @ : and % in the password written as %23 %2F %3F %40 %3A %25.',
+    );
+  }
+  const host = url.host === '' ? (url.searchParams.get('host') ?? 'localhost') : url.host;
+  const database = url.pathname.replace(/^\/+/, '') || url.username;
+  return { kind: 'postgres', url: text, shown: `${host}/${database}`, from };
+}
+
+function parsed(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
+}

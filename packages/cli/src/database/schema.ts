@@ -1,0 +1,34 @@
+/** Samekey's tables in one database, whatever its kind: how far they are, and how they get further. */
+
+import type { Address } from './address.ts';
+import { postgresSchema, postgresSql } from './postgres-schema.ts';
+import { sqliteSchema, sqliteSql } from './sqlite-schema.ts';
+
+/** How far the tables are. */
+export interface SchemaStatus {
+  /** The version found; 0 when there are no tables. */
+  readonly version: number;
+  /** The version this command brings it to. */
+  readonly needed: number;
+  /** What is still to be done, by name. */
+  readonly missing: readonly string[];
+}
+
+/** The tables of one open database. Expected failures are thrown as `SchemaError`, `StoreError` or `CliError`. */
+export interface DatabaseSchema {
+  status(): Promise<SchemaStatus>;
+  migrate(): Promise<void>;
+  /** Throws when an application could not start on it, and says what mends it. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens it. `schema` is the PostgreSQL schema; undefined is its default. */
+export function openSchema(address: Address, schema: string | undefined): DatabaseSchema {
+  return address.kind === 'postgres' ? postgresSchema(address.url, schema) : sqliteSchema(address.path);
+}
+
+/** The migrations after version `from` as SQL; opens nothing. */
+export function schemaSql(kind: Address['kind'], schema: string | undefined, from: number): string {
+  return kind === 'postgres' ? postgresSql(schema, from) : sqliteSql(from);
+}

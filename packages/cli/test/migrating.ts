@@ -1,0 +1,20 @@
+/** Runs the built command to its end. */
+
+import { Command } from './running-demo.ts';
+
+/** What a command has said, and how it ended. */
+export interface Said {
+  readonly code: number | string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs it; `env` is all of its environment but PATH. */
+export async function said(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Said> {
+  const command = new Command(args, env);
+  const code = await command.ended();
+  return { code, stdout: command.stdout, stderr: command.stderr };
+}
