@@ -3,11 +3,22 @@
  * store, no engine. A store applies a decision atomically, under a condition that repeats the fence the decision was
  * made on; stores that speak SQL encode the same table in their statements and are held to it by the contract suite.
  *
- * Invariants: a final record changes by expiry or an operator's hand only · attempts only grow within a record's life ·
+ * Invariants: a final record changes by expiry or an operator's hand only · what an operator opens or forgets runs again only
+ * when no process may still replay its answer (F62) · attempts only grow within a record's life ·
  * a claimId is good for one attempt once · what does not match is reported and changes nothing.
  */
 
-import { type Fence, isExpired, isFinal, isPurgeable, type SamekeyRecord } from './record.ts';
+import {
+  type Fence,
+  forgottenClaimId,
+  isExpired,
+  isFinal,
+  isForgotten,
+  isPurgeable,
+  isReplayable,
+  REOPEN_DELAY_MS,
+  type SamekeyRecord,
+} from './record.ts';
 import type {
   ClaimRequest,
   ClaimResult,
@@ -28,7 +39,10 @@ export interface View {
   readonly now: number;
   /** Whether the record's claim is over by the store's own rule; only looked at while `in_progress`. */
   readonly claimOver: boolean;
-  /** What the living claim has left by the store's own rule, in milliseconds. */
+  /**
+   * What the living claim has left by the store's own rule, in milliseconds; for a `retryable` record the time until a claim may
+   * be granted.
+   */
   readonly claimLeftMs: number;
 }
 
@@ -40,7 +54,8 @@ export interface Decision<Result> {
 
 /** The view of a store whose clock is the server's: a claim is over when its time has passed. */
 export function serverView(record: SamekeyRecord | null, now: number): View {
-  const claimLeftMs = record?.state === 'in_progress' ? Math.max(0, record.lockedUntil - now) : 0;
+  const locked = record?.state === 'in_progress' || record?.state === 'retryable';
+  const claimLeftMs = locked ? Math.max(0, record.lockedUntil - now) : 0;
   return { now, claimOver: claimLeftMs === 0, claimLeftMs };
 }
 
@@ -58,6 +73,7 @@ export function decideClaim(
       because,
       record: write ?? record,
       claimLeftMs: because === 'in-progress' ? view.claimLeftMs : 0,
+      lifeLeftMs: because === 'final' ? record.expiresAt - view.now : 0,
     },
   });
 
@@ -65,6 +81,9 @@ export function decideClaim(
   // A claimId is good once: found anywhere but in its living claim it takes nothing, however late its request arrives.
   if (record.claimId === request.claimId) {
     return record.state === 'in_progress' ? repeat(record) : found('spent');
+  }
+  if (isForgotten(record)) {
+    return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
   }
   if (isExpired(record, view.now)) {
     return isPurgeable(record, view.now) ? grant(null, request, view) : found('expired');
@@ -87,6 +106,7 @@ export function decideClaim(
       return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
     }
     case 'retryable':
+      if (view.claimLeftMs > 0) return found('in-progress');
       return resume(record, request, view, found);
     default:
       return unreachable(record.state);
@@ -140,7 +160,8 @@ export function decideFinish(
   const written: SamekeyRecord = {
     ...record,
     state: request.to,
-    lockedUntil: view.now,
+    // What kept a reopened key from running too early goes on to, whatever its late owner makes of it.
+    lockedUntil: record.state === 'in_progress' ? view.now : Math.max(record.lockedUntil, view.now),
     proof: request.proof,
     reason: request.reason,
     response: request.response,
@@ -158,7 +179,7 @@ export function decideSettle(
   request: SettleRequest,
   view: View,
 ): Decision<HandResult> {
-  if (!sameFence(record, request)) return refused(record);
+  if (!sameFence(record, request) || isForgotten(record)) return refused(record);
   if (record.state === request.to && record.proof === 'settled')
     return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'unknown') return refused(record);
@@ -177,19 +198,20 @@ export function decideSettle(
   };
 }
 
-/** An operator lets a failed key run again. */
+/** An operator lets a failed key run again: at least once, however many attempts it had. */
 export function decideReopen(
   record: SamekeyRecord | null,
   request: FencedId & { readonly reason: string },
   view: View,
 ): Decision<HandResult> {
-  if (!sameFence(record, request)) return refused(record);
+  if (!sameFence(record, request) || isForgotten(record)) return refused(record);
   if (record.state === 'retryable' && record.proof === 'settled')
     return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'failed') return refused(record);
   return {
     write: {
       ...record,
+      ...held(record, view),
       state: 'retryable',
       proof: 'settled',
       reason: request.reason,
@@ -201,12 +223,43 @@ export function decideReopen(
   };
 }
 
-/** An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. */
-export function decideForget(record: SamekeyRecord | null, request: FencedId): Decision<HandResult> {
-  if (record === null) return { write: undefined, result: { kind: 'already' } };
+/**
+ * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. While other processes may
+ * still replay its answer, its key stays behind, without request and answer.
+ */
+export function decideForget(
+  record: SamekeyRecord | null,
+  request: FencedId,
+  view: View,
+): Decision<HandResult> {
+  const already: Decision<HandResult> = { write: undefined, result: { kind: 'already' } };
+  if (record === null) return already;
+  if (isForgotten(record)) {
+    const { claimId } = record;
+    const same = claimId === request.claimId || claimId === forgottenClaimId(request.claimId);
+    return same && record.attempt === request.attempt ? already : refused(record);
+  }
   if (!sameFence(record, request)) return refused(record);
   if (!isFinal(record) && record.state !== 'retryable') return refused(record);
-  return { write: null, result: { kind: 'applied' } };
+  const opened = record.state === 'retryable' && view.claimLeftMs > 0;
+  if (!opened && !isReplayable(record, view.now)) return { write: null, result: { kind: 'applied' } };
+  const lockedUntil = view.now + REOPEN_DELAY_MS;
+  const write: SamekeyRecord = {
+    ...record,
+    state: 'retryable',
+    claimId: forgottenClaimId(record.claimId),
+    lockedUntil,
+    renewals: record.renewals + 1,
+    proof: 'settled',
+    reason: FORGOTTEN,
+    response: null,
+    fingerprint: null,
+    finishedAt: null,
+    expiresAt: lockedUntil,
+    replayMinMs: 0,
+    tombstoneMs: 0,
+  };
+  return { write, result: { kind: 'applied' } };
 }
 
 /** The sweeper ends a claim that is over; undefined when there is nothing to end. */
@@ -218,6 +271,8 @@ export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> 
   return { write: ended, result: { scope, key, claimId, attempt, operation, to } };
 }
 
+/** The reason of a record that was forgotten and whose key may not run yet. */
+export const FORGOTTEN = 'forgotten';
 /** The reason of a record whose claim ended without a word from its owner. */
 export const CLAIM_ENDED = 'claim-ended';
 /** The reason of a record that used up its attempts. */
@@ -263,7 +318,9 @@ function resume(
   view: View,
   found: (because: FoundReason, write?: SamekeyRecord) => Decision<ClaimResult>,
 ): Decision<ClaimResult> {
-  if (record.attempt < request.attemptMax) return grant(record, request, view);
+  // Who let it run again by hand meant that it runs: at least once more.
+  const byHand = record.proof === 'settled';
+  if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);
   return found('exhausted', {
     ...record,
     state: 'failed',
@@ -281,7 +338,9 @@ function repeat(record: SamekeyRecord): Decision<ClaimResult> {
   return { write: undefined, result: { kind: 'claimed', attempt, createdAt, expiresAt, resumed } };
 }
 
-function endClaim(record: SamekeyRecord, view: View): SamekeyRecord {
+function endClaim(open: SamekeyRecord, view: View): SamekeyRecord {
+  // It is over: where time is watched and not compared, the next claim must not be told otherwise.
+  const record = { ...open, lockedUntil: Math.min(open.lockedUntil, view.now) };
   return record.whenClaimEnds === 'resume'
     ? {
         ...record,
@@ -296,6 +355,12 @@ function endClaim(record: SamekeyRecord, view: View): SamekeyRecord {
 /** Never shorter than before, and long enough that whoever waited for the end can still read it (F58). */
 function lifeAfter(record: SamekeyRecord, now: number): number {
   return Math.max(record.expiresAt, now + record.replayMinMs);
+}
+
+/** When it may run again. The count of renewals moves on, so that stores that watch it begin anew. */
+function held(record: SamekeyRecord, view: View): Pick<SamekeyRecord, 'lockedUntil' | 'renewals'> {
+  const delayMs = isReplayable(record, view.now) ? REOPEN_DELAY_MS : 0;
+  return { lockedUntil: view.now + delayMs, renewals: record.renewals + 1 };
 }
 
 function sameFence(record: SamekeyRecord | null, fence: Fence): record is SamekeyRecord {

@@ -51,7 +51,10 @@ export const FORMAT_VERSION = 1;
 export interface SamekeyRecord extends RecordId, Fence {
   readonly operation: string;
   readonly state: State;
-  /** The claim ends at this time unless renewed. Meaningless outside `in_progress`. */
+  /**
+   * `in_progress`: the claim ends at this time unless renewed. `retryable`: no claim is granted before this time (reopened or
+   * forgotten while its answer may still be replayed elsewhere). Meaningless in other states.
+   */
   readonly lockedUntil: number;
   /** How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. */
   readonly claimTtlMs: number;
@@ -92,6 +95,40 @@ export function isExpired(record: SamekeyRecord, now: number): boolean {
 /** Whether the record is past its retention and past its time as a tombstone: it may be deleted, and acts as absent. */
 export function isPurgeable(record: SamekeyRecord, now: number): boolean {
   return isExpired(record, now) && record.expiresAt + record.tombstoneMs <= now;
+}
+
+/**
+ * How long a process may answer from what it read (`replay-cache.ts`), in milliseconds, counted on its own clock from when it
+ * asked.
+ */
+export const REPLAY_TRUST_MAX_MS = 5_000;
+
+/**
+ * How long a reopened or forgotten key whose answer could be replayed waits before it runs again, in milliseconds by the
+ * store's clock: what may still be trusted elsewhere, and a second for clocks that do not run alike.
+ */
+export const REOPEN_DELAY_MS = 6_000;
+
+/** Whether an answer of this record may be replayed, by the store or from what a process read earlier. */
+export function isReplayable(record: SamekeyRecord, now: number): boolean {
+  return (
+    isFinal(record) && record.response !== null && record.response.body !== null && !isExpired(record, now)
+  );
+}
+
+const FORGOTTEN = 'forgotten:';
+
+/**
+ * The claimId of what is left of a forgotten record until its key acts as never used. Another one than its owner's, so that
+ * every write under the old fence is refused by the fence alone.
+ */
+export function forgottenClaimId(claimId: string): string {
+  return FORGOTTEN + claimId;
+}
+
+/** Whether the record was forgotten and only keeps its key from running too early. */
+export function isForgotten(record: SamekeyRecord): boolean {
+  return record.state === 'retryable' && record.claimId.startsWith(FORGOTTEN);
 }
 
 /** One string for one `(scope, key)`, injective because the length of the scope leads; for maps in memory. */

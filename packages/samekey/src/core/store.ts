@@ -38,7 +38,8 @@ export type FoundReason =
 
 /**
  * `claimed`: the attempt may run. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
- * left (0 unless in progress). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
+ * left, or the time until a reopened or forgotten key may run (0 unless in progress); `lifeLeftMs` is how long a final answer
+ * may still be replayed, by the store's clock (0 unless final). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
  */
 export type ClaimResult =
   | {
@@ -54,6 +55,7 @@ export type ClaimResult =
       readonly because: FoundReason;
       readonly record: SamekeyRecord;
       readonly claimLeftMs: number;
+      readonly lifeLeftMs: number;
     }
   | { readonly kind: 'busy' }
   | { readonly kind: 'full' };
@@ -162,9 +164,15 @@ export interface LifecycleStore {
 export interface OperatorStore {
   /** `unknown` → `completed`, `failed` or `retryable`. */
   settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
-  /** `failed` → `retryable`. */
+  /**
+   * `failed` → `retryable`, with at least one more attempt. If its answer could be replayed, no claim is granted for
+   * `REOPEN_DELAY_MS`: other processes may answer from what they read until then.
+   */
   reopen(requests: readonly (FencedId & { readonly reason: string })[]): Promise<readonly HandResult[]>;
-  /** Deletes a final or retryable record: the key acts as never used. */
+  /**
+   * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the key
+   * stays for `REOPEN_DELAY_MS` and is met as "in progress".
+   */
   forget(requests: readonly FencedId[]): Promise<readonly HandResult[]>;
   list(request: ListRequest): Promise<readonly SamekeyRecord[]>;
   count(): Promise<Readonly<Record<State, number>>>;

@@ -5,7 +5,7 @@
  * Invariants it holds a history to (semantics §1, §3, §4)
  * - One effect for each life of a key, unless the attempt before was ended by its claim on the resuming way or by a person.
  * - One run for each claim; no run without a granted claim, nor under one that is certainly over.
- * - A final answer stands; equal retries get it to the byte; other requests get nothing of it and change nothing.
+ * - A final answer stands, and is not given once the key ran again (F62); equal retries get it to the byte; other requests get nothing of it and change nothing.
  * - `unknown` moves by its living owner or by a person only, and never arises without a cause.
  * - What is told as stored is stored. What an owner finds against its answer is told as a contradiction, and nothing else is.
  * Sources: TigerBeetle's simulator and state checker (VOPR); Kingsbury, Alvaro: Elle (answers judged against what stood).
@@ -30,6 +30,8 @@ import { faultOfEnd, faultOfUnknown } from './audit/ends.ts';
 import { beginsLife, faultOf, type Transition } from './audit/transitions.ts';
 
 export type { Auditor, AuditorOptions, Violation } from './audit/interface.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** Makes the auditor of one history. */
 export function createAuditor(options: AuditorOptions): Auditor {
@@ -76,7 +78,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
     if (fresh) key.life = { n: key.life.n + 1, attempts: [] };
     key.current = after;
     stand(key, before, after);
-    if (after === null) return;
+    // What is left of a forgotten key is nobody's attempt.
+    if (after === null || verb === 'forget') return;
     if (fresh || before === null || before.attempt !== after.attempt || before.claimId !== after.claimId) {
       granted(key, fresh ? null : before, after, repeated);
     } else {
@@ -97,7 +100,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     const last = key.finals.at(-1);
     if (last !== undefined && last.record === before) last.to = now;
     if (after !== null && (after.state === 'completed' || after.state === 'failed'))
-      key.finals.push({ life: key.life, record: after, from: now, to: Number.POSITIVE_INFINITY });
+      key.finals.push({ life: key.life, record: after, from: now, to: NEVER, nextAt: NEVER });
     const binding = key.bindings.at(-1);
     const digest = after?.fingerprint?.digest ?? null;
     if (binding !== undefined && binding.to > now && binding.digest === digest) return;
@@ -111,6 +114,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
     after: SamekeyRecord,
     repeated: boolean,
   ): void {
+    for (const final of key.finals) final.nextAt = Math.min(final.nextAt, options.now());
     const previous = before === null ? undefined : key.attempts.get(fenceText(before));
     if (previous !== undefined && before !== null) {
       const claimEnded = before.state === 'in_progress' || before.reason === 'claim-ended';
@@ -198,7 +202,15 @@ export function createAuditor(options: AuditorOptions): Auditor {
     answered(request, run, outcome) {
       const key = facts(request.id);
       const slackMs = process(request.process).frozen ? options.slackMs.frozen : options.slackMs.quiet;
-      const fault = faultOfAnswer(key, { request, outcome, now: options.now(), slackMs, run, bodyOf });
+      const fault = faultOfAnswer(key, {
+        request,
+        outcome,
+        now: options.now(),
+        slackMs,
+        clockJumps: options.clockJumps ?? false,
+        run,
+        bodyOf,
+      });
       if (fault !== null) report(key.id, 'outside', fault);
     },
 

@@ -75,6 +75,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
   const auditor = createAuditor({
     now: () => timeline.now,
     claimsMayEnd: rates.store > 0 || rates.storeClock > 0 || rates.hang > 0,
+    clockJumps: rates.storeClock > 0,
     slackMs: { quiet: 500 + LATENESS_MAX_MS, frozen: 500 + LATENESS_MAX_MS + 2 * FREEZE_MAX_MS },
   });
   const machine: SimulatedMachine = {

@@ -16,7 +16,14 @@ import {
   serverView,
   type View,
 } from '../../src/core/machine.ts';
-import { idText, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
+import {
+  idText,
+  isForgotten,
+  isPurgeable,
+  REOPEN_DELAY_MS,
+  type RecordId,
+  type SamekeyRecord,
+} from '../../src/core/record.ts';
 import { claimRequest, FINGERPRINT, finishRequest } from '../../src/testing/contract/context.ts';
 import { arrange, type Bench, checkRow, OWN } from '../../src/testing/contract/state-bench.ts';
 import { type Row, SITUATIONS, stateTableRows } from '../../src/testing/contract/state-table.ts';
@@ -51,7 +58,7 @@ function machineBench(): Bench & { put(record: SamekeyRecord): void; get(): Same
       finish: async (requests) => requests.map((one) => step((view) => decideFinish(record, one, view))),
       settle: async (requests) => requests.map((one) => step((view) => decideSettle(record, one, view))),
       reopen: async (requests) => requests.map((one) => step((view) => decideReopen(record, one, view))),
-      forget: async (requests) => requests.map((one) => step(() => decideForget(record, one))),
+      forget: async (requests) => requests.map((one) => step((view) => decideForget(record, one, view))),
       find: async () => [record],
       sweep: async () => {
         const decision = record === null ? undefined : decideSweep(record, serverView(record, now));
@@ -71,7 +78,7 @@ function checkWrite(before: SamekeyRecord | null, after: SamekeyRecord | null | 
   if (before === null || after === null || after === undefined) return;
   expect(idText(after)).toBe(idText(before));
   const newLife = after.attempt === 1 && after.claimId !== before.claimId;
-  if (newLife) return;
+  if (newLife || isForgotten(after)) return;
   expect(after.attempt === before.attempt || after.attempt === before.attempt + 1).toBe(true);
   expect(after.claimId === before.claimId).toBe(after.attempt === before.attempt);
   expect(after.expiresAt).toBeGreaterThanOrEqual(before.expiresAt);
@@ -152,5 +159,7 @@ describe('the machine', () => {
 async function arrangeAnew(bench: ReturnType<typeof machineBench>, situation: string): Promise<void> {
   const record = bench.get();
   if (record !== null) await bench.store.forget([record]);
+  await bench.advance(REOPEN_DELAY_MS);
+  await bench.store.reap(1);
   await arrangeAny(bench, situation);
 }

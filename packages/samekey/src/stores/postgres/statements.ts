@@ -93,7 +93,8 @@ RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
 
 function updateFinished({ records }: Tables): string {
   const expiresAt = `greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
-  return `UPDATE ${records} AS r SET state = q.state, locked_until = q.now, proof = q.proof, reason = q.reason,
+  return `UPDATE ${records} AS r SET state = q.state, proof = q.proof, reason = q.reason,
+  locked_until = CASE WHEN r.state = 'in_progress' THEN q.now ELSE greatest(r.locked_until, q.now) END,
   response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
   response_body = ${body(FINISH_INPUT)},
   fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,

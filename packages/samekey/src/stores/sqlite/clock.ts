@@ -25,6 +25,8 @@ export interface WatchedClaim extends RecordId {
 export interface ClaimWatch {
   /** What the claim has left in milliseconds, 0 when it is over; the first sight starts the watch. */
   see(claim: WatchedClaim): number;
+  /** Whether it is being watched as it is. */
+  has(claim: WatchedClaim): boolean;
   /** The claim is granted or renewed now: whatever was seen of it before no longer counts. */
   restart(claim: WatchedClaim): void;
   /** The record is no longer in progress. */
@@ -57,6 +59,10 @@ export function createClaimWatch(monotonicNow: () => number, watchedMax: number 
         return claim.claimTtlMs;
       }
       return Math.max(0, Math.ceil(claim.claimTtlMs - (monotonicNow() - sight.since)));
+    },
+    has(claim) {
+      const sight = seen.get(idText(claim));
+      return sight?.claimId === claim.claimId && sight.renewals === claim.renewals;
     },
     restart,
     drop: (id) => void seen.delete(idText(id)),

@@ -4,10 +4,10 @@
  */
 
 import { type Decision, decideSweep, type View } from '../../core/machine.ts';
-import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { ListRequest, Swept } from '../../core/store.ts';
 import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
-import type { ClaimWatch, StoreClock } from './clock.ts';
+import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 import * as sql from './statements.ts';
 
@@ -42,9 +42,24 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
   }
 
   function view(record: SamekeyRecord | null, now: number): View {
-    if (record?.state !== 'in_progress') return { now, claimOver: true, claimLeftMs: 0 };
-    const claimLeftMs = watch.see(record);
+    const claimLeftMs = leftMs(record, now);
     return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+  }
+
+  function leftMs(record: SamekeyRecord | null, now: number): number {
+    if (record?.state === 'in_progress') return watch.see(record);
+    const held = heldBack(record, now);
+    return held === null ? 0 : watch.see(held);
+  }
+
+  /**
+   * The watch on a record that was reopened or forgotten. Seen while the file's time says so, it goes by the watch: a wall clock
+   * that is set ahead then shortens nothing, one that stands still lengthens nothing.
+   */
+  function heldBack(record: SamekeyRecord | null, now: number): WatchedClaim | null {
+    if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
+    const watched = { ...record, claimTtlMs: REOPEN_DELAY_MS };
+    return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
   }
 
   /** Whether anything was written. */
@@ -52,8 +67,11 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
     id: RecordId,
     before: SamekeyRecord | null,
     after: SamekeyRecord | null | undefined,
+    now: number,
   ): boolean {
+    const held = heldBack(after === undefined ? before : after, now);
     if (after?.state === 'in_progress') watch.restart(after);
+    else if (held !== null) watch.see(held);
     else if (after !== undefined || before?.state !== 'in_progress') watch.drop(id);
     if (after === undefined) return false;
 
@@ -61,7 +79,7 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
       if (after !== null) insert(after);
     } else if (after === null) {
       remove(before);
-    } else if (after.claimId !== before.claimId && after.attempt !== before.attempt + 1) {
+    } else if (after.state === 'in_progress' && after.attempt === 1 && after.claimId !== before.claimId) {
       // An expired key starts a new life, in a row of its own: rowids grow with created_at, which `list` relies on.
       remove(before);
       insert(after);
@@ -90,7 +108,7 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
       const results = requests.map((request) => {
         const before = find(request);
         const decision = decide(before, request, view(before, now));
-        if (write(request, before, decision.write)) written = true;
+        if (write(request, before, decision.write, now)) written = true;
         return decision.result;
       });
       // A replay writes nothing at all: its COMMIT costs no fsync.
@@ -120,7 +138,7 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
         const before = find(id);
         const decision = before === null ? undefined : decideSweep(before, view(before, now));
         if (decision === undefined) continue;
-        write(id, before, decision.write);
+        write(id, before, decision.write, now);
         swept.push(decision.result);
       }
       if (swept.length > 0) clock.save(connection, now);

@@ -13,6 +13,8 @@ export interface Answer {
   readonly now: number;
   /** How much older than the request's start the reply may be that it shares with another request of its process. */
   readonly slackMs: number;
+  /** Whether the store's clock jumps: then a key may run again earlier than others know. */
+  readonly clockJumps: boolean;
   /** The run of its own handler, if there was one. */
   readonly run: RunFacts | null;
   /** The body that a digest stands for, as far as it is known. */
@@ -65,9 +67,11 @@ function faultOfReplay(
   outcome: Outcome & { readonly kind: 'replay' },
 ): string | null {
   const { request, slackMs } = answer;
+  const since = request.startedAt - slackMs;
   const stood = facts.finals.filter(
-    ({ record, to }) =>
-      to >= request.startedAt - slackMs &&
+    ({ record, to, nextAt }) =>
+      // Given from memory it may have been opened or forgotten a while ago, but nothing has run since (F62).
+      (to >= since || (to >= since - TRUST_MS && (nextAt >= since || answer.clockJumps))) &&
       record.attempt === outcome.attempt &&
       sameResponse(record.response, outcome.response),
   );
@@ -78,6 +82,9 @@ function faultOfReplay(
     return "a replay of another request's answer";
   return null;
 }
+
+/** How long a process may answer from what it read (semantics §8). */
+const TRUST_MS = 5_000;
 
 /** The answer left before it was stored: duplicates in its process get it too (F3). */
 function unsaved(

@@ -70,6 +70,8 @@ export interface FinalFacts {
   readonly record: SamekeyRecord;
   readonly from: number;
   to: number;
+  /** When the next attempt under the key was granted. */
+  nextAt: number;
 }
 
 /** What the key was bound to, and when. */

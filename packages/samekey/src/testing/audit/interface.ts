@@ -26,6 +26,8 @@ export interface AuditorOptions {
   readonly claimsMayEnd: boolean;
   /** How long a reply may be under way to a process: `quiet`, and with what a freeze adds. */
   readonly slackMs: { readonly quiet: number; readonly frozen: number };
+  /** Whether the store's clock jumps; default false. */
+  readonly clockJumps?: boolean;
 }
 
 /** Watches one history. */

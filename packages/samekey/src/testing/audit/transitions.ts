@@ -33,6 +33,7 @@ export function faultOf(t: Transition): string | null {
   if (after === null) return faultOfDeletion(t, before);
   if (after.scope !== before.scope || after.key !== before.key) return 'a record changed its key';
   if (beginsLife(t)) return faultOfFirst(t);
+  if (verb === 'forget') return faultOfForgetting(t, before, after);
   if (after.createdAt !== before.createdAt) return 'a living record was replaced';
   if (after.expiresAt < before.expiresAt) return 'the retention became shorter';
   if (after.attempt < before.attempt) return 'the attempt number went back';
@@ -53,7 +54,26 @@ function faultOfDeletion({ verb, now }: Transition, before: SamekeyRecord): stri
   if (verb === 'reap')
     return purgeable(before, now) ? null : `the reaper took a ${before.state} record in its time`;
   if (verb !== 'forget') return `${verb} deleted a record`;
-  return mayExpire(before) ? null : `a ${before.state} record was forgotten`;
+  if (!mayExpire(before)) return `a ${before.state} record was forgotten`;
+  return trusted(before, now) ? 'a key was forgotten whose answer may be replayed elsewhere (F62)' : null;
+}
+
+/** What is left of a forgotten record holds its key back and nothing else. */
+function faultOfForgetting({ now }: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
+  if (!mayExpire(before)) return `a ${before.state} record was forgotten`;
+  if (after.state !== 'retryable' || after.response !== null || after.fingerprint !== null)
+    return 'something of a forgotten record was kept';
+  if (after.claimId === before.claimId) return 'a forgotten record kept its fence';
+  return after.lockedUntil >= now + TRUST_MS ? null : 'a forgotten key may run too early (F62)';
+}
+
+/** How long a process may answer from what it read (semantics §8). */
+const TRUST_MS = 5_000;
+
+/** Whether some process may still replay the record's answer. */
+function trusted(record: SamekeyRecord, now: number): boolean {
+  if (record.state === 'retryable') return record.lockedUntil > now;
+  return record.response !== null && record.response.body !== null && record.expiresAt > now;
 }
 
 function faultOfNextAttempt(
@@ -65,7 +85,10 @@ function faultOfNextAttempt(
   if (after.state !== 'in_progress') return `an attempt began as ${after.state}`;
   if (after.attempt !== before.attempt + 1) return 'an attempt number was left out';
   if (after.claimId === before.claimId) return 'one claimId was good for two attempts';
-  if (after.attempt > (request as ClaimRequest).attemptMax) return 'more attempts than allowed';
+  const byHand = before.proof === 'settled';
+  if (!byHand && after.attempt > (request as ClaimRequest).attemptMax) return 'more attempts than allowed';
+  if (before.state === 'retryable' && before.lockedUntil > now)
+    return 'a key ran while its old answer may be replayed elsewhere (F62)';
   if (before.expiresAt <= now && mayExpire(before)) return 'an expired record ran again within its life';
   if (isOtherRequest(before, request)) return 'another request ran under the key';
   const over = before.state === 'in_progress' && before.lockedUntil <= now;
@@ -109,6 +132,8 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
         ? null
         : `settle: ${change}`;
     case 'reopen':
+      if (trusted(before, now) && after.lockedUntil < now + TRUST_MS)
+        return 'a reopened key may run too early (F62)';
       return change === 'failed → retryable' ? null : `reopen: ${change}`;
     default:
       return verb satisfies never;

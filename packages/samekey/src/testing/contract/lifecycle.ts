@@ -1,19 +1,21 @@
 /** Expiry, tombstones, the sweeper, the reaper, and the operator's reads. */
 
 import assert from 'node:assert/strict';
-import { STATES } from '../../core/record.ts';
+import { REOPEN_DELAY_MS, STATES } from '../../core/record.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,
   claimed,
   fencedId,
   finished,
+  finishRequest,
   foundBecause,
   ID,
   only,
   RETENTION_MS,
   recordOf,
   renewRequest,
+  settleRequest,
 } from './context.ts';
 
 export function lifecycleTests(test: AddTest): void {
@@ -159,11 +161,73 @@ export function lifecycleTests(test: AddTest): void {
     });
   });
 
-  test('a forgotten key acts as never used', async ({ store }) => {
-    const owner = await finished(store, 'failed');
+  // F62: until then another process may replay the answer from what it read.
+  test('a forgotten key acts as never used once nobody can replay its answer', async (t) => {
+    const owner = await finished(t.store, 'failed', { tombstoneMs: 500 });
+    assert.equal(only(await t.store.forget([fencedId(owner)])).kind, 'applied');
+    const left = await recordOf(t.store);
+    assert.deepEqual([left.response, left.fingerprint, left.reason], [null, null, 'forgotten']);
+    assert.deepEqual(only(await t.store.forget([fencedId(owner)])), { kind: 'already' });
+    const otherBody = { fingerprint: { label: 'v1', digest: 'another' } };
+    const { claimLeftMs } = await foundBecause(t.store, 'in-progress', otherBody);
+    assert.equal(claimLeftMs, REOPEN_DELAY_MS);
+    await t.advance(REOPEN_DELAY_MS - 1);
+    assert.equal((await foundBecause(t.store, 'in-progress')).claimLeftMs, 1);
+    assert.equal(await t.store.reap(10), 0);
+    await t.advance(1);
+    assert.equal((await claimed(t.store, otherBody)).attempt, 1);
+    const fresh = await recordOf(t.store);
+    assert.equal(fresh.createdAt, left.createdAt + REOPEN_DELAY_MS);
+    assert.equal(fresh.fingerprint?.digest, 'another');
+  });
+
+  test('what is left of a forgotten key is reaped, and its late owner changes nothing', async (t) => {
+    const owner = await finished(t.store, 'completed');
+    await t.store.forget([fencedId(owner)]);
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'refused');
+    await t.advance(REOPEN_DELAY_MS);
+    assert.equal(await t.store.reap(10), 1);
+    assert.deepEqual(await t.store.find([ID]), [null]);
+    assert.deepEqual(only(await t.store.forget([fencedId(owner)])), { kind: 'already' });
+  });
+
+  test('a forgotten key whose answer was never kept runs again at once', async ({ store }) => {
+    const owner = await finished(store, 'retryable');
     assert.equal(only(await store.forget([fencedId(owner)])).kind, 'applied');
     assert.deepEqual(await store.find([ID]), [null]);
-    assert.deepEqual(only(await store.forget([fencedId(owner)])), { kind: 'already' });
     assert.equal((await claimed(store)).attempt, 1);
+  });
+
+  // F62
+  test('a reopened key runs again once nobody can replay its answer, and not before', async (t) => {
+    const owner = await finished(t.store, 'failed');
+    assert.equal(only(await t.store.reopen([{ ...owner, reason: 'mended' }])).kind, 'applied');
+    const { claimLeftMs } = await foundBecause(t.store, 'in-progress');
+    assert.equal(claimLeftMs, REOPEN_DELAY_MS);
+    // What its late owner says of it does not bring the next run forward.
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'retryable')])).kind, 'applied');
+    await t.advance(REOPEN_DELAY_MS - 1);
+    await foundBecause(t.store, 'in-progress');
+    await t.advance(1);
+    assert.equal((await claimed(t.store)).attempt, 2);
+  });
+
+  test('a key that is reopened or settled as retryable runs at least once more, whatever its attempts', async (t) => {
+    const settled = await finished(t.store, 'unknown', { key: 'settled' });
+    await t.store.settle([settleRequest(settled, 'retryable')]);
+    assert.equal((await claimed(t.store, { key: 'settled', attemptMax: 1 })).attempt, 2);
+    const reopened = await finished(t.store, 'retryable', { key: 'reopened' });
+    await foundBecause(t.store, 'exhausted', { key: 'reopened', attemptMax: 1 });
+    await t.store.reopen([{ ...reopened, reason: 'more of them' }]);
+    const again = await claimed(t.store, { key: 'reopened', attemptMax: 1 });
+    assert.equal(again.attempt, 2);
+    await t.store.finish([finishRequest(again, 'retryable')]);
+    await foundBecause(t.store, 'exhausted', { key: 'reopened', attemptMax: 1 });
+  });
+
+  test('a final answer is told with how long it may be replayed', async (t) => {
+    await finished(t.store, 'completed');
+    await t.advance(10);
+    assert.equal((await foundBecause(t.store, 'final')).lifeLeftMs, RETENTION_MS - 10);
   });
 }

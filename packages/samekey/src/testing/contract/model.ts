@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { idText, type RecordId } from '../../core/record.ts';
+import { idText, REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
 import type { FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
 import { memoryStore } from '../../stores/memory/index.ts';
 import {
@@ -160,7 +160,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         give: async (store) => [await store.count(), byId(await store.list({}))],
       };
     default: {
-      const advanceMs = random.pick([1, 999, 1_000, 2_000, CLAIM_TTL_MS, RETENTION_MS]) ?? 1;
+      const advanceMs = random.pick([1, 999, 1_000, 2_000, REOPEN_DELAY_MS, CLAIM_TTL_MS, RETENTION_MS]) ?? 1;
       return { text: `${step}. advance ${advanceMs}`, advanceMs, give: async () => undefined };
     }
   }

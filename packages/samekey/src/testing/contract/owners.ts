@@ -1,6 +1,7 @@
 /** The end of attempts: what owners write, early, late, twice, or too late. */
 
 import assert from 'node:assert/strict';
+import { REOPEN_DELAY_MS } from '../../core/record.ts';
 import {
   type AddTest,
   ANSWER,
@@ -139,14 +140,15 @@ export function ownerTests(test: AddTest): void {
   });
 
   // F7: a refusal by business rule is an answer like any other.
-  test('a final refusal is found by later requests until an operator opens it', async ({ store }) => {
-    const owner = await finished(store, 'failed');
-    const { record } = await foundBecause(store, 'final');
+  test('a final refusal is found by later requests until an operator opens it', async (t) => {
+    const owner = await finished(t.store, 'failed');
+    const { record } = await foundBecause(t.store, 'final');
     assert.equal(record.state, 'failed');
-    assert.equal(only(await store.reopen([{ ...owner, reason: 'stock is back' }])).kind, 'applied');
-    const reopened = await recordOf(store);
+    assert.equal(only(await t.store.reopen([{ ...owner, reason: 'stock is back' }])).kind, 'applied');
+    const reopened = await recordOf(t.store);
     assert.equal(reopened.response, null);
     assert.equal(reopened.reason, 'stock is back');
-    assert.equal((await claimed(store)).attempt, 2);
+    await t.advance(REOPEN_DELAY_MS);
+    assert.equal((await claimed(t.store)).attempt, 2);
   });
 }

@@ -1,7 +1,7 @@
 /** Plays rows of the state table: brings a record into a situation by the verbs alone, gives the command, compares. */
 
 import assert from 'node:assert/strict';
-import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
 import {
   CLAIM_TTL_MS,
@@ -57,10 +57,14 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
   } else if (first === 'reopened') {
     await finish('failed');
     await store.reopen([{ ...own, reason: 'mended' }]);
+  } else if (first === 'forgotten') {
+    await finish('failed');
+    await store.forget([own]);
   } else if (first === 'tombstone' || first === 'purgeable') {
     await finish('completed');
     await bench.advance(RETENTION_MS);
   } else if (first !== 'in_progress') await finish(situation as FinishRequest['to']);
+  if (second === 'later') await bench.advance(REOPEN_DELAY_MS);
 }
 
 const CLAIMS: Readonly<Record<string, Partial<ClaimRequest>>> = {

@@ -8,19 +8,22 @@ import assert from 'node:assert/strict';
 /** What a record may be like when a command meets it; `pending` cannot be reached by the verbs of today's stores. */
 export const SITUATIONS: readonly string[] =
   `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
-   settled-completed settled-failed settled-retryable reopened tombstone purgeable`.split(/\s+/);
+   settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable`.split(
+    /\s+/,
+  );
 
 /**
  * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `given-up`,
- * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
+ * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
+ * `-later`: after that time. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
 export const STATE_TABLE = `
 claim
-  absent, purgeable                                 claimed 1           in_progress
-  in_progress                                       found in-progress   =
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  in_progress, reopened, forgotten                  found in-progress   =
   over                                              found unknown       unknown
   over-resume                                       claimed 2           in_progress
-  retryable, settled-retryable, reopened            claimed 2           in_progress
+  retryable, settled-retryable, reopened-later      claimed 2           in_progress
   given-up-resume                                   claimed 2           in_progress
   completed, failed                                 found final         =
   settled-completed, settled-failed                 found final         =
@@ -30,17 +33,20 @@ claim
   tombstone                                         found expired       =
 
 claim again with its own claimId
-  absent                                            claimed 1           in_progress
+  absent, forgotten-later                           claimed 1           in_progress
+  forgotten                                         found in-progress   =
   in_progress, over, over-resume                    claimed 1           =
   otherwise                                         found spent         =
 
 claim for another body
-  absent, purgeable                                 claimed 1           in_progress
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  forgotten                                         found in-progress   =
   tombstone                                         found expired       =
   otherwise                                         found mismatch      =
 
 claim with a fingerprint made another way
-  absent, purgeable                                 claimed 1           in_progress
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  forgotten                                         found in-progress   =
   tombstone                                         found expired       =
   otherwise                                         found other-label   =
 
@@ -49,11 +55,11 @@ claim by older code
   otherwise                                         found newer-format  =
 
 claim where one attempt is allowed
-  absent, purgeable                                 claimed 1           in_progress
-  in_progress                                       found in-progress   =
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  in_progress, reopened, forgotten                  found in-progress   =
   over, unknown, given-up                           found unknown       unknown
   over-resume, given-up-resume, retryable           found exhausted     failed
-  settled-retryable, reopened                       found exhausted     failed
+  settled-retryable, reopened-later                 claimed 2           in_progress
   exhausted                                         found exhausted     =
   pending                                           found pending       =
   tombstone                                         found expired       =
@@ -66,14 +72,16 @@ renew
 finish completed
   in_progress, over, over-resume, unknown           applied             completed
   given-up, given-up-resume                         applied             completed
-  retryable, settled-retryable, reopened            applied             completed
+  retryable, settled-retryable                      applied             completed
+  reopened, reopened-later                          applied             completed
   completed, tombstone, purgeable                   already             =
   otherwise                                         refused             =
 
 finish failed
   in_progress, over, over-resume, unknown           applied             failed
   given-up, given-up-resume                         applied             failed
-  retryable, settled-retryable, reopened            applied             failed
+  retryable, settled-retryable                      applied             failed
+  reopened, reopened-later                          applied             failed
   failed                                            already             =
   otherwise                                         refused             =
 
@@ -81,13 +89,14 @@ finish retryable
   in_progress, over, over-resume, unknown           applied             retryable
   given-up, given-up-resume                         applied             retryable
   retryable                                         already             =
-  settled-retryable, reopened                       applied             retryable
+  settled-retryable, reopened, reopened-later       applied             retryable
   otherwise                                         refused             =
 
 finish unknown
   in_progress, over, over-resume                    applied             unknown
   given-up, given-up-resume                         applied             unknown
-  retryable, settled-retryable, reopened            applied             unknown
+  retryable, settled-retryable                      applied             unknown
+  reopened, reopened-later                          applied             unknown
   unknown                                           already             =
   otherwise                                         refused             =
 
@@ -103,18 +112,20 @@ settle failed
 
 settle retryable
   unknown, given-up                                 applied             retryable
-  settled-retryable, reopened                       already             =
+  settled-retryable, reopened, reopened-later       already             =
   otherwise                                         refused             =
 
 reopen
   failed, exhausted, settled-failed                 applied             retryable
-  settled-retryable, reopened                       already             =
+  settled-retryable, reopened, reopened-later       already             =
   otherwise                                         refused             =
 
 forget
-  absent                                            already             =
+  absent, forgotten, forgotten-later                already             =
   in_progress, over, over-resume, unknown, pending  refused             =
   given-up                                          refused             =
+  completed, settled-completed                      applied             retryable
+  failed, settled-failed, reopened                  applied             retryable
   otherwise                                         applied             absent
 
 sweep
@@ -123,7 +134,7 @@ sweep
   otherwise                                         nothing             =
 
 reap
-  purgeable                                         reaped              absent
+  purgeable, forgotten-later                        reaped              absent
   otherwise                                         nothing             =
 `;
 

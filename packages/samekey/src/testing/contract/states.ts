@@ -1,7 +1,7 @@
 /** The state table, row by row, and the fence of every verb. */
 
 import assert from 'node:assert/strict';
-import type { RecordId } from '../../core/record.ts';
+import { REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
 import { type AddTest, fencedId, finishRequest, only, type StoreUnderTest } from './context.ts';
 import { arrange, checkRow, look, OWN, perform } from './state-bench.ts';
 import { SITUATIONS, stateTableRows } from './state-table.ts';
@@ -55,10 +55,14 @@ export function stateTests(test: AddTest): void {
   });
 }
 
-/** Makes the record final and deletes it, whatever it is. */
-async function clear({ store }: StoreUnderTest, id: RecordId): Promise<void> {
+/** Ends the record and deletes it, whatever it is. */
+async function clear(t: StoreUnderTest, id: RecordId): Promise<void> {
+  const { store } = t;
   const record = only(await store.find([id]));
   if (record === null) return;
-  await store.finish([finishRequest(record, 'failed')]);
-  assert.equal(only(await store.forget([fencedId(record)])).kind, 'applied');
+  await store.finish([finishRequest(record, 'retryable')]);
+  assert.notEqual(only(await store.forget([fencedId(record)])).kind, 'refused');
+  if (only(await store.find([id])) === null) return;
+  await t.advance(REOPEN_DELAY_MS);
+  assert.equal(await store.reap(10), 1);
 }
