@@ -50,9 +50,18 @@ export type {
 export type { ProbePoint, World } from './core/world.ts';
 export {
   createSamekey,
-  type RunOutcome,
   type RunRequest,
   type Samekey,
   type SamekeyOptions,
 } from './samekey.ts';
+export type {
+  SqlTransaction,
+  SqlValue,
+  TransactionDialect,
+  TransactionFault,
+  TransactionSource,
+} from './core/transaction.ts';
+export type { DirectRequest, RunOutcome } from './ways/direct.ts';
+export type { Definition, Operation, OperationRequest } from './ways/operation.ts';
+export type { TransactionalAttempt, TransactionalDefinition } from './ways/transactional.ts';
 export { PROBE_POINTS, systemWorld } from './system.ts';

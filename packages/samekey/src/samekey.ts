@@ -3,17 +3,12 @@
  */
 
 import type { Attempt } from './core/attempt.ts';
-import { canonicalJson } from './core/canonical-json.ts';
 import { Engine } from './core/engine.ts';
-import { KeyError, OptionsError } from './core/errors.ts';
+import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
-import { checkKey, describeKeyFault } from './core/key.ts';
-import { identityOf, otherNames } from './core/operation.ts';
-import type { Outcome } from './core/outcome.ts';
-import { type Fingerprint, FORMAT_VERSION } from './core/record.ts';
-import { type Reply, toResponse, valueOf } from './core/reply.ts';
+import { FORMAT_VERSION } from './core/record.ts';
+import { type Reply, toResponse } from './core/reply.ts';
 import { response } from './core/response.ts';
-import { encodeScope } from './core/scope.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -22,12 +17,22 @@ import {
   wholeNumber,
 } from './core/settings.ts';
 import type { Store } from './core/store.ts';
+import type { TransactionalStore, TransactionSource } from './core/transaction.ts';
+import type { Transactions } from './core/transactional.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
+import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';
+import type { Operation } from './ways/operation.ts';
+import { defineTransactional, type TransactionalDefinition } from './ways/transactional.ts';
 
 /** Options of an instance; those of {@link OperationOptions} are defaults for all its operations. */
-export interface SamekeyOptions extends OperationOptions {
+export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   readonly store: Store;
+  /**
+   * Where your own transactions come from: `fromPg(pool)`, `fromKysely(db)`, `fromSqlite(store)` … The store must be in the
+   * same database. Needed by `transactional` and `phased`.
+   */
+  readonly transactions?: TransactionSource<Tx, unknown>;
   /** Receives every event, synchronously. */
   readonly onEvent?: EventListener;
   /** How long one call of the store may take, in milliseconds; default 2,000. Then its reply counts as lost. */
@@ -53,25 +58,15 @@ export interface SamekeyOptions extends OperationOptions {
 }
 
 /** One request for `samekey.run`. Options of {@link OperationOptions} may be given for it alone. */
-export interface RunRequest extends OperationOptions {
+export interface RunRequest extends OperationOptions, DirectRequest {
   /** The operation's name. */
   readonly operation: string;
   /** Earlier names of the operation, oldest first; never dropped from the list while records of them may live. */
   readonly formerly?: readonly string[];
-  /** Whom the key is unique for: tenant, principal; or `singleTenant()`. */
-  readonly scope: readonly string[];
-  readonly key: string;
-  /** What must be equal on a retry: any JSON value, or bytes. `null` for nothing. */
-  readonly fingerprint: unknown;
 }
 
-/** What `samekey.run` resolves with: the outcome, and the handler's value where there is one. */
-export type RunOutcome<Value> =
-  | (Extract<Outcome, { kind: 'executed' | 'replay' }> & { readonly value: Value })
-  | Exclude<Outcome, { kind: 'executed' | 'replay' }>;
-
 /** An instance. */
-export interface Samekey {
+export interface Samekey<Tx = unknown> {
   readonly store: Store;
   /**
    * Runs the handler once for this key and gives every matching retry the same value. The handler returns any JSON value or a
@@ -82,6 +77,11 @@ export interface Samekey {
     request: RunRequest,
     handler: (attempt: Attempt) => Promise<Value | Reply<Value>> | Value | Reply<Value>,
   ): Promise<RunOutcome<Value>>;
+  /**
+   * Defines an operation whose handler runs in your own transaction: its writes and the completion of the key commit together.
+   * Throws `OptionsError`.
+   */
+  transactional<Input, Value>(definition: TransactionalDefinition<Input, Value, Tx>): Operation<Input, Value>;
   /** Checks the store; throws `SchemaError` with the command that mends it. */
   ready(): Promise<void>;
   /**
@@ -101,7 +101,7 @@ export interface SamekeyInternals {
 }
 
 /** The engine behind an instance, for adapters. Throws `OptionsError` for anything else. */
-export function internalsOf(samekey: Samekey): SamekeyInternals {
+export function internalsOf(samekey: Samekey<never>): SamekeyInternals {
   const internals = (samekey as { [ENGINE]?: SamekeyInternals } | undefined)?.[ENGINE];
   if (internals === undefined)
     throw new OptionsError('This is not a Samekey instance: pass what createSamekey returned.');
@@ -111,6 +111,7 @@ export function internalsOf(samekey: Samekey): SamekeyInternals {
 const INSTANCE_OPTIONS: readonly (keyof SamekeyOptions)[] = [
   ...OPERATION_OPTIONS,
   'store',
+  'transactions',
   'onEvent',
   'storeTimeMaxMs',
   'saveTimeMaxMs',
@@ -134,7 +135,7 @@ const RUN_OPTIONS: readonly string[] = [
 const MIB = 1024 * 1024;
 
 /** Makes an instance. Options are checked here; unknown ones are refused. Throws `OptionsError`. */
-export function createSamekey(options: SamekeyOptions): Samekey {
+export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Samekey<Tx> {
   refuseUnknown('createSamekey', options, INSTANCE_OPTIONS);
   const { store } = options;
   if (typeof store?.claim !== 'function') {
@@ -155,13 +156,14 @@ export function createSamekey(options: SamekeyOptions): Samekey {
     batchBytesMax: wholeNumber('batchBytesMax', options.batchBytesMax ?? 4 * MIB, 1),
     writeVersion: wholeNumber('writeVersion', options.writeVersion ?? FORMAT_VERSION, 1, FORMAT_VERSION),
   });
+  const transactions = transactionsFor(store, options.transactions);
   const defaults: OperationOptions = Object.fromEntries(
     OPERATION_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
   );
   // Checked now, so that a wrong default is found at start; an instance without a policy is fine until something runs.
   resolveSettings({ policy: 'standard', ...defaults }, {});
 
-  const samekey: Samekey & { readonly [ENGINE]: SamekeyInternals } = {
+  const samekey: Samekey<Tx> & { readonly [ENGINE]: SamekeyInternals } = {
     [ENGINE]: { engine, defaults },
     store,
     ready: () => store.ready(),
@@ -171,6 +173,7 @@ export function createSamekey(options: SamekeyOptions): Samekey {
       return left;
     },
     run: (request, handler) => run(engine, defaults, request, handler),
+    transactional: (definition) => defineTransactional(engine, defaults, transactions, definition),
   };
   return Object.freeze(samekey);
 }
@@ -183,72 +186,32 @@ async function run<Value>(
 ): Promise<RunOutcome<Value>> {
   refuseUnknown('samekey.run', request, RUN_OPTIONS);
   const settings = resolveSettings(defaults, request);
-  const fault = checkKey(request.key);
-  if (fault !== null) throw new KeyError(fault, describeKeyFault(fault));
   const names = { name: request.operation, formerly: request.formerly ?? [] };
-  const idOf = (name: string): { scope: string; key: string } => ({
-    scope: encodeScope(request.scope, name),
-    key: request.key,
+  return runDirect<Value>(engine, names, settings, request, {
+    async start(attempt) {
+      try {
+        return { kind: 'answered', response: toResponse(await handler(attempt)) };
+      } catch (error) {
+        return { kind: 'threw', error, response: response(500) };
+      }
+    },
   });
-  const fingerprint: Fingerprint = {
-    label: RUN_LABEL,
-    digest: await digestOf(engine.world, request.fingerprint),
-  };
-  const outcome = await engine.run(
-    {
-      operation: request.operation,
-      id: idOf(identityOf(names)),
-      otherIds: otherNames(names).map(idOf),
-      fingerprint,
-      refingerprint: () => undefined,
-      settings,
-    },
-    {
-      async start(attempt) {
-        try {
-          return { kind: 'answered', response: toResponse(await handler(attempt)) };
-        } catch (error) {
-          return { kind: 'threw', error, response: response(500) };
-        }
-      },
-    },
-  );
-  if (outcome.kind === 'executed') {
-    // The record is settled; whoever called gets what its handler threw.
-    if (outcome.error !== null) throw outcome.error.thrown;
-    return { ...outcome, value: valueOf(outcome.response) as Value };
-  }
-  return outcome.kind === 'replay' ? { ...outcome, value: valueOf(outcome.response) as Value } : outcome;
 }
 
-/** Names how `samekey.run` makes its fingerprints. */
-const RUN_LABEL = 'run1';
-
-/** A leading byte tells the two forms apart, so that bytes never equal a value. */
-const VALUE_FORM = 1;
-const BYTES_FORM = 2;
-
-function digestOf(world: World, fingerprint: unknown): string | Promise<string> {
-  if (fingerprint instanceof Uint8Array) return world.sha256(withForm(BYTES_FORM, fingerprint));
-  const text: string | undefined = JSON.stringify(fingerprint);
-  if (text === undefined) {
+/** Throws `OptionsError` unless the transactions are of the store's own database. */
+function transactionsFor<Tx>(
+  store: Store,
+  source: TransactionSource<Tx, unknown> | undefined,
+): Transactions<Tx> | null {
+  if (source === undefined) return null;
+  if (typeof source.run !== 'function') {
+    throw new OptionsError('transactions must be made by fromPg, fromKysely, fromSqlite …');
+  }
+  const { within, transactionFault } = store as Partial<TransactionalStore>;
+  if (within === undefined || transactionFault === undefined || store.name !== source.dialect) {
     throw new OptionsError(
-      'The fingerprint must be a JSON value or bytes; null says that nothing is compared.',
+      `transactions of ${source.name} need a store in the same ${source.dialect} database; the store is ${store.name}.`,
     );
   }
-  const encoder = new TextEncoder();
-  const canonical = canonicalJson(encoder.encode(text));
-  if (canonical.kind !== 'canonical') {
-    throw new OptionsError(
-      `The fingerprint cannot be compared (${canonical.kind}): pass a smaller JSON value, or bytes.`,
-    );
-  }
-  return world.sha256(withForm(VALUE_FORM, encoder.encode(canonical.text)));
-}
-
-function withForm(form: number, bytes: Uint8Array): Uint8Array {
-  const marked = new Uint8Array(bytes.length + 1);
-  marked[0] = form;
-  marked.set(bytes, 1);
-  return marked;
+  return { source, store: store as Store & TransactionalStore };
 }

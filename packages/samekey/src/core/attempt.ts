@@ -3,14 +3,38 @@
  */
 
 import { FenceLostError } from './errors.ts';
-import type { Fence, Proof, RecordId } from './record.ts';
+import type { Fence, Proof, RecordId, SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type { OperationSettings } from './settings.ts';
 
 /** How a handler ended. `response` of a throw is what a client should see of it, if the policy stores it. */
 export type Ending =
-  | { readonly kind: 'answered'; readonly response: StoredResponse }
-  | { readonly kind: 'threw'; readonly error: unknown; readonly response: StoredResponse | null };
+  | {
+      readonly kind: 'answered';
+      readonly response: StoredResponse;
+      /** Its transaction was rolled back: whatever was answered, nothing happened. */
+      readonly rolledBack?: boolean;
+    }
+  | {
+      readonly kind: 'threw';
+      readonly error: unknown;
+      readonly response: StoredResponse | null;
+      readonly rolledBack?: boolean;
+    }
+  /** Its record was written together with its work, in one transaction that is committed. */
+  | {
+      readonly kind: 'committed';
+      readonly to: 'completed' | 'failed';
+      readonly reason: string | null;
+      readonly response: StoredResponse;
+      readonly expiresAt: number;
+    }
+  /** Nothing could be begun (no connection, no BEGIN): the handler did not run. */
+  | { readonly kind: 'not-started'; readonly error: unknown }
+  /** Inside its transaction it found that the record is no longer its own; rolled back. */
+  | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
+  /** The answer to COMMIT was lost, and it could not be found out in time whether it was done. */
+  | { readonly kind: 'unclear'; readonly error: unknown };
 
 /** What a handler is told of its attempt, and may say about it. */
 export interface Attempt {
@@ -42,8 +66,10 @@ export class RunningAttempt implements Attempt {
   readonly startedAt: number;
   /** When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here. */
   renewedAt: number;
-  /** Whether a renewal is under way. */
-  renewing = false;
+  /** The renewal that is under way. */
+  renewing: Promise<void> | null = null;
+  /** Whether renewals stand still: an open transaction would fail on a row that changed under its snapshot. */
+  held = false;
   /** Whether a renewal found that the claim is somebody else's. */
   lost = false;
   declared: { readonly correctable: boolean } | null = null;

@@ -20,10 +20,13 @@ export interface Conclusion {
   readonly unbind: boolean;
 }
 
+/** An end that the policy decides. */
+export type OpenEnding = Extract<Ending, { kind: 'answered' | 'threw' }>;
+
 /** Concludes an attempt. An answer larger than `recordSizeMaxBytes` is stored without its body. */
 export function conclude(
   attempt: Pick<RunningAttempt, 'declared' | 'settings'>,
-  ending: Ending,
+  ending: OpenEnding,
   recordSizeMaxBytes: number | null,
 ): Conclusion {
   const declared = declaration(attempt, ending);
@@ -36,8 +39,10 @@ export function conclude(
       unbind: declared.correctable,
     };
   }
-  const ended: EndingClass = ending.kind === 'threw' ? 'threw' : classOfStatus(ending.response.status);
-  const to = attempt.settings.policy.verdicts[ended];
+  const ended = classOf(ending);
+  const verdict = attempt.settings.policy.verdicts[ended];
+  // Rolled back there is nothing nobody knows: what is not kept may run again.
+  const to = ending.rolledBack === true && verdict === 'unknown' ? 'retryable' : verdict;
   const keep = to === 'completed' || to === 'failed';
   const reason =
     ended === 'success'
@@ -47,16 +52,23 @@ export function conclude(
         : `status-${ending.response.status}`;
   return {
     to,
-    proof: proofOf(ended, to),
+    proof: ending.rolledBack === true && to === 'retryable' ? 'rolledBack' : proofOf(ended, to),
     reason,
     response: keep ? fitting(ending.response, recordSizeMaxBytes) : null,
     unbind: false,
   };
 }
 
+/** A 5xx or throw whose transaction was rolled back is a class of its own; refusals are what they are. */
+function classOf(ending: OpenEnding): EndingClass {
+  const ended = ending.kind === 'threw' ? 'threw' : classOfStatus(ending.response.status);
+  if (ending.rolledBack !== true) return ended;
+  return ended === 'threw' || ended === 'serverError' || ended === 'gatewayError' ? 'rolledBack' : ended;
+}
+
 function declaration(
   attempt: Pick<RunningAttempt, 'declared'>,
-  ending: Ending,
+  ending: OpenEnding,
 ): { readonly correctable: boolean } | null {
   if (attempt.declared !== null) return attempt.declared;
   if (ending.kind === 'threw' && isNotExecutedError(ending.error))

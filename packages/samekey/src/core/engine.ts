@@ -13,11 +13,12 @@
 import { createAbandoned } from './abandoned.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
-import { createDispatch } from './dispatch.ts';
+import { createDispatch, type Dispatch } from './dispatch.ts';
 import type { EventListener, SamekeyEvent } from './events.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
+import { createOwner } from './owner.ts';
 import type { RecordId } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createSaver } from './saver.ts';
@@ -48,6 +49,7 @@ export interface EngineOptions {
 export class Engine {
   readonly world: World;
   readonly #options: EngineOptions;
+  readonly #dispatch: Dispatch;
   readonly #renewer: Renewer;
   readonly #claimer: Claimer;
   readonly #settler: Settler;
@@ -75,6 +77,7 @@ export class Engine {
     const abandoned = createAbandoned(world, dispatch, callTimeMaxMs, emit);
     this.#options = options;
     this.world = world;
+    this.#dispatch = dispatch;
     this.#renewer = renewer;
     this.#waiter = createWaiter(world, dispatch, options.waitersMax, callTimeMaxMs);
     this.#claimer = createClaimer({
@@ -261,14 +264,22 @@ export class Engine {
       };
       const ended = (ending: Ending): void => {
         attempt.onTimeUp = null;
-        if (ending.kind === 'threw')
+        if (ending.kind === 'threw' || ending.kind === 'not-started')
           this.emit({ type: 'handler-error', ...about(attempt), error: ending.error });
         // Its time was up, but an answer beats an absence; the store decides whether it still counts.
         if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));
         if (decidedBy === 'nobody') decidedBy = 'handler';
         resolve(ending);
       };
-      handler.start(attempt).then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
+      const owner = createOwner(attempt, {
+        world: this.world,
+        dispatch: this.#dispatch,
+        callTimeMaxMs: this.#options.callTimeMaxMs,
+        recordSizeMaxBytes: this.#options.store.capabilities.recordSizeMaxBytes,
+      });
+      handler
+        .start(attempt, owner)
+        .then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
     });
   }
 }

@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'claim-released',
   'claimed',
   'close-left-running',
+  'commit-unclear',
   'contradiction',
   'fence-lost',
   'finished',
@@ -52,6 +53,8 @@ export type SamekeyEvent =
     } & OfAttempt)
   /** `close` stopped waiting. */
   | { readonly type: 'close-left-running'; readonly count: number }
+  /** Nobody could say in time whether a transaction was committed; its client was told to ask again. */
+  | ({ readonly type: 'commit-unclear'; readonly error: unknown } & OfAttempt)
   /** An attempt ended with an answer, but its record says something else: look at it. */
   | ({ readonly type: 'contradiction'; readonly wanted: State; readonly found: State | null } & OfAttempt)
   /** The claim was lost while the handler was running. */

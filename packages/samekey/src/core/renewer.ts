@@ -49,8 +49,10 @@ export function createRenewer(
       next = Math.min(next, now + tickMs(attempt));
       if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs) {
         timeUp(attempt);
-      } else if (!attempt.lost && !attempt.renewing && now - attempt.renewedAt >= settings.claimTtlMs / 3) {
-        void renew(attempt, now);
+      } else if (isDue(attempt, now)) {
+        attempt.renewing = renew(attempt, now).finally(() => {
+          attempt.renewing = null;
+        });
       }
     }
     if (next < Number.POSITIVE_INFINITY) schedule(next);
@@ -69,7 +71,6 @@ export function createRenewer(
   }
 
   async function renew(attempt: RunningAttempt, sentAt: number): Promise<void> {
-    attempt.renewing = true;
     try {
       const request = { ...attempt.id, ...attempt.fence, claimTtlMs: attempt.settings.claimTtlMs };
       const result = await dispatch.renew(request, sentAt + callTimeMaxMs);
@@ -87,8 +88,6 @@ export function createRenewer(
     } catch {
       // The dispatcher has told of the error; the next tick tries again, and the finish will see how the record stands.
       emit({ type: 'renewal-failed', count: 1 });
-    } finally {
-      attempt.renewing = false;
     }
   }
 
@@ -107,6 +106,10 @@ export function createRenewer(
       tickAt = Number.POSITIVE_INFINITY;
     },
   };
+}
+
+function isDue({ lost, held, renewing, renewedAt, settings }: RunningAttempt, now: number): boolean {
+  return !lost && !held && renewing === null && now - renewedAt >= settings.claimTtlMs / 3;
 }
 
 /** Often enough to renew at a third of the claim and to end an attempt near its time. */

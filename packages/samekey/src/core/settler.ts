@@ -6,7 +6,7 @@
  */
 
 import type { Ending, RunningAttempt } from './attempt.ts';
-import { type Conclusion, conclude, finishRequest } from './conclude.ts';
+import { type Conclusion, conclude, finishRequest, type OpenEnding } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { SamekeyEvent } from './events.ts';
@@ -47,6 +47,57 @@ export function createSettler(options: SettlerOptions): Settler {
   const { world, dispatch, renewer, saver, flights, emit } = options;
 
   async function settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
+    switch (ending.kind) {
+      case 'answered':
+      case 'threw':
+        return settleOpen(attempt, flight, ending);
+      case 'committed':
+        return settleCommitted(attempt, flight, ending);
+      case 'lost': {
+        const outcome = lost(attempt, flight, ending.record);
+        leave(attempt, flight, outcome);
+        return outcome;
+      }
+      case 'not-started':
+        return giveBack(attempt, flight);
+      case 'unclear':
+        emit({ type: 'commit-unclear', ...about(attempt), error: ending.error });
+        leave(attempt, flight, null);
+        return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.claimTtlMs) };
+      default:
+        return ending satisfies never;
+    }
+  }
+
+  /** Nothing is left to write. */
+  function settleCommitted(
+    attempt: RunningAttempt,
+    flight: Flight,
+    { to, reason, response, expiresAt }: Extract<Ending, { kind: 'committed' }>,
+  ): Outcome {
+    emit({ type: 'finished', ...about(attempt), to, proof: null, reason });
+    const outcome: Executed = {
+      kind: 'executed',
+      attempt: attempt.number,
+      state: to,
+      stored: true,
+      response,
+      expiresAt,
+      error: null,
+    };
+    leave(attempt, flight, outcome);
+    return outcome;
+  }
+
+  /** The handler did not run: the next request may try at once. */
+  async function giveBack(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
+    // If this cannot be written, the claim ends by itself, and the attempt is resumed then.
+    await save(attempt, NOT_STARTED).catch(() => undefined);
+    leave(attempt, flight, null);
+    return unavailable('store');
+  }
+
+  async function settleOpen(attempt: RunningAttempt, flight: Flight, ending: OpenEnding): Promise<Outcome> {
     const conclusion = conclude(attempt, ending, options.recordSizeMaxBytes);
     if (world.probe !== undefined) await world.probe('finish.before', attempt.id);
     let result: FinishResult;
@@ -85,7 +136,12 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   /** The answer leaves unstored: the process keeps it and keeps saving; the claim is renewed meanwhile. */
-  function keepSaving(attempt: RunningAttempt, flight: Flight, conclusion: Conclusion, ending: Ending): void {
+  function keepSaving(
+    attempt: RunningAttempt,
+    flight: Flight,
+    conclusion: Conclusion,
+    ending: OpenEnding,
+  ): void {
     emit({ type: 'save-delayed', ...about(attempt) });
     attempt.onTimeUp = null;
     const { response } = conclusion;
@@ -109,7 +165,7 @@ export function createSettler(options: SettlerOptions): Settler {
     attempt: RunningAttempt,
     flight: Flight,
     conclusion: Conclusion,
-    ending: Ending,
+    ending: OpenEnding,
     result: FinishResult,
   ): Outcome {
     if (result.kind === 'applied' || result.kind === 'already') {
@@ -124,19 +180,20 @@ export function createSettler(options: SettlerOptions): Settler {
         return executed(attempt, conclusion, ending, record.expiresAt);
       }
     }
-    tellLost(attempt, conclusion, record);
+    // An attempt proven without effect contradicts nothing, whatever became of the record.
+    if (conclusion.to !== 'retryable') {
+      const found = record?.state ?? null;
+      emit({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
+    }
+    return lost(attempt, flight, record);
+  }
+
+  /** The record has moved on: this attempt's caller is told what stands there. */
+  function lost(attempt: RunningAttempt, flight: Flight, record: SamekeyRecord | null): Outcome {
+    emit({ type: 'fence-lost', ...about(attempt), found: record?.state ?? null });
     return record === null
       ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
       : asForRetry(record, attempt, flight);
-  }
-
-  function tellLost(attempt: RunningAttempt, conclusion: Conclusion, record: SamekeyRecord | null): void {
-    const found = record?.state ?? null;
-    emit({ type: 'fence-lost', ...about(attempt), found });
-    // An attempt proven without effect contradicts nothing, whatever became of the record.
-    if (conclusion.to !== 'retryable') {
-      emit({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
-    }
   }
 
   function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {
@@ -179,11 +236,19 @@ const HUNG: Conclusion = {
   unbind: false,
 };
 
+const NOT_STARTED: Conclusion = {
+  to: 'retryable',
+  proof: 'declared',
+  reason: 'not-started',
+  response: null,
+  unbind: false,
+};
+
 /** The handler's own answer; `expiresAt` null when it is not stored yet. */
 function executed(
   attempt: RunningAttempt,
   conclusion: Conclusion,
-  ending: Ending,
+  ending: OpenEnding,
   expiresAt: number | null,
 ): Executed {
   return {

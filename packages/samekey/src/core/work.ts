@@ -3,6 +3,7 @@
  */
 
 import type { Attempt, Ending } from './attempt.ts';
+import type { Owner } from './owner.ts';
 import type { Fingerprint, RecordId } from './record.ts';
 import type { OperationSettings } from './settings.ts';
 
@@ -21,8 +22,8 @@ export interface Work {
 
 /** What the engine runs. */
 export interface Handler {
-  /** Starts the work and resolves with its end. */
-  start(attempt: Attempt): Promise<Ending>;
+  /** Starts the work and resolves with its end. `owner` is for handlers that write their record themselves. */
+  start(attempt: Attempt, owner: Owner): Promise<Ending>;
   /** What has been answered so far, if that decides the outcome when the attempt's time is up (a stream's head). */
   endingSoFar?(): Ending | null;
 }

@@ -7,7 +7,7 @@
 
 import type { Attempt, Ending } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
-import { OptionsError } from '../core/errors.ts';
+import { isNotExecutedError, OptionsError } from '../core/errors.ts';
 import type { FingerprintInput } from '../core/fingerprint.ts';
 import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
@@ -16,7 +16,7 @@ import type { Executed, Outcome } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
-import type { Work } from '../core/work.ts';
+import type { Handler, Work } from '../core/work.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
 import { httpDate, storableHeaders } from './headers.ts';
 import type { Route } from './route.ts';
@@ -24,11 +24,18 @@ import type { Route } from './route.ts';
 /** Operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
 const ANY_OPERATION = '*';
 
+/** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
+export interface Wrapped<Native> {
+  /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
+  handler(request: Native, body: Uint8Array): Handler | Promise<Handler>;
+}
+
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
 export async function handle<Native>(
   engine: Engine,
   route: Route<Native>,
   exchange: Exchange<Native>,
+  wrapped: Wrapped<Native> | null = null,
 ): Promise<void> {
   const { request } = exchange;
   const method = request.method.toUpperCase();
@@ -38,28 +45,48 @@ export async function handle<Native>(
     if (lines.length === 0 && !route.required) return exchange.pass();
     const startedAt = engine.world.monotonicNow();
     const operation = operationFor(route, exchange);
-    const prepared = await prepare(engine, route, exchange, operation, lines);
+    const prepared = await prepare(engine, route, exchange, operation, lines, wrapped);
     let outcome: Outcome;
     if ('work' in prepared) {
-      outcome = await engine.run(prepared.work, {
-        start: async (attempt: Attempt) => endingOf(route, await exchange.run(attempt)),
-        endingSoFar() {
-          const head = exchange.answerSoFar();
-          return head === null ? null : endingOf(route, { kind: 'answered', answer: head });
-        },
-      });
+      outcome = await engine.run(prepared.work, prepared.handler);
       if (engine.world.probe !== undefined) await engine.world.probe('answer.before', prepared.work.id);
     } else {
       outcome = prepared.outcome;
       engine.tellOutcome(outcome, null, operation.name, startedAt);
     }
     tellRoute(engine, route, exchange, outcome);
-    await sendOutcome(route, exchange, outcome);
+    await sendOutcome(route, exchange, outcome, wrapped !== null);
     if ('work' in prepared)
       if (engine.world.probe !== undefined) await engine.world.probe('answer.sent', prepared.work.id);
   } catch (error) {
     exchange.fail(error);
   }
+}
+
+async function handlerOf<Native>(
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+  wrapped: Wrapped<Native> | null,
+  body: Uint8Array,
+): Promise<Handler | { readonly outcome: Outcome }> {
+  if (wrapped === null) return passThrough(route, exchange);
+  try {
+    return await wrapped.handler(exchange.native, body);
+  } catch (error) {
+    if (!isNotExecutedError(error)) throw error;
+    return { outcome: { kind: 'request-unreadable', detail: error.message } };
+  }
+}
+
+/** The framework's own handler, its answer held. */
+function passThrough<Native>(route: Route<Native>, exchange: Exchange<Native>): Handler {
+  return {
+    start: async (attempt: Attempt) => endingOf(route, await exchange.run(attempt)),
+    endingSoFar() {
+      const head = exchange.answerSoFar();
+      return head === null ? null : endingOf(route, { kind: 'answered', answer: head });
+    },
+  };
 }
 
 function operationFor<Native>(route: Route<Native>, { request }: Exchange<Native>): Operation {
@@ -76,7 +103,8 @@ async function prepare<Native>(
   exchange: Exchange<Native>,
   operation: Operation,
   lines: readonly string[],
-): Promise<{ readonly work: Work } | { readonly outcome: Outcome }> {
+  wrapped: Wrapped<Native> | null,
+): Promise<{ readonly work: Work; readonly handler: Handler } | { readonly outcome: Outcome }> {
   const scope = scopeParts(await route.scope(exchange.native));
   if (scope === null) return { outcome: { kind: 'anonymous' } };
   const parsed = parseKeyHeader(lines, route.key);
@@ -90,6 +118,8 @@ async function prepare<Native>(
     return { outcome: { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes } };
   }
   if (body.kind === 'consumed') throw consumed(engine);
+  const handler = await handlerOf(route, exchange, wrapped, body.decoded);
+  if ('outcome' in handler) return handler;
   if (looksPersonal(parsed.key) !== null) {
     engine.misuse(
       'key-personal-data',
@@ -114,6 +144,7 @@ async function prepare<Native>(
       },
       settings,
     },
+    handler,
   };
 }
 
@@ -173,9 +204,15 @@ async function sendOutcome<Native>(
   route: Route<Native>,
   exchange: Exchange<Native>,
   outcome: Outcome,
+  isWrapped: boolean,
 ): Promise<void> {
   if (outcome.kind === 'executed') {
-    if (outcome.error === null) return exchange.release(executedHeaders(outcome));
+    if (outcome.error === null) {
+      // A wrapped handler has answered nobody yet.
+      return isWrapped && outcome.response !== null
+        ? exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)))
+        : exchange.release(executedHeaders(outcome));
+    }
     // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
     if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);
     return exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)));

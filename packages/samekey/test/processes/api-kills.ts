@@ -20,8 +20,14 @@ import type { ApiProcess, Cluster } from './api-cluster.ts';
 import { checkRuns, settleUnknown } from './api-kills-after.ts';
 import type { TrapPoint } from './api-protocol.ts';
 
-/** Where processes die: each probe point, and the line after the handler's effect. */
-export const KILL_POINTS: readonly TrapPoint[] = [...PROBE_POINTS, 'handler.effect'];
+/**
+ * Where processes die: each probe point of a plain route (`commit.…` is passed by transactional operations only), and the line
+ * after the handler's effect.
+ */
+export const KILL_POINTS: readonly TrapPoint[] = [
+  ...PROBE_POINTS.filter((point) => !point.startsWith('commit.')),
+  'handler.effect',
+];
 
 /** What one round does. */
 export interface KillOptions {

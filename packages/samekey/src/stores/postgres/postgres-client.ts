@@ -8,8 +8,9 @@
  * Sources: https://node-postgres.com/apis/client, https://github.com/porsager/postgres#readme.
  */
 
-/** What is sent for one parameter. */
-export type SqlValue = string | Uint8Array | null;
+import type { SqlTransaction, SqlValue } from '../../core/transaction.ts';
+
+export type { SqlValue } from '../../core/transaction.ts';
 
 /** A row, in the order of the statement's columns. */
 export type SqlRow = readonly unknown[];
@@ -74,8 +75,13 @@ interface PostgresJsQuery {
   values(): PromiseLike<unknown>;
 }
 
-/** A transaction of the user: a client of pg between BEGIN and COMMIT, or the `sql` of `sql.begin`. */
-export type PostgresTransaction = PgPoolClient | PostgresJsTransaction;
+/** A transaction of the user: a client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or one of `samekey/tx/…`. */
+export type PostgresTransaction = PgPoolClient | PostgresJsTransaction | SqlTransaction;
+
+/** Whether it is one that a transaction source made. */
+export function isSqlTransaction(tx: PostgresTransaction | null | undefined): tx is SqlTransaction {
+  return (tx as Partial<SqlTransaction> | null | undefined)?.isSqlTransaction === true;
+}
 
 /** Whether it is postgres.js. */
 export function isPostgresJs(value: unknown): value is PostgresJs {
@@ -107,9 +113,18 @@ export function askTransaction(
   values: readonly SqlValue[],
   prepare: boolean,
 ): Promise<Answer> {
+  if (isSqlTransaction(tx)) return askSource(tx, statement, values);
   return 'unsafe' in tx
     ? askPostgresJs(tx, statement, values, prepare)
     : askPg(tx, statement, values, prepare);
+}
+
+async function askSource(
+  tx: SqlTransaction,
+  { text }: Statement,
+  values: readonly SqlValue[],
+): Promise<Answer> {
+  return { rows: await tx.query(text, values), pid: undefined };
 }
 
 async function askPg(

@@ -20,10 +20,12 @@ import { createLink, type Link } from './link.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
+import type { TransactionFault } from '../../core/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
 import { createRecords, seenOf } from './records.ts';
 import { checkDatabase, missingIndexes, schemaState } from './schema.ts';
 import { createTables } from './tables.ts';
+import { transactionFault } from './transaction-fault.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
 
 /** How far the schema is. */
@@ -44,6 +46,8 @@ export interface PostgresStore extends Store {
   status(): Promise<PostgresSchemaStatus>;
   /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
   within(tx: PostgresTransaction): WithinPostgres;
+  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  transactionFault(error: unknown): TransactionFault;
 }
 
 /** PostgreSQL refuses values above 1 GB, and a message holds the body twice (as sent, as bound). */
@@ -122,6 +126,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
     within: createWithin(records, prepare ?? false),
+    transactionFault,
 
     ready: () => checkDatabase(upkeep.ask, tables),
     async close() {

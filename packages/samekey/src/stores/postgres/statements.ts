@@ -87,7 +87,20 @@ export function finishWithinStatement(tables: Tables): Statement {
     'finish_within',
     `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(FINISH_INPUT, 'one')})
 ${updateFinished(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE}
-RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
+RETURNING r.scope, r.key, ${milliseconds('r.expires_at')} AS expires_ms`,
+  );
+}
+
+/** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. */
+export function limitStatement(): Statement {
+  // Shown with a unit (`30s`, `1min`), which is what intervals are written in; 0 is "no limit".
+  const own = (name: string): string =>
+    `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
+  const least = (name: string): string =>
+    `set_config('${name}', least($1::bigint, coalesce(${own(name)}, $1::bigint))::text, true) AS ${name}`;
+  return statement(
+    'limit',
+    `SELECT ${['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(least).join(', ')}`,
   );
 }
 
@@ -109,7 +122,7 @@ export function findStatement({ records, clockWithin, columns }: Tables, arity: 
   return statement(
     'find',
     `WITH ${clockWithin}
-SELECT ${milliseconds('t.now')}, r.version, ${columns}
+SELECT ${milliseconds('t.now')} AS now_ms, r.version, ${columns}
 FROM t, ${inputRows(FIND_INPUT, arity)}
 CROSS JOIN LATERAL (SELECT r.*, r.xmin::text AS version FROM ${records} r
   WHERE r.scope = q.scope AND r.key = q.key LIMIT 1) r`,

@@ -47,9 +47,10 @@ export function createTables(schema: string, now: string): Tables {
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),
-    columns: RECORD_COLUMNS.map((name) => (TIMES.has(name) ? milliseconds(`r.${name}`) : `r.${name}`)).join(
-      ', ',
-    ),
+    // Each has a name of its own: libraries that give rows as objects would fold two of one name into one.
+    columns: RECORD_COLUMNS.map((name) =>
+      TIMES.has(name) ? `${milliseconds(`r.${name}`)} AS ${name}` : `r.${name}`,
+    ).join(', '),
   });
 }
 

@@ -7,6 +7,7 @@
 import { StoreError } from '../../core/errors.ts';
 import { idText } from '../../core/record.ts';
 import type { FinishRequest, FinishResult } from '../../core/store.ts';
+import type { Within } from '../../core/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished } from './hot-path.ts';
 import { finishRows } from './input.ts';
@@ -16,17 +17,20 @@ import { inputValues } from './parameters.ts';
 import {
   askTransaction,
   isPostgresJs,
+  isSqlTransaction,
   type PgPoolClient,
   type PostgresTransaction,
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
-import { finishWithinStatement } from './statements.ts';
+import { finishWithinStatement, limitStatement } from './statements.ts';
 
 /** The store's verbs inside a user's transaction. */
-export interface WithinPostgres {
+export interface WithinPostgres extends Within {
   /** Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back. */
   finish(request: FinishRequest): Promise<FinishResult>;
+  /** Bounds the transaction's statements, waits and pauses by the rest of its claim; stricter settings of yours stay. */
+  limit(timeMaxMs: number): Promise<void>;
 }
 
 /** Makes `within`. */
@@ -35,6 +39,7 @@ export function createWithin(
   prepare: boolean,
 ): (tx: PostgresTransaction) => WithinPostgres {
   const statement = finishWithinStatement(records.tables);
+  const limits = limitStatement();
 
   return (tx) => {
     const ask: Ask = async (asked, values) => {
@@ -60,12 +65,17 @@ export function createWithin(
         }
         return { kind: 'busy' };
       },
+      async limit(timeMaxMs) {
+        await ask(limits, [String(timeMaxMs)]);
+      },
     };
   };
 }
 
 /** A client outside a transaction would commit each statement by itself. Drivers that cannot tell are believed. */
 function checkOpen(tx: PostgresTransaction): void {
+  // Its source gives it out inside a transaction only.
+  if (isSqlTransaction(tx)) return;
   if (isPostgresJs(tx)) {
     if ('savepoint' in tx) return;
   } else if (typeof (tx as PgPoolClient | undefined)?.query === 'function') {

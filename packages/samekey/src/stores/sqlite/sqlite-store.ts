@@ -15,16 +15,24 @@ import {
   decideReopen,
   decideSettle,
 } from '../../core/machine.ts';
-import { StoreError } from '../../core/errors.ts';
+import { isStoreError, StoreError } from '../../core/errors.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
 import type { FinishRequest, FinishResult, Store, Swept } from '../../core/store.ts';
+import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
 import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createRecords, type Decide } from './records.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
-import { type Connection, createConnection, type SqliteDatabase, storeError } from './sqlite-client.ts';
+import {
+  type Connection,
+  createConnection,
+  type SqliteDatabase,
+  storeError,
+  isBusy,
+  resultCode,
+} from './sqlite-client.ts';
 import * as sql from './statements.ts';
 import { turnsOf } from './turns.ts';
 import { createWriter } from './writer.ts';
@@ -53,6 +61,8 @@ export interface SqliteStore extends Store {
   transaction<T>(body: (tx: SqliteTransaction) => T | Promise<T>): Promise<T>;
   /** The verbs inside an open transaction. Throws `StoreError` when `tx` has ended or belongs to another store. */
   within(tx: SqliteTransaction): WithinSqlite;
+  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  transactionFault(error: unknown): TransactionFault;
 }
 
 /** Rows one sweep looks at: some 10 ms. The next sweep goes on where it stopped. */
@@ -165,6 +175,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
           }
         },
       };
+    },
+
+    transactionFault(error) {
+      if (isStoreError(error)) return error.applied === 'no' ? 'rolled-back' : 'unclear';
+      if (isBusy(error)) return 'again';
+      return resultCode(error) === undefined ? 'unclear' : 'rolled-back';
     },
 
     async ready() {

@@ -1,0 +1,36 @@
+/**
+ * Serves an operation on an Express route: the request becomes the operation's input, its reply the answer. Nothing of the
+ * framework's handlers runs, so nothing can leave before the record stands for it.
+ */
+
+import type { Request, RequestHandler } from 'express';
+import { handle } from '../../http/handle.ts';
+import { compileServed, type ServeOptions } from '../../http/serve.ts';
+import { NodeExchange } from '../../http-node/exchange.ts';
+import type { Operation } from '../../ways/operation.ts';
+
+/**
+ * The handler of a route, for what `samekey.transactional` and its like have defined. It goes after authentication; no body
+ * parser is needed.
+ *
+ * ```ts
+ * app.post('/orders', authenticate, serve(placeOrder, { scope: (req) => [req.user.accountId] }));
+ * ```
+ *
+ * Throws `OptionsError` at once for options that cannot work.
+ */
+export function serve<Input>(
+  operation: Operation<Input, unknown>,
+  options: ServeOptions<Request, Input>,
+): RequestHandler {
+  const { internals, route, wrapped } = compileServed<Request, Input>(operation, options);
+  const { engine } = internals;
+  return (req, res, next) => {
+    const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
+      routePattern: null,
+      next: () => next(),
+      fail: next,
+    });
+    void handle(engine, route, exchange, wrapped);
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * Serves an operation as a handler `Request → Response`: the request becomes the operation's input, its reply the answer.
+ */
+
+import { handle } from '../../http/handle.ts';
+import { compileServed, type ServeOptions } from '../../http/serve.ts';
+import type { Operation } from '../../ways/operation.ts';
+import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import type { FetchContext } from '../../http-fetch/keep-alive.ts';
+
+/**
+ * The handler of what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer 405.
+ * Pass the runtime's context where it ends work with the answer (Workers). Throws `OptionsError`.
+ */
+export function serve<Input>(
+  operation: Operation<Input, unknown>,
+  options: ServeOptions<Request, Input>,
+): (request: Request, context?: FetchContext) => Promise<Response> {
+  const { internals, route, wrapped } = compileServed<Request, Input>(operation, options);
+  return (request, context = {}) => {
+    const exchange = new FetchExchange(request, route, internals.engine.world, () =>
+      methodNotAllowed(route.methods),
+    );
+    const done = handle(internals.engine, route, exchange, wrapped);
+    context.waitUntil?.(done);
+    return exchange.response;
+  };
+}
+
+function methodNotAllowed(methods: ReadonlySet<string>): Response {
+  return new Response(null, { status: 405, headers: { Allow: [...methods].join(', ') } });
+}

@@ -1,0 +1,65 @@
+/**
+ * The caller's own transaction, as the core sees it: somebody who begins and ends it (`TransactionSource`, made by `fromPg`,
+ * `fromKysely` …), and the store's verbs inside it (`Within`, made by the store). Types only; no driver, no library.
+ *
+ * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the fence.
+ */
+
+import type { FinishRequest, FinishResult } from './store.ts';
+
+/** What is sent for one parameter of a statement of ours: text, bytes or nothing; the statement casts. */
+export type SqlValue = string | Uint8Array | null;
+
+/** An open transaction, as statements of ours use it. */
+export interface SqlTransaction {
+  /** Tells it from a driver's own client. */
+  readonly isSqlTransaction: true;
+  /** Sends one statement with `$1 …` and gives its rows, values in the order of the columns. */
+  query(text: string, values: readonly SqlValue[]): Promise<readonly (readonly unknown[])[]>;
+}
+
+/** Which stores a transaction fits. */
+export type TransactionDialect = 'postgres' | 'sqlite' | 'mysql';
+
+/**
+ * Runs a function inside one transaction of the application's own library. `Tx` is what the handler gets, `Handle` what the
+ * store's `within` takes.
+ */
+export interface TransactionSource<Tx, Handle = SqlTransaction> {
+  /** For messages: `pg`, `kysely` … */
+  readonly name: string;
+  readonly dialect: TransactionDialect;
+  /**
+   * Whether `run` resolves only if the database has answered COMMIT with COMMIT. False for libraries that do not look: after
+   * `run` the engine reads the record, and only its presence counts.
+   */
+  readonly tellsCommit: boolean;
+  /** Whether nobody can claim while the transaction is open (SQLite's one writer): then nothing is renewed inside. */
+  readonly exclusive: boolean;
+  /**
+   * BEGIN, `body`, COMMIT; ROLLBACK when `body` rejects. Rejects with what `body` or the library threw. `body` is run once: a
+   * library's own retries must be off.
+   */
+  run<Result>(body: (tx: Tx, handle: Handle) => Promise<Result>): Promise<Result>;
+}
+
+/** The store's verbs inside an open transaction. */
+export interface Within {
+  /** Ends the attempt; the transaction's last statement. On `refused` the transaction must roll back. */
+  finish(request: FinishRequest): FinishResult | Promise<FinishResult>;
+  /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
+  limit?(timeMaxMs: number): Promise<void>;
+}
+
+/**
+ * What an error of a transaction means. `again`: the database rolled it back to let others through (40001, 40P01 …), and a new
+ * run may succeed. `rolled-back`: it certainly was not committed. `unclear`: only a conditional write can tell.
+ */
+export type TransactionFault = 'again' | 'rolled-back' | 'unclear';
+
+/** What a store in the application's database adds for the transactional way. */
+export interface TransactionalStore {
+  within(handle: unknown): Within;
+  /** Of an error that a transaction on this database ended with, in whatever a library wrapped it. */
+  transactionFault(error: unknown): TransactionFault;
+}

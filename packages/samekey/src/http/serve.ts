@@ -1,0 +1,88 @@
+/**
+ * Serving an operation over HTTP: which of a route's options are the operation's own, and how a request becomes its input.
+ *
+ * Invariant: the input is made before anything is claimed, so that a request nobody can read claims nothing.
+ */
+
+import { OptionsError, NotExecutedError } from '../core/errors.ts';
+import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
+import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
+import type { Wrapped } from './handle.ts';
+import { compileRoute, type Route, type RouteOptions } from './route.ts';
+
+/** The request's body, content coding removed. */
+export interface ServedBody {
+  readonly bytes: Uint8Array;
+  /** As text in UTF-8. */
+  text(): string;
+  /** Parsed as JSON; undefined for an empty body. Throws `NotExecutedError` for anything else: the request gets a 400. */
+  json(): unknown;
+}
+
+/** Options of a served operation: those of a route, without what the operation itself has said. */
+export interface ServeOptions<Native, Input>
+  extends Omit<RouteOptions<Native>, keyof OperationOptions | 'operation' | 'formerly'> {
+  /** Makes the operation's input; default the body as JSON. Validate here or in the handler. */
+  readonly input?: (request: Native, body: ServedBody) => Input | Promise<Input>;
+}
+
+/** A served operation. */
+export interface Served<Native> {
+  readonly internals: OperationInternals<never>;
+  readonly route: Route<Native>;
+  readonly wrapped: Wrapped<Native>;
+}
+
+/** Checks the options and puts the operation's own in place. Throws `OptionsError`. */
+export function compileServed<Native, Input>(
+  operation: Operation<Input, unknown>,
+  options: ServeOptions<Native, Input>,
+): Served<Native> {
+  const internals = operationInternals(operation);
+  const { input: given, ...routeOptions } = options ?? {};
+  const input: NonNullable<typeof given> = given ?? ((_request, body) => body.json() as Input);
+  if (typeof input !== 'function') throw new OptionsError(`input is a function; it is ${typeof input}.`);
+  for (const name of [...OPERATION_OPTIONS, 'operation', 'formerly']) {
+    if (name in routeOptions) {
+      throw new OptionsError(
+        `${name} belongs to the operation "${operation.name}": say it where it is defined.`,
+      );
+    }
+  }
+  if (routeOptions.required === false) {
+    throw new OptionsError(
+      'A served operation needs a key: required: false is for routes with a handler of their own.',
+    );
+  }
+  const { name, formerly } = internals.names;
+  const route = compileRoute<Native>(
+    {},
+    { ...routeOptions, ...internals.settings, operation: name, formerly: formerly ?? [] },
+    internals.engine.world,
+  );
+  return {
+    internals,
+    route,
+    wrapped: {
+      async handler(request, bytes) {
+        return internals.handler(await input(request, bodyOf(bytes)));
+      },
+    },
+  };
+}
+
+function bodyOf(bytes: Uint8Array): ServedBody {
+  const text = (): string => new TextDecoder().decode(bytes);
+  return {
+    bytes,
+    text,
+    json() {
+      if (bytes.length === 0) return undefined;
+      try {
+        return JSON.parse(text()) as unknown;
+      } catch (cause) {
+        throw new NotExecutedError('The request’s body is not JSON.', { correctable: true, cause });
+      }
+    },
+  };
+}

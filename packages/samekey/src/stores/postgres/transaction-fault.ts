@@ -1,0 +1,45 @@
+/**
+ * What an error means that a user's transaction ended with, in whatever a library wrapped it: the SQLSTATE is looked for where
+ * pg, postgres.js, Kysely, Drizzle, Knex, TypeORM and Prisma put it.
+ *
+ * Invariant: what is not known to be rolled back is `unclear`; then only a conditional write tells.
+ * Sources: https://www.postgresql.org/docs/current/errcodes-appendix.html,
+ * https://www.prisma.io/docs/orm/reference/error-reference (P2034: write conflict or deadlock).
+ */
+
+import type { TransactionFault } from '../../core/transaction.ts';
+import { appliedBy } from './postgres-errors.ts';
+
+/** Rolled back to let others through: a new run may succeed. */
+const AGAIN = new Set(['40001', '40P01', 'P2034']);
+
+/** How deep libraries wrap; a circle ends here too. */
+const DEPTH_MAX = 8;
+
+/** Judges an error of a transaction in which nothing of ours can have hidden a COMMIT. */
+export function transactionFault(error: unknown): TransactionFault {
+  const codes = codesOf(error);
+  if (codes.some((code) => AGAIN.has(code))) return 'again';
+  const state = codes.find((code) => /^[0-9A-Z]{5}$/.test(code) && !/^[EP]\d{4}$/.test(code));
+  return state !== undefined && appliedBy({ code: state }, true) === 'no' ? 'rolled-back' : 'unclear';
+}
+
+/** Every `code` in an error and in what it wraps, the outermost first. */
+function codesOf(error: unknown): string[] {
+  const codes: string[] = [];
+  let level: readonly unknown[] = [error];
+  for (let depth = 0; depth < DEPTH_MAX && level.length > 0; depth += 1) {
+    const inner: unknown[] = [];
+    for (const one of level) {
+      if (typeof one !== 'object' || one === null) continue;
+      const { code, originalCode } = one as { code?: unknown; originalCode?: unknown };
+      for (const found of [code, originalCode]) if (typeof found === 'string') codes.push(found);
+      const wrapped = one as Record<string, unknown>;
+      inner.push(...WRAPPERS.map((name) => wrapped[name]));
+    }
+    level = inner;
+  }
+  return codes;
+}
+
+const WRAPPERS: readonly string[] = ['cause', 'driverError', 'originalError', 'meta', 'driverAdapterError'];

@@ -1,0 +1,77 @@
+/** Transactions of `pg` (node-postgres). Source: https://node-postgres.com/features/transactions. */
+
+import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
+import { type BeginOptions, beginStatement } from '../begin.ts';
+
+/** What is used of a client that a `Pool` of pg lends. */
+export interface PgClient {
+  query(text: string): Promise<{ readonly command: string }>;
+  query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ readonly rows: unknown[] }>;
+  release(error?: unknown): void;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** What is used of a `Pool` of pg. */
+export interface PgPool<Client extends PgClient> {
+  connect(): Promise<Client>;
+}
+
+/** Runs each handler in a transaction on a client of the pool. The handler's `tx` is that client. */
+export function fromPg<Client extends PgClient>(
+  pool: PgPool<Client>,
+  options: BeginOptions = {},
+): TransactionSource<Client> {
+  const begin = beginStatement(options);
+  return {
+    name: 'pg',
+    dialect: 'postgres',
+    tellsCommit: true,
+    exclusive: false,
+    async run(body) {
+      const client = await pool.connect();
+      let broken: unknown;
+      // A lent client whose connection ends has no listener, and an `error` without one ends the process.
+      const lost = (error: Error): void => {
+        broken = error;
+      };
+      client.on('error', lost);
+      try {
+        await client.query(begin);
+        const result = await body(client, sqlOf(client));
+        const { command } = await client.query('COMMIT');
+        if (command !== 'COMMIT') throw rolledBack();
+        return result;
+      } catch (error) {
+        // If even that fails, the connection is not fit for anybody else.
+        await client.query('ROLLBACK').catch((failure: unknown) => {
+          broken ??= failure;
+        });
+        throw error;
+      } finally {
+        client.off('error', lost);
+        client.release(broken);
+      }
+    },
+  };
+}
+
+function sqlOf(client: PgClient): SqlTransaction {
+  return {
+    isSqlTransaction: true,
+    async query(text, values) {
+      const { rows } = await client.query({ text, values: [...values], rowMode: 'array' });
+      return rows as readonly unknown[][];
+    },
+  };
+}
+
+/** As PostgreSQL's own code for a transaction that a failed statement has ended. */
+function rolledBack(): Error {
+  return Object.assign(
+    new Error(
+      'COMMIT was answered with ROLLBACK: a query of the transaction failed after the handler had ended; await all.',
+    ),
+    { code: '25P02' },
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * Requests without HTTP: from scope, key and a value to compare, to the engine's work and back to the handler's value.
+ */
+
+import { canonicalJson } from '../core/canonical-json.ts';
+import type { Engine } from '../core/engine.ts';
+import { KeyError, OptionsError } from '../core/errors.ts';
+import { checkKey, describeKeyFault } from '../core/key.ts';
+import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { valueOf } from '../core/reply.ts';
+import { encodeScope } from '../core/scope.ts';
+import type { OperationSettings } from '../core/settings.ts';
+import type { Handler, Work } from '../core/work.ts';
+import type { World } from '../core/world.ts';
+
+/** What `run` resolves with: the outcome, and the handler's value where there is one. */
+export type RunOutcome<Value> =
+  | (Extract<Outcome, { kind: 'executed' | 'replay' }> & { readonly value: Value })
+  | Exclude<Outcome, { kind: 'executed' | 'replay' }>;
+
+/** Whose request it is, and under which key. */
+export interface DirectRequest {
+  /** Whom the key is unique for: tenant, principal; or `singleTenant()`. */
+  readonly scope: readonly string[];
+  readonly key: string;
+  /** What must be equal on a retry: any JSON value, or bytes. `null` for nothing. */
+  readonly fingerprint: unknown;
+}
+
+/** Runs a handler for one request. What the handler threw is thrown after the record was settled. */
+export async function runDirect<Value>(
+  engine: Engine,
+  names: OperationNames,
+  settings: OperationSettings,
+  request: DirectRequest,
+  handler: Handler,
+): Promise<RunOutcome<Value>> {
+  const work = await workOf(engine, names, settings, request);
+  const outcome = await engine.run(work, handler);
+  if (outcome.kind === 'executed') {
+    // The record is settled; whoever called gets what its handler threw.
+    if (outcome.error !== null) throw outcome.error.thrown;
+    return { ...outcome, value: valueOf(outcome.response) as Value };
+  }
+  return outcome.kind === 'replay' ? { ...outcome, value: valueOf(outcome.response) as Value } : outcome;
+}
+
+async function workOf(
+  engine: Engine,
+  names: OperationNames,
+  settings: OperationSettings,
+  request: DirectRequest,
+): Promise<Work> {
+  const fault = checkKey(request.key);
+  if (fault !== null) throw new KeyError(fault, describeKeyFault(fault));
+  const idOf = (name: string): { scope: string; key: string } => ({
+    scope: encodeScope(request.scope, name),
+    key: request.key,
+  });
+  return {
+    operation: names.name,
+    id: idOf(identityOf(names)),
+    otherIds: otherNames(names).map(idOf),
+    fingerprint: { label: RUN_LABEL, digest: await digestOf(engine.world, request.fingerprint) },
+    refingerprint: () => undefined,
+    settings,
+  };
+}
+
+/** Names how fingerprints of values are made. */
+const RUN_LABEL = 'run1';
+
+/** A leading byte tells the two forms apart, so that bytes never equal a value. */
+const VALUE_FORM = 1;
+const BYTES_FORM = 2;
+
+function digestOf(world: World, fingerprint: unknown): string | Promise<string> {
+  if (fingerprint instanceof Uint8Array) return world.sha256(withForm(BYTES_FORM, fingerprint));
+  const text: string | undefined = JSON.stringify(fingerprint);
+  if (text === undefined) {
+    throw new OptionsError(
+      'The fingerprint must be a JSON value or bytes; null says that nothing is compared.',
+    );
+  }
+  const encoder = new TextEncoder();
+  const canonical = canonicalJson(encoder.encode(text));
+  if (canonical.kind !== 'canonical') {
+    throw new OptionsError(
+      `The fingerprint cannot be compared (${canonical.kind}): pass a smaller JSON value, or bytes.`,
+    );
+  }
+  return world.sha256(withForm(VALUE_FORM, encoder.encode(canonical.text)));
+}
+
+function withForm(form: number, bytes: Uint8Array): Uint8Array {
+  const marked = new Uint8Array(bytes.length + 1);
+  marked[0] = form;
+  marked.set(bytes, 1);
+  return marked;
+}

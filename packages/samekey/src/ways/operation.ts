@@ -1,0 +1,83 @@
+/**
+ * Operations that Samekey runs itself, from an input to a reply (semantics §5): transactional, phased, deferred. Wrapped, never
+ * pass-through: they may run again, and nothing may leave before the record stands for it.
+ */
+
+import type { Engine } from '../core/engine.ts';
+import { OptionsError } from '../core/errors.ts';
+import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
+import type { OperationOptions, OperationSettings } from '../core/settings.ts';
+import type { Handler } from '../core/work.ts';
+import { type DirectRequest, type RunOutcome, runDirect } from './direct.ts';
+
+/** What every definition of an operation says. Options of {@link OperationOptions} are its own. */
+export interface Definition extends OperationOptions {
+  /** The operation's name, unique in the application and kept for ever: records are found by it. */
+  readonly name: string;
+  /** Earlier names, oldest first; never dropped from the list while records of them may live. */
+  readonly formerly?: readonly string[];
+}
+
+/** One request for an operation without HTTP. */
+export interface OperationRequest<Input> extends Omit<DirectRequest, 'fingerprint'> {
+  readonly input: Input;
+  /** What must be equal on a retry; default the input. */
+  readonly fingerprint?: unknown;
+}
+
+/** A defined operation. Over HTTP it is served by the adapters' `serve`. */
+export interface Operation<Input, Value> {
+  readonly name: string;
+  /** Runs it once for this key; every matching retry gets the same value. Throws what the handler threw. */
+  run(request: OperationRequest<Input>): Promise<RunOutcome<Value>>;
+}
+
+// Registered: an adapter may come from another copy of this package.
+const OPERATION: unique symbol = Symbol.for('samekey.operation');
+
+/** What adapters use of an operation. */
+export interface OperationInternals<Input> {
+  readonly engine: Engine;
+  readonly names: OperationNames;
+  readonly settings: OperationSettings;
+  /** The handler for one request's input. */
+  handler(input: Input): Handler;
+}
+
+/** Makes the operation's public side. */
+export function createOperation<Input, Value>(internals: OperationInternals<Input>): Operation<Input, Value> {
+  const { engine, names, settings } = internals;
+  const operation: Operation<Input, Value> & { readonly [OPERATION]: OperationInternals<Input> } = {
+    [OPERATION]: internals,
+    name: names.name,
+    run: ({ scope, key, input, fingerprint = input }) =>
+      runDirect<Value>(engine, names, settings, { scope, key, fingerprint }, internals.handler(input)),
+  };
+  return Object.freeze(operation);
+}
+
+/** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */
+export function operationInternals<Input>(operation: Operation<Input, unknown>): OperationInternals<Input> {
+  const internals = (operation as { [OPERATION]?: OperationInternals<Input> } | undefined)?.[OPERATION];
+  if (internals === undefined) {
+    throw new OptionsError(
+      'This is not an operation: pass what samekey.transactional, samekey.phased or samekey.deferred returned.',
+    );
+  }
+  return internals;
+}
+
+/** Checks names. Throws `OptionsError`. */
+export function namesOf({ name, formerly = [] }: Definition): OperationNames {
+  for (const one of [name, ...formerly]) {
+    if (typeof one !== 'string' || one === '')
+      throw new OptionsError(`An operation is named by a text that is not empty; it has ${String(one)}.`);
+  }
+  return { name: erased(name), formerly: formerly.map(erased) };
+}
+
+/** A name of the form `METHOD /pattern` has its parameter names erased, as those of routes have. */
+function erased(name: string): string {
+  const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
+  return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
+}

@@ -1,0 +1,149 @@
+/**
+ * `samekey.transactional`: the handler gets the caller's own transaction; its writes and the completion of its record commit
+ * together (see core/transactional.ts for how).
+ */
+
+import type { Attempt } from '../core/attempt.ts';
+import type { Engine } from '../core/engine.ts';
+import { OptionsError } from '../core/errors.ts';
+import type { Proof } from '../core/record.ts';
+import { type Reply, toResponse } from '../core/reply.ts';
+import {
+  OPERATION_OPTIONS,
+  type OperationOptions,
+  refuseUnknown,
+  resolveSettings,
+} from '../core/settings.ts';
+import { runTransactional, type Transactions } from '../core/transactional.ts';
+import type { Handler } from '../core/work.ts';
+import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+
+/** What a transactional handler is told of its attempt, and may say about it. */
+export interface TransactionalAttempt<Tx> extends Attempt {
+  /** Your transaction. Throws once the handler has ended: what ran on it then would not belong to the attempt. */
+  readonly tx: Tx;
+  /** Keeps the answer and drops the writes: the transaction is rolled back, the answer is stored by itself. */
+  rollback(): void;
+}
+
+/** A transactional operation. `claimTtlMs` is how long its transaction may take; it is not renewed meanwhile. */
+export interface TransactionalDefinition<Input, Value, Tx> extends Definition {
+  /** Returns a JSON value or `reply(status, value)`. May run again after a rollback; a throw and a 5xx roll back. */
+  readonly run: (
+    input: Input,
+    attempt: TransactionalAttempt<Tx>,
+  ) => Value | Reply<Value> | Promise<Value | Reply<Value>>;
+}
+
+/** Names of its options. */
+const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run'];
+
+/** Defines it. Throws `OptionsError`. */
+export function defineTransactional<Input, Value, Tx>(
+  engine: Engine,
+  defaults: OperationOptions,
+  transactions: Transactions<Tx> | null,
+  definition: TransactionalDefinition<Input, Value, Tx>,
+): Operation<Input, Value> {
+  refuseUnknown('samekey.transactional', definition, OPTIONS);
+  if (typeof definition.run !== 'function') {
+    throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
+  }
+  const from = transactionsOf(transactions);
+  const settings = resolveSettings(
+    { policy: 'standard', ...defaults },
+    { ...definition, whenClaimEnds: 'resume' },
+  );
+  return createOperation({
+    engine,
+    names: namesOf(definition),
+    settings,
+    handler: (input): Handler => ({
+      start: (attempt, owner) =>
+        runTransactional(owner, from, async (tx) => {
+          const own = new AttemptInTransaction(attempt, tx);
+          try {
+            const response = toResponse(await definition.run(input, own));
+            return { response, rollBack: own.rolledBack };
+          } finally {
+            own.end();
+          }
+        }),
+    }),
+  });
+}
+
+/** Throws `OptionsError` where the instance has none. */
+export function transactionsOf<Tx>(transactions: Transactions<Tx> | null): Transactions<Tx> {
+  if (transactions !== null) return transactions;
+  throw new OptionsError(
+    'This needs transactions: createSamekey({ store, transactions: fromPg(pool) }), with the store and your data in one database.',
+  );
+}
+
+/** An attempt whose transaction is open. */
+export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
+  rolledBack = false;
+  readonly #attempt: Attempt;
+  readonly #tx: Tx;
+  #ended = false;
+
+  constructor(attempt: Attempt, tx: Tx) {
+    this.#attempt = attempt;
+    this.#tx = tx;
+  }
+
+  get tx(): Tx {
+    this.#checkOpen();
+    return this.#tx;
+  }
+
+  get number(): number {
+    return this.#attempt.number;
+  }
+
+  get operation(): string {
+    return this.#attempt.operation;
+  }
+
+  get scope(): string {
+    return this.#attempt.scope;
+  }
+
+  get key(): string {
+    return this.#attempt.key;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get resumed(): { readonly proof: Proof | null; readonly reason: string | null } | null {
+    return this.#attempt.resumed;
+  }
+
+  rollback(): void {
+    this.#checkOpen();
+    this.rolledBack = true;
+  }
+
+  notExecuted(options?: { readonly correctable?: boolean }): void {
+    this.#checkOpen();
+    this.#attempt.notExecuted(options);
+  }
+
+  extend(ms: number): void {
+    this.#attempt.extend(ms);
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  #checkOpen(): void {
+    if (!this.#ended) return;
+    throw new OptionsError(
+      'The transaction of this attempt has ended: await everything inside the handler before it returns.',
+    );
+  }
+}
