@@ -7,17 +7,11 @@
  */
 
 import type { Attempt } from '../../core/attempt.ts';
-import { OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { type FetchContext, noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
-import { FetchExchange } from './fetch-exchange.ts';
-
-/** What the runtime gives beside the request, such as a Worker's `ctx`. */
-export interface FetchContext {
-  /** Keeps the runtime alive until the promise is settled. */
-  waitUntil?(work: Promise<unknown>): void;
-}
 
 /** The application's handler. `attempt` is null for requests that are not protected (GET, or no key required). */
 export type FetchHandler<Context> = (
@@ -60,22 +54,10 @@ export function idempotent<Context extends FetchContext = FetchContext>(
     );
     const protects = route.methods.has(request.method.toUpperCase());
     if (endsWithAnswer && protects && context.waitUntil === undefined) {
-      return Promise.reject(
-        new OptionsError(
-          'This runtime ends work once the answer is given: pass its context, so that waitUntil can keep the record being written.',
-        ),
-      );
+      return Promise.reject(noContext());
     }
     const done = handle(engine, route, exchange);
     context.waitUntil?.(done);
     return exchange.response;
   };
-}
-
-function runtimeEndsWithAnswer(): boolean {
-  const { navigator, EdgeRuntime } = globalThis as {
-    navigator?: { userAgent?: string };
-    EdgeRuntime?: unknown;
-  };
-  return navigator?.userAgent === 'Cloudflare-Workers' || EdgeRuntime !== undefined;
 }

@@ -7,8 +7,8 @@
  * ends the source, as without Samekey · a source that breaks is never seen as one that ended.
  */
 
-import type { Timer, World } from '../../core/world.ts';
-import type { Route } from '../../http/route.ts';
+import type { Timer, World } from '../core/world.ts';
+import type { Route } from '../http/route.ts';
 import { joined } from './request-body.ts';
 
 /** A body being read. */

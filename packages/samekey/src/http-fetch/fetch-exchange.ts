@@ -1,25 +1,38 @@
 /**
- * One exchange of the Fetch adapter: the body read and given back, the answer held, streamed or replaced.
+ * One exchange over a Fetch `Request` and `Response`, for every framework that is built on them: the body read and given back,
+ * the answer held, streamed or replaced.
  */
 
-import type { Attempt } from '../../core/attempt.ts';
-import type { HeaderLine, StoredResponse } from '../../core/response.ts';
-import type { World } from '../../core/world.ts';
-import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../../http/exchange.ts';
-import type { Route } from '../../http/route.ts';
+import type { Attempt } from '../core/attempt.ts';
+import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import type { World } from '../core/world.ts';
+import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
+import type { Route } from '../http/route.ts';
 import { AnswerBody } from './answer-body.ts';
 import { readRequestBody } from './request-body.ts';
 
 /** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
 const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
 
+/** What a framework knows beside the request; a bare handler has none. */
+export interface FetchPlace<Native> {
+  /** The framework's own request, for the scope function. */
+  readonly native: Native;
+  /** As {@link HttpRequest.routePattern}. */
+  readonly routePattern: string | null;
+  /** Header lines that outer middleware has set before: they belong to the request and stand on every answer. */
+  readonly headers: readonly HeaderLine[];
+}
+
 /** One request and its answer. */
-export class FetchExchange implements Exchange<Request> {
+export class FetchExchange<Native = Request> implements Exchange<Native> {
   readonly request: HttpRequest;
-  readonly native: Request;
+  readonly native: Native;
   /** What the runtime gets. */
   readonly response: Promise<Response>;
-  readonly #route: Route<Request>;
+  readonly #asked: Request;
+  readonly #route: Route<Native>;
+  readonly #outer: readonly HeaderLine[];
   readonly #world: World;
   readonly #handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>;
   #respond: (response: Response | Promise<Response>) => void = () => undefined;
@@ -29,12 +42,15 @@ export class FetchExchange implements Exchange<Request> {
 
   constructor(
     request: Request,
-    route: Route<Request>,
+    route: Route<Native>,
     world: World,
     handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>,
+    ...[place]: Native extends Request ? [place?: FetchPlace<Native>] : [place: FetchPlace<Native>]
   ) {
     const url = new URL(request.url);
-    this.native = request;
+    this.#asked = request;
+    this.native = place?.native ?? (request as Native);
+    this.#outer = place?.headers ?? [];
     this.#route = route;
     this.#world = world;
     this.#handler = handler;
@@ -46,7 +62,7 @@ export class FetchExchange implements Exchange<Request> {
       method: request.method,
       path: url.pathname,
       query: url.search.slice(1),
-      routePattern: null,
+      routePattern: place?.routePattern ?? null,
       headerLines(name) {
         const value = request.headers.get(name);
         return value === null ? [] : [value];
@@ -55,13 +71,13 @@ export class FetchExchange implements Exchange<Request> {
   }
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
-    const read = await readRequestBody(this.native, sizeMaxBytes);
+    const read = await readRequestBody(this.#asked, sizeMaxBytes);
     if (read.kind === 'body') this.#raw = read.raw;
     return read;
   }
 
   pass(): void {
-    const answered = (async () => this.#handler(this.native, null))();
+    const answered = (async () => this.#handler(this.#asked, null))();
     this.#respond(answered);
   }
 
@@ -101,6 +117,8 @@ export class FetchExchange implements Exchange<Request> {
   replace(answer: StoredResponse): void {
     if (this.#held?.body.streams === true) return this.#held.body.abort();
     const headers = new Headers();
+    for (const [name, value] of this.#outer) headers.append(name, value);
+    for (const [name] of answer.headers) headers.delete(name);
     for (const [name, value] of answer.headers) headers.append(name, value);
     this.#respond(new Response(bodyFor(answer.status, answer.body), { status: answer.status, headers }));
   }
@@ -113,8 +131,8 @@ export class FetchExchange implements Exchange<Request> {
   /** The request as the handler sees it: body unread, and cancelled by the attempt, not by the client. */
   #ownRequest(attempt: Attempt): Request {
     // An empty body that came as a stream has been read too: it must be given anew, or the request counts as used.
-    const body = this.native.body === null ? {} : { body: this.#raw };
-    return new Request(this.native, { ...body, signal: attempt.signal });
+    const body = this.#asked.body === null ? {} : { body: this.#raw };
+    return new Request(this.#asked, { ...body, signal: attempt.signal });
   }
 
   #answer(response: Response, body: Uint8Array | null): StoredResponse {

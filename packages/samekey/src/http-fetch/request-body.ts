@@ -2,7 +2,7 @@
  * The body of a Fetch `Request`, read whole within a limit, before anything is claimed.
  */
 
-import type { BodyRead } from '../../http/exchange.ts';
+import type { BodyRead } from '../http/exchange.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
