@@ -63,15 +63,20 @@ export const TABLE = [
     globals: [...NODE_ONLY, ...MACHINE],
   },
   { at: 'system.ts', may: ['core'] },
-  { at: 'samekey.ts', may: ['core', 'system'] },
-  { at: 'index.ts', may: ['core', 'system', 'samekey', 'type:http'] },
+  { at: 'ways', may: ['core'], globals: [...NODE_ONLY, ...MACHINE] },
+  { at: 'samekey.ts', may: ['core', 'system', 'ways'] },
+  { at: 'index.ts', may: ['core', 'system', 'samekey', 'ways', 'type:http'] },
 
   { at: 'http/profiles', may: ['core', 'http'], apart: true, globals: NODE_ONLY },
   // A route names its profile by a word: 'ietf', 'stripe'.
-  { at: 'http', may: ['core', 'http/profiles'], globals: NODE_ONLY },
+  { at: 'http', may: ['core', 'http/profiles', 'ways'], globals: NODE_ONLY },
   { at: 'http-node', may: ['core', 'http'], node: 'any' },
   { at: 'http-fetch', may: ['core', 'http'], globals: NODE_ONLY },
-  { at: 'adapters/*', may: ['core', 'http', 'http-node', 'http-fetch', 'samekey'], peerTypes: true },
+  {
+    at: 'adapters/*',
+    may: ['core', 'http', 'http-node', 'http-fetch', 'samekey', 'type:ways'],
+    peerTypes: true,
+  },
 
   { at: 'stores/sql', may: ['core'] },
   {
@@ -82,7 +87,9 @@ export const TABLE = [
     lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
   },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
-  { at: 'tx/*', may: ['type:stores/sql'] },
+  { at: 'tx/begin.ts', may: ['core'] },
+  // Structural types only: neither a library nor a store.
+  { at: 'tx/*', may: ['core', 'tx/begin'] },
 
   { at: 'phases', may: ['core'] },
   { at: 'metrics', may: ['core'] },
