@@ -29,7 +29,13 @@ export {
   type StoreCall,
 } from './faulty-store.ts';
 export { createRandom, type Random } from './random.ts';
-export { type History, type SimulatedMachine, type SimulateOptions, simulate } from './simulator.ts';
+export {
+  type History,
+  type SimulatedDatabase,
+  type SimulatedMachine,
+  type SimulateOptions,
+  simulate,
+} from './simulator.ts';
 export type { TraceLine } from './simulator/context.ts';
 export { describeFailure } from './simulator/report.ts';
 export type { HistoryKind, Intent, OperationPlan, Scenario } from './simulator/scenario.ts';

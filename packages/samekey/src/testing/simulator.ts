@@ -14,6 +14,7 @@ import type { Store } from '../core/store.ts';
 import { memoryStore } from '../stores/memory/index.ts';
 import { createAuditor, type Violation } from './auditor.ts';
 import { FAKE_WALL_START } from './fake-world.ts';
+import { createGate } from './gate.ts';
 import { createRandom } from './random.ts';
 import { makeCalm, settleSome, startChaos } from './simulator/chaos.ts';
 import { type Client, comeBack, startClient } from './simulator/client.ts';
@@ -27,13 +28,21 @@ import {
   RECORD_SIZE_MAX_BYTES,
   type Scenario,
 } from './simulator/scenario.ts';
-import { watchedStore } from './simulator/watched-store.ts';
+import { createWatch } from './simulator/watched-store.ts';
 import { createTimeline, type Timers, turn } from './timeline.ts';
 
 /** What a store under simulation lives on. */
 export interface SimulatedMachine extends Timers {
-  /** The store's clock: whole milliseconds since 1970. */
+  /** The store's clock: whole milliseconds since 1970. It may jump ahead. */
   now(): number;
+  /** A clock that never jumps, in milliseconds, for stores that trust no wall clock. */
+  monotonicNow(): number;
+}
+
+/** A real store under simulation: empty when the history begins, with the simulated machine's clock. */
+export interface SimulatedDatabase {
+  /** A handle as one more process would hold it; whoever made the database closes it. */
+  connect(): Store;
 }
 
 /** Options of {@link simulate}. */
@@ -41,6 +50,12 @@ export interface SimulateOptions {
   readonly seed: number;
   /** The store all processes share; default the memory store. Its calls must take effect within the turn they are made in. */
   readonly store?: (machine: SimulatedMachine) => Store;
+  /**
+   * A store with real input and output instead: each process gets a handle of its own, virtual time stands still until a call
+   * is answered, and calls reach it one at a time, so that the history follows from its seed all the same. What goes wrong on the
+   * way is still made in front of it.
+   */
+  readonly database?: (machine: SimulatedMachine) => Promise<SimulatedDatabase>;
   /** What stands between every engine and its connection, for planted bugs; default nothing. */
   readonly client?: (connection: Store) => Store;
   /** Keeps every line of the history; default false. */
@@ -80,16 +95,20 @@ export async function simulate(options: SimulateOptions): Promise<History> {
   });
   const machine: SimulatedMachine = {
     now: storeNow,
+    monotonicNow: () => timeline.now,
     setTimer: (ms, callback) => timeline.setTimer(ms, callback),
   };
-  const oracle = (options.store ?? ((at) => memoryStore({ now: () => at.now() })))(machine);
   const ids = scenario.intents.map(idOf);
+  const gate = options.database === undefined ? null : createGate({ oneAtATime: true });
+  const watch = createWatch({ auditor, storeNow, ids, gate });
+  const { store, connect } = await storesOf(options, machine, watch);
   const context: Context = {
     scenario,
     random,
     timeline,
     auditor,
-    store: watchedStore(oracle, auditor, storeNow, ids),
+    store,
+    connect,
     storeNow,
     client: (connection) => (options.client ?? ((same) => same))(withSizeMax(connection)),
     processes: [],
@@ -113,7 +132,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     while (!done()) {
       if ((events += 1) > EVENTS_MAX || !timeline.step())
         return auditor.report(null, 'outside', `the history does not end (event ${events})`);
-      await turn();
+      await (gate?.settled() ?? turn());
     }
   };
   const lastStart = Math.max(scenario.faultTimeMs, ...scenario.intents.map(({ startMs }) => startMs + 1_000));
@@ -127,6 +146,21 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     timeMs: timeline.now,
     trace: lines,
   };
+}
+
+/** The one store in memory, or a handle on the database for each process and one for chaos and people. */
+async function storesOf(
+  options: SimulateOptions,
+  machine: SimulatedMachine,
+  watch: (store: Store) => Store,
+): Promise<Pick<Context, 'store' | 'connect'>> {
+  if (options.database !== undefined) {
+    const database = await options.database(machine);
+    const connect = (): Store => watch(database.connect());
+    return { store: connect(), connect };
+  }
+  const store = watch((options.store ?? ((at) => memoryStore({ now: () => at.now() })))(machine));
+  return { store, connect: () => store };
 }
 
 /** A store that says it keeps no large records, so that some answers are stored without their body. */

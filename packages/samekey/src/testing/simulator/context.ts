@@ -26,6 +26,8 @@ export interface Context {
   readonly auditor: Auditor;
   /** The store all processes share, behind the auditor. */
   readonly store: Store;
+  /** A process's own handle on it. */
+  readonly connect: () => Store;
   readonly storeNow: () => number;
   /** What stands between an engine and its connection. */
   readonly client: (connection: Store) => Store;

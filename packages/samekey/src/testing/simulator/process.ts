@@ -59,7 +59,7 @@ export function startProcess(context: Context): SimProcess {
             !context.calm && random.chance(probe) ? pause(base, random.between(1, 300)) : undefined,
         }),
   };
-  const connection = faultyStore(context.store, {
+  const connection = faultyStore(context.connect(), {
     timers: timeline,
     callerTimers: world,
     plan(call) {

@@ -14,8 +14,8 @@ export function replayCommand(seed: number): string {
   return `npm run prove -- --only simulator --seed ${seed} --histories 1`;
 }
 
-/** A failed history as text; give one that was traced. */
-export function describeFailure(history: History): string {
+/** A failed history as text; give one that was traced. `command` runs it again. */
+export function describeFailure(history: History, command: string = replayCommand(history.seed)): string {
   const { seed, scenario, violations, trace } = history;
   const first = violations[0];
   if (first === undefined) return `seed ${seed}: no violation`;
@@ -31,7 +31,7 @@ export function describeFailure(history: History): string {
         ({ at, what, seen, id: on }) =>
           `  ${time(at)} ${seen}: ${what}${on === null ? '' : ` [${on.scope} ${on.key}]`}`,
       ),
-    `Replay: ${replayCommand(seed)}`,
+    `Replay: ${command}`,
     `Rates: ${JSON.stringify(scenario.rates)}`,
     ...scenario.operations.map((operation) => `Operation: ${JSON.stringify(operation)}`),
     ...(lines.length > LINES_MAX ? [`… ${lines.length - LINES_MAX} lines before`] : []),

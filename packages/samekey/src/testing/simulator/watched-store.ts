@@ -1,51 +1,89 @@
 /**
  * The store as the auditor sees it: every call passes, and every record it changed is reported with what stood before.
+ *
+ * Invariant: nothing comes between a call and the look at what it changed. The memory store does both within the turn they
+ * are asked in; a real store passes a gate, one call at a time.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { Store } from '../../core/store.ts';
 import type { WritingVerb } from '../audit/transitions.ts';
 import type { Auditor } from '../auditor.ts';
+import type { Gate } from '../gate.ts';
 
-/** Puts the auditor behind a store. `ids` are all keys of the history, for the verbs that name none. */
-export function watchedStore(
-  store: Store,
-  auditor: Auditor,
-  storeNow: () => number,
-  ids: readonly RecordId[],
-): Store {
+/** What watches the stores of one history. */
+export interface WatchOptions {
+  readonly auditor: Auditor;
+  readonly storeNow: () => number;
+  /** All keys of the history, for the verbs that name none. */
+  readonly ids: readonly RecordId[];
+  /** For stores that answer from outside; null: calls take effect within the turn they are made in. */
+  readonly gate: Gate | null;
+}
+
+/** Puts the auditor behind the handles on one store. */
+export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (store: Store) => Store {
   const last = new Map<string, SamekeyRecord | null>();
 
-  async function watch<Result>(
-    verb: WritingVerb,
-    about: readonly RecordId[],
-    named: boolean,
-    apply: () => Promise<Result>,
-  ): Promise<Result> {
-    // Asked in the same instant as the call: what a store changes later is seen with its next call.
-    const applied = apply();
-    const now = storeNow();
-    const result = await applied;
-    const records = await store.find(about);
-    for (const [i, id] of about.entries()) {
-      const text = idText(id);
-      const before = last.get(text) ?? null;
-      const after = records[i] ?? null;
-      last.set(text, after);
-      auditor.changed({ verb, request: named ? id : null, before, after, now });
+  return (store) => {
+    async function watch<Result>(
+      verb: WritingVerb,
+      about: readonly RecordId[],
+      named: boolean,
+      apply: () => Promise<Result>,
+    ): Promise<Result> {
+      // Asked in the same instant as the call: what a store changes later is seen with its next call.
+      const applied = apply();
+      const now = storeNow();
+      const result = await applied;
+      const records = await store.find(about);
+      for (const [i, id] of about.entries()) {
+        const text = idText(id);
+        const before = last.get(text) ?? null;
+        const found = records[i] ?? null;
+        // A store outside makes a new object of the same row each time.
+        const after = gate !== null && isDeepStrictEqual(before, found) ? before : found;
+        last.set(text, after);
+        auditor.changed({ verb, request: named ? id : null, before, after, now });
+      }
+      return result;
     }
-    return result;
-  }
 
-  return {
-    ...store,
-    claim: (requests) => watch('claim', requests, true, () => store.claim(requests)),
-    renew: (requests) => watch('renew', requests, true, () => store.renew(requests)),
-    finish: (requests) => watch('finish', requests, true, () => store.finish(requests)),
-    settle: (requests) => watch('settle', requests, true, () => store.settle(requests)),
-    reopen: (requests) => watch('reopen', requests, true, () => store.reopen(requests)),
-    forget: (requests) => watch('forget', requests, true, () => store.forget(requests)),
-    sweep: (limit) => watch('sweep', ids, false, () => store.sweep(limit)),
-    reap: (limit) => watch('reap', ids, false, () => store.reap(limit)),
+    /** Through the gate; a real store has nothing to complain of, because its faults are made in front of it. */
+    function pass<Result>(call: () => Promise<Result>): Promise<Result> {
+      if (gate === null) return call();
+      return gate.pass(call).catch((error: unknown) => {
+        auditor.report(null, 'state', `the store failed: ${String(error)}`);
+        throw error;
+      });
+    }
+
+    const watched = <Request extends RecordId, Result>(
+      verb: WritingVerb,
+      apply: (requests: readonly Request[]) => Promise<Result>,
+    ): ((requests: readonly Request[]) => Promise<Result>) => {
+      return (requests) => pass(() => watch(verb, requests, true, () => apply(requests)));
+    };
+    return {
+      ...store,
+      claim: watched('claim', (requests) => store.claim(requests)),
+      renew: watched('renew', (requests) => store.renew(requests)),
+      finish: watched('finish', (requests) => store.finish(requests)),
+      settle: watched('settle', (requests) => store.settle(requests)),
+      reopen: watched('reopen', (requests) => store.reopen(requests)),
+      forget: watched('forget', (requests) => store.forget(requests)),
+      sweep: (limit) => pass(() => watch('sweep', ids, false, () => store.sweep(limit))),
+      reap: (limit) => pass(() => watch('reap', ids, false, () => store.reap(limit))),
+      ...(gate === null
+        ? {}
+        : {
+            find: (about) => pass(() => store.find(about)),
+            list: (request) => pass(() => store.list(request)),
+            count: () => pass(() => store.count()),
+            // Of one process; the store outlives it.
+            close: async () => undefined,
+          }),
+    };
   };
 }

@@ -1,0 +1,125 @@
+/**
+ * Real stores for simulated histories. A lane runs one history after the other on tables of its own, which are emptied in
+ * between; so nothing is created anew for a history, and lanes side by side know nothing of each other.
+ *
+ * The store's clock is virtual time. PostgreSQL reads it from a setting of the session, which is set before a statement
+ * whenever time has moved; SQLite asks the process.
+ */
+
+import { Client, type ClientConfig } from 'pg';
+import type { Store } from 'samekey';
+import { postgresStore } from 'samekey/stores/postgres';
+import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
+import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
+
+/** Runs histories, one after the other. */
+export interface Lane {
+  /** Empty tables, on the machine's clock: what `simulate` takes as `database`. */
+  readonly database: (machine: SimulatedMachine) => Promise<SimulatedDatabase>;
+  close(): Promise<void>;
+}
+
+/** Handles of a lane: processes of a history take them in turn. A history seldom has more that live at once. */
+const HANDLES = 3;
+/** No bound of the store may end a call here because the machine is busy: time that is not virtual would decide then. */
+const PATIENCE_MS = 60_000;
+
+/** A lane on a schema of its own. */
+export async function postgresLane(url: string, schema: string): Promise<Lane> {
+  const admin = new Client({ connectionString: url });
+  admin.on('error', () => undefined);
+  await admin.connect();
+  await admin.query(`CREATE SCHEMA ${schema}`);
+  let clock: Pick<SimulatedMachine, 'now'> = { now: Date.now };
+  const handle = (): ReturnType<typeof postgresStore> =>
+    postgresStore({
+      connect: () => new TimedClient({ connectionString: url }, () => clock.now()),
+      schema,
+      statementTimeMaxMs: PATIENCE_MS,
+      clock: `(timestamptz 'epoch' + current_setting('samekey.now')::bigint * interval '1 millisecond')`,
+    });
+  const handles = Array.from({ length: HANDLES }, handle);
+  await handles[0]?.migrate();
+  return {
+    async database(machine) {
+      clock = machine;
+      await admin.query(
+        `DELETE FROM ${schema}.samekey_records; UPDATE ${schema}.samekey_meta SET value = 0 WHERE name = 'swept_to'`,
+      );
+      return { connect: inTurn(handles) };
+    },
+    async close() {
+      await Promise.all(handles.map((each) => each.close()));
+      await admin.query(`SET client_min_messages = error; DROP SCHEMA ${schema} CASCADE`);
+      await admin.end();
+    },
+  };
+}
+
+/** A client whose session is told the time before it is asked something, if time has moved. */
+class TimedClient extends Client {
+  readonly #now: () => number;
+  #told = Number.NaN;
+
+  constructor(config: ClientConfig, now: () => number) {
+    super(config);
+    this.#now = now;
+  }
+
+  // The one form of query that the store uses.
+  override query(query: unknown): never {
+    const now = this.#now();
+    const ask = (what: unknown): Promise<unknown> => super.query(what as string);
+    if (now === this.#told) return ask(query) as never;
+    this.#told = now;
+    return ask(`SET samekey.now = '${now}'`).then(() => ask(query)) as never;
+  }
+}
+
+/** A lane on a file of its own; `open` is called once for each handle. */
+export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown }): Promise<Lane> {
+  const clients = Array.from({ length: HANDLES }, open);
+  const admin = clients[0] as SqliteDatabase;
+  await sqliteStore({ database: admin }).migrate();
+  return {
+    async database(machine) {
+      admin.exec(`DELETE FROM samekey_records; UPDATE samekey_meta SET value = 0 WHERE name = 'last_now'`);
+      const client = inTurn(clients);
+      return {
+        // A store of its own for each process: it watches claims with its own eyes.
+        connect: () =>
+          sqliteStore({
+            database: client(),
+            busyTimeMaxMs: PATIENCE_MS,
+            now: () => machine.now(),
+            monotonicNow: () => machine.monotonicNow(),
+          }),
+      };
+    },
+    async close() {
+      for (const client of clients) client.close();
+    },
+  };
+}
+
+function inTurn<Item>(items: readonly Item[]): () => Item {
+  let next = 0;
+  return () => items[next++ % items.length] as Item;
+}
+
+/** A store whose finishes pass under whatever fence stands there: the bug that must be found on every real store. */
+export function withoutFence(store: Store): Store {
+  return {
+    ...store,
+    async finish(requests) {
+      const records = await store.find(requests);
+      return store.finish(
+        requests.map((request, i) => ({
+          ...request,
+          claimId: records[i]?.claimId ?? request.claimId,
+          attempt: records[i]?.attempt ?? request.attempt,
+        })),
+      );
+    },
+  };
+}
