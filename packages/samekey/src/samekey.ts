@@ -6,7 +6,7 @@ import type { Attempt } from './core/attempt.ts';
 import { Engine } from './core/engine.ts';
 import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
-import { FORMAT_VERSION } from './core/record.ts';
+import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
 import { type Reply, toResponse } from './core/reply.ts';
 import { response } from './core/response.ts';
 import {
@@ -47,6 +47,12 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   readonly saveBytesMax?: number;
   /** How many duplicates may wait for attempts of other processes; default 1,000. */
   readonly waitersMax?: number;
+  /**
+   * Bytes of final answers that are replayed from memory for a moment; default 32 MiB, 0 asks the store each time.
+   */
+  readonly replayCacheBytesMax?: number;
+  /** How long such an answer is trusted before the store is asked again, in milliseconds; default and most 5,000. */
+  readonly replayCacheTimeMaxMs?: number;
   /** Rows in one flush; default 500. */
   readonly batchRowsMax?: number;
   /** Bytes in one flush, roughly; default 4 MiB. */
@@ -119,6 +125,8 @@ const INSTANCE_OPTIONS: readonly (keyof SamekeyOptions)[] = [
   'saveCountMax',
   'saveBytesMax',
   'waitersMax',
+  'replayCacheBytesMax',
+  'replayCacheTimeMaxMs',
   'batchRowsMax',
   'batchBytesMax',
   'writeVersion',
@@ -152,6 +160,13 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     saveCountMax: wholeNumber('saveCountMax', options.saveCountMax ?? 1_000, 0),
     saveBytesMax: wholeNumber('saveBytesMax', options.saveBytesMax ?? 64 * MIB, 0),
     waitersMax: wholeNumber('waitersMax', options.waitersMax ?? 1_000, 0),
+    replayCacheBytesMax: wholeNumber('replayCacheBytesMax', options.replayCacheBytesMax ?? 32 * MIB, 0),
+    replayCacheTimeMaxMs: wholeNumber(
+      'replayCacheTimeMaxMs',
+      options.replayCacheTimeMaxMs ?? REPLAY_TRUST_MAX_MS,
+      0,
+      REPLAY_TRUST_MAX_MS,
+    ),
     batchRowsMax: wholeNumber('batchRowsMax', options.batchRowsMax ?? 500, 1),
     batchBytesMax: wholeNumber('batchBytesMax', options.batchBytesMax ?? 4 * MIB, 1),
     writeVersion: wholeNumber('writeVersion', options.writeVersion ?? FORMAT_VERSION, 1, FORMAT_VERSION),

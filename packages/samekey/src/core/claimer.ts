@@ -15,6 +15,7 @@ import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
 import type { Fingerprint, RecordId, SamekeyRecord } from './record.ts';
+import type { ReplayCache } from './replay-cache.ts';
 import type { ClaimResult, FoundReason } from './store.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
@@ -34,6 +35,7 @@ export interface ClaimerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   readonly abandoned: Abandoned;
+  readonly cache: ReplayCache;
   readonly callTimeMaxMs: number;
   readonly writeVersion: number;
   isClosing(): boolean;
@@ -43,7 +45,7 @@ type Asked = { readonly result: ClaimResult; readonly attempt: RunningAttempt | 
 
 /** Makes the claimer of one engine. */
 export function createClaimer(options: ClaimerOptions): Claimer {
-  const { world, dispatch, abandoned, callTimeMaxMs } = options;
+  const { world, dispatch, abandoned, cache, callTimeMaxMs } = options;
 
   async function begin(work: Work): Promise<Begun> {
     let { id, fingerprint } = work;
@@ -85,7 +87,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     const { settings } = work;
     const claimId = world.newClaimId();
     if (world.probe !== undefined) await world.probe('claim.before', id);
-    const sentAt = world.monotonicNow();
+    const asked = cache.asking();
+    const sentAt = asked.monotonic;
     let result: ClaimResult;
     try {
       result = await dispatch.claim(
@@ -110,6 +113,9 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       if (error.applied === 'unknown') abandoned.add(id, claimId, work.operation);
       return metOnly(unavailable('store'));
     }
+    if (result.kind === 'found' && result.because === 'final')
+      cache.putRecord(result.record, asked, result.lifeLeftMs);
+    else cache.drop(id);
     if (result.kind === 'claimed') {
       const fence = { claimId, attempt: result.attempt };
       return {

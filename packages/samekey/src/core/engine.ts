@@ -21,6 +21,7 @@ import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner } from './owner.ts';
 import type { RecordId } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
+import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { Store } from './store.ts';
@@ -38,6 +39,8 @@ export interface EngineOptions {
   readonly saveCountMax: number;
   readonly saveBytesMax: number;
   readonly waitersMax: number;
+  readonly replayCacheBytesMax: number;
+  readonly replayCacheTimeMaxMs: number;
   readonly batchRowsMax: number;
   readonly batchBytesMax: number;
   /** Format written into records; during a deploy one behind what is read. */
@@ -54,6 +57,7 @@ export class Engine {
   readonly #claimer: Claimer;
   readonly #settler: Settler;
   readonly #waiter: Waiter;
+  readonly #cache: ReplayCache;
   readonly #flights: Flights = new Flights();
   readonly #stops: readonly { stop(): void }[];
   readonly #warned: Set<string> = new Set();
@@ -75,8 +79,14 @@ export class Engine {
       callTimeMaxMs,
     });
     const abandoned = createAbandoned(world, dispatch, callTimeMaxMs, emit);
+    const cache = createReplayCache({
+      world,
+      bytesMax: options.replayCacheBytesMax,
+      timeMaxMs: options.replayCacheTimeMaxMs,
+    });
     this.#options = options;
     this.world = world;
+    this.#cache = cache;
     this.#dispatch = dispatch;
     this.#renewer = renewer;
     this.#waiter = createWaiter(world, dispatch, options.waitersMax, callTimeMaxMs);
@@ -84,6 +94,7 @@ export class Engine {
       world,
       dispatch,
       abandoned,
+      cache,
       callTimeMaxMs,
       writeVersion: options.writeVersion,
       isClosing: () => this.#closing,
@@ -93,6 +104,7 @@ export class Engine {
       dispatch,
       renewer,
       saver,
+      cache,
       flights: this.#flights,
       saveTimeMaxMs: options.saveTimeMaxMs,
       recordSizeMaxBytes: options.store.capabilities.recordSizeMaxBytes,
@@ -105,6 +117,12 @@ export class Engine {
   /** Runs the handler if this request may run it, else says what it met. Rejects only for bugs. */
   async run(work: Work, handler: Handler): Promise<Outcome> {
     const startedAt = this.world.monotonicNow();
+    const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
+    if (known !== null) {
+      const replay: Outcome = { kind: 'replay', ...known };
+      this.tellOutcome(replay, work.id, work.operation, startedAt, true);
+      return replay;
+    }
     const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs);
     this.#track(running);
     const outcome = await running;
@@ -113,9 +131,15 @@ export class Engine {
   }
 
   /** Emits the outcome of a request; for callers whose requests may end before they reach `run`. */
-  tellOutcome(outcome: Outcome, id: RecordId | null, operation: string, startedAt: number): void {
+  tellOutcome(
+    outcome: Outcome,
+    id: RecordId | null,
+    operation: string,
+    startedAt: number,
+    fromCache = false,
+  ): void {
     const durationMs = this.world.monotonicNow() - startedAt;
-    this.emit({ type: 'outcome', kind: outcome.kind, id, operation, durationMs });
+    this.emit({ type: 'outcome', kind: outcome.kind, id, operation, durationMs, fromCache });
   }
 
   /** Tells of a misuse, once per code. */
@@ -179,7 +203,7 @@ export class Engine {
         if (joined === null) continue;
         met = joined;
       } else {
-        const own = this.#flights.open(work.id, work.fingerprint);
+        const own = this.#flights.open(work.id, work.fingerprint, this.#cache.asking());
         const begun = await this.#claimer.begin(work).catch((error: unknown) => {
           this.#flights.close(own, null);
           throw error;

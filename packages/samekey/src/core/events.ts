@@ -76,6 +76,8 @@ export type SamekeyEvent =
       readonly id: RecordId | null;
       readonly operation: string;
       readonly durationMs: number;
+      /** Whether it was a replay from what this process had read a moment ago; the store was not asked. */
+      readonly fromCache: boolean;
     }
   | { readonly type: 'renewal-failed'; readonly count: number }
   /** The answer of an attempt could not be stored and is given up; its record becomes `unknown` when the claim ends. */
