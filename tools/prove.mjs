@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 /** In the order in which they run: the quickest to fail first. */
-const PROOFS = ['simulator', 'races', 'kills', 'restarts'];
+const PROOFS = ['simulator', 'simulator-sqlite', 'simulator-postgres', 'races', 'kills', 'restarts'];
 
 /** @typedef {{ seed: number, rounds?: number, seconds?: number }} Piece */
 /** @typedef {{ rounds: number, failures: string[] }} Result */

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulate } from '../../src/testing/index.ts';
 import { describeFailure } from '../../src/testing/simulator/report.ts';
-import { type Lane, postgresLane, sqliteLane, withoutFence } from '../processes/simulator-lanes.ts';
+import { type Lane, postgresLane, sqliteLane, withoutFence } from '../services/simulator-lanes.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
