@@ -2,23 +2,27 @@
  * Why: what must never happen is looked for longer than a test may take. Runs the proofs in `tools/proofs`, one after the other,
  * by the round; a round follows from its seed alone, so a failure is seen again with `--seed <its seed> --rounds 1`.
  *
- *   npm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator]
+ *   npm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator] [--store postgres]
  *
- * `--histories` is `--rounds`; a proof may also be named without `--only`. A new proof is a module in `tools/proofs` that
- * exports `name` and `run(options)`, and one line in PROOFS. One that exports `piece` is cut into pieces of so many rounds,
- * run by a process on each core; the others have the machine for themselves.
+ * `--histories` is `--rounds`; a proof may also be named without `--only`. Proofs on real processes run over each store that
+ * this machine has, or those of `--store`; one of them is also named `races:postgres`. A new proof is a module in
+ * `tools/proofs` that exports `name`, `run(options)` and, if it takes a store, `stores`, and one line in PROOFS. One that
+ * exports `piece` is cut into pieces of so many rounds, run by a process on each core; the others have the machine for
+ * themselves.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isAvailable } from './proofs/backend.mjs';
 
 /** In the order in which they run: the quickest to fail first. */
 const PROOFS = ['simulator', 'simulator-sqlite', 'simulator-postgres', 'races', 'kills', 'restarts'];
 
-/** @typedef {{ seed: number, rounds?: number, seconds?: number }} Piece */
+/** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string }} Piece */
 /** @typedef {{ rounds: number, failures: string[] }} Result */
-/** @typedef {{ name: string, run(options: Piece & { log(line: string): void }): Promise<Result>, piece?: number, rounds?: number }} Proof */
+/** @typedef {{ name: string, run(options: Piece & { log(line: string): void }): Promise<Result>, piece?: number, rounds?: number, stores?: string[] }} Proof */
+/** @typedef {{ name: string, proof: string, store?: string }} Job a proof, over a store if it takes one */
 /** @typedef {{ log: string } | { result: Result }} Message */
 
 /** @param {string} name @returns {Promise<Proof>} */
@@ -52,12 +56,20 @@ async function main(args) {
       histories: { type: 'string' },
       seconds: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
+      store: { type: 'string', multiple: true, default: [] },
     },
   });
   const named = [...values.only.flatMap((names) => names.split(',')), ...positionals];
-  const unknown = named.filter((name) => !PROOFS.includes(name));
-  if (unknown.length > 0) {
-    console.error(`There is no proof named ${unknown.join(', ')}: there are ${PROOFS.join(', ')}.`);
+  const wanted = values.store.flatMap((names) => names.split(','));
+  const all = await jobs();
+  const fits = (/** @type {Job} */ job) =>
+    (named.length === 0 || named.includes(job.name) || named.includes(job.proof)) &&
+    (wanted.length === 0 || (job.store !== undefined && wanted.includes(job.store)));
+  const known = new Set(all.flatMap(({ name, proof }) => [name, proof]));
+  const unknown = named.filter((name) => !known.has(name));
+  if (unknown.length > 0 || !all.some(fits)) {
+    const names = all.map(({ name }) => name).join(', ');
+    console.error(`There is no proof ${[...unknown, ...wanted].join(', ')}: there are ${names}.`);
     return 2;
   }
   const asked = {
@@ -66,36 +78,51 @@ async function main(args) {
     ...defined('seconds', wholeNumber('seconds', values.seconds)),
   };
   let failed = 0;
-  for (const name of PROOFS.filter((one) => named.length === 0 || named.includes(one))) {
+  for (const job of all.filter(fits)) {
+    if (job.store !== undefined && !(await isAvailable(job.store))) {
+      console.log(`${job.name}: SKIPPED, this machine has not what it needs`);
+      continue;
+    }
     const startedAt = performance.now();
-    const { rounds, failures } = await prove(name, asked);
+    const { rounds, failures } = await prove(job, asked);
     failed += failures.length;
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(
-      `${name}: ${rounds} rounds from seed ${asked.seed} in ${seconds} s, ${failures.length} failures`,
+      `${job.name}: ${rounds} rounds from seed ${asked.seed} in ${seconds} s, ${failures.length} failures`,
     );
   }
   console.log(failed === 0 ? 'PROVEN so far: no failure.' : `FAILED: ${failed} failures.`);
   return failed === 0 ? 0 : 1;
 }
 
-/** @param {string} name @param {Piece} asked @returns {Promise<Result>} */
-async function prove(name, asked) {
-  const { piece, rounds: own } = await load(name);
-  if (piece === undefined) return inProcess(name, [asked], asked);
+/** @returns {Promise<Job[]>} */
+async function jobs() {
+  const loaded = await Promise.all(PROOFS.map(load));
+  return loaded.flatMap(({ stores }, i) => {
+    const proof = PROOFS[i] ?? '';
+    return stores?.map((store) => ({ name: `${proof}:${store}`, proof, store })) ?? [{ name: proof, proof }];
+  });
+}
+
+/** @param {Job} job @param {Piece} asked @returns {Promise<Result>} */
+async function prove(job, asked) {
+  const { piece, rounds: own } = await load(job.proof);
+  const over = defined('store', job.store);
+  if (piece === undefined) return inProcess(job, [{ ...asked, ...over }], asked);
   const most = asked.rounds ?? own ?? piece;
   const pieces = Array.from({ length: Math.ceil(most / piece) }, (_, i) => ({
     seed: asked.seed + i * piece,
     rounds: Math.min(piece, most - i * piece),
+    ...over,
   }));
-  return inProcess(name, pieces, asked);
+  return inProcess(job, pieces, asked);
 }
 
 /**
  * Gives pieces to as many processes as there are cores. A process that dies fails its piece.
- * @param {string} name @param {Piece[]} pieces @param {Piece} asked @returns {Promise<Result>}
+ * @param {Job} job @param {Piece[]} pieces @param {Piece} asked @returns {Promise<Result>}
  */
-async function inProcess(name, pieces, { seconds = Number.POSITIVE_INFINITY }) {
+async function inProcess({ name, proof }, pieces, { seconds = Number.POSITIVE_INFINITY }) {
   const startedAt = performance.now();
   /** @type {Result} */
   const sum = { rounds: 0, failures: [] };
@@ -106,7 +133,7 @@ async function inProcess(name, pieces, { seconds = Number.POSITIVE_INFINITY }) {
   }, PROGRESS_MS);
   const lane = async () => {
     // A young generation that holds what a piece of work makes is collected seldom.
-    const worker = fork(self, [name], { execArgv: ['--max-semi-space-size=64'] });
+    const worker = fork(self, [proof], { execArgv: ['--max-semi-space-size=64'] });
     const dead = new Promise((_, reject) => {
       worker.once('exit', (code, signal) => reject(new Error(`its process ended with ${code ?? signal}`)));
     });

@@ -11,6 +11,8 @@
  * @property {(line: string) => void} [log]
  */
 
+/** @typedef {ProofOptions & { store?: string }} StoreProofOptions of a proof that runs over several stores; default sqlite */
+
 /** Failures that are printed; a proof that fails often fails for one reason. */
 const FAILURES_MAX = 50;
 

@@ -23,10 +23,16 @@ export function problemCodeOf(answer: Answer): string | undefined {
 /** Fields that a replay adds, or that belong to one connection or moment. */
 const NOT_COMPARED = new Set(['date', 'connection', 'idempotency-replayed', 'keep-alive']);
 
-/** What must be equal in every answer that stands for one record. */
-export function essenceOf(answer: Answer): string {
+/**
+ * Where the store could not take an answer in time it leaves all the same and says that it is not stored (F3); its own process
+ * repeats it with an expiry that is a guess until it is.
+ */
+const UNTIL_STORED = new Set(['idempotency-stored', 'idempotency-key-expires']);
+
+/** What must be equal in every answer that stands for one record; `unstored`: some may have left before it was stored. */
+export function essenceOf(answer: Answer, unstored = false): string {
   const headers = [...answer.headers]
-    .filter(([name]) => !NOT_COMPARED.has(name))
+    .filter(([name]) => !NOT_COMPARED.has(name) && !(unstored && UNTIL_STORED.has(name)))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([answer.status, headers, answer.body]);
 }

@@ -1,5 +1,5 @@
 /**
- * Several API processes on one SQLite file, for tests and proofs: start, catch at a probe point, kill, freeze, stop in order,
+ * Several API processes on one store, for tests and proofs: start, catch at a probe point, kill, freeze, stop in order,
  * start again. All waiting is for messages of a process or for its end.
  */
 
@@ -9,10 +9,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
-import { openDatabase } from './api-database.ts';
+import type { Store } from 'samekey';
 import { type LedgerLine, readLedger } from './api-ledger.ts';
 import type { ApiOptions, FromApi, ToApi, Trap } from './api-protocol.ts';
+import type { Backend, Place } from './backends/backend.ts';
+import { openStore } from './backends/index.ts';
 
 /** How a process ended. */
 export interface Ended {
@@ -46,53 +47,60 @@ export interface ApiProcess {
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void;
 }
 
-/** API processes that share a file. */
+/** API processes that share a store. */
 export interface Cluster {
-  readonly folder: string;
   readonly claimTtlMs: number;
-  /** A store of this process on the same file, for the operator's hand. */
-  readonly store: SqliteStore;
+  readonly backend: Backend;
+  /** A store of this process on the same records, for the operator's hand. */
+  readonly store: Store;
   /** By place; a restart replaces the one in its place. */
   readonly processes: readonly ApiProcess[];
-  restart(place: number): Promise<ApiProcess>;
+  restart(at: number): Promise<ApiProcess>;
   /** Those that may answer. */
   up(): ApiProcess[];
   ledger(): LedgerLine[];
-  /** Ends all processes and removes the folder. */
+  /** Ends all processes and removes their records; the backend stays. */
   close(): Promise<void>;
 }
 
 /** Options of a cluster; the rest goes to each process. */
-export interface ClusterOptions extends Omit<ApiOptions, 'name' | 'databasePath' | 'ledgerPath'> {
+export interface ClusterOptions extends Omit<ApiOptions, 'name' | 'store' | 'ledgerPath'> {
+  readonly backend: Backend;
+  /** Where on the backend; default an empty place of its own. */
+  readonly place?: Place;
   readonly size: number;
 }
 
 /** Seen from the sources (vitest) the programs lie in `.out`; seen from there, beside this file. */
 const PROGRAM = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '.out/api-server.js' : 'api-server.js', import.meta.url),
+  new URL(
+    import.meta.url.endsWith('.ts') ? '.out/processes/api-server.js' : 'api-server.js',
+    import.meta.url,
+  ),
 );
 
 /** Starts the processes, all at once. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { size, ...shared } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'samekey-api-'));
-  const [databasePath, ledgerPath] = [join(folder, 'samekey.db'), join(folder, 'ledger.jsonl')];
+  const { size, backend, place: given, ...shared } = options;
+  const place = given ?? (await backend.createPlace());
+  const folder = mkdtempSync(join(tmpdir(), 'samekey-ledger-'));
+  const ledgerPath = join(folder, 'ledger.jsonl');
   writeFileSync(ledgerPath, '');
-  const start = (place: number): Promise<ApiProcess> =>
-    startProcess({ ...shared, name: `api-${place}`, databasePath, ledgerPath });
+  const opened = await openStore(place.direct);
+  await opened.store.migrate();
+  await opened.store.ready();
+  const start = (at: number): Promise<ApiProcess> =>
+    startProcess({ ...shared, name: `api-${at}`, store: place.address, ledgerPath });
 
-  const processes = await Promise.all(Array.from({ length: size }, (_, place) => start(place)));
-  const database = openDatabase(databasePath);
-  const store = sqliteStore({ database });
-  await store.ready();
+  const processes = await Promise.all(Array.from({ length: size }, (_, at) => start(at)));
   return {
-    folder,
     claimTtlMs: options.claimTtlMs,
-    store,
+    backend,
+    store: opened.store,
     processes,
-    async restart(place) {
-      const started = await start(place);
-      processes[place] = started;
+    async restart(at) {
+      const started = await start(at);
+      processes[at] = started;
       return started;
     },
     up: () => processes.filter((process) => process.isUp()),
@@ -100,7 +108,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     async close() {
       for (const process of processes) process.signal('SIGKILL');
       await Promise.all(processes.map((process) => process.ended));
-      database.close();
+      await opened.close();
+      await place.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -172,9 +181,11 @@ function createTalk(child: ChildProcess): Talk {
     left: null,
     reached: (id) => new Promise((resolve) => void waitingForTraps.set(id, resolve)),
     say: (message) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         waitingForDone.push(resolve);
-        child.send(message);
+        child.send(message, (error) => {
+          if (error !== null) reject(error);
+        });
       }),
   };
   child.on('message', (message: FromApi) => {

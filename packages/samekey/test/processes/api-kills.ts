@@ -1,23 +1,25 @@
 /**
- * One round of killing: a process of the cluster kills itself with SIGKILL on the line of a probe point while clients send
- * several keys, and keep asking the others and its successor. Then: what a client was told stays true byte for byte, nothing
- * ran twice, no key is stuck.
+ * One round of killing: a process of the cluster kills itself with SIGKILL on the line of a probe point (or freezes there, or
+ * its store suffers a fault) while clients send several keys, and keep asking the others and its successor. Then: what a client was
+ * told stays true byte for byte, nothing ran twice, no key is stuck, and unknown is only what a dead process left behind.
  */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROBE_POINTS } from 'samekey';
-import {
-  essenceOf,
-  faultOfExecuted,
-  faultOfInProgress,
-  isUnavailable,
-  problemCodeOf,
-  randomOf,
-} from './api-checks.ts';
+import { faultOfExecuted, faultOfInProgress, isUnavailable, problemCodeOf, randomOf } from './api-checks.ts';
 import { type Answer, type ApiRequest, send } from './api-client.ts';
+import { type Blow, blowsOf, isSurvived, readyBlow } from './api-blows.ts';
 import type { ApiProcess, Cluster } from './api-cluster.ts';
-import { checkRuns, settleUnknown } from './api-kills-after.ts';
+import {
+  checkKept,
+  checkOneAnswer,
+  checkRuns,
+  checkTwins,
+  overrunIn,
+  settleUnknown,
+  toldOf,
+} from './api-kills-after.ts';
 import type { TrapPoint } from './api-protocol.ts';
 
 /**
@@ -36,6 +38,7 @@ export interface KillOptions {
   readonly point: TrapPoint;
   readonly way: 'unknown' | 'resume';
   readonly wait: boolean;
+  readonly blow: Blow;
 }
 
 /** What came of it. */
@@ -46,6 +49,8 @@ export interface KillResult {
   readonly unknown: number;
   /** How many keys ran more than once. */
   readonly resumed: number;
+  /** How many keys had an answer that left unstored and could be resumed meanwhile. */
+  readonly overrun: number;
 }
 
 /** What a client knows of its key at the end. */
@@ -58,10 +63,17 @@ export interface Client {
 }
 
 /** Goes through all points and both ways in turn: any {@link KILL_TURN} seeds in a row, from a multiple of it, have each once. */
-export function killOptionsOf(seed: number): KillOptions {
+export function killOptionsOf(seed: number, blow: Blow = 'kill'): KillOptions {
   const point = KILL_POINTS[seed % KILL_POINTS.length] ?? 'claim.applied';
   const turn = Math.floor(seed / KILL_POINTS.length);
-  return { seed, point, way: turn % 2 === 0 ? 'unknown' : 'resume', wait: (seed + turn) % 3 === 0 };
+  return { seed, point, way: turn % 2 === 0 ? 'unknown' : 'resume', wait: (seed + turn) % 3 === 0, blow };
+}
+
+/** The blow of a seed: every other turn kills, the turns in between go through all others that the cluster can suffer. */
+export function blowOf(cluster: Cluster, seed: number): Blow {
+  const [kill, ...others] = blowsOf(cluster);
+  const turn = Math.floor(seed / KILL_TURN);
+  return (turn % 2 === 0 ? kill : others[((turn - 1) / 2) % others.length]) ?? 'kill';
 }
 
 /** How many seeds one turn through points and ways takes. */
@@ -71,19 +83,22 @@ export const KILL_TURN: number = 2 * KILL_POINTS.length;
 const DOUBLED = 2;
 /** Between two requests of one client: short against a claim, long against an answer. */
 const RETRY_MS = 40;
+/** A claim that was given up is looked for each second, with a store that may take two. */
+const TAKEN_BACK_IN_MS = 6_000;
 
 /** Runs one round; afterwards the cluster is whole again. */
 export async function killRound(cluster: Cluster, options: KillOptions): Promise<KillResult> {
-  const { seed, point, way, wait } = options;
+  const { seed, point, way, wait, blow } = options;
   const random = randomOf(seed);
   const failures: string[] = [];
-  const fail = (what: string): void => void failures.push(`seed ${seed} (${point}, ${way}): ${what}`);
+  const fail = (what: string): void =>
+    void failures.push(`seed ${seed} (${blow} at ${point}, ${way}): ${what}`);
 
   const place = Math.floor(random() * cluster.processes.length);
   const victim = cluster.processes[place] as ApiProcess;
   const nth = 1 + Math.floor(random() * 4);
-  await victim.arm({ point, nth, action: 'kill' });
-  const restarted = victim.ended.then(() => cluster.restart(place));
+  const struck = await readyBlow(cluster, { place, point, nth, blow }, random);
+  const mayTakeBack = (): boolean => isSurvived(blow) && !struck.isOver();
 
   // As many keys as it takes for the victim to come to the point, and some that are sent twice at a time.
   const single = nth + 2;
@@ -99,37 +114,44 @@ export async function killRound(cluster: Cluster, options: KillOptions): Promise
   const other = cluster.up().find((process) => process !== victim) ?? victim;
   const twins = clients.slice(single).map((client): Client => ({ ...client }));
   await Promise.all([
-    ...clients.map((client) => ask(cluster, victim, client, options, random, fail)),
-    ...twins.map((twin) => ask(cluster, other, twin, options, random, fail)),
+    ...clients.map((client) => ask(cluster, victim, client, options, mayTakeBack, random, fail)),
+    ...twins.map((twin) => ask(cluster, other, twin, options, mayTakeBack, random, fail)),
   ]);
 
-  if (victim.isUp()) {
+  if (!struck.isStruck()) {
     // Every client was served without the point being reached often enough: that would prove nothing.
     fail(`was never reached ${nth} times`);
     victim.signal('SIGKILL');
+    await victim.ended;
+    await (blow === 'kill' ? struck.over : cluster.restart(place));
+  } else {
+    await struck.over;
+    if (blow === 'kill' && (await victim.ended).signal !== 'SIGKILL') fail('the process ended by itself');
   }
-  const { signal } = await victim.ended;
-  if (signal !== 'SIGKILL') fail(`the process ended by ${signal ?? 'itself'}`);
-  await restarted;
 
-  for (const [i, twin] of twins.entries()) checkTwins(clients[single + i] ?? twin, twin, fail);
+  const overrun = overrunIn(cluster, clients, options);
+  for (const [i, twin] of twins.entries()) {
+    if (!overrun.has(twin.request.key)) checkTwins(clients[single + i] ?? twin, twin, isSurvived(blow), fail);
+  }
   const lines = cluster.ledger();
   let resumed = 0;
-  for (const client of clients) resumed += checkRuns(lines, client, way, fail) > 1 ? 1 : 0;
+  for (const client of clients) {
+    const { acknowledged, request } = client;
+    // What an unstored answer said may not stand in the end.
+    const said = overrun.has(request.key) ? null : acknowledged;
+    resumed += checkRuns(lines, { ...client, acknowledged: said }, options, fail) > 1 ? 1 : 0;
+  }
   const unknown = clients.filter((client) => client.unknown);
+  if (isSurvived(blow)) {
+    for (const { request } of unknown)
+      fail(`stayed unknown, and nobody died: ${await toldOf(cluster, request.key)}`);
+  }
   if (unknown.length > 0) await settleUnknown(cluster, unknown, random, fail);
   for (const client of [...clients, ...twins]) {
-    if (!client.unknown) await checkKept(cluster, client, fail);
+    if (overrun.has(client.request.key)) await checkOneAnswer(cluster, client, fail);
+    else if (!client.unknown) await checkKept(cluster, client, isSurvived(blow), fail);
   }
-  return { failures, keys: clients.length, unknown: unknown.length, resumed };
-}
-
-/** Two clients of one key were told the same. */
-function checkTwins(one: Client, other: Client, fail: (what: string) => void): void {
-  const [a, b] = [one, other].map(({ acknowledged }) => acknowledged && essenceOf(acknowledged));
-  if (a !== b || one.unknown !== other.unknown) {
-    fail(`twins were told ${a ?? `unknown: ${one.unknown}`} and ${b ?? `unknown: ${other.unknown}`}`);
-  }
+  return { failures, keys: clients.length, unknown: unknown.length, resumed, overrun: overrun.size };
 }
 
 /** Sends, and sends again wherever somebody listens, until the key has a final answer or is said to be unknown. */
@@ -137,13 +159,16 @@ async function ask(
   cluster: Cluster,
   first: ApiProcess,
   client: Client,
-  { way }: KillOptions,
+  { way, blow }: KillOptions,
+  mayTakeBack: () => boolean,
   random: () => number,
   fail: (what: string) => void,
 ): Promise<void> {
   const { request } = client;
   // A claim ends at the latest one length after the last process that could watch it began to.
   const deadline = performance.now() + 3 * cluster.claimTtlMs + 10_000;
+  const takenBackInMs = isSurvived(blow) ? TAKEN_BACK_IN_MS : 0;
+  let heardUnknownAt: number | undefined;
   let target = first;
   while (performance.now() < deadline) {
     const answer = await send(target.port, request).answer;
@@ -157,10 +182,13 @@ async function ask(
       }
       if (code === 'outcome-unknown') {
         if (way === 'resume') fail('an operation that may be resumed was said to be unknown');
-        client.unknown = true;
-        return;
-      }
-      if (!isUnavailable(answer)) {
+        // Its owner lives: it takes the key back, or finishes it.
+        if (!mayTakeBack()) heardUnknownAt ??= performance.now();
+        if (performance.now() - (heardUnknownAt ?? performance.now()) >= takenBackInMs) {
+          client.unknown = true;
+          return;
+        }
+      } else if (!isUnavailable(answer)) {
         const fault = faultOfInProgress(answer, cluster.claimTtlMs);
         if (fault !== null) return fail(fault);
       }
@@ -170,18 +198,4 @@ async function ask(
     target = up[Math.floor(random() * up.length)] ?? first;
   }
   fail(`is stuck: ${JSON.stringify(await cluster.store.list({ limit: 5 }))}`);
-}
-
-/** What was acknowledged is replayed by every process, the successor included. */
-async function checkKept(cluster: Cluster, client: Client, fail: (what: string) => void): Promise<void> {
-  const { acknowledged, request } = client;
-  if (acknowledged === null) return;
-  const essence = essenceOf(acknowledged);
-  for (const { name, port } of cluster.up()) {
-    const again = await send(port, request).answer;
-    if (again.kind === 'lost') fail(`${name} did not answer: ${again.reason}`);
-    else if (essenceOf(again) !== essence || again.headers.get('idempotency-replayed') !== 'true') {
-      fail(`acknowledged was ${essence}, ${name} says ${essenceOf(again)}`);
-    }
-  }
 }

@@ -4,17 +4,16 @@
  */
 
 import type { Policy, PolicyName, ProbePoint } from 'samekey';
+import type { StoreAddress } from './backends/backend.ts';
 
 /** Options of an API process, as JSON in its first argument. */
 export interface ApiOptions {
   /** For people who read what it wrote. */
   readonly name: string;
-  /** The SQLite file that all processes share. */
-  readonly databasePath: string;
+  /** The store that all processes share. */
+  readonly store: StoreAddress;
   /** The append-only file in which each execution is written down, independently of Samekey. */
   readonly ledgerPath: string;
-  /** The SQLite client; default libsql. `node:sqlite` needs Node 22.16, better-sqlite3 its package. */
-  readonly driver?: 'libsql' | 'node:sqlite' | 'better-sqlite3';
   readonly claimTtlMs: number;
   /** How long the `wait` routes wait, in milliseconds; default 10,000. */
   readonly waitMaxMs?: number;

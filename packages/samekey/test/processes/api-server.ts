@@ -1,5 +1,5 @@
 /**
- * A payments-like API in a process of its own: Express 5 on an SQLite file that other processes share. Each execution of its
+ * A payments-like API in a process of its own: Express 5 on a store that other processes share. Each execution of its
  * handler is written to a separate ledger before it answers. Its parent can catch it at any probe point (`api-traps.ts`), lose
  * replies of its store, and stop it in order with SIGTERM. Run with options as JSON (`ApiOptions`); it tells its port by IPC.
  */
@@ -11,11 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Request, type Response } from 'express';
 import { createSamekey, type SamekeyEvent, type Store, StoreError, systemWorld } from 'samekey';
 import { attemptOf, idempotent } from 'samekey/express';
-import { sqliteStore } from 'samekey/stores/sqlite';
-import { openDatabase } from './api-database.ts';
 import { openLedger } from './api-ledger.ts';
 import { type ApiOptions, type FromApi, ROUTES, type ToApi } from './api-protocol.ts';
 import { createTraps } from './api-traps.ts';
+import { openStore } from './backends/index.ts';
 
 /** Events that say that a record has moved on without its owner, or that a claim was given up. */
 const TOLD: readonly SamekeyEvent['type'][] = [
@@ -30,12 +29,11 @@ const options = JSON.parse(process.argv[2] ?? '{}') as ApiOptions;
 const ledger = openLedger(options.ledgerPath);
 const traps = createTraps(ledger, tell);
 const lost = { claim: 0, finish: 0 };
-const database = openDatabase(options.databasePath, options.driver);
-const store = sqliteStore({ database });
-await store.migrate();
+const opened = await openStore(options.store);
+await opened.store.migrate();
 
 const samekey = createSamekey({
-  store: losingReplies(store),
+  store: losingReplies(opened.store),
   claimTtlMs: options.claimTtlMs,
   ...(options.storeTimeMaxMs === undefined ? {} : { storeTimeMaxMs: options.storeTimeMaxMs }),
   world: systemWorld((point, id) => traps.at(point, id.key)),
@@ -99,7 +97,7 @@ async function stop(): Promise<void> {
   server.close();
   const left = await samekey.close({ drainMs: options.drainMs ?? 10_000 });
   await closed;
-  database.close();
+  await opened.close();
   ledger.close();
   await tell({ type: 'closed', left });
   process.exit(left === 0 ? 0 : 1);

@@ -1,33 +1,54 @@
-/** A process killed at each probe point; the long run is `node tools/prove.mjs kills`, one seed again `--seed <seed> --rounds 1`. */
+/**
+ * A process killed at each probe point, and everything else that can happen to it or its store there; the long run is
+ * `node tools/prove.mjs kills`, one seed again `--seed <seed> --rounds 1`.
+ */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../processes/api-cluster.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { blowsOf } from '../processes/api-blows.ts';
+import type { Cluster } from '../processes/api-cluster.ts';
 import { KILL_TURN, killOptionsOf, killRound } from '../processes/api-kills.ts';
 import { rollingRestart } from '../processes/api-restarts.ts';
+import { onEachStore } from './each-store.ts';
 import { seedOf } from './seed.ts';
 
-describe('kill -9', () => {
-  let cluster: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster({ size: 3, claimTtlMs: 900 });
-  });
-  afterAll(() => cluster.close());
+onEachStore(
+  'blows',
+  (clusterOf, store) => {
+    let cluster: Cluster;
+    beforeAll(async () => {
+      cluster = await clusterOf({ size: 3, claimTtlMs: 900 });
+    });
+    afterAll(() => cluster.close());
 
-  const seed = seedOf('kills');
-  const first = seed - (seed % KILL_TURN);
-  it.each(Array.from({ length: KILL_TURN }, (_, i) => killOptionsOf(first + i)))(
-    'at $point loses nothing acknowledged, runs nothing twice and leaves no key stuck (way: $way, seed $seed)',
-    async (options) => {
-      const { failures } = await killRound(cluster, options);
-      expect(failures).toEqual([]);
-    },
-  );
-});
+    const seed = seedOf('kills');
+    const first = seed - (seed % KILL_TURN);
+    // All points and both ways on the store that every laptop has; a part of them, by the seed, on the others.
+    const killed = store === 'sqlite' ? KILL_TURN : 4;
+    it.each(
+      Array.from({ length: killed }, (_, i) => killOptionsOf(store === 'sqlite' ? first + i : seed + i)),
+    )(
+      'a kill -9 at $point loses nothing acknowledged, runs nothing twice and leaves no key stuck (way: $way, seed $seed)',
+      async (options) => {
+        const { failures } = await killRound(cluster, options);
+        expect(failures).toEqual([]);
+      },
+    );
 
-describe('a rolling restart under load', () => {
+    // F4, F15, F44
+    it('nor does a frozen process, nor anything that its server can suffer, and no key stays unknown', async () => {
+      for (const [i, blow] of blowsOf(cluster).entries()) {
+        const { failures } = await killRound(cluster, killOptionsOf(seed + i, blow));
+        expect(failures).toEqual([]);
+      }
+    });
+  },
+  { faulty: true },
+);
+
+onEachStore('restarts', (clusterOf) => {
   // F65
-  it('leaves no key unknown and runs none twice', async () => {
-    const cluster = await startCluster({ size: 3, claimTtlMs: 1_500 });
+  it('a rolling restart under load leaves no key unknown and runs none twice', async () => {
+    const cluster = await clusterOf({ size: 3, claimTtlMs: 1_500 });
     try {
       const { failures, keys } = await rollingRestart(cluster, { seed: seedOf('restart') });
       expect(failures).toEqual([]);

@@ -1,18 +1,19 @@
 /** Many requests at one moment against several processes; the long run is `node tools/prove.mjs races`. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { problemCodeOf } from '../processes/api-checks.ts';
 import { send } from '../processes/api-client.ts';
-import { type Cluster, startCluster } from '../processes/api-cluster.ts';
+import type { Cluster } from '../processes/api-cluster.ts';
 import { executionsOf } from '../processes/api-ledger.ts';
 import { raceRound } from '../processes/api-races.ts';
+import { onEachStore } from './each-store.ts';
 import { seedOf } from './seed.ts';
 
-describe('races', () => {
+onEachStore('races', (clusterOf) => {
   const seed = seedOf('races');
   let cluster: Cluster;
   beforeAll(async () => {
-    cluster = await startCluster({ size: 4, claimTtlMs: 5_000 });
+    cluster = await clusterOf({ size: 4, claimTtlMs: 5_000 });
   });
   afterAll(() => cluster.close());
 

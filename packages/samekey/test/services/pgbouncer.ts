@@ -11,6 +11,10 @@ import { freePort, serverUser } from './machine.ts';
 /** A running pooler. */
 export interface PgBouncer {
   readonly url: string;
+  /** With kill -9. */
+  kill(): Promise<void>;
+  /** After `kill`. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,29 +52,44 @@ default_pool_size = 3
 max_client_conn = 200
 `,
   );
-  const child = spawn(program, [settings], { ...serverUser(), stdio: 'ignore' });
-  process.once('exit', () => child.kill('SIGKILL'));
   const url = new URL(databaseUrl);
   url.port = String(port);
+  let child = spawn(program, [settings], { ...serverUser(), stdio: 'ignore' });
+  process.once('exit', () => child.kill('SIGKILL'));
+  await answering(url.href);
+
+  async function kill(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  return {
+    url: url.href,
+    kill,
+    async restart() {
+      child = spawn(program, [settings], { ...serverUser(), stdio: 'ignore' });
+      await answering(url.href);
+    },
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answering(url: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
-    const client = new Client({ connectionString: url.href });
+    const client = new Client({ connectionString: url });
     client.on('error', () => undefined);
     try {
       await client.connect();
       await client.end();
-      break;
+      return;
     } catch (error) {
       if (tries === 100) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-  return {
-    url: url.href,
-    async stop() {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
 }

@@ -4,13 +4,11 @@
  * there is named on the console, and fails where everything is required.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { freePort, roomyMemory, serverUser } from './machine.ts';
+import { type DataFolder, initDataFolder, type Medium, serverOn } from './postgres-run.ts';
 
 /** Where a server comes from. */
 export interface PostgresSource {
@@ -31,6 +29,10 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** After `kill`. */
   restart(): Promise<void>;
+  /** Stops all of its processes with SIGSTOP; what it returns lets them go on. */
+  freeze(): () => void;
+  /** Its main process. */
+  pid(): number;
   stop(): Promise<void>;
 }
 
@@ -78,87 +80,36 @@ function npmBinaries(alias: string): string | undefined {
   }
 }
 
-/** Starts a server; `settings` as in postgresql.conf. fsync is on, as it is for users. */
+/** Starts a server; `settings` as in postgresql.conf. */
 export async function startPostgres(
   source: PostgresSource,
   settings: Readonly<Record<string, string>> = {},
+  medium: Medium = 'memory',
 ): Promise<PostgresServer> {
   if (source.bin === null) return runningServer(source.name, source.url ?? '');
-  const bin = source.bin;
-  const user = serverUser();
-  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-postgres-'));
-  chmodSync(folder, 0o755);
-  const data = join(folder, 'data');
-  mkdirSync(data, { mode: 0o700 });
-  if (user !== undefined) chownSync(data, user.uid, user.gid);
-  const options = { ...user, cwd: folder };
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...options, stdio: 'pipe' },
-  );
-  const port = await freePort();
-  const flags = Object.entries({
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: '200',
-    shared_buffers: '64MB',
-    ...settings,
-  }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  let child: ChildProcess | undefined;
-
-  async function start(): Promise<void> {
-    // Right after a kill the old sessions may still hold the shared memory: tried again for some seconds.
-    for (let tries = 1; ; tries += 1) {
-      const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
-        ...options,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      child = started;
-      const log = await answering(started, url());
-      if (log === undefined) return;
-      if (tries === 20) throw new Error(`${source.name} did not start:\n${log}`);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-  }
-
-  function end(signal: NodeJS.Signals): Promise<void> {
-    const ending = child;
-    child = undefined;
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null)
-      return Promise.resolve();
-    const gone = new Promise<void>((resolve) => void ending.once('exit', () => resolve()));
-    ending.kill(signal);
-    return gone;
-  }
-
-  const url = (database = 'postgres'): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const watchdog = startWatchdog(folder);
-  await start();
-  return {
-    ...runningServer(source.name, url()),
-    url,
-    kill: () => end('SIGKILL'),
-    restart: start,
-    async stop() {
-      await end('SIGINT');
-      rmSync(folder, { recursive: true, force: true });
-      watchdog?.kill();
-    },
-  };
+  return postgresOn(initDataFolder(source.bin, medium), source.name, settings);
 }
 
-/**
- * A test process that is killed runs no handler, and its servers would stay for ever. The watchdog's input ends with it, in
- * whatever way it ends: then the server goes, and its folder.
- */
-function startWatchdog(folder: string): ChildProcess | undefined {
-  if (process.platform === 'win32') return undefined;
-  const script = 'cat; kill -QUIT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 1; rm -rf "$0"';
-  const child = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  child.unref();
-  (child.stdin as unknown as { unref?(): void }).unref?.();
-  return child;
+/** Starts a server on a folder, which is removed with it. */
+export async function postgresOn(
+  place: DataFolder,
+  name: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<PostgresServer> {
+  const server = await serverOn(place, name, settings);
+  await server.start();
+  return {
+    ...runningServer(name, server.url()),
+    url: (database) => server.url(database),
+    kill: () => server.kill(),
+    restart: () => server.start(),
+    freeze: () => server.freeze(),
+    pid: () => server.pid(),
+    async stop() {
+      await server.end();
+      place.remove();
+    },
+  };
 }
 
 let databases = 0;
@@ -169,9 +120,10 @@ function runningServer(name: string, address: string): PostgresServer {
     if (database !== undefined) parsed.pathname = `/${database}`;
     return parsed.href;
   };
-  const notOurs = async (): Promise<never> => {
+  const refuse = (): never => {
     throw new Error(`${name} is not run by the tests.`);
   };
+  const notOurs = async (): Promise<never> => refuse();
   return {
     name,
     url,
@@ -189,27 +141,8 @@ function runningServer(name: string, address: string): PostgresServer {
     },
     kill: notOurs,
     restart: notOurs,
+    freeze: refuse,
+    pid: refuse,
     stop: async () => undefined,
   };
-}
-
-/** Undefined once it answers, else what it wrote before it went. */
-async function answering(child: ChildProcess, url: string): Promise<string | undefined> {
-  let log = '';
-  child.stderr?.on('data', (bytes: Buffer) => {
-    log = `${log}${bytes.toString()}`.slice(-4_000);
-  });
-  for (const until = Date.now() + 30_000; Date.now() < until && child.exitCode === null; ) {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      await client.end();
-      return undefined;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  }
-  child.kill('SIGKILL');
-  return log;
 }

@@ -23,11 +23,11 @@ import {
   recordOf,
   renewRequest,
 } from '../../src/testing/contract/context.ts';
-import { startDeafProxy } from '../services/deaf-proxy.ts';
+import { startFaultProxy } from '../services/fault-proxy.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/postgres-worker.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
 const DISPATCH = { batchRowsMax: 500, batchBytesMax: 4 << 20, callTimeMaxMs: 2_000 };
 
 for (const source of availablePostgres()) {
@@ -86,7 +86,7 @@ for (const source of availablePostgres()) {
     it('a reply that never comes counts as lost after a bound, and its repeat tells what became of it', async () => {
       const db = await database();
       await db.store();
-      const proxy = await startDeafProxy(db.url);
+      const proxy = await startFaultProxy(db.url);
       const connects = {
         pg: () => new Client({ connectionString: proxy.url }),
         postgresJs: () => postgres(proxy.url, { max: 1, onnotice: () => undefined }),

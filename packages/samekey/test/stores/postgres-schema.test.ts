@@ -15,7 +15,7 @@ import { claimed, finished, finishRequest, only, recordOf } from '../../src/test
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/postgres-worker.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
 const TABLES = createTables('public', 'clock_timestamp()');
 
 /** What version 2 may look like: a column more, built beside the traffic an index more, and code of version 1 still fits. */

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type ClientName, clientPath } from './sqlite-clients.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/sqlite-worker.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/sqlite-worker.js', import.meta.url));
 
 export interface Worker {
   readonly process: ChildProcess;

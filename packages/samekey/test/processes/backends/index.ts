@@ -1,0 +1,34 @@
+/** The backends, one a line; each module is loaded when it is needed. */
+
+import type { BackendKind, OpenStore, StoreAddress } from './backend.ts';
+
+const KINDS = {
+  sqlite: async () => (await import('./sqlite.ts')).sqliteBackend,
+  postgres: async () => (await import('./postgres.ts')).postgresBackend,
+  pgbouncer: async () => (await import('./pgbouncer.ts')).pgbouncerBackend,
+} as const satisfies Record<string, () => Promise<BackendKind>>;
+
+/** The name of a backend. */
+export type BackendName = keyof typeof KINDS;
+
+/** All of them, in the order in which proofs run. */
+export const BACKENDS: readonly BackendName[] = Object.keys(KINDS) as BackendName[];
+
+/** One by name. Throws when there is none of that name. */
+export async function backendOf(name: string): Promise<BackendKind> {
+  if (!Object.hasOwn(KINDS, name)) {
+    throw new Error(`There is no backend named ${name}: there are ${BACKENDS.join(', ')}.`);
+  }
+  return KINDS[name as BackendName]();
+}
+
+/** Opens the store at an address. */
+export async function openStore(address: StoreAddress): Promise<OpenStore> {
+  return (await backendOf(address.backend)).open(address);
+}
+
+/** Those that this machine has. */
+export async function availableBackends(): Promise<readonly BackendKind[]> {
+  const kinds = await Promise.all(BACKENDS.map(backendOf));
+  return kinds.filter((kind) => kind.isAvailable());
+}

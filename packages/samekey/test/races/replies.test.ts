@@ -1,0 +1,175 @@
+/**
+ * The reply to one statement gets lost on the way from PostgreSQL, after the server has applied and committed it: the connection closes,
+ * or stays open and is dead. Whoever asked cannot know; the handler runs once all the same, and there is one answer.
+ */
+
+import { Client, Pool } from 'pg';
+import { postgresStore } from 'samekey/stores/postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { essenceOf } from '../processes/api-checks.ts';
+import type { ApiRequest } from '../processes/api-client.ts';
+import { type ApiProcess, type Cluster, startCluster } from '../processes/api-cluster.ts';
+import { executionsOf } from '../processes/api-ledger.ts';
+import { placeOn, postgresBackendOn, STATEMENTS } from '../processes/backends/postgres.ts';
+import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
+import { postgresWire } from '../services/pg-wire.ts';
+import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { ask, askUntil, wordOf } from './asking.ts';
+
+const source = anyPostgres();
+/** A dead connection is noticed after this and a margin of the store's. */
+const STATEMENT_TIME_MAX_MS = 300;
+const CLAIM_TTL_MS = 900;
+
+const LEAVES = ['closed', 'half-open'] as const;
+const KINDS = ['claim', 'finish', 'renew', 'find'] as const;
+const CASES = KINDS.flatMap((kind) => LEAVES.map((leaves) => ({ kind, leaves })));
+
+describe.runIf(source !== undefined)('a reply of PostgreSQL that gets lost', () => {
+  let server: PostgresServer;
+  let proxy: FaultProxy;
+  beforeAll(async () => {
+    if (source === undefined) return;
+    server = await startPostgres(source);
+    proxy = await startFaultProxy(server.url(), postgresWire);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+
+  describe('on its way to an API process', () => {
+    let cluster: Cluster;
+    let one: ApiProcess;
+    let two: ApiProcess;
+    beforeAll(async () => {
+      const place = placeOn(await server.createDatabase(), proxy);
+      const address = { ...place.address, statementTimeMaxMs: STATEMENT_TIME_MAX_MS };
+      cluster = await startCluster({
+        backend: await postgresBackendOn(server, false),
+        place: { ...place, address },
+        size: 2,
+        claimTtlMs: CLAIM_TTL_MS,
+        storeTimeMaxMs: 3_000,
+      });
+      [one, two] = cluster.processes as [ApiProcess, ApiProcess];
+    });
+    afterAll(() => cluster.close());
+
+    // F15, F44
+    it.each(CASES)('to a $kind changes nothing when its connection is $leaves', async ({ kind, leaves }) => {
+      const request: ApiRequest = {
+        path: '/unknown/now',
+        key: `${kind}-${leaves}`,
+        // Long enough for a renewal.
+        workMs: kind === 'renew' ? CLAIM_TTL_MS : 0,
+      };
+      // A record is looked up by a process that does not know it from before.
+      const before = kind === 'find' ? await ask(one, request) : undefined;
+      const fault = proxy.arm({ statement: STATEMENTS[kind], what: 'lose-reply', leaves });
+      const first = await ask(before === undefined ? one : two, request);
+      await fault.happened;
+      expect(wordOf(first)).toBe('201');
+      expect(JSON.parse(first.body)).toMatchObject({ attempt: 1 });
+      if (before !== undefined) expect(essenceOf(first)).toBe(essenceOf(before));
+      for (const process of [one, two]) {
+        expect(essenceOf(await askUntil(process, request, '201'))).toBe(essenceOf(first));
+      }
+      expect(executionsOf(cluster.ledger(), request.key, 'tenant-a')).toHaveLength(1);
+    });
+
+    it('does not come at all, when the connection is cut before the statement: it is asked again', async () => {
+      for (const kind of ['claim', 'finish'] as const) {
+        const request: ApiRequest = { path: '/unknown/now', key: `cut-${kind}` };
+        const fault = proxy.arm({ statement: STATEMENTS[kind], what: 'cut-before' });
+        const first = await ask(one, request);
+        await fault.happened;
+        expect(wordOf(first)).toBe('201');
+        expect(essenceOf(await ask(two, request))).toBe(essenceOf(first));
+        expect(executionsOf(cluster.ledger(), request.key, 'tenant-a')).toHaveLength(1);
+      }
+    });
+
+    it('comes late, when the statement was held up: within the bound nobody notices', async () => {
+      const request: ApiRequest = { path: '/unknown/now', key: 'delayed' };
+      const fault = proxy.arm({ statement: STATEMENTS.claim, what: 'delay', delayMs: 200 });
+      const first = await ask(one, request);
+      await fault.happened;
+      expect(wordOf(first)).toBe('201');
+      expect(executionsOf(cluster.ledger(), request.key, 'tenant-a')).toHaveLength(1);
+    });
+  });
+
+  describe('to the COMMIT of a transaction that finishes a key with its business row', () => {
+    let url = '';
+    beforeAll(async () => {
+      url = await server.createDatabase();
+      const setup = new Client({ connectionString: url });
+      await setup.connect();
+      await setup.query('CREATE TABLE orders (id text PRIMARY KEY)');
+      await setup.end();
+    });
+
+    // F15, F44
+    it.each(LEAVES)('leaves it unclear, and a repeated finish tells that it stands (%s)', async (leaves) => {
+      const through = new URL(url);
+      through.port = new URL(proxy.url).port;
+      const pool = new Pool({ connectionString: through.href, query_timeout: 500 });
+      const store = postgresStore({ pool });
+      await store.migrate();
+      try {
+        const owner = await claimed(store, { key: `commit-${leaves}` });
+        const finish = finishRequest(owner, 'completed');
+        const user = await pool.connect();
+        user.on('error', () => undefined);
+        await user.query('BEGIN');
+        await user.query('INSERT INTO orders VALUES ($1)', [owner.key]);
+        expect((await store.within(user).finish(finish)).kind).toBe('applied');
+        const fault = proxy.arm({ statement: STATEMENTS.commit, what: 'lose-reply', leaves });
+        await expect(user.query('COMMIT')).rejects.toThrow(/terminated|timeout/);
+        user.release(true);
+        await fault.happened;
+
+        const [again] = await store.finish([finish]);
+        expect(again?.kind).toBe('already');
+        expect((await recordOf(store, owner)).state).toBe('completed');
+        const { rows } = await pool.query('SELECT id FROM orders WHERE id = $1', [owner.key]);
+        expect(rows).toHaveLength(1);
+      } finally {
+        await store.close();
+        await pool.end();
+      }
+    });
+
+    it('and one that never reached the server leaves neither row nor answer, and the finish can be made', async () => {
+      const through = new URL(url);
+      through.port = new URL(proxy.url).port;
+      const pool = new Pool({ connectionString: through.href });
+      const store = postgresStore({ pool });
+      await store.migrate();
+      try {
+        const owner = await claimed(store, { key: 'commit-cut' });
+        const finish = finishRequest(owner, 'completed');
+        const user = await pool.connect();
+        user.on('error', () => undefined);
+        await user.query('BEGIN');
+        await user.query('INSERT INTO orders VALUES ($1)', [owner.key]);
+        await store.within(user).finish(finish);
+        const fault = proxy.arm({ statement: STATEMENTS.commit, what: 'cut-before' });
+        await expect(user.query('COMMIT')).rejects.toThrow(/terminated/);
+        user.release(true);
+        await fault.happened;
+        // The server hears of the end of the session and rolls back; until then the row is locked.
+        await expect
+          .poll(async () => (await store.finish([{ ...finish, to: 'retryable', response: null }]))[0]?.kind)
+          .toBe('applied');
+        const { rows } = await pool.query("SELECT id FROM orders WHERE id = 'commit-cut'");
+        expect(rows).toEqual([]);
+      } finally {
+        await store.close();
+        await pool.end();
+      }
+    });
+  });
+});
