@@ -54,21 +54,15 @@ export function createGate({ oneAtATime }: { readonly oneAtATime: boolean }): Ga
   };
 }
 
-/** The store behind a gate. It is not closed by those who use it: its maker closes it. */
+/** The store behind a gate: whatever it answers with a promise. It is not closed by those who use it: its maker closes it. */
 export function gatedStore(store: Store, gate: Gate): Store {
-  return {
-    ...store,
-    claim: (requests) => gate.pass(() => store.claim(requests)),
-    renew: (requests) => gate.pass(() => store.renew(requests)),
-    finish: (requests) => gate.pass(() => store.finish(requests)),
-    find: (ids) => gate.pass(() => store.find(ids)),
-    sweep: (limit) => gate.pass(() => store.sweep(limit)),
-    reap: (limit) => gate.pass(() => store.reap(limit)),
-    settle: (requests) => gate.pass(() => store.settle(requests)),
-    reopen: (requests) => gate.pass(() => store.reopen(requests)),
-    forget: (requests) => gate.pass(() => store.forget(requests)),
-    list: (request) => gate.pass(() => store.list(request)),
-    count: () => gate.pass(() => store.count()),
-    close: async () => undefined,
-  };
+  const gated = Object.entries(store).map(([name, part]: [string, unknown]) => {
+    if (typeof part !== 'function') return [name, part];
+    const call = (...args: unknown[]): unknown => {
+      const result: unknown = Reflect.apply(part, store, args);
+      return result instanceof Promise ? gate.pass(() => result) : result;
+    };
+    return [name, call];
+  });
+  return { ...(Object.fromEntries(gated) as Store), close: async () => undefined };
 }

@@ -17,6 +17,7 @@ export {
 export { type Auditor, type AuditorOptions, createAuditor, type Violation } from './auditor.ts';
 export type { AttemptFacts, AuditedRequest, KeyFacts, ProcessFacts, RunFacts } from './audit/facts.ts';
 export { faultOf, type Transition, type WritingVerb } from './audit/transitions.ts';
+export { engineContract } from './engine-contract.ts';
 export { FAKE_WALL_START, type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
 export {
   type FaultKind,
@@ -28,6 +29,7 @@ export {
   passageOf,
   type StoreCall,
 } from './faulty-store.ts';
+export { createGate, type Gate, gatedStore } from './gate.ts';
 export { createRandom, type Random } from './random.ts';
 export {
   type History,

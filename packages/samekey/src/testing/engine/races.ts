@@ -1,0 +1,82 @@
+/** Many requests at one moment, in several processes on one store. */
+
+import assert from 'node:assert/strict';
+import { response } from '../../core/response.ts';
+import { type AddEngineTest, type EngineBench, type EngineNode, JSON_TYPE } from './bench.ts';
+import { executed, met, replayed } from './expect.ts';
+
+const RACERS = 50;
+const PROCESSES = 3;
+
+export function raceTests(test: AddEngineTest): void {
+  // F11
+  test(`of ${RACERS} requests at once in ${PROCESSES} processes one runs, and all that wait get its answer`, async (bench) => {
+    const nodes = await processes(bench);
+    const asked = Array.from({ length: RACERS }, (_, i) =>
+      nodeOf(nodes, i).ask({ waitMaxMs: 60_000 }, work(bench, nodeOf(nodes, i))),
+    );
+    const outcomes = await bench.until(Promise.all(asked));
+    const [winner, ...more] = outcomes.filter(({ kind }) => kind === 'executed');
+    assert.ok(winner !== undefined && more.length === 0, 'exactly one runs');
+    const { response: answer } = executed(winner, { attempt: 1, state: 'completed' });
+    for (const outcome of outcomes) if (outcome !== winner) replayed(outcome, answer);
+    assert.equal(bench.runs, 1);
+  });
+
+  // F9, F11, F12, F25
+  test('those that do not wait are told "in progress"; other bodies and other tenants are never mixed in', async (bench) => {
+    const nodes = await processes(bench);
+    const asked = Array.from({ length: RACERS }, async (_, i) => {
+      const request = { body: i % 5 === 0 ? 'other' : 'one', scope: [i % 2 === 0 ? 'ann' : 'bob'] };
+      const node = nodeOf(nodes, i);
+      return {
+        request,
+        outcome: await node.ask(request, work(bench, node, `${request.scope[0]} ${request.body}`)),
+      };
+    });
+    const told = await bench.until(Promise.all(asked));
+    for (const tenant of ['ann', 'bob']) {
+      const own = told.filter(({ request }) => request.scope[0] === tenant);
+      const winners = own.filter(({ outcome }) => outcome.kind === 'executed');
+      assert.equal(winners.length, 1, `one run for ${tenant}`);
+      const body = winners[0]?.request.body;
+      for (const { request, outcome } of own) {
+        if (outcome.kind === 'executed') continue;
+        if (request.body === body) met(outcome, 'in-progress');
+        else met(outcome, 'mismatch');
+      }
+      const later = await bench.until((await bench.node()).ask({ scope: [tenant], body: body ?? '' }));
+      replayed(later, response(201, JSON_TYPE, JSON.stringify(`${tenant} ${body}`)));
+    }
+    assert.equal(bench.runs, 2);
+  });
+
+  test('many keys at once each run once, and share the store’s calls', async (bench) => {
+    const nodes = await processes(bench);
+    const keys = Array.from({ length: RACERS }, (_, i) => `key-${i}`);
+    const asked = keys.flatMap((key) => nodes.map((node) => node.ask({ key, waitMaxMs: 60_000 })));
+    const outcomes = await bench.until(Promise.all(asked));
+    assert.equal(outcomes.filter(({ kind }) => kind === 'executed').length, RACERS);
+    assert.equal(outcomes.filter(({ kind }) => kind === 'replay').length, (PROCESSES - 1) * RACERS);
+    assert.equal(bench.runs, RACERS);
+  });
+}
+
+async function processes(bench: EngineBench): Promise<EngineNode[]> {
+  const nodes: EngineNode[] = [];
+  for (let i = 0; i < PROCESSES; i += 1) nodes.push(await bench.node());
+  return nodes;
+}
+
+function nodeOf(nodes: readonly EngineNode[], i: number): EngineNode {
+  return nodes[i % nodes.length] as EngineNode;
+}
+
+/** Takes a while, so that nobody finds it finished. */
+function work(bench: EngineBench, node: EngineNode, text = 'done') {
+  return async () => {
+    bench.count();
+    await node.sleep(100);
+    return response(201, JSON_TYPE, JSON.stringify(text));
+  };
+}

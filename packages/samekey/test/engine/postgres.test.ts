@@ -1,0 +1,26 @@
+/** Whole engines on PostgreSQL, on every server this machine can run and with both clients. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { engineContract } from '../../src/testing/engine-contract.ts';
+import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
+
+for (const source of availablePostgres()) {
+  describe(source.name, () => {
+    let server: PostgresServer;
+    let url = '';
+    beforeAll(async () => {
+      server = await startPostgres(source);
+      url = await server.createDatabase();
+    });
+    afterAll(() => server.stop());
+
+    // What a client does does not depend on who built the server.
+    for (const client of source.name.includes('Debian') ? CLIENTS.slice(0, 1) : CLIENTS) {
+      engineContract(
+        { describe, it },
+        postgresHarness(source.name, () => url, client),
+      );
+    }
+  });
+}
