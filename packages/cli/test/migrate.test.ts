@@ -7,11 +7,11 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../samekey/test/services/postgres.ts';
-import { said } from './migrating.ts';
+import { NEEDED, MIGRATIONS as ALL, said } from './migrating.ts';
 
 /** Never the real one: messages are searched for it. */
 const PASSWORD = 'hunter2-hunter2';
-const NAMES = { SAMEKEY_DATABASE_URL: '', DATABASE_URL: '' };
+const NOWHERE = { SAMEKEY_DATABASE_URL: '', DATABASE_URL: '' };
 
 for (const source of availablePostgres()) {
   describe(`samekey migrate: ${source.name}`, () => {
@@ -33,10 +33,10 @@ for (const source of availablePostgres()) {
       const first = await said(['migrate', '--database', url]);
       expect(first).toMatchObject({ code: 0, stderr: '' });
       expect(first.stdout).toMatch(/^Database: PostgreSQL 127\.0\.0\.1:\d+\/samekey_\w+ \(--database\)$/m);
-      expect(first.stdout).toContain('Migrated: version 1 (was none): records.');
+      expect(first.stdout).toContain(`Migrated: version ${NEEDED} (was none): ${ALL.join(', ')}.`);
       const second = await said(['migrate', '--database', url]);
       expect(second).toMatchObject({ code: 0, stderr: '' });
-      expect(second.stdout).toContain('Up to date: version 1. There was nothing to do.');
+      expect(second.stdout).toContain(`Up to date: version ${NEEDED}. There was nothing to do.`);
       for (const { stdout } of [first, second]) expect(stdout).not.toContain(PASSWORD);
     });
 
@@ -53,25 +53,30 @@ for (const source of availablePostgres()) {
       const url = await fresh();
       const before = await said(['migrate', '--status', '--database', url]);
       expect(before).toMatchObject({ code: 3, stderr: '' });
-      expect(before.stdout).toContain('Version found: none, needed: 1');
-      expect(before.stdout).toContain('Missing: records. Run: npx samekey migrate');
+      expect(before.stdout).toContain(`Version found: none, needed: ${NEEDED}`);
+      expect(before.stdout).toContain(`Missing: ${ALL.join(', ')}. Run: npx samekey migrate`);
       expect((await said(['migrate', '--status', '--database', url])).code).toBe(3);
       await said(['migrate', '--database', url]);
       const after = await said(['migrate', '--status', '--database', url]);
       expect(after).toMatchObject({ code: 0, stderr: '' });
-      expect(after.stdout).toContain('Version found: 1, needed: 1');
+      expect(after.stdout).toContain(`Version found: ${NEEDED}, needed: ${NEEDED}`);
       expect(after.stdout).toContain('Up to date.');
     });
 
     it('--json says the same to programs', async () => {
-      const env = { ...NAMES, DATABASE_URL: await fresh() };
+      const env = { ...NOWHERE, DATABASE_URL: await fresh() };
       const look = async (...args: readonly string[]): Promise<unknown> =>
         JSON.parse((await said(['migrate', '--json', ...args], env)).stdout);
-      const found = { kind: 'postgres', from: 'DATABASE_URL', needed: 1 };
-      const missing = { version: 0, missing: ['records'], upToDate: false };
+      const found = { kind: 'postgres', from: 'DATABASE_URL', needed: NEEDED };
+      const missing = { version: 0, missing: ALL, upToDate: false };
       expect(await look('--status')).toMatchObject({ ...found, ...missing });
-      expect(await look()).toMatchObject({ ...found, was: 0, version: 1, applied: ['records'], missing: [] });
-      expect(await look('--status')).toMatchObject({ ...found, version: 1, missing: [], upToDate: true });
+      expect(await look()).toMatchObject({ ...found, was: 0, version: NEEDED, applied: ALL, missing: [] });
+      expect(await look('--status')).toMatchObject({
+        ...found,
+        version: NEEDED,
+        missing: [],
+        upToDate: true,
+      });
     });
 
     it('what --print prints makes a database that is up to date', async () => {
@@ -81,9 +86,9 @@ for (const source of availablePostgres()) {
       expect((await said(['migrate', '--status', '--database', url])).code).toBe(3);
       await execute(url, printed.stdout);
       expect(await said(['migrate', '--status', '--database', url])).toMatchObject({ code: 0, stderr: '' });
-      const rest = await said(['migrate', '--print', '--from', '1', '--database', url]);
+      const rest = await said(['migrate', '--print', '--from', String(NEEDED), '--database', url]);
       expect(rest).toMatchObject({ code: 0, stdout: '' });
-      expect(rest.stderr).toContain('no migration after version 1');
+      expect(rest.stderr).toContain(`no migration after version ${NEEDED}`);
     });
 
     it('--schema has tables of its own, printed ones too', async () => {
@@ -98,7 +103,7 @@ for (const source of availablePostgres()) {
       await execute(url, `CREATE SCHEMA "idem-One"; ${sql}`);
       expect((await said(['migrate', '--status', ...schema])).code).toBe(0);
       const other = await said(['migrate', '--schema', 'two', '--database', url]);
-      expect(other.stdout).toContain('Migrated: version 1');
+      expect(other.stdout).toContain(`Migrated: version ${NEEDED}`);
     });
 
     it('--status fails with what mends it when the tables are there and do not fit', async () => {
@@ -113,11 +118,11 @@ for (const source of availablePostgres()) {
     it('a schema that newer code has made is refused, not touched', async () => {
       const url = await fresh();
       await said(['migrate', '--database', url]);
-      await execute(url, 'UPDATE samekey_meta SET value = 3');
+      await execute(url, 'UPDATE samekey_meta SET value = 99');
       for (const args of [['migrate'], ['migrate', '--status']]) {
         const refused = await said([...args, '--database', url]);
         expect(refused.code).toBe(1);
-        expect(refused.stderr).toMatch(/^samekey: .*version 3.*update samekey[^\n]*\n$/);
+        expect(refused.stderr).toMatch(/^samekey: .*version 99.*update samekey[^\n]*\n$/);
       }
     });
   });

@@ -1,5 +1,6 @@
 /** Runs the built command to its end. */
 
+import { postgresMigrations } from 'samekey/stores/postgres';
 import { Command } from './running-demo.ts';
 
 /** What a command has said, and how it ended. */
@@ -18,3 +19,12 @@ export async function said(
   const code = await command.ended();
   return { code, stdout: command.stdout, stderr: command.stderr };
 }
+
+/** The names of all migrations for PostgreSQL, as the titles of the printed SQL tell them. */
+export const MIGRATIONS: readonly string[] = Array.from(
+  postgresMigrations().matchAll(/^-- \d{4} (.+)$/gm),
+  ([, name]) => String(name),
+);
+
+/** The version that the command brings a database to. */
+export const NEEDED: number = MIGRATIONS.length;

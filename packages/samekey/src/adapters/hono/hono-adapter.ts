@@ -1,0 +1,108 @@
+/**
+ * The Hono adapter: middleware of one route, or of an app. It goes after authentication and before whatever reads the body.
+ *
+ * Invariants: the handler's answer, also the one `onError` makes for it, is taken out of the context and comes back only when its
+ * record stands for it · the handler reads a request of its own, whole, which its client's leaving does not cancel · what outer
+ * middleware has set stays on every answer.
+ */
+
+import type { Context, Env, MiddlewareHandler } from 'hono';
+import type { Attempt } from '../../core/attempt.ts';
+import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
+import { handle } from '../../http/handle.ts';
+import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
+import { internalsOf, type Samekey } from '../../samekey.ts';
+import { executionOf, outerHeaders, patternOf, setAnswer, setError } from './hono-context.ts';
+import { type GivenUp, giveBack } from './late.ts';
+
+/** Options of a protected route. */
+export interface HonoOptions<E extends Env> extends RouteOptions<Context<E>> {
+  /**
+   * Whether the runtime ends work once the answer is given, so that `c.executionCtx` is required. Default: true on Cloudflare
+   * Workers and Vercel Edge, which are recognised, else false.
+   */
+  readonly endsWithAnswer?: boolean;
+}
+
+const attempts = new WeakMap<object, Attempt>();
+
+/** The attempt that a request's handler runs under; null when the request is not protected. */
+export function attemptOf(c: Context): Attempt | null {
+  return attempts.get(c) ?? null;
+}
+
+/**
+ * Protects a route: same key, same answer.
+ *
+ * ```ts
+ * app.post(
+ *   '/payments',
+ *   authenticate,
+ *   idempotent(samekey, { policy: 'payments', scope: (c) => c.get('accountId') }),
+ *   async (c) => c.json(await charge(await c.req.json()), 201),
+ * );
+ * ```
+ *
+ * Throws `OptionsError` at once for options that cannot work.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- as Hono's own middleware, it fits apps of every Env
+export function idempotent<E extends Env = any>(
+  samekey: Samekey,
+  options: HonoOptions<E>,
+): MiddlewareHandler<E> {
+  const { engine, defaults } = internalsOf(samekey);
+  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
+  const route = compileRoute<Context<E>>(defaults, routeOptions, engine.world);
+
+  return async (c, next) => {
+    const protects = route.methods.has(c.req.method.toUpperCase());
+    if (!protects) return next();
+    const outer = attemptOf(c);
+    if (outer !== null) {
+      // It would meet its own claim, or hold an answer that is held already. Nothing has run yet.
+      outer.notExecuted();
+      const error = new OptionsError(
+        'This request went through idempotent() twice: use it in app.use or on the route, not in both.',
+      );
+      engine.misuse('protected-twice', error.message);
+      throw error;
+    }
+    const context = executionOf(c);
+    if (endsWithAnswer && context === null) throw noContext();
+    const headers = outerHeaders(c);
+    const place = { native: c, routePattern: route.operation === null ? patternOf(c) : null, headers };
+    const turn: { isOver: boolean; givenUp: GivenUp | null } = { isOver: false, givenUp: null };
+    const exchange = new FetchExchange<Context<E>>(
+      c.req.raw,
+      route,
+      engine.world,
+      async (own, attempt) => {
+        if (attempt !== null) {
+          // Hono reads bodies through this.
+          c.req.raw = own;
+          attempts.set(c, attempt);
+        }
+        await next();
+        turn.isOver = true;
+        if (turn.givenUp?.isBack === false) throw new Error('The answer came too late to be told from ours.');
+        // What the handler threw has been answered by onError: that is its answer, as in Express.
+        if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });
+        if (!c.finalized) throw new TypeError('Nothing behind idempotent() has answered: return a Response.');
+        return c.res;
+      },
+      place,
+    );
+    const done = handle(engine, route, exchange);
+    context?.waitUntil(done);
+    try {
+      const response = await exchange.response;
+      setAnswer(c, response);
+    } catch (error) {
+      setError(c, headers);
+      throw error;
+    }
+    if (!turn.isOver && attemptOf(c) !== null) turn.givenUp = giveBack(c, engine.world);
+  };
+}

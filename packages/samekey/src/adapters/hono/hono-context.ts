@@ -1,0 +1,59 @@
+/**
+ * What the adapter needs of Hono's context, and what bites there: setting `c.res` twice merges the headers of both answers, and
+ * `c.executionCtx` throws where the runtime has none.
+ */
+
+import type { Context } from 'hono';
+import { OptionsError } from '../../core/errors.ts';
+import type { HeaderLine } from '../../core/response.ts';
+
+/** What outer middleware has set. Asked without naming `c.res`, which would make a response and change what handlers see. */
+export function outerHeaders(c: Context): readonly HeaderLine[] {
+  return [...c.newResponse(null).headers];
+}
+
+/** Makes it the answer, instead of whatever was there. */
+export function setAnswer(c: Context, response: Response): void {
+  if (c.finalized && c.res === response) return;
+  c.res = undefined;
+  c.res = response;
+}
+
+/** Takes the handler's answer back, so that nothing of it is merged into what `onError` makes of an error of ours. */
+export function setError(c: Context, outer: readonly HeaderLine[]): void {
+  if (!c.finalized) return;
+  const headers = new Headers();
+  for (const [name, value] of outer) headers.append(name, value);
+  c.res = undefined;
+  c.res = new Response(null, { headers });
+}
+
+/** The runtime's own context, where it has one: a Worker's `ctx`. */
+export function executionOf(c: Context): { waitUntil(work: Promise<unknown>): void } | null {
+  try {
+    return c.executionCtx;
+  } catch {
+    return null;
+  }
+}
+
+/** Hono's own record of what has matched; its helper for it would have to be imported. */
+interface Matched {
+  readonly routeIndex: number;
+  readonly matchedRoutes?: readonly { readonly path: string; readonly method: string }[];
+}
+
+/**
+ * The pattern of the route at which the middleware stands, mount included. Null where it covers a whole app or a part of one
+ * (`app.use('/api/*', …)`): the routes below are one operation then, and the path counts by the fingerprint alone. The handler's
+ * own pattern is not taken there, although Hono knows it: a handler or wildcard added later would change the operation's
+ * name, and with it run a retry twice.
+ */
+export function patternOf(c: Context): string | null {
+  const { routeIndex, matchedRoutes } = c.req as unknown as Matched;
+  const route = matchedRoutes?.[routeIndex];
+  if (route === undefined) {
+    throw new OptionsError('This version of Hono does not tell which route has matched: name the operation.');
+  }
+  return route.method === 'ALL' && route.path.endsWith('*') ? null : route.path;
+}

@@ -1,0 +1,13 @@
+/**
+ * Samekey for Hono 4, on Node, Deno, Bun and Workers.
+ */
+
+export type { Attempt } from '../../core/attempt.ts';
+export { CORS } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
+export { attemptOf, type HonoOptions, idempotent } from './hono-adapter.ts';
+export { serve } from './serve.ts';
+export type { ServedBody, ServeOptions } from '../../http/serve.ts';
