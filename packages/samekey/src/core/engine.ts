@@ -89,7 +89,13 @@ export class Engine {
     this.#cache = cache;
     this.#dispatch = dispatch;
     this.#renewer = renewer;
-    this.#waiter = createWaiter(world, dispatch, options.waitersMax, callTimeMaxMs);
+    this.#waiter = createWaiter({
+      world,
+      dispatch,
+      waitersMax: options.waitersMax,
+      callTimeMaxMs,
+      hints: options.store.hints,
+    });
     this.#claimer = createClaimer({
       world,
       dispatch,
@@ -105,6 +111,7 @@ export class Engine {
       renewer,
       saver,
       cache,
+      hints: options.store.hints,
       flights: this.#flights,
       saveTimeMaxMs: options.saveTimeMaxMs,
       recordSizeMaxBytes: options.store.capabilities.recordSizeMaxBytes,

@@ -18,7 +18,7 @@ import { about, type Renewer } from './renewer.ts';
 import type { ReplayCache } from './replay-cache.ts';
 import { sameResponse } from './response.ts';
 import type { Saver } from './saver.ts';
-import type { FinishResult } from './store.ts';
+import type { ChangeHints, FinishResult } from './store.ts';
 import type { World } from './world.ts';
 
 /** What settles. */
@@ -36,6 +36,7 @@ export interface SettlerOptions {
   readonly renewer: Renewer;
   readonly saver: Saver;
   readonly cache: ReplayCache;
+  readonly hints: ChangeHints | undefined;
   readonly flights: Flights;
   readonly saveTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
@@ -200,6 +201,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {
     renewer.remove(attempt);
+    options.hints?.changed(attempt.id);
     if (outcome?.kind === 'executed') remember(attempt, flight, outcome);
     flights.close(flight, outcome === null ? null : metOnly(outcome));
   }

@@ -178,10 +178,23 @@ export interface OperatorStore {
   count(): Promise<Readonly<Record<State, number>>>;
 }
 
+/**
+ * Hints that a record may have changed, for requests that wait for an attempt of another process. A hint is never the word of
+ * the store: whoever gets one reads. Both calls return at once and never throw; a hint may be late, lost, or about nothing.
+ */
+export interface ChangeHints {
+  /** Somebody here waits for this record; `changed` is called when it may have changed. Returns what ends it. */
+  watch(id: RecordId, changed: () => void): () => void;
+  /** This process has changed this record: whoever watches it elsewhere may be told. Costs nothing when nobody does. */
+  changed(id: RecordId): void;
+}
+
 /** A place where records live. */
 export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly name: string;
   readonly capabilities: Capabilities;
+  /** Absent: requests that wait find out by reading alone. */
+  readonly hints?: ChangeHints | undefined;
   /** Checks schema and durability settings; throws `SchemaError` with the command that mends what is wrong. */
   ready(): Promise<void>;
   /** Frees what the store made itself; the user's clients stay open. */

@@ -58,7 +58,8 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
    */
   function heldBack(record: SamekeyRecord | null, now: number): WatchedClaim | null {
     if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
-    const watched = { ...record, claimTtlMs: REOPEN_DELAY_MS };
+    // Not the watch on its claim, which may have begun long ago.
+    const watched = { ...record, claimId: `held ${record.claimId}`, claimTtlMs: REOPEN_DELAY_MS };
     return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
   }
 

@@ -225,6 +225,29 @@ export function lifecycleTests(test: AddTest): void {
     await foundBecause(t.store, 'exhausted', { key: 'reopened', attemptMax: 1 });
   });
 
+  test('a key settled as retryable runs at once, also where its claim had been watched', async (t) => {
+    const other = (await t.another?.({ wallOffsetMs: 0 })) ?? t.store;
+    const owner = await claimed(t.store);
+    await foundBecause(other, 'in-progress');
+    await t.store.finish([finishRequest(owner, 'unknown')]);
+    await t.store.settle([settleRequest(owner, 'retryable')]);
+    assert.equal((await claimed(other)).attempt, 2);
+  });
+
+  // F62
+  test('a key reopened by another process waits as long here', async (t) => {
+    const other = (await t.another?.({ wallOffsetMs: 0 })) ?? t.store;
+    const owner = await claimed(t.store);
+    await foundBecause(other, 'in-progress');
+    await t.store.finish([finishRequest(owner, 'failed')]);
+    await t.store.reopen([{ ...owner, reason: 'mended' }]);
+    await foundBecause(other, 'in-progress');
+    await t.advance(REOPEN_DELAY_MS - 1);
+    await foundBecause(other, 'in-progress');
+    await t.advance(1);
+    assert.equal((await claimed(other)).attempt, 2);
+  });
+
   test('a final answer is told with how long it may be replayed', async (t) => {
     await finished(t.store, 'completed');
     await t.advance(10);
