@@ -94,6 +94,7 @@ export function createAbandoned(
         unbindFingerprint: false,
         extendMs: 0,
         reconcileAfterMs: 0,
+        handedOver: false,
       },
       world.monotonicNow() + callTimeMaxMs,
     );

@@ -5,6 +5,7 @@
 import { FenceLostError } from './errors.ts';
 import type { Fence, Proof, RecordId, SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import type { Resumed } from './store.ts';
 import type { OperationSettings } from './settings.ts';
 
 /** How a handler ended. `response` of a throw is what a client should see of it, if the policy stores it. */
@@ -62,7 +63,9 @@ export class RunningAttempt implements Attempt {
   readonly operation: string;
   readonly settings: OperationSettings;
   readonly fence: Fence;
-  readonly resumed: Attempt['resumed'];
+  readonly resumed: Resumed | null;
+  /** When the record was made, by the store's clock. */
+  readonly createdAt: number;
   readonly startedAt: number;
   /** When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here. */
   renewedAt: number;
@@ -86,14 +89,15 @@ export class RunningAttempt implements Attempt {
     operation: string,
     settings: OperationSettings,
     fence: Fence,
-    resumed: Attempt['resumed'],
+    granted: { readonly resumed: Resumed | null; readonly createdAt: number },
     startedAt: number,
   ) {
     this.id = id;
     this.operation = operation;
     this.settings = settings;
     this.fence = fence;
-    this.resumed = resumed;
+    this.resumed = granted.resumed;
+    this.createdAt = granted.createdAt;
     this.startedAt = startedAt;
     this.renewedAt = startedAt;
   }

@@ -105,6 +105,9 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           tombstoneMs: settings.tombstoneMs,
           attemptMax: settings.attemptMax,
           formatVersion: options.writeVersion,
+          entry: work.entry,
+          input: work.input,
+          pendingTimeMaxMs: 0,
         },
         sentAt + callTimeMaxMs,
       );
@@ -120,7 +123,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       const fence = { claimId, attempt: result.attempt };
       return {
         result,
-        attempt: new RunningAttempt(id, work.operation, settings, fence, result.resumed, sentAt),
+        attempt: new RunningAttempt(id, work.operation, settings, fence, result, sentAt),
       };
     }
     // Our own claim, ended while its reply was under way: nothing ran under it.

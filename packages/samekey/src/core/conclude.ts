@@ -95,5 +95,6 @@ export function finishRequest(attempt: RunningAttempt, conclusion: Conclusion): 
     unbindFingerprint: conclusion.unbind,
     extendMs: attempt.extendMs,
     reconcileAfterMs: attempt.settings.reconcileAfterMs,
+    handedOver: false,
   };
 }

@@ -9,6 +9,8 @@ import type { SamekeyEvent, StoreVerb } from './events.ts';
 import { idText, type RecordId, type SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type {
+  CheckpointRequest,
+  CheckpointResult,
   ClaimRequest,
   ClaimResult,
   FinishRequest,
@@ -34,6 +36,7 @@ export interface Dispatch {
   claim(request: ClaimRequest, deadline: number): Promise<ClaimResult>;
   renew(request: RenewRequest, deadline: number): Promise<RenewResult>;
   finish(request: FinishRequest, deadline: number): Promise<FinishResult>;
+  checkpoint(request: CheckpointRequest, deadline: number): Promise<CheckpointResult>;
   find(id: RecordId, deadline: number): Promise<SamekeyRecord | null>;
 }
 
@@ -79,7 +82,15 @@ export function createDispatch(
       else if (result.kind === 'claimed')
         check(result.attempt >= 1, `claim granted attempt ${result.attempt}`);
     },
-    () => ROW_BYTES,
+    (request) => ROW_BYTES + (request.input?.length ?? 0),
+  );
+  const checkpoints = lane<CheckpointRequest, CheckpointResult>(
+    'checkpoint',
+    (requests) => store.checkpoint(requests),
+    (request, result) => {
+      if (result.kind === 'refused') checkRecord(request, result.record);
+    },
+    (request) => ROW_BYTES + request.steps.length,
   );
   const renewals = lane<RenewRequest, RenewResult>(
     'renew',
@@ -109,6 +120,10 @@ export function createDispatch(
       checkId(request);
       check(request.claimTtlMs > 0, 'a claim must last');
       check(request.attemptMax >= 1, 'attemptMax must allow one attempt');
+      check(
+        request.entry !== 'accept' || request.input !== null,
+        'a request that is only noted needs its input',
+      );
       return claims.submit(request, deadline);
     },
     renew(request, deadline) {
@@ -131,6 +146,10 @@ export function createDispatch(
         'only a retryable record may unbind its fingerprint',
       );
       return finishes.submit(request, deadline);
+    },
+    checkpoint(request, deadline) {
+      checkFence(request);
+      return checkpoints.submit(request, deadline);
     },
     find(id, deadline) {
       checkId(id);

@@ -31,7 +31,7 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** The verbs of a store that the engine calls. */
-export type StoreVerb = 'claim' | 'renew' | 'finish' | 'find';
+export type StoreVerb = 'claim' | 'renew' | 'checkpoint' | 'finish' | 'find';
 
 interface OfAttempt {
   readonly id: RecordId;

@@ -14,12 +14,18 @@ import {
   isExpired,
   isFinal,
   isForgotten,
+  isHandedOver,
   isPurgeable,
   isReplayable,
   REOPEN_DELAY_MS,
+  type RecordId,
   type SamekeyRecord,
+  type State,
 } from './record.ts';
+import { problemResponse } from './response.ts';
 import type {
+  CheckpointRequest,
+  CheckpointResult,
   ClaimRequest,
   ClaimResult,
   FencedId,
@@ -29,6 +35,7 @@ import type {
   HandResult,
   RenewRequest,
   RenewResult,
+  Resumed,
   SettleRequest,
   Swept,
 } from './store.ts';
@@ -52,9 +59,12 @@ export interface Decision<Result> {
   readonly result: Result;
 }
 
+/** States in which `lockedUntil` means something. */
+const LOCKED: ReadonlySet<State> = new Set(['in_progress', 'retryable', 'pending']);
+
 /** The view of a store whose clock is the server's: a claim is over when its time has passed. */
 export function serverView(record: SamekeyRecord | null, now: number): View {
-  const locked = record?.state === 'in_progress' || record?.state === 'retryable';
+  const locked = record !== null && LOCKED.has(record.state);
   const claimLeftMs = locked ? Math.max(0, record.lockedUntil - now) : 0;
   return { now, claimOver: claimLeftMs === 0, claimLeftMs };
 }
@@ -80,7 +90,8 @@ export function decideClaim(
   if (record.formatVersion > request.formatVersion) return found('newer-format');
   // A claimId is good once: found anywhere but in its living claim it takes nothing, however late its request arrives.
   if (record.claimId === request.claimId) {
-    return record.state === 'in_progress' ? repeat(record) : found('spent');
+    if (record.state === 'in_progress') return repeat(record, view);
+    return record.state === 'pending' && request.entry === 'accept' ? accepted(record) : found('spent');
   }
   if (isForgotten(record)) {
     return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
@@ -99,14 +110,15 @@ export function decideClaim(
     case 'unknown':
       return found('unknown');
     case 'pending':
-      return found('pending');
+      if (request.entry !== 'take' || isHandedOver(record) || view.claimOver) return found('pending');
+      return grant(record, request, view);
     case 'in_progress': {
-      if (!view.claimOver) return found('in-progress');
+      if (!view.claimOver || request.entry === 'accept') return found('in-progress');
       const ended = endClaim(record, view);
       return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
     }
     case 'retryable':
-      if (view.claimLeftMs > 0) return found('in-progress');
+      if (view.claimLeftMs > 0 || request.entry === 'accept') return found('in-progress');
       return resume(record, request, view, found);
     default:
       return unreachable(record.state);
@@ -141,6 +153,40 @@ export function decideRenew(
   };
 }
 
+/** The owner notes what it has done so far, under the conditions of a renewal. */
+export function decideCheckpoint(
+  record: SamekeyRecord | null,
+  request: CheckpointRequest,
+  view: View,
+): Decision<CheckpointResult> {
+  const { write } = decideRenew(record, request, view);
+  if (!write) return { write: undefined, result: { kind: 'refused', record } };
+  return {
+    write: {
+      ...write,
+      recoveryPoint: request.recoveryPoint,
+      steps: request.steps,
+      intentAt: request.intentOpen ? view.now : null,
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/** The owner gives its attempt to the worker of a message, in the transaction that enqueues it. */
+export function decideHandOver(
+  record: SamekeyRecord | null,
+  request: RecordId & Fence,
+  _view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request)) return refused(record);
+  if (record.state === 'pending') return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'in_progress') return refused(record);
+  return { write: { ...record, state: 'pending', lockedUntil: NEVER }, result: { kind: 'applied' } };
+}
+
+/** The end of the year 9999: a message has its own deadline. */
+export const NEVER = 253_402_300_799_000;
+
 /** The owner says how its attempt ended. */
 export function decideFinish(
   record: SamekeyRecord | null,
@@ -154,14 +200,19 @@ export function decideFinish(
     return { write: undefined, result: { kind: 'already', expiresAt: record.expiresAt } };
   }
   // Also from `unknown` and `retryable`: as long as nobody re-claimed, an answer beats an absence.
-  const open = record.state === 'in_progress' || record.state === 'unknown' || record.state === 'retryable';
+  const open = request.handedOver
+    ? isHandedOver(record)
+    : record.state === 'in_progress' || record.state === 'unknown' || record.state === 'retryable';
   if (!open) return { write: undefined, result: { kind: 'refused', record } };
   const final = request.to === 'completed' || request.to === 'failed';
   const written: SamekeyRecord = {
     ...record,
     state: request.to,
     // What kept a reopened key from running too early goes on to, whatever its late owner makes of it.
-    lockedUntil: record.state === 'in_progress' ? view.now : Math.max(record.lockedUntil, view.now),
+    lockedUntil:
+      record.state === 'in_progress' || record.state === 'pending'
+        ? view.now
+        : Math.max(record.lockedUntil, view.now),
     proof: request.proof,
     reason: request.reason,
     response: request.response,
@@ -169,6 +220,7 @@ export function decideFinish(
     reconcileAfter: request.to === 'unknown' ? view.now + request.reconcileAfterMs : null,
     finishedAt: final ? view.now : null,
     expiresAt: lifeAfter(record, view.now) + request.extendMs,
+    intentAt: final ? null : record.intentAt,
   };
   return { write: written, result: { kind: 'applied', expiresAt: written.expiresAt } };
 }
@@ -193,6 +245,7 @@ export function decideSettle(
       reconcileAfter: null,
       finishedAt: request.to === 'retryable' ? null : view.now,
       expiresAt: lifeAfter(record, view.now),
+      intentAt: request.to === 'retryable' ? record.intentAt : null,
     },
     result: { kind: 'applied' },
   };
@@ -258,16 +311,26 @@ export function decideForget(
     expiresAt: lockedUntil,
     replayMinMs: 0,
     tombstoneMs: 0,
+    recoveryPoint: null,
+    steps: null,
+    intentAt: null,
+    input: null,
   };
   return { write, result: { kind: 'applied' } };
 }
 
 /** The sweeper ends a claim that is over; undefined when there is nothing to end. */
 export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> | undefined {
-  if (record.state !== 'in_progress' || !view.claimOver) return undefined;
-  const ended = endClaim(record, view);
+  if (!view.claimOver) return undefined;
+  const ended =
+    record.state === 'in_progress'
+      ? endClaim(record, view)
+      : record.state === 'pending'
+        ? neverStarted(record, view)
+        : undefined;
+  if (ended === undefined) return undefined;
   const { scope, key, claimId, attempt, operation } = ended;
-  const to = ended.state === 'retryable' ? 'retryable' : 'unknown';
+  const to = ended.state as Swept['to'];
   return { write: ended, result: { scope, key, claimId, attempt, operation, to } };
 }
 
@@ -275,19 +338,22 @@ export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> 
 export const FORGOTTEN = 'forgotten';
 /** The reason of a record whose claim ended without a word from its owner. */
 export const CLAIM_ENDED = 'claim-ended';
+/** The reason of a record that was accepted and not begun by its deadline. */
+export const NEVER_STARTED = 'never-started';
 /** The reason of a record that used up its attempts. */
 export const EXHAUSTED = 'attempts-exhausted';
 
 function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View): Decision<ClaimResult> {
-  const attempt = previous === null ? 1 : previous.attempt + 1;
+  const accept = request.entry === 'accept';
+  const attempt = accept ? 0 : previous === null ? 1 : previous.attempt + 1;
   const write: SamekeyRecord = {
     scope: request.scope,
     key: request.key,
     operation: request.operation,
-    state: 'in_progress',
+    state: accept ? 'pending' : 'in_progress',
     attempt,
     claimId: request.claimId,
-    lockedUntil: view.now + request.claimTtlMs,
+    lockedUntil: view.now + (accept ? request.pendingTimeMaxMs : request.claimTtlMs),
     claimTtlMs: request.claimTtlMs,
     renewals: 0,
     whenClaimEnds: request.whenClaimEnds,
@@ -304,12 +370,15 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     expiresAt: previous?.expiresAt ?? view.now + request.retentionMs,
     replayMinMs: previous?.replayMinMs ?? request.replayMinMs,
     tombstoneMs: previous?.tombstoneMs ?? request.tombstoneMs,
+    recoveryPoint: previous?.recoveryPoint ?? null,
+    steps: previous?.steps ?? null,
+    intentAt: previous?.intentAt ?? null,
+    input: previous === null ? request.input : previous.input,
   };
-  const resumed = previous === null ? null : { proof: previous.proof, reason: previous.reason };
-  return {
-    write,
-    result: { kind: 'claimed', attempt, createdAt: write.createdAt, expiresAt: write.expiresAt, resumed },
-  };
+  if (accept) return { ...accepted(write), write };
+  const { createdAt, expiresAt } = write;
+  const resumed = previous === null || previous.attempt === 0 ? null : leftBy(previous, view);
+  return { write, result: { kind: 'claimed', attempt, createdAt, expiresAt, resumed } };
 }
 
 function resume(
@@ -332,10 +401,35 @@ function resume(
 }
 
 /** The reply to the claim was lost and it is asked again: the same attempt owns it (F15). */
-function repeat(record: SamekeyRecord): Decision<ClaimResult> {
+function repeat(record: SamekeyRecord, view: View): Decision<ClaimResult> {
   const { attempt, createdAt, expiresAt } = record;
-  const resumed = attempt === 1 ? null : { proof: record.proof, reason: record.reason };
+  const resumed = attempt === 1 ? null : leftBy(record, view);
   return { write: undefined, result: { kind: 'claimed', attempt, createdAt, expiresAt, resumed } };
+}
+
+function accepted({ createdAt, expiresAt }: SamekeyRecord): Decision<ClaimResult> {
+  return { write: undefined, result: { kind: 'accepted', createdAt, expiresAt } };
+}
+
+function leftBy({ proof, reason, steps, intentAt }: SamekeyRecord, { now }: View): Resumed {
+  return { proof, reason, steps, intentAgeMs: intentAt === null ? null : Math.max(0, now - intentAt) };
+}
+
+/** 408: the request came, and nobody took it up (semantics §3). */
+function neverStarted(record: SamekeyRecord, { now }: View): SamekeyRecord {
+  return {
+    ...record,
+    state: 'failed',
+    lockedUntil: now,
+    reason: NEVER_STARTED,
+    response: problemResponse(
+      408,
+      NEVER_STARTED,
+      'The request was accepted, but its work was not begun in time.',
+    ),
+    finishedAt: now,
+    expiresAt: lifeAfter(record, now),
+  };
 }
 
 function endClaim(open: SamekeyRecord, view: View): SamekeyRecord {

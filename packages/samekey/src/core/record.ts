@@ -53,7 +53,7 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly state: State;
   /**
    * `in_progress`: the claim ends at this time unless renewed. `retryable`: no claim is granted before this time (reopened or
-   * forgotten while its answer may still be replayed elsewhere). Meaningless in other states.
+   * forgotten while its answer may still be replayed elsewhere). `pending`: its deadline. Meaningless in other states.
    */
   readonly lockedUntil: number;
   /** How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. */
@@ -80,6 +80,14 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly replayMinMs: number;
   /** How long the expired record still answers "gone" instead of running again, in milliseconds; 0 for not at all. */
   readonly tombstoneMs: number;
+  /** The last committed phase, where a later attempt goes on; for people, the steps say it all. */
+  readonly recoveryPoint: string | null;
+  /** Results of phases and effects so far, as JSON (`ways/steps.ts`); null before the first. Stores do not look inside. */
+  readonly steps: string | null;
+  /** When the intent of an effect was stored whose result is not; such a record does not expire. */
+  readonly intentAt: number | null;
+  /** The operation's input as bytes, if others than the client may push it on; null for plain and transactional ways. */
+  readonly input: Uint8Array | null;
 }
 
 /** Whether the record is final: nothing but expiry or an operator moves it. */
@@ -87,9 +95,22 @@ export function isFinal(record: SamekeyRecord): boolean {
   return record.state === 'completed' || record.state === 'failed';
 }
 
-/** Whether the record is past its retention. `pending`, `in_progress` and `unknown` never expire. */
+/** Whether the record is past its retention. `pending`, `in_progress`, `unknown` and open intents never expire. */
 export function isExpired(record: SamekeyRecord, now: number): boolean {
-  return (isFinal(record) || record.state === 'retryable') && record.expiresAt <= now;
+  const mayExpire = isFinal(record) || (record.state === 'retryable' && record.intentAt === null);
+  return mayExpire && record.expiresAt <= now;
+}
+
+/** Whether the work of a `pending` record is with the worker of a message, and not waiting to be claimed. */
+export function isHandedOver(record: SamekeyRecord): boolean {
+  return record.state === 'pending' && record.attempt > 0;
+}
+
+/** Whether a worker may push it on: accepted and not begun, or resumable, with its input stored. */
+export function isDue(record: SamekeyRecord, now: number): boolean {
+  if (record.input === null) return false;
+  if (record.state === 'pending') return !isHandedOver(record) && record.lockedUntil > now;
+  return record.state === 'retryable' && record.lockedUntil <= now && !isExpired(record, now);
 }
 
 /** Whether the record is past its retention and past its time as a tombstone: it may be deleted, and acts as absent. */

@@ -32,6 +32,12 @@ export function response(
   };
 }
 
+/** An answer of ours that is kept in a record: a problem document of no special type (RFC 9457 §4.2.1). */
+export function problemResponse(status: number, code: string, detail: string): StoredResponse {
+  const problem = { type: 'about:blank', status, code, detail };
+  return response(status, [['Content-Type', 'application/problem+json']], JSON.stringify(problem));
+}
+
 /** Whether two stored answers are equal to the byte. */
 export function sameResponse(a: StoredResponse | null, b: StoredResponse | null): boolean {
   if (a === null || b === null) return a === b;

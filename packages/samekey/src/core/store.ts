@@ -21,6 +21,25 @@ export interface ClaimRequest extends RecordId {
   readonly tombstoneMs: number;
   readonly attemptMax: number;
   readonly formatVersion: number;
+  /**
+   * `run`: to run the attempt now. `accept`: only to note the request, as `pending`, for a worker; a key that is known is
+   * `found`. `take`: a worker's, which may also begin what is `pending`.
+   */
+  readonly entry: 'run' | 'accept' | 'take';
+  /** The operation's input, if a worker may push it on; written with a fresh key only. */
+  readonly input: Uint8Array | null;
+  /** For `accept`: never begun by then, the record fails; in milliseconds. */
+  readonly pendingTimeMaxMs: number;
+}
+
+/** What an earlier attempt left behind. */
+export interface Resumed {
+  readonly proof: Proof | null;
+  readonly reason: string | null;
+  /** As {@link SamekeyRecord.steps}. */
+  readonly steps: string | null;
+  /** How long ago the intent was stored whose result is not, by the store's clock, in milliseconds; null without one. */
+  readonly intentAgeMs: number | null;
 }
 
 /** Why a claim was not granted, in order of precedence (semantics §4). */
@@ -37,7 +56,7 @@ export type FoundReason =
   | 'spent';
 
 /**
- * `claimed`: the attempt may run. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
+ * `claimed`: the attempt may run. `accepted`: noted as `pending`. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
  * left, or the time until a reopened or forgotten key may run (0 unless in progress); `lifeLeftMs` is how long a final answer
  * may still be replayed, by the store's clock (0 unless final). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
  */
@@ -47,9 +66,10 @@ export type ClaimResult =
       readonly attempt: number;
       readonly createdAt: number;
       readonly expiresAt: number;
-      /** Proof and reason of the attempt before, when this one resumes. */
-      readonly resumed: { readonly proof: Proof | null; readonly reason: string | null } | null;
+      /** What the attempt before left, when this one resumes. */
+      readonly resumed: Resumed | null;
     }
+  | { readonly kind: 'accepted'; readonly createdAt: number; readonly expiresAt: number }
   | {
       readonly kind: 'found';
       readonly because: FoundReason;
@@ -71,6 +91,22 @@ export type RenewResult =
   | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
   | { readonly kind: 'busy' };
 
+/** What a running attempt has done so far; also a renewal. */
+export interface CheckpointRequest extends RecordId, Fence {
+  readonly claimTtlMs: number;
+  readonly recoveryPoint: string | null;
+  /** All steps so far: the attempt is the only one that writes them. */
+  readonly steps: string;
+  /** Whether the last step is an effect whose result is not known. */
+  readonly intentOpen: boolean;
+}
+
+/** As `FinishResult`; a repeat writes the same again. */
+export type CheckpointResult =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
 /** The end of an attempt, told by its owner. */
 export interface FinishRequest extends RecordId, Fence {
   readonly to: 'completed' | 'failed' | 'retryable' | 'unknown';
@@ -83,6 +119,8 @@ export interface FinishRequest extends RecordId, Fence {
   readonly extendMs: number;
   /** For `unknown`: look at it again after this much, in milliseconds. */
   readonly reconcileAfterMs: number;
+  /** Told by the worker that the attempt was handed over to: the record is `pending`, and only then it is written. */
+  readonly handedOver: boolean;
 }
 
 /**
@@ -113,7 +151,14 @@ export type HandResult =
 /** One record the sweeper moved on. */
 export interface Swept extends RecordId, Fence {
   readonly operation: string;
-  readonly to: 'unknown' | 'retryable';
+  readonly to: 'unknown' | 'retryable' | 'failed';
+}
+
+/** Which unfinished records a worker can push on. */
+export interface DueRequest {
+  /** Names of the operations it knows, as records have them. */
+  readonly operations: readonly string[];
+  readonly limit: number;
 }
 
 /** Which records an operator wants to see; newest first. */
@@ -148,6 +193,7 @@ export interface HotStore {
   claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
   finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;
+  checkpoint(requests: readonly CheckpointRequest[]): Promise<readonly CheckpointResult[]>;
   /** Reads records as they are; presence is proof, absence is not. Expired ones are returned too, until reaped. */
   find(ids: readonly RecordId[]): Promise<readonly (SamekeyRecord | null)[]>;
 }
@@ -156,6 +202,11 @@ export interface HotStore {
 export interface LifecycleStore {
   /** Ends claims that are over, at most `limit`. */
   sweep(limit: number): Promise<readonly Swept[]>;
+  /**
+   * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first. Looks
+   * only; whoever begins one claims it.
+   */
+  due(request: DueRequest): Promise<readonly SamekeyRecord[]>;
   /** Deletes records past retention and tombstone time, at most `limit`; returns how many. */
   reap(limit: number): Promise<number>;
 }

@@ -5,7 +5,14 @@
  * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the fence.
  */
 
-import type { FinishRequest, FinishResult } from './store.ts';
+import type {
+  CheckpointRequest,
+  CheckpointResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+} from './store.ts';
 
 /** What is sent for one parameter of a statement of ours: text, bytes or nothing; the statement casts. */
 export type SqlValue = string | Uint8Array | null;
@@ -47,6 +54,10 @@ export interface TransactionSource<Tx, Handle = SqlTransaction> {
 export interface Within {
   /** Ends the attempt; the transaction's last statement. On `refused` the transaction must roll back. */
   finish(request: FinishRequest): FinishResult | Promise<FinishResult>;
+  /** Notes what the attempt has done so far; the transaction's last statement. On `refused` it must roll back. */
+  checkpoint(request: CheckpointRequest): CheckpointResult | Promise<CheckpointResult>;
+  /** Gives the attempt to the worker of a message: `in_progress` → `pending`. On `refused` it must roll back. */
+  handOver(owner: FencedId): HandResult | Promise<HandResult>;
   /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
   limit?(timeMaxMs: number): Promise<void>;
 }

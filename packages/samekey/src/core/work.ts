@@ -18,6 +18,10 @@ export interface Work {
   /** The fingerprint under another label, if this process knows how to make it. */
   refingerprint(label: string): Fingerprint | undefined | Promise<Fingerprint | undefined>;
   readonly settings: OperationSettings;
+  /** Kept with a fresh key, if others than the client may push the operation on. */
+  readonly input: Uint8Array | null;
+  /** As {@link ClaimRequest.entry}; `accept` goes to `Engine.accept`. */
+  readonly entry: 'run' | 'take';
 }
 
 /** What the engine runs. */

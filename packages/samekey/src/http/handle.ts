@@ -143,6 +143,8 @@ async function prepare<Native>(
         return digest === undefined ? undefined : { label, digest };
       },
       settings,
+      input: null,
+      entry: 'run',
     },
     handler,
   };

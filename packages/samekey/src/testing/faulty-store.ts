@@ -123,6 +123,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 
   const hot: HotStore = {
     claim: (requests) => send('claim', requests, (rows) => store.claim(rows)),
+    checkpoint: (requests) => send('checkpoint', requests, (rows) => store.checkpoint(rows)),
     renew: (requests) => send('renew', requests, (rows) => store.renew(rows)),
     finish: (requests) => send('finish', requests, (rows) => store.finish(rows)),
     find: (ids) => send('find', ids, (rows) => store.find(rows)),

@@ -65,6 +65,8 @@ async function workOf(
     fingerprint: { label: RUN_LABEL, digest: await digestOf(engine.world, request.fingerprint) },
     refingerprint: () => undefined,
     settings,
+    input: null,
+    entry: 'run',
   };
 }
 

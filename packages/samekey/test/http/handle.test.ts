@@ -161,6 +161,7 @@ describe('an exchange', () => {
               unbindFingerprint: false,
               extendMs: 0,
               reconcileAfterMs: 0,
+              handedOver: false,
             },
           ]);
           const response = { status: 402, headers: [], body: new Uint8Array(0) };

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { migrate } from '../../src/stores/postgres/migrate.ts';
-import { MIGRATIONS, type Migration } from '../../src/stores/postgres/migrations/index.ts';
+import { MIGRATIONS, type Migration, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { checkDatabase } from '../../src/stores/postgres/schema.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
@@ -18,9 +18,9 @@ import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
 const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
 const TABLES = createTables('public', 'clock_timestamp()');
 
-/** What version 2 may look like: a column more, built beside the traffic an index more, and code of version 1 still fits. */
+/** What the next version may look like: a column more, beside the traffic an index more, and today's code still fits. */
 const NEXT: Migration = {
-  number: 2,
+  number: SCHEMA_VERSION + 1,
   name: 'next',
   minReader: 1,
   statements: ({ records }) => [`ALTER TABLE ${records} ADD COLUMN note text`],
@@ -46,11 +46,15 @@ for (const source of availablePostgres()) {
     it('migrating twice changes nothing, and status says what is missing', async () => {
       const db = await database();
       const store = postgresStore({ pool: db.pool() });
-      expect(await store.status()).toEqual({ version: 0, needed: 1, missing: ['records'] });
+      expect(await store.status()).toEqual({
+        version: 0,
+        needed: SCHEMA_VERSION,
+        missing: MIGRATIONS.map(({ name }) => name),
+      });
       await expect(store.ready()).rejects.toThrow(/has no Samekey tables.*samekey migrate/);
       await store.migrate();
       await store.migrate();
-      expect(await store.status()).toEqual({ version: 1, needed: 1, missing: [] });
+      expect(await store.status()).toEqual({ version: SCHEMA_VERSION, needed: SCHEMA_VERSION, missing: [] });
       await store.ready();
       await store.close();
     });
@@ -72,7 +76,7 @@ for (const source of availablePostgres()) {
       await store.ready();
       await finished(store, 'completed');
       await store.close();
-      expect(postgresMigrations({ from: 1 })).toBe('');
+      expect(postgresMigrations({ from: SCHEMA_VERSION })).toBe('');
     });
 
     // Deploys read-new first: code N on schema N + 1, under traffic.
@@ -98,7 +102,7 @@ for (const source of availablePostgres()) {
       await store.ready();
       const restarted = postgresStore({ pool: db.pool() });
       await restarted.ready();
-      expect((await restarted.status()).version).toBe(2);
+      expect((await restarted.status()).version).toBe(SCHEMA_VERSION + 1);
       expect((await recordOf(restarted, { scope: 'tenant-1/payments', key: '0-0' })).state).toBe('completed');
       await restarted.close();
     });
@@ -107,9 +111,9 @@ for (const source of availablePostgres()) {
       const db = await database();
       const store = await db.store();
       const admin = await db.session();
-      await admin.query("UPDATE samekey_meta SET value = 3 WHERE name IN ('schema_version', 'min_reader')");
-      await expect(store.ready()).rejects.toThrow(/version 3.*update samekey/);
-      await expect(store.migrate()).rejects.toThrow(/version 3.*update samekey/);
+      await admin.query("UPDATE samekey_meta SET value = 99 WHERE name IN ('schema_version', 'min_reader')");
+      await expect(store.ready()).rejects.toThrow(/version 99.*update samekey/);
+      await expect(store.migrate()).rejects.toThrow(/version 99.*update samekey/);
     });
 
     it('an index whose build was broken off is built again', async () => {

@@ -11,6 +11,7 @@ import { responseBytes } from '../../core/dispatch.ts';
 import { OptionsError } from '../../core/errors.ts';
 import {
   type Decision,
+  decideCheckpoint,
   decideClaim,
   decideFinish,
   decideForget,
@@ -23,6 +24,7 @@ import {
 } from '../../core/machine.ts';
 import {
   idText,
+  isDue,
   isPurgeable,
   type RecordId,
   type SamekeyRecord,
@@ -111,6 +113,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return apply([request], decideClaim)[0] as ReturnType<typeof decideClaim>['result'];
       }),
     renew: async (requests) => apply(requests, decideRenew),
+    checkpoint: async (requests) => apply(requests, decideCheckpoint),
     finish: async (requests) => apply(requests, decideFinish),
     find: async (ids) => ids.map((id) => records.get(idText(id)) ?? null),
 
@@ -126,6 +129,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return swept;
     },
     reap: async (most) => reap(most),
+    due: async ({ operations, limit: most }) =>
+      [...records.values()]
+        .filter((record) => operations.includes(record.operation) && isDue(record, now()))
+        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .slice(0, most),
 
     settle: async (requests) => apply(requests, decideSettle),
     reopen: async (requests) => apply(requests, decideReopen),

@@ -7,9 +7,11 @@
  * new snapshot can tell what stands there (ON CONFLICT DO NOTHING reports a conflict with rows nobody sees).
  */
 
-import { decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
+import { decideCheckpoint, decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
 import { idText, type RecordId } from '../../core/record.ts';
 import type {
+  CheckpointRequest,
+  CheckpointResult,
   ClaimRequest,
   ClaimResult,
   FinishRequest,
@@ -18,7 +20,7 @@ import type {
   RenewResult,
 } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
-import { claimRow, finishRows, renewRow } from './input.ts';
+import { checkpointRow, claimRow, claimWithInputRows, finishRows, renewRow } from './input.ts';
 import * as columns from './input-columns.ts';
 import type { Ask, Link } from './link.ts';
 import { inputValues } from './parameters.ts';
@@ -32,6 +34,7 @@ export interface HotPath {
   claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
   finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;
+  checkpoint(requests: readonly CheckpointRequest[]): Promise<readonly CheckpointResult[]>;
 }
 
 /** Statements that one flush of claims sends at most when something blocks it; each waits for `LOCK_TIME_MAX_MS`. */
@@ -46,12 +49,25 @@ export function createHotPath(
 ): HotPath {
   const { tables } = records;
   const claims = { one: sql.claimStatement(tables, 'one'), many: sql.claimStatement(tables, 'many') };
+  const claimsWithInput = {
+    one: sql.claimStatement(tables, 'one', true),
+    many: sql.claimStatement(tables, 'many', true),
+  };
+  const checkpoints = {
+    one: sql.checkpointStatement(tables, 'one'),
+    many: sql.checkpointStatement(tables, 'many'),
+  };
   const renewals = { one: sql.renewStatement(tables, 'one'), many: sql.renewStatement(tables, 'many') };
   const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
 
   async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
     const { ask } = links.work;
-    const results = await insert(ask, requests);
+    const results = await insert(
+      ask,
+      requests.filter((request) => !bringsInput(request)),
+    );
+    const brought = requests.filter(bringsInput);
+    if (brought.length > 0) for (const [id, result] of await insert(ask, brought)) results.set(id, result);
     const known = requests.filter((request) => !results.has(idText(request)));
     const found = await records.find(ask, known);
     const changes: Change[] = [];
@@ -76,10 +92,8 @@ export function createHotPath(
     let blocked = 0;
     async function tryInsert(part: readonly ClaimRequest[]): Promise<void> {
       if (part.length === 0) return;
-      const arity = arityOf(part);
-      const values = inputValues(part.map(claimRow), columns.CLAIM_INPUT.length, arity);
       try {
-        for (const row of await ask(claims[arity], values)) results.set(rowIdText(row), claimed(row));
+        for (const [id, result] of await insertOnce(ask, part)) results.set(id, result);
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
         blocked += 1;
@@ -95,6 +109,36 @@ export function createHotPath(
     }
     await tryInsert(inOrder(requests));
     return results;
+  }
+
+  async function insertOnce(
+    ask: Ask,
+    part: readonly ClaimRequest[],
+  ): Promise<readonly (readonly [id: string, result: ClaimResult])[]> {
+    const arity = arityOf(part);
+    if (!part.some(bringsInput)) {
+      const values = inputValues(part.map(claimRow), columns.CLAIM_INPUT.length, arity);
+      return (await ask(claims[arity], values)).map((row) => [rowIdText(row), claimed(row)]);
+    }
+    const { rows, bodies } = claimWithInputRows(part);
+    const values = [...inputValues(rows, columns.CLAIM_WITH_INPUT.length, arity), bodies];
+    const accepts = new Set(part.filter(({ entry }) => entry === 'accept').map(idText));
+    return (await ask(claimsWithInput[arity], values)).map((row) => {
+      const id = rowIdText(row);
+      return [id, accepts.has(id) ? accepted(row) : claimed(row)];
+    });
+  }
+
+  async function checkpoint(requests: readonly CheckpointRequest[]): Promise<readonly CheckpointResult[]> {
+    const { ask } = links.work;
+    const arity = arityOf(requests);
+    const values = inputValues(inOrder(requests).map(checkpointRow), columns.CHECKPOINT_INPUT.length, arity);
+    const written = new Set((await ask(checkpoints[arity], values)).map(rowIdText));
+    const rest = requests.filter((request) => !written.has(idText(request)));
+    const found = await records.find(ask, rest);
+    return requests.map((request) =>
+      written.has(idText(request)) ? { kind: 'applied' } : notNoted(request, found.get(idText(request))),
+    );
   }
 
   async function renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]> {
@@ -116,6 +160,7 @@ export function createHotPath(
   return {
     claim: (requests) => eachOnce(requests, claim),
     renew: (requests) => eachOnce(requests, renew),
+    checkpoint: (requests) => eachOnce(requests, checkpoint),
     finish: (requests) =>
       eachOnce(requests, async (group) => {
         const { ask } = links.work;
@@ -141,6 +186,21 @@ export function notFinished(request: FinishRequest, seen: Seen | undefined): Fin
   const record = seen?.record ?? null;
   const { write, result } = decideFinish(record, request, serverView(record, seen?.now ?? 0));
   return write === undefined ? result : BUSY;
+}
+
+/** What a checkpoint that changed nothing met. */
+export function notNoted(request: CheckpointRequest, seen: Seen | undefined): CheckpointResult {
+  const record = seen?.record ?? null;
+  const { write, result } = decideCheckpoint(record, request, serverView(record, seen?.now ?? 0));
+  return write === undefined ? result : BUSY;
+}
+
+function bringsInput({ input }: ClaimRequest): boolean {
+  return input !== null;
+}
+
+function accepted(row: SqlRow): ClaimResult {
+  return { kind: 'accepted', createdAt: number(row[2]), expiresAt: number(row[3]) };
 }
 
 function claimed(row: SqlRow): ClaimResult {

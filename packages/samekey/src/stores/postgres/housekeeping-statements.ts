@@ -12,7 +12,7 @@ export function watchedStatement({ records, clock, columns }: Tables): Statement
     'watched',
     `WITH ${clock}
 SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
-WHERE r.watched AND r.state = 'in_progress' AND r.locked_until <= t.now LIMIT $1::int`,
+WHERE r.watched AND r.state IN ('in_progress', 'pending') AND r.locked_until <= t.now LIMIT $1::int`,
   );
 }
 
@@ -21,7 +21,8 @@ export function unwatchStatement({ records, clock }: Tables): Statement {
   return statement(
     'unwatch',
     `WITH ${clock}, idle AS MATERIALIZED (SELECT r.ctid AS tid FROM t, ${records} r
-  WHERE r.watched AND r.state <> 'in_progress' LIMIT 1000 FOR NO KEY UPDATE OF r SKIP LOCKED)
+  WHERE r.watched AND r.state <> 'in_progress' AND NOT (r.state IN ('pending', 'retryable') AND r.input IS NOT NULL)
+  LIMIT 1000 FOR NO KEY UPDATE OF r SKIP LOCKED)
 UPDATE ${records} r SET watched = false FROM idle WHERE r.ctid = idle.tid`,
   );
 }
@@ -47,6 +48,19 @@ FROM t CROSS JOIN found LEFT JOIN (SELECT r.*, r.xmin FROM ${records} r
   );
 }
 
+/** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first. */
+export function dueStatement({ records, clock, columns }: Tables): Statement {
+  return statement(
+    'due',
+    `WITH ${clock}
+SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+WHERE r.watched AND r.input IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
+  r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
+  r.state = 'retryable' AND r.locked_until <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
+ORDER BY r.created_at LIMIT $2::int`,
+  );
+}
+
 export function readMarkStatement({ meta }: Tables): Statement {
   return statement('mark', `SELECT value FROM ${meta} WHERE name = 'swept_to'`);
 }
@@ -59,7 +73,7 @@ export function writeMarkStatement({ meta }: Tables): Statement {
 /** Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. */
 export function reapStatement({ records, clock }: Tables): Statement {
   const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;
-  const expires = `r.state IN ('completed', 'failed', 'retryable')`;
+  const expires = `(r.state IN ('completed', 'failed') OR r.state = 'retryable' AND r.intent_at IS NULL)`;
   return statement(
     'reap',
     `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, ${expires} AS expires, ${purgeAt} AS purge_at

@@ -21,6 +21,34 @@ export const CLAIM_INPUT: readonly InputColumn[] = [
   int('format_version'),
 ];
 
+/** A claim that brings its input along, or is only noted; `bodies` follow. */
+export const CLAIM_WITH_INPUT: readonly InputColumn[] = [
+  ...CLAIM_INPUT,
+  text('state'),
+  int('attempt'),
+  bigint('locked_ms'),
+  int('input_from'),
+  int('input_length'),
+];
+
+export const CHECKPOINT_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('claim_id'),
+  int('attempt'),
+  bigint('claim_ttl_ms'),
+  text('recovery_point'),
+  text('steps'),
+  int('intent_open'),
+];
+
+export const HAND_OVER_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('claim_id'),
+  int('attempt'),
+];
+
 export const RENEW_INPUT: readonly InputColumn[] = [
   text('scope'),
   text('key'),
@@ -45,6 +73,7 @@ export const FINISH_INPUT: readonly InputColumn[] = [
   int('unbind'),
   bigint('extend_ms'),
   bigint('reconcile_after_ms'),
+  int('handed_over'),
 ];
 
 export const FIND_INPUT: readonly InputColumn[] = [text('scope'), text('key')];
@@ -85,6 +114,11 @@ export const WRITE_INPUT: readonly InputColumn[] = [
   bigint('expires_at'),
   bigint('replay_min_ms'),
   bigint('tombstone_ms'),
+  text('recovery_point'),
+  text('steps'),
+  bigint('intent_at'),
   int('body_from'),
   int('body_length'),
+  int('input_from'),
+  int('input_length'),
 ];

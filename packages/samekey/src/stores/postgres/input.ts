@@ -4,7 +4,13 @@
  */
 
 import type { SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, FinishRequest, RenewRequest } from '../../core/store.ts';
+import type {
+  CheckpointRequest,
+  ClaimRequest,
+  FencedId,
+  FinishRequest,
+  RenewRequest,
+} from '../../core/store.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';
 import type { Seen } from './records.ts';
@@ -25,6 +31,38 @@ export function claimRow(request: ClaimRequest): readonly Cell[] {
     request.tombstoneMs,
     request.formatVersion,
   ];
+}
+
+/** Rows of `CLAIM_WITH_INPUT`. */
+export function claimWithInputRows(requests: readonly ClaimRequest[]): RowsWithBodies {
+  const bodies = new Bodies();
+  const rows = requests.map((request) => {
+    const accept = request.entry === 'accept';
+    return [
+      ...claimRow(request),
+      accept ? 'pending' : 'in_progress',
+      accept ? 0 : 1,
+      accept ? request.pendingTimeMaxMs : request.claimTtlMs,
+      ...bodies.add(request.input),
+    ];
+  });
+  return { rows, bodies: bodies.bytes() };
+}
+
+/** A row of `CHECKPOINT_INPUT`. */
+export function checkpointRow(request: CheckpointRequest): readonly Cell[] {
+  return [
+    ...handOverRow(request),
+    request.claimTtlMs,
+    shown(request.recoveryPoint),
+    request.steps,
+    request.intentOpen ? 1 : 0,
+  ];
+}
+
+/** A row of `HAND_OVER_INPUT`. */
+export function handOverRow({ scope, key, claimId, attempt }: FencedId): readonly Cell[] {
+  return [exact(scope), exact(key), exact(claimId), attempt];
 }
 
 /** A row of `RENEW_INPUT`. */
@@ -59,6 +97,7 @@ export function finishRows(requests: readonly FinishRequest[]): RowsWithBodies {
       request.unbindFingerprint ? 1 : 0,
       request.extendMs,
       request.reconcileAfterMs,
+      request.handedOver ? 1 : 0,
     ];
   });
   return { rows, bodies: bodies.bytes() };
@@ -101,7 +140,11 @@ export function writeRows(
       write.expiresAt,
       write.replayMinMs,
       write.tombstoneMs,
+      shown(write.recoveryPoint),
+      write.steps,
+      write.intentAt,
       ...bodies.add(response?.body ?? null),
+      ...bodies.add(write.input),
     ];
   });
   return { rows, bodies: bodies.bytes() };

@@ -35,6 +35,14 @@ export function inputValues(rows: readonly (readonly Cell[])[], width: number, a
   return Array.from({ length: width }, (_, column) => arrayLiteral(rows, column));
 }
 
+/** A list of texts as one parameter. */
+export function textArray(texts: readonly string[]): string {
+  return arrayLiteral(
+    texts.map((text) => [text]),
+    0,
+  );
+}
+
 function arrayLiteral(rows: readonly (readonly Cell[])[], column: number): string {
   let text = '{';
   for (const [i, row] of rows.entries()) {

@@ -12,16 +12,17 @@
 import { decideForget, decideReopen, decideSettle } from '../../core/machine.ts';
 import { idText, STATES, type State } from '../../core/record.ts';
 import type { Store } from '../../core/store.ts';
-import { number } from '../sql/record-row.ts';
+import { exact, number } from '../sql/record-row.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { countStatement, listStatement } from './housekeeping-statements.ts';
+import { countStatement, dueStatement, listStatement } from './housekeeping-statements.ts';
 import { createLink, type Link } from './link.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
+import { textArray } from './parameters.ts';
 import { createRecords, seenOf } from './records.ts';
 import { checkDatabase, missingIndexes, schemaState } from './schema.ts';
 import { createTables } from './tables.ts';
@@ -79,6 +80,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const work = link(statementTimeMaxMs, PLANS);
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
+  const dues = dueStatement(tables);
   const hotPath = createHotPath(records, { work, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
 
@@ -100,6 +102,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
 
     ...housekeeping,
+    async due({ operations, limit }) {
+      if (operations.length === 0 || limit < 1) return [];
+      const names = textArray(operations.map(exact));
+      return (await upkeep.ask(dues, [names, String(limit)])).map((row) => seenOf(row).record);
+    },
 
     settle: (requests) => records.byHand(upkeep.ask, requests, decideSettle),
     reopen: (requests) => records.byHand(upkeep.ask, requests, decideReopen),

@@ -15,11 +15,14 @@
  * /sql-insert.html (ON CONFLICT), src/backend/executor/execIndexing.c.
  */
 
-import { CLAIM_ENDED, EXHAUSTED } from '../../core/machine.ts';
+import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../core/machine.ts';
 import {
+  CHECKPOINT_INPUT,
   CLAIM_INPUT,
+  CLAIM_WITH_INPUT,
   FIND_INPUT,
   FINISH_INPUT,
+  HAND_OVER_INPUT,
   RENEW_INPUT,
   SEEN_INPUT,
   WRITE_INPUT,
@@ -30,7 +33,8 @@ import { instant, interval, milliseconds, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
 const FINISH_FENCE =
-  "r.claim_id = q.claim_id AND r.attempt = q.attempt AND r.state IN ('in_progress', 'unknown', 'retryable') " +
+  'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
+  "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
   `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}'))`;
 
 /** Which rows a renewal may write: `decideRenew`, as a condition. */
@@ -38,23 +42,91 @@ const RENEW_FENCE =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   `(r.state = 'in_progress' OR (r.state = 'unknown' AND r.reason = '${CLAIM_ENDED}'))`;
 
+/** What a claim inserts beyond the columns every claim has. */
+interface Entry {
+  readonly input: readonly InputColumn[];
+  readonly state: string;
+  readonly attempt: string;
+  readonly lockedMs: string;
+  readonly watched: string;
+  readonly bytes: string;
+}
+
+const RUNS: Entry = {
+  input: CLAIM_INPUT,
+  state: "'in_progress'",
+  attempt: '1',
+  lockedMs: 'q.claim_ttl_ms',
+  watched: 'false',
+  bytes: 'NULL',
+};
+
+/** What is only noted is watched from the first: nothing else would find it. */
+const BRINGS_INPUT: Entry = {
+  input: CLAIM_WITH_INPUT,
+  state: 'q.state',
+  attempt: 'q.attempt',
+  lockedMs: 'q.locked_ms',
+  watched: "q.state = 'pending'",
+  bytes: bytes(CLAIM_WITH_INPUT, 'input'),
+};
+
 /** Inserts the keys that are new. Gives id, creation and expiry of each row inserted. */
-export function claimStatement({ records, clock }: Tables, arity: Arity): Statement {
+export function claimStatement({ records, clock }: Tables, arity: Arity, withInput = false): Statement {
+  const entry = withInput ? BRINGS_INPUT : RUNS;
   return statement(
-    'claim',
+    withInput ? 'claim_input' : 'claim',
     `WITH ${clock}
 INSERT INTO ${records} AS r (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
   when_claim_ends, fingerprint_label, fingerprint_digest, format_version, created_at, expires_at, replay_min_ms,
-  tombstone_ms, watched, reap_after)
-SELECT q.scope, q.key, q.operation, 'in_progress', 1, q.claim_id, t.now + ${interval('q.claim_ttl_ms')}, q.claim_ttl_ms, 0,
-  q.when_claim_ends, q.fingerprint_label, q.fingerprint_digest, q.format_version, t.now,
-  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.tombstone_ms, false,
-  t.now + ${interval('(q.retention_ms + q.tombstone_ms)')}
-FROM t, ${inputRows(CLAIM_INPUT, arity)}
+  tombstone_ms, watched, reap_after, input)
+SELECT q.scope, q.key, q.operation, ${entry.state}, ${entry.attempt}, q.claim_id, t.now + ${interval(entry.lockedMs)},
+  q.claim_ttl_ms, 0, q.when_claim_ends, q.fingerprint_label, q.fingerprint_digest, q.format_version, t.now,
+  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.tombstone_ms, ${entry.watched},
+  t.now + ${interval('(q.retention_ms + q.tombstone_ms)')}, ${entry.bytes}
+FROM t, ${inputRows(entry.input, arity)}
 LEFT JOIN LATERAL (SELECT true AS known FROM ${records} e WHERE e.scope = q.scope AND e.key = q.key LIMIT 1) e ON true
 WHERE e.known IS NULL
 ON CONFLICT (scope, key) DO NOTHING
 RETURNING r.scope, r.key, ${milliseconds('r.created_at')}, ${milliseconds('r.expires_at')}`,
+  );
+}
+
+/** Notes what attempts have done so far, and renews their claims. Gives the id of each row written. */
+export function checkpointStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'checkpoint',
+    `WITH ${tables.clock}, ${locked(tables, CHECKPOINT_INPUT, arity, RENEW_FENCE)}
+${updateCheckpoint(tables)} FROM locked AS q WHERE r.ctid = q.tid
+RETURNING r.scope, r.key`,
+  );
+}
+
+/** The same for one row inside a user's transaction. */
+export function checkpointWithinStatement(tables: Tables): Statement {
+  return statement(
+    'checkpoint_within',
+    `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(CHECKPOINT_INPUT, 'one')})
+${updateCheckpoint(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${RENEW_FENCE}
+RETURNING r.scope, r.key`,
+  );
+}
+
+function updateCheckpoint({ records }: Tables): string {
+  return `UPDATE ${records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
+  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL,
+  recovery_point = q.recovery_point, steps = q.steps, intent_at = CASE WHEN q.intent_open = 1 THEN q.now END`;
+}
+
+/** Gives an attempt to the worker of a message, inside a user's transaction. Gives the id of the row written. */
+export function handOverStatement({ records, clockWithin }: Tables): Statement {
+  return statement(
+    'hand_over',
+    `WITH ${clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(HAND_OVER_INPUT, 'one')})
+UPDATE ${records} AS r SET state = 'pending', locked_until = ${instant(String(NEVER))}
+FROM q WHERE r.scope = q.scope AND r.key = q.key AND r.claim_id = q.claim_id AND r.attempt = q.attempt
+  AND r.state = 'in_progress'
+RETURNING r.scope, r.key`,
   );
 }
 
@@ -91,13 +163,15 @@ RETURNING r.scope, r.key, ${milliseconds('r.expires_at')} AS expires_ms`,
   );
 }
 
+/** A setting in milliseconds: shown with a unit (`30s`), which is what intervals are written in; 0 is "no limit". */
+function ownLimit(name: string): string {
+  return `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
+}
+
 /** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. */
 export function limitStatement(): Statement {
-  // Shown with a unit (`30s`, `1min`), which is what intervals are written in; 0 is "no limit".
-  const own = (name: string): string =>
-    `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
   const least = (name: string): string =>
-    `set_config('${name}', least($1::bigint, coalesce(${own(name)}, $1::bigint))::text, true) AS ${name}`;
+    `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
   return statement(
     'limit',
     `SELECT ${['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(least).join(', ')}`,
@@ -107,9 +181,11 @@ export function limitStatement(): Statement {
 function updateFinished({ records }: Tables): string {
   const expiresAt = `greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
   return `UPDATE ${records} AS r SET state = q.state, proof = q.proof, reason = q.reason,
-  locked_until = CASE WHEN r.state = 'in_progress' THEN q.now ELSE greatest(r.locked_until, q.now) END,
+  locked_until = CASE WHEN r.state IN ('in_progress', 'pending') THEN q.now ELSE greatest(r.locked_until, q.now) END,
   response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
   response_body = ${body(FINISH_INPUT)},
+  intent_at = CASE WHEN q.state NOT IN ('completed', 'failed') THEN r.intent_at END,
+  watched = r.watched OR (q.state = 'retryable' AND r.input IS NOT NULL),
   fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,
   fingerprint_digest = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_digest END,
   reconcile_after = CASE WHEN q.state = 'unknown' THEN q.now + ${interval('q.reconcile_after_ms')} END,
@@ -142,7 +218,9 @@ UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, atte
   format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')},
   created_at = ${instant('q.created_at')}, finished_at = ${instant('q.finished_at')},
   expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
-  watched = (q.state = 'in_progress'), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
+  recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},
+  input = ${bytes(WRITE_INPUT, 'input')},
+  watched = (q.state = 'in_progress' OR q.state IN ('pending', 'retryable') AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
 FROM locked AS q WHERE r.ctid = q.tid
 RETURNING r.scope, r.key`,
   );
@@ -181,7 +259,11 @@ CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${records} r WHERE r.scope = q.sco
 
 /** The row's part of all bodies, which are the parameter after the input; null where there is none. */
 function body(input: readonly InputColumn[]): string {
-  return `substring($${input.length + 1}::bytea FROM q.body_from FOR q.body_length)`;
+  return bytes(input, 'body');
+}
+
+function bytes(input: readonly InputColumn[], what: 'body' | 'input'): string {
+  return `substring($${input.length + 1}::bytea FROM q.${what}_from FOR q.${what}_length)`;
 }
 
 /** Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. */

@@ -22,6 +22,7 @@ export const LOCK_TIME_MAX_MS = 250;
 const TIMES: ReadonlySet<string> = new Set([
   'locked_until',
   'reconcile_after',
+  'intent_at',
   'created_at',
   'finished_at',
   'expires_at',

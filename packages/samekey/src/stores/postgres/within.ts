@@ -6,12 +6,20 @@
 
 import { StoreError } from '../../core/errors.ts';
 import { idText } from '../../core/record.ts';
-import type { FinishRequest, FinishResult } from '../../core/store.ts';
+import { decideHandOver, serverView } from '../../core/machine.ts';
+import type {
+  CheckpointRequest,
+  CheckpointResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+} from '../../core/store.ts';
 import type { Within } from '../../core/transaction.ts';
 import { number } from '../sql/record-row.ts';
-import { notFinished } from './hot-path.ts';
-import { finishRows } from './input.ts';
-import { FINISH_INPUT } from './input-columns.ts';
+import { notFinished, notNoted } from './hot-path.ts';
+import { checkpointRow, finishRows, handOverRow } from './input.ts';
+import { CHECKPOINT_INPUT, FINISH_INPUT, HAND_OVER_INPUT } from './input-columns.ts';
 import type { Ask } from './link.ts';
 import { inputValues } from './parameters.ts';
 import {
@@ -23,12 +31,21 @@ import {
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
-import { finishWithinStatement, limitStatement } from './statements.ts';
+import {
+  checkpointWithinStatement,
+  finishWithinStatement,
+  handOverStatement,
+  limitStatement,
+} from './statements.ts';
 
 /** The store's verbs inside a user's transaction. */
 export interface WithinPostgres extends Within {
   /** Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back. */
   finish(request: FinishRequest): Promise<FinishResult>;
+  /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
+  checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
+  /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
+  handOver(owner: FencedId): Promise<HandResult>;
   /** Bounds the transaction's statements, waits and pauses by the rest of its claim; stricter settings of yours stay. */
   limit(timeMaxMs: number): Promise<void>;
 }
@@ -39,6 +56,8 @@ export function createWithin(
   prepare: boolean,
 ): (tx: PostgresTransaction) => WithinPostgres {
   const statement = finishWithinStatement(records.tables);
+  const checkpoints = checkpointWithinStatement(records.tables);
+  const handOvers = handOverStatement(records.tables);
   const limits = limitStatement();
 
   return (tx) => {
@@ -64,6 +83,19 @@ export function createWithin(
           if (result.kind !== 'busy') return result;
         }
         return { kind: 'busy' };
+      },
+      async checkpoint(request) {
+        const values = inputValues([checkpointRow(request)], CHECKPOINT_INPUT.length, 'one');
+        if ((await ask(checkpoints, values)).length > 0) return { kind: 'applied' };
+        const found = await records.find(ask, [request]);
+        return notNoted(request, found.get(idText(request)));
+      },
+      async handOver(owner) {
+        const values = inputValues([handOverRow(owner)], HAND_OVER_INPUT.length, 'one');
+        if ((await ask(handOvers, values)).length > 0) return { kind: 'applied' };
+        const seen = (await records.find(ask, [owner])).get(idText(owner));
+        const record = seen?.record ?? null;
+        return decideHandOver(record, owner, serverView(record, seen?.now ?? 0)).result;
       },
       async limit(timeMaxMs) {
         await ask(limits, [String(timeMaxMs)]);

@@ -44,6 +44,10 @@ export const RECORD_COLUMNS: readonly string[] = [
   'expires_at',
   'replay_min_ms',
   'tombstone_ms',
+  'recovery_point',
+  'steps',
+  'intent_at',
+  'input',
   'response_body',
 ];
 
@@ -76,6 +80,10 @@ export function recordValues(record: SamekeyRecord): ColumnValue[] {
     record.expiresAt,
     record.replayMinMs,
     record.tombstoneMs,
+    shown(record.recoveryPoint),
+    record.steps,
+    record.intentAt,
+    record.input,
     response?.body ?? null,
   ];
 }
@@ -107,6 +115,10 @@ export function rowRecord(row: Row): SamekeyRecord {
     expiresAt: number(row['expires_at']),
     replayMinMs: number(row['replay_min_ms']),
     tombstoneMs: number(row['tombstone_ms']),
+    recoveryPoint: textOrNull(row['recovery_point']),
+    steps: textOrNull(row['steps']),
+    intentAt: numberOrNull(row['intent_at']),
+    input: bytesOrNull(row['input']),
   });
 }
 

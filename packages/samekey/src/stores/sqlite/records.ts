@@ -5,7 +5,7 @@
 
 import { type Decision, decideSweep, type View } from '../../core/machine.ts';
 import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { ListRequest, Swept } from '../../core/store.ts';
+import type { DueRequest, ListRequest, Swept } from '../../core/store.ts';
 import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
 import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
@@ -28,6 +28,10 @@ export interface Records {
   ): Result[];
   /** Newest first. */
   list(request: ListRequest): SamekeyRecord[];
+  /** What a worker may push on, the oldest first. */
+  due(request: DueRequest): SamekeyRecord[];
+  /** Accepted and not begun by the deadline. */
+  neverStarted(limit: number): RecordId[];
   /** Ends those of the claims that are still over. */
   sweep(ids: readonly RecordId[]): Swept[];
   /** Deletes records past retention and tombstone time; returns how many. */
@@ -48,6 +52,8 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
 
   function leftMs(record: SamekeyRecord | null, now: number): number {
     if (record?.state === 'in_progress') return watch.see(record);
+    // Nobody runs under it: the file's time will do.
+    if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);
     const held = heldBack(record, now);
     return held === null ? 0 : watch.see(held);
   }
@@ -131,6 +137,16 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const values: ColumnValue[] = [...states, ...filters, limit];
       return connection.all(text, ...values).map(rowRecord);
+    },
+    due({ operations, limit }) {
+      if (operations.length === 0) return [];
+      const now = clock.now(connection);
+      const values: ColumnValue[] = [now, now, now, ...operations, Math.max(0, limit)];
+      return connection.all(sql.selectDue(operations.length), ...values).map(rowRecord);
+    },
+    neverStarted(limit) {
+      const rows = connection.all(sql.SELECT_NEVER_STARTED, clock.now(connection), limit);
+      return rows.map((row) => ({ scope: String(row['scope']), key: String(row['key']) }));
     },
     sweep(ids) {
       const now = clock.now(connection);

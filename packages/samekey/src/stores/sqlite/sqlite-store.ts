@@ -8,16 +8,27 @@
  */
 
 import {
+  decideCheckpoint,
   decideClaim,
   decideFinish,
   decideForget,
+  decideHandOver,
   decideRenew,
   decideReopen,
   decideSettle,
 } from '../../core/machine.ts';
 import { isStoreError, StoreError } from '../../core/errors.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
-import type { FinishRequest, FinishResult, Store, Swept } from '../../core/store.ts';
+import type {
+  CheckpointRequest,
+  CheckpointResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+  Store,
+  Swept,
+} from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
@@ -46,6 +57,10 @@ export interface SqliteTransaction {
 export interface WithinSqlite {
   /** Ends an attempt together with the transaction's other writes. On `refused` the transaction must roll back. */
   finish(request: FinishRequest): FinishResult;
+  /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
+  checkpoint(request: CheckpointRequest): CheckpointResult;
+  /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
+  handOver(owner: FencedId): HandResult;
 }
 
 /** The SQLite store, with what only a store in the application's own database can do. */
@@ -98,7 +113,9 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     // Each is seen, so that each is watched from now on, whatever the limit.
     const over = claims.filter((claim) => watch.see(claim) === 0).slice(0, Math.max(0, limit));
     if (over.length < limit) sweptTo = claims.length < SWEEP_ROWS_MAX ? 0 : (claims.at(-1)?.rowid ?? 0);
-    return over.length === 0 ? [] : writer.write(() => records.sweep(over));
+    const late = await writer.read(() => records.neverStarted(Math.max(0, limit - over.length)));
+    const ending = [...over, ...late];
+    return ending.length === 0 ? [] : writer.write(() => records.sweep(ending));
   }
 
   async function reap(limit: number): Promise<number> {
@@ -129,6 +146,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     claim: (requests) => apply(requests, decideClaim),
     renew: (requests) => apply(requests, decideRenew),
+    checkpoint: (requests) => apply(requests, decideCheckpoint),
     finish: (requests) => apply(requests, decideFinish),
     async find(ids) {
       checkIds(ids);
@@ -136,6 +154,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
 
     sweep,
+    due: (request) => writer.read(() => records.due(request)),
     reap,
 
     settle: (requests) => apply(requests, decideSettle),
@@ -164,19 +183,24 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
         );
       }
       checkOpen();
+      function one<Request extends RecordId, Result>(
+        request: Request,
+        decide: Decide<Request, Result>,
+      ): Result {
+        checkOpen();
+        checkIds([request]);
+        try {
+          return records.apply([request], decide)[0] as Result;
+        } catch (error) {
+          throw storeError(error);
+        }
+      }
       return {
-        finish(request) {
-          checkOpen();
-          checkIds([request]);
-          try {
-            return records.apply([request], decideFinish)[0] as FinishResult;
-          } catch (error) {
-            throw storeError(error);
-          }
-        },
+        finish: (request) => one(request, decideFinish),
+        checkpoint: (request) => one(request, decideCheckpoint),
+        handOver: (owner) => one(owner, decideHandOver),
       };
     },
-
     transactionFault(error) {
       if (isStoreError(error)) return error.applied === 'no' ? 'rolled-back' : 'unclear';
       if (isBusy(error)) return 'again';

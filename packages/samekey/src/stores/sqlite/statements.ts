@@ -39,7 +39,22 @@ export const SELECT_CLAIMS: string =
   'SELECT rowid, scope, key, claim_id, renewals, claim_ttl_ms FROM samekey_records ' +
   `WHERE ${OPEN} AND state = 'in_progress' AND rowid > ? ORDER BY rowid LIMIT ?`;
 
-const PURGEABLE = `${EXPIRING} AND expires_at + tombstone_ms <= ?`;
+/** Accepted and not begun by the deadline. */
+export const SELECT_NEVER_STARTED: string = `SELECT scope, key FROM samekey_records WHERE ${OPEN} AND state = 'pending' AND locked_until <= ? LIMIT ?`;
+
+/** As `isDue`; values: the time three times, then names of operations, then the limit. */
+export function selectDue(operations: number): string {
+  const names = Array.from({ length: operations }, () => '?').join(', ');
+  return (
+    `SELECT ${COLUMNS} FROM samekey_records WHERE ${OPEN} AND input IS NOT NULL AND (` +
+    `state = 'pending' AND attempt = 0 AND locked_until > ? OR ` +
+    `state = 'retryable' AND locked_until <= ? AND (intent_at IS NOT NULL OR expires_at > ?)` +
+    `) AND operation IN (${names}) ORDER BY rowid LIMIT ?`
+  );
+}
+
+/** An intent without a result keeps its record, whatever its age. */
+const PURGEABLE = `${EXPIRING} AND NOT (state = 'retryable' AND intent_at IS NOT NULL) AND expires_at + tombstone_ms <= ?`;
 
 export const SELECT_PURGEABLE: string = `SELECT 1 FROM samekey_records WHERE ${PURGEABLE} LIMIT 1`;
 

@@ -81,6 +81,9 @@ export function claimRequest(overrides: Partial<ClaimRequest> = {}): ClaimReques
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: FORMAT_VERSION,
+    entry: 'run',
+    input: null,
+    pendingTimeMaxMs: CLAIM_TTL_MS,
     ...overrides,
   };
 }
@@ -106,6 +109,7 @@ export function finishRequest(
     unbindFingerprint: false,
     extendMs: 0,
     reconcileAfterMs: 5_000,
+    handedOver: false,
     ...overrides,
   };
 }

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { idText, REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
-import type { FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
+import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
 import { memoryStore } from '../../stores/memory/index.ts';
 import {
   type AddTest,
@@ -96,7 +96,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
   const owners = ids.map((id) => fenceOf(random, fences, id));
   const say = (verb: string, detail: unknown = ''): string =>
     `${step}. ${verb} ${ids.map(({ scope, key }) => `${scope}/${key}`).join(' ')} ${JSON.stringify(detail)}`;
-  switch (random.below(12)) {
+  switch (random.below(13)) {
     case 0:
     case 1:
     case 2: {
@@ -116,6 +116,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
           attemptMax: random.chance(0.2) ? 2 : 10,
           fingerprint: random.chance(0.1) ? { ...FINGERPRINT, digest: 'other' } : FINGERPRINT,
           formatVersion: random.chance(0.05) ? 2 : 1,
+          ...entryOf(random),
         });
       });
       return { text: say('claim', requests), give: (store) => store.claim(requests) };
@@ -134,6 +135,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         const extendMs = random.chance(0.2) ? 1_000 : 0;
         return finishRequest(owner, to, {
           extendMs,
+          handedOver: random.chance(0.1),
           unbindFingerprint: to === 'retryable' && random.chance(0.5),
         });
       });
@@ -154,16 +156,37 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
       return random.chance(0.5)
         ? { text: `${step}. sweep`, give: async (store) => byId(await store.sweep(100)) }
         : { text: `${step}. reap`, give: (store) => store.reap(100) };
-    case 10:
+    case 10: {
+      const requests = owners.map((owner) => ({
+        ...owner,
+        claimTtlMs: 2_000,
+        recoveryPoint: random.pick([null, 'booked', 'paid']) ?? null,
+        steps: JSON.stringify([{ step }]),
+        intentOpen: random.chance(0.3),
+      }));
+      return { text: say('checkpoint', requests), give: (store) => store.checkpoint(requests) };
+    }
+    case 11:
       return {
-        text: `${step}. count, list`,
-        give: async (store) => [await store.count(), byId(await store.list({}))],
+        text: `${step}. count, list, due`,
+        give: async (store) => [
+          await store.count(),
+          byId(await store.list({})),
+          byId(await store.due({ operations: ['POST /payments'], limit: 100 })),
+        ],
       };
     default: {
       const advanceMs = random.pick([1, 999, 1_000, 2_000, REOPEN_DELAY_MS, CLAIM_TTL_MS, RETENTION_MS]) ?? 1;
       return { text: `${step}. advance ${advanceMs}`, advanceMs, give: async () => undefined };
     }
   }
+}
+
+/** Mostly plain claims; some bring an input, some only note the request, some are a worker's. */
+function entryOf(random: Random): Pick<ClaimRequest, 'entry' | 'input'> {
+  const entry = random.pick<ClaimRequest['entry']>(['run', 'run', 'run', 'accept', 'take']) ?? 'run';
+  const input = entry === 'accept' || random.chance(0.2) ? new Uint8Array([0, 1, 255]) : null;
+  return { entry, input };
 }
 
 /** Stores choose their own order among equals. */

@@ -4,6 +4,7 @@
  */
 
 import { records } from './0001-records.ts';
+import { progress } from './0002-progress.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -15,7 +16,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records];
+export const MIGRATIONS: readonly Migration[] = [records, progress];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
