@@ -36,6 +36,9 @@ async function work(key: string): Promise<void> {
       tombstoneMs: 0,
       attemptMax: 10,
       formatVersion: 1,
+      entry: 'run',
+      input: null,
+      pendingTimeMaxMs: 0,
     },
   ]);
   if (claim?.kind !== 'claimed') throw new Error(`a fresh key was ${claim?.kind}`);
@@ -51,6 +54,7 @@ async function work(key: string): Promise<void> {
       unbindFingerprint: false,
       extendMs: 0,
       reconcileAfterMs: 0,
+      handedOver: false,
     },
   ]);
   if (finish?.kind !== 'applied') throw new Error(`a first finish was ${finish?.kind}`);

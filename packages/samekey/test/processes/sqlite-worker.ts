@@ -41,6 +41,9 @@ function claimOf(key: string) {
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: 1,
+    entry: 'run',
+    input: null,
+    pendingTimeMaxMs: 0,
   } as const;
 }
 
@@ -57,6 +60,7 @@ function finishOf(key: string) {
     unbindFingerprint: false,
     extendMs: 0,
     reconcileAfterMs: 0,
+    handedOver: false,
   } as const;
 }
 
