@@ -1,13 +1,10 @@
 // @ts-check
 // An Express application with one protected route: same key, same answer.
 import express from 'express';
-import Database from 'libsql';
 import { createSamekey } from 'samekey';
 import { idempotent } from 'samekey/express';
 import { sqliteStore } from 'samekey/stores/sqlite';
-
-const database = new Database(process.env['DATABASE'] ?? 'orders.db');
-database.exec('CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, account TEXT, item TEXT)');
+import { database, orders } from './orders.mjs';
 
 // Samekey keeps its records in tables of its own, here in the application's database.
 const store = sqliteStore({ database });
@@ -26,20 +23,15 @@ app.post(
   idempotent(samekey, { policy: 'standard', scope: accountOf, waitMaxMs: 5_000 }),
   express.json(),
   // From here on the route is as it was.
-  (req, res) => {
+  async (req, res) => {
     const { item } = req.body;
-    const { lastInsertRowid } = database
-      .prepare('INSERT INTO orders (account, item) VALUES (?, ?)')
-      .run(accountOf(req), item);
-    res
-      .status(201)
-      .location(`/orders/${lastInsertRowid}`)
-      .json({ id: Number(lastInsertRowid), item });
+    const id = await orders.add(accountOf(req), item);
+    res.status(201).location(`/orders/${id}`).json({ id, item });
   },
 );
 
-app.get('/orders', (req, res) => {
-  res.json(database.prepare('SELECT id, item FROM orders WHERE account = ?').all(accountOf(req)));
+app.get('/orders', async (req, res) => {
+  res.json(await orders.list(accountOf(req)));
 });
 
 const server = app.listen(Number(process.env['PORT'] ?? 3000), (error) => {
@@ -53,6 +45,6 @@ async function stop() {
   // Orders under way are finished and recorded first.
   await samekey.close({ drainMs: 10_000 });
   server.closeIdleConnections();
-  database.close();
+  await orders.close();
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop());

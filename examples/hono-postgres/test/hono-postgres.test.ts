@@ -1,0 +1,3 @@
+import { ordersOnPostgres } from '../../orders-on-postgres.ts';
+
+ordersOnPostgres('hono-postgres/server.mjs');
