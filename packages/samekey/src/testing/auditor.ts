@@ -16,6 +16,7 @@ import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
 import {
   type AttemptFacts,
+  type AuditedRequest,
   emptyAttempt,
   emptyKey,
   inNewLife,
@@ -42,6 +43,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
   const bodies = new Map<string, number>();
   /** Claims that the store has answered, whatever it said. */
   const claims = new Set<string>();
+  /** Whether all replays of a process for a key in one instant came from its memory. */
+  const replays = new Map<string, { readonly at: number; readonly fromCache: boolean }>();
   const bodyOf = (digest: string): number | undefined => bodies.get(digest);
 
   function report(id: RecordId | null, seen: Violation['seen'], what: string): void {
@@ -140,6 +143,11 @@ export function createAuditor(options: AuditorOptions): Auditor {
     report(key.id, 'state', `an undisturbed claim (${record.claimId}) ended in unknown`);
   }
 
+  function isFromCache(request: AuditedRequest): boolean {
+    const last = replays.get(`${request.process} ${idText(request.id)}`);
+    return last?.fromCache === true && last.at === options.now();
+  }
+
   function judgeEffects(key: KeyFacts, attempt: AttemptFacts): void {
     if (attempt.effects === 0 || attempt.left !== 'proven') return;
     report(
@@ -201,7 +209,9 @@ export function createAuditor(options: AuditorOptions): Auditor {
 
     answered(request, run, outcome) {
       const key = facts(request.id);
-      const slackMs = process(request.process).frozen ? options.slackMs.frozen : options.slackMs.quiet;
+      const { frozen } = process(request.process);
+      // From memory it is given in the instant it is asked for: no reply was under way.
+      const slackMs = isFromCache(request) ? 0 : frozen ? options.slackMs.frozen : options.slackMs.quiet;
       const fault = faultOfAnswer(key, {
         request,
         outcome,
@@ -215,6 +225,12 @@ export function createAuditor(options: AuditorOptions): Auditor {
     },
 
     event(name, event) {
+      if (event.type === 'outcome' && event.kind === 'replay' && event.id !== null) {
+        const text = `${name} ${idText(event.id)}`;
+        const last = replays.get(text);
+        const others = last?.at !== options.now() || last.fromCache;
+        replays.set(text, { at: options.now(), fromCache: event.fromCache && others });
+      }
       if (!('attempt' in event)) return;
       const key = facts(event.id);
       // Numbers begin again in a new life: an event may speak of several.

@@ -32,6 +32,8 @@ export interface Bug {
   readonly finish?: typeof decideFinish;
   readonly renew?: typeof decideRenew;
   readonly sweep?: typeof decideSweep;
+  readonly reopen?: typeof decideReopen;
+  readonly forget?: typeof decideForget;
   /** What a record is found by. */
   readonly idOf?: (id: RecordId) => string;
   /** Time between a claim's read and its write, in milliseconds. */
@@ -77,8 +79,8 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
       renew: apply<RenewRequest, ReturnType<typeof decideRenew>['result']>(bug.renew ?? decideRenew),
       find: async (ids) => ids.map(read),
       settle: apply(decideSettle),
-      reopen: apply(decideReopen),
-      forget: apply(decideForget),
+      reopen: apply(bug.reopen ?? decideReopen),
+      forget: apply(bug.forget ?? decideForget),
       async sweep(most) {
         const swept: Swept[] = [];
         for (const record of records.values()) {
