@@ -110,6 +110,8 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     store,
     connect,
     storeNow,
+    // Most of a history is a quiet end; on a real store each sweep is a handful of statements.
+    tidyEveryMs: gate === null ? 1_000 : 3_000,
     client: (connection) => (options.client ?? ((same) => same))(withSizeMax(connection)),
     processes: [],
     processCount: 0,

@@ -52,7 +52,7 @@ export function makeCalm(context: Context): void {
   const tidy = (): void => {
     void store.sweep(100);
     timeline.setTimer(500, () => void store.reap(100));
-    timeline.setTimer(1_000, tidy);
+    timeline.setTimer(context.tidyEveryMs, tidy);
   };
   timeline.setTimer(500, tidy);
 }

@@ -29,6 +29,8 @@ export interface Context {
   /** A process's own handle on it. */
   readonly connect: () => Store;
   readonly storeNow: () => number;
+  /** How often the sweeper and the reaper come by once the faults are over, in milliseconds. */
+  readonly tidyEveryMs: number;
   /** What stands between an engine and its connection. */
   readonly client: (connection: Store) => Store;
   /** The processes that exist. */

@@ -37,6 +37,8 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       const applied = apply();
       const now = storeNow();
       const result = await applied;
+      // What a real store changed although it says nothing of it is seen with the next call about the key.
+      if (gate !== null && !named && isNothing(result)) return result;
       const records = await store.find(about);
       for (const [i, id] of about.entries()) {
         const text = idText(id);
@@ -86,4 +88,9 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
           }),
     };
   };
+}
+
+/** What a sweep or a reap says that moved nothing. */
+function isNothing(result: unknown): boolean {
+  return result === 0 || (Array.isArray(result) && result.length === 0);
 }
