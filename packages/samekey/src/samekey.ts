@@ -18,7 +18,7 @@ import {
 } from './core/settings.ts';
 import type { Store } from './core/store.ts';
 import type { TransactionalStore, TransactionSource } from './core/transaction.ts';
-import type { Transactions } from './core/transactional.ts';
+import type { Transactions } from './core/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';

@@ -14,7 +14,8 @@ import {
   refuseUnknown,
   resolveSettings,
 } from '../core/settings.ts';
-import { runTransactional, type Transactions } from '../core/transactional.ts';
+import type { Transactions } from '../core/commit.ts';
+import { runTransactional } from '../core/transactional.ts';
 import type { Handler } from '../core/work.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
 
