@@ -222,6 +222,11 @@ function firstError(output) {
  */
 async function compileInstalled(project, entries) {
   symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'), 'dir');
+  for (const peer of new Set(entries.flatMap(({ peers }) => Object.keys(peers)))) {
+    // Some bring their types themselves.
+    if (!existsSync(join(ROOT, 'node_modules/@types', peer)))
+      symlinkSync(join(ROOT, 'node_modules', peer), join(project, 'node_modules', peer), 'dir');
+  }
   const lines = entries.map(({ name }, at) => `export * as entry${at} from ${JSON.stringify(name)};`);
   writeFileSync(join(project, 'all.ts'), `${lines.join('\n')}\n`);
   const web = entries.filter((entry) => entry.web === true);

@@ -14,7 +14,7 @@ import { readRequestBody } from './request-body.ts';
 /** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
 const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
 
-/** What a framework knows beside the request; a bare handler has none. */
+/** What a framework knows beside the request. Without one the request itself is the native one. */
 export interface FetchPlace<Native> {
   /** The framework's own request, for the scope function. */
   readonly native: Native;
@@ -45,7 +45,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     route: Route<Native>,
     world: World,
     handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>,
-    ...[place]: Native extends Request ? [place?: FetchPlace<Native>] : [place: FetchPlace<Native>]
+    place?: FetchPlace<Native>,
   ) {
     const url = new URL(request.url);
     this.#asked = request;

@@ -1,6 +1,6 @@
 /** What only Hono has around handlers: parsers with a memory, `onError`, apps within apps, headers on the context, its streams. */
 
-import { Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { cors } from 'hono/cors';
 import { etag } from 'hono/etag';
@@ -20,7 +20,9 @@ import { honoHarness, listen } from './hono-harness.ts';
 interface Vars {
   Variables: { tenant: string };
 }
-type Protect = (options?: Partial<HonoOptions<Vars>>) => ReturnType<typeof idempotent<Vars>>;
+type Protect = (
+  options?: Partial<HonoOptions<Context<Vars>>>,
+) => ReturnType<typeof idempotent<Context<Vars>>>;
 type Build = (app: Hono<Vars>, protect: Protect, samekey: Samekey) => unknown;
 
 function test(title: string, build: Build, body: (app: App, t: Bench) => Promise<void>): void {

@@ -6,7 +6,7 @@
  * middleware has set stays on every answer.
  */
 
-import type { Context, Env, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import type { Attempt } from '../../core/attempt.ts';
 import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
@@ -14,11 +14,18 @@ import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
-import { executionOf, outerHeaders, patternOf, setAnswer, setError } from './hono-context.ts';
+import {
+  executionOf,
+  type HonoContext,
+  outerHeaders,
+  patternOf,
+  setAnswer,
+  setError,
+} from './hono-context.ts';
 import { type GivenUp, giveBack } from './late.ts';
 
 /** Options of a protected route. */
-export interface HonoOptions<E extends Env> extends RouteOptions<Context<E>> {
+export interface HonoOptions<C = Context> extends RouteOptions<C> {
   /**
    * Whether the runtime ends work once the answer is given, so that `c.executionCtx` is required. Default: true on Cloudflare
    * Workers and Vercel Edge, which are recognised, else false.
@@ -29,7 +36,7 @@ export interface HonoOptions<E extends Env> extends RouteOptions<Context<E>> {
 const attempts = new WeakMap<object, Attempt>();
 
 /** The attempt that a request's handler runs under; null when the request is not protected. */
-export function attemptOf(c: Context): Attempt | null {
+export function attemptOf(c: HonoContext): Attempt | null {
   return attempts.get(c) ?? null;
 }
 
@@ -45,16 +52,16 @@ export function attemptOf(c: Context): Attempt | null {
  * );
  * ```
  *
- * Throws `OptionsError` at once for options that cannot work.
+ * It fits apps of every `Env`; `idempotent<Context<MyEnv>>(…)` types the context in its options. Throws `OptionsError` at once for
+ * options that cannot work.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- as Hono's own middleware, it fits apps of every Env
-export function idempotent<E extends Env = any>(
+export function idempotent<C extends HonoContext = Context>(
   samekey: Samekey,
-  options: HonoOptions<E>,
-): MiddlewareHandler<E> {
+  options: HonoOptions<C>,
+): (c: C, next: () => Promise<void>) => Promise<void> {
   const { engine, defaults } = internalsOf(samekey);
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
-  const route = compileRoute<Context<E>>(defaults, routeOptions, engine.world);
+  const route = compileRoute<C>(defaults, routeOptions, engine.world);
 
   return async (c, next) => {
     const protects = route.methods.has(c.req.method.toUpperCase());
@@ -74,7 +81,7 @@ export function idempotent<E extends Env = any>(
     const headers = outerHeaders(c);
     const place = { native: c, routePattern: route.operation === null ? patternOf(c) : null, headers };
     const turn: { isOver: boolean; givenUp: GivenUp | null } = { isOver: false, givenUp: null };
-    const exchange = new FetchExchange<Context<E>>(
+    const exchange = new FetchExchange<C>(
       c.req.raw,
       route,
       engine.world,

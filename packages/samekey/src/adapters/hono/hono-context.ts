@@ -3,24 +3,34 @@
  * `c.executionCtx` throws where the runtime has none.
  */
 
-import type { Context } from 'hono';
 import { OptionsError } from '../../core/errors.ts';
 import type { HeaderLine } from '../../core/response.ts';
 
+/** The context of Hono, as far as it is used: whichever copy of Hono it comes from. */
+export interface HonoContext {
+  readonly req: { raw: Request; readonly method: string };
+  get res(): Response;
+  set res(response: Response | undefined);
+  finalized: boolean;
+  /** What the handler threw and `onError` has answered. */
+  readonly error: Error | undefined;
+  newResponse(body: null): Response;
+}
+
 /** What outer middleware has set. Asked without naming `c.res`, which would make a response and change what handlers see. */
-export function outerHeaders(c: Context): readonly HeaderLine[] {
+export function outerHeaders(c: HonoContext): readonly HeaderLine[] {
   return [...c.newResponse(null).headers];
 }
 
 /** Makes it the answer, instead of whatever was there. */
-export function setAnswer(c: Context, response: Response): void {
+export function setAnswer(c: HonoContext, response: Response): void {
   if (c.finalized && c.res === response) return;
   c.res = undefined;
   c.res = response;
 }
 
 /** Takes the handler's answer back, so that nothing of it is merged into what `onError` makes of an error of ours. */
-export function setError(c: Context, outer: readonly HeaderLine[]): void {
+export function setError(c: HonoContext, outer: readonly HeaderLine[]): void {
   if (!c.finalized) return;
   const headers = new Headers();
   for (const [name, value] of outer) headers.append(name, value);
@@ -29,9 +39,11 @@ export function setError(c: Context, outer: readonly HeaderLine[]): void {
 }
 
 /** The runtime's own context, where it has one: a Worker's `ctx`. */
-export function executionOf(c: Context): { waitUntil(work: Promise<unknown>): void } | null {
+export function executionOf(c: HonoContext): { waitUntil(work: Promise<unknown>): void } | null {
   try {
-    return c.executionCtx;
+    return (
+      (c as { readonly executionCtx?: { waitUntil(work: Promise<unknown>): void } }).executionCtx ?? null
+    );
   } catch {
     return null;
   }
@@ -49,7 +61,7 @@ interface Matched {
  * own pattern is not taken there, although Hono knows it: a handler or wildcard added later would change the operation's
  * name, and with it run a retry twice.
  */
-export function patternOf(c: Context): string | null {
+export function patternOf(c: HonoContext): string | null {
   const { routeIndex, matchedRoutes } = c.req as unknown as Matched;
   const route = matchedRoutes?.[routeIndex];
   if (route === undefined) {

@@ -6,8 +6,8 @@
  * Invariant: until then everybody sees our answer. A handler that ends before gets nothing recorded; its outcome stays unknown.
  */
 
-import type { Context } from 'hono';
 import type { Timer, World } from '../../core/world.ts';
+import type { HonoContext } from './hono-context.ts';
 
 /** Whether the context is the handler's again. */
 export interface GivenUp {
@@ -15,7 +15,7 @@ export interface GivenUp {
 }
 
 /** Watches for it. Call it when our answer has been set. */
-export function giveBack(c: Context, world: World): GivenUp {
+export function giveBack(c: HonoContext, world: World): GivenUp {
   const state: GivenUp = { isBack: false };
   const res = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(c), 'res');
   // A Hono that keeps its answer otherwise: late answers are lost, nothing else.

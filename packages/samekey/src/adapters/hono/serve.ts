@@ -1,11 +1,11 @@
 /** Serves an operation on a Hono route: the request becomes the operation's input, its reply the answer. */
 
-import type { Context, Env } from 'hono';
+import type { Context } from 'hono';
 import { handle } from '../../http/handle.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
 import type { Operation } from '../../ways/operation.ts';
-import { executionOf, outerHeaders } from './hono-context.ts';
+import { executionOf, type HonoContext, outerHeaders } from './hono-context.ts';
 
 /**
  * The handler of a route, for what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer
@@ -15,17 +15,16 @@ import { executionOf, outerHeaders } from './hono-context.ts';
  * app.post('/orders', authenticate, serve(placeOrder, { scope: (c) => c.get('accountId') }));
  * ```
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- as Hono's own middleware, it fits apps of every Env
-export function serve<Input, E extends Env = any>(
+export function serve<Input, C extends HonoContext = Context>(
   operation: Operation<Input, unknown>,
-  options: ServeOptions<Context<E>, Input>,
-): (c: Context<E>) => Promise<Response> {
-  const { internals, route, wrapped } = compileServed<Context<E>, Input>(operation, options);
+  options: ServeOptions<C, Input>,
+): (c: C) => Promise<Response> {
+  const { internals, route, wrapped } = compileServed<C, Input>(operation, options);
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
   return (c) => {
     const place = { native: c, routePattern: null, headers: outerHeaders(c) };
-    const exchange = new FetchExchange<Context<E>>(c.req.raw, route, internals.engine.world, refuse, place);
+    const exchange = new FetchExchange<C>(c.req.raw, route, internals.engine.world, refuse, place);
     const done = handle(internals.engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);
     return exchange.response;
