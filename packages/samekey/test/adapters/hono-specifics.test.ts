@@ -341,6 +341,37 @@ describe('streams of Hono', () => {
 });
 
 describe('an attempt that was given up', () => {
+  const runs = { count: 0 };
+  const [slow, answered, started, freed, ended] = [gate(), gate(), gate(), gate(), gate()];
+  test(
+    'stays unknown, and runs no second time, when its handler ends while middleware still holds the answer in its place',
+    (app, protect) => {
+      app.use('*', async (_c, next) => {
+        await next();
+        answered.open();
+        await slow.opened;
+      });
+      app.post('/things', protect({ policy: 'standard', attemptTimeMaxMs: 60_000 }), async (c) => {
+        runs.count += 1;
+        started.open();
+        await freed.opened;
+        setImmediate(ended.open);
+        return c.text('made', 201);
+      });
+    },
+    async (app, t) => {
+      const first = app.post('key-1');
+      await started.opened;
+      await t.passUntil(answered.opened);
+      freed.open();
+      await ended.opened;
+      slow.open();
+      assertProblem(await t.passUntil(first), 409, 'outcome-unknown');
+      assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
+      expect(runs.count).toBe(1);
+    },
+  );
+
   // The answer of the late handler is its own, whatever stood in the context meanwhile.
   const hung = gate();
   test(

@@ -93,7 +93,8 @@ export function idempotent<C extends HonoContext = Context>(
         }
         await next();
         turn.isOver = true;
-        if (turn.givenUp?.isBack === false) throw new Error('The answer came too late to be told from ours.');
+        // Not an error either, which a policy may take for "nothing happened": the handler counts as not come back.
+        if (turn.givenUp?.isBack === false) return new Promise<never>(() => undefined);
         // What the handler threw has been answered by onError: that is its answer, as in Express.
         if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });
         if (!c.finalized) throw new TypeError('Nothing behind idempotent() has answered: return a Response.');
@@ -107,6 +108,7 @@ export function idempotent<C extends HonoContext = Context>(
       const response = await exchange.response;
       setAnswer(c, response);
     } catch (error) {
+      if (!turn.isOver) turn.givenUp = { isBack: false };
       setError(c, headers);
       throw error;
     }
