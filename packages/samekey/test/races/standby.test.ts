@@ -45,6 +45,29 @@ describe.runIf(source !== undefined)('a standby that takes over', () => {
     }
   });
 
+  it('synchronous, and away while the primary crashes and comes back alone: that shows what nobody confirmed', async () => {
+    const pair = await startPair(source as PostgresSource, { synchronous: true });
+    const url = await pair.primary.createDatabase();
+    const [before, after] = [storeAt(url), storeAt(urlOn(pair.standby.url(), url))];
+    try {
+      await before.migrate();
+      const owner = await claimed(before);
+      const finish = finishRequest(owner, 'completed');
+      await pair.detach();
+      await expect(before.finish([finish])).rejects.toMatchObject({ applied: 'unknown' });
+      await pair.primary.kill();
+      await pair.primary.restart();
+      // PostgreSQL's own limit, told on the page of guarantees: a reading waits for no standby.
+      await expect.poll(async () => (await before.finish([finish]).catch(() => []))[0]?.kind).toBe('already');
+      await pair.primary.kill();
+      await pair.promote();
+      expect((await recordOf(after, owner)).state).toBe('in_progress');
+    } finally {
+      await Promise.all([before.close(), after.close()]);
+      await pair.stop();
+    }
+  });
+
   it('asynchronous, and behind: an acknowledged answer is lost with the primary', async () => {
     const pair = await startPair(source as PostgresSource, { synchronous: false });
     const url = await pair.primary.createDatabase();

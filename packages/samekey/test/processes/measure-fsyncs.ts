@@ -1,0 +1,119 @@
+/**
+ * Counts how often PostgreSQL brings its log to disk: for claims and finishes one by one, for groups, and for replays. A kill of the server
+ * proves nothing here, because the page cache survives it. Needs strace (`apt-get install strace`) and the right to use it:
+ *
+ *   node packages/samekey/test/processes/.out/processes/measure-fsyncs.js
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { ClaimRequest, FinishRequest } from 'samekey';
+import { postgresStore } from 'samekey/stores/postgres';
+import { processTree } from '../services/machine.ts';
+import { anyPostgres, startPostgres } from '../services/postgres.ts';
+
+const KEYS = 50;
+
+const source = anyPostgres();
+if (source === undefined) throw new Error('This machine has no PostgreSQL.');
+// Nothing but commits: no checkpoint, no vacuum, no log written ahead of time.
+const server = await startPostgres(
+  source,
+  { autovacuum: 'off', checkpoint_timeout: '1h', max_wal_size: '4GB', wal_writer_delay: '10s' },
+  'disk',
+);
+const url = await server.createDatabase();
+const store = postgresStore({ connect: () => new Client({ connectionString: url }) });
+await store.migrate();
+// Opens the connections, and makes what a new database makes once.
+await store.claim([claimOf('warm')]);
+await store.find([{ scope: 'fsync', key: 'warm' }]);
+
+const names = (what: string): string[] => Array.from({ length: KEYS }, (_, i) => `${what}-${i}`);
+
+await counted(`${KEYS} claims, one after the other`, async () => {
+  for (const key of names('single')) await store.claim([claimOf(key)]);
+});
+await counted(`${KEYS} finishes, one after the other`, async () => {
+  for (const key of names('single')) await store.finish([finishOf(key)]);
+});
+await counted(`${KEYS} claims in one group`, () => store.claim(names('group').map(claimOf)));
+await counted(`${KEYS} finishes in one group`, () => store.finish(names('group').map(finishOf)));
+await counted(`${2 * KEYS} replays`, async () => {
+  for (const key of [...names('single'), ...names('group')]) {
+    const [found] = await store.claim([{ ...claimOf(key), claimId: `again-${key}` }]);
+    if (found?.kind !== 'found') throw new Error(`${key} was ${found?.kind}`);
+  }
+});
+await store.close();
+await server.stop();
+
+/** Runs the work under strace and tells how many calls each process made. */
+async function counted(what: string, work: () => Promise<unknown>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'samekey-strace-'));
+  const file = join(folder, 'calls');
+  const pids = processTree(server.pid()).flatMap((pid) => ['-p', String(pid)]);
+  const strace = spawn('strace', ['-f', '-qq', '-e', 'trace=fsync,fdatasync', '-o', file, ...pids], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await once(strace, 'spawn');
+  await attached(pids.filter((pid) => pid !== '-p'));
+  await work();
+  strace.kill('SIGINT');
+  await once(strace, 'exit');
+  const calls = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => /f(?:data)?sync\(/.test(line));
+  rmSync(folder, { recursive: true, force: true });
+  console.log(`${what}: ${calls.length} fsync or fdatasync`);
+}
+
+/** Until strace holds each of them. */
+async function attached(pids: readonly string[]): Promise<void> {
+  for (;;) {
+    const free = pids.filter((pid) => /^TracerPid:\t0$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
+    if (free.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function claimOf(key: string): ClaimRequest {
+  return {
+    scope: 'fsync',
+    key,
+    operation: 'measure',
+    claimId: `claim-${key}`,
+    claimTtlMs: 60_000,
+    fingerprint: { label: 'none', digest: 'none' },
+    whenClaimEnds: 'unknown',
+    retentionMs: 3_600_000,
+    replayMinMs: 3_600_000,
+    tombstoneMs: 0,
+    attemptMax: 10,
+    formatVersion: 1,
+    entry: 'run',
+    input: null,
+    pendingTimeMaxMs: 0,
+  };
+}
+
+function finishOf(key: string): FinishRequest {
+  return {
+    scope: 'fsync',
+    key,
+    claimId: `claim-${key}`,
+    attempt: 1,
+    to: 'completed',
+    proof: null,
+    reason: null,
+    response: { status: 200, headers: [], body: new TextEncoder().encode(key) },
+    unbindFingerprint: false,
+    extendMs: 0,
+    reconcileAfterMs: 0,
+    handedOver: false,
+  };
+}
