@@ -32,6 +32,12 @@ export interface PostgresStoreOptions {
   readonly prepare?: boolean;
   /** Longest time of one statement on the server, in milliseconds; default 1,500. Less than `storeTimeMaxMs`. */
   readonly statementTimeMaxMs?: number;
+  /**
+   * Whether processes tell each other by NOTIFY that a record changed which somebody waits for (`waitMaxMs`); default false:
+   * who waits finds out by reading alone, 25 to 250 ms later. Costs one more connection for each process (two with
+   * postgres.js).
+   */
+  readonly notify?: boolean;
   /** Test-only: SQL of the clock; default `clock_timestamp()`. */
   readonly clock?: string;
   /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
@@ -44,11 +50,12 @@ export interface CheckedOptions {
   readonly schema: string;
   readonly prepare: boolean | undefined;
   readonly statementTimeMaxMs: number;
+  readonly notify: boolean;
   readonly clock: string;
   readonly random: () => number;
 }
 
-const NAMES = ['pool', 'connect', 'schema', 'prepare', 'statementTimeMaxMs', 'clock', 'random'];
+const NAMES = ['pool', 'connect', 'schema', 'prepare', 'statementTimeMaxMs', 'notify', 'clock', 'random'];
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
@@ -67,11 +74,15 @@ export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
   if (options.prepare !== undefined && typeof options.prepare !== 'boolean') {
     throw new OptionsError(`prepare must be true or false; it is ${String(options.prepare)}.`);
   }
+  if (options.notify !== undefined && typeof options.notify !== 'boolean') {
+    throw new OptionsError(`notify must be true or false; it is ${String(options.notify)}.`);
+  }
   return {
     open: pool === undefined ? async () => openConnection(await made(connect)) : openerOf(pool),
     schema,
     prepare: options.prepare,
     statementTimeMaxMs: wholeNumber('statementTimeMaxMs', options.statementTimeMaxMs ?? 1_500, 1, 600_000),
+    notify: options.notify ?? false,
     clock: options.clock ?? 'clock_timestamp()',
     random: options.random ?? Math.random,
   };

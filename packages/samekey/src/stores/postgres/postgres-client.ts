@@ -31,6 +31,11 @@ export interface Answer {
 export interface Connection {
   query(statement: Statement, values: readonly SqlValue[], prepare: boolean): Promise<Answer>;
   close(): Promise<void>;
+  /**
+   * Listens on a channel; `lost` is called at most once, when this connection listens no longer and will not again. Absent
+   * where the driver cannot.
+   */
+  listen?(channel: string, heard: (payload: string) => void, lost: () => void): Promise<void>;
 }
 
 /** `Client` of pg, also one that a pool lent. */
@@ -39,6 +44,11 @@ export interface PgClient {
   query(query: PgQuery): Promise<{ readonly rows: readonly unknown[] }>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(
+    event: 'notification',
+    listener: (message: { readonly channel: string; readonly payload?: string | undefined }) => void,
+  ): unknown;
 }
 
 /** The form of query that pg takes for prepared statements and rows as arrays. */
@@ -63,6 +73,7 @@ export interface PgPoolClient {
 /** What `postgres(…)` of postgres.js returns. */
 export interface PostgresJs extends PostgresJsTransaction {
   end(options?: { timeout?: number }): Promise<unknown>;
+  listen?(channel: string, heard: (payload: string) => void): PromiseLike<unknown>;
 }
 
 /** The `sql` that `sql.begin(sql => …)` of postgres.js passes to its function. */
@@ -95,6 +106,10 @@ export async function openConnection(made: PgClient | PostgresJs): Promise<Conne
       query: (statement, values, prepare) => askPostgresJs(made, statement, values, prepare),
       // Whatever is still under way has had its time.
       close: async () => void (await made.end({ timeout: 0 })),
+      // On a connection of its own, which the driver opens again by itself.
+      ...(typeof made.listen === 'function' && {
+        listen: async (channel, heard) => void (await made.listen?.(channel, heard)),
+      }),
     };
   }
   // Without a listener the loss of an idle connection is an uncaught exception; the next query meets it anyway.
@@ -103,6 +118,13 @@ export async function openConnection(made: PgClient | PostgresJs): Promise<Conne
   return {
     query: (statement, values, prepare) => askPg(made, statement, values, prepare),
     close: () => made.end(),
+    async listen(channel, heard, lost) {
+      made.on('notification', (message) => {
+        if (message.channel === channel) heard(message.payload ?? '');
+      });
+      made.on('end', lost);
+      await made.query({ text: `LISTEN ${channel}`, values: [], rowMode: 'array' });
+    },
   };
 }
 

@@ -19,6 +19,7 @@ import { countStatement, dueStatement, listStatement } from './housekeeping-stat
 import { createLink, type Link } from './link.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
@@ -63,7 +64,7 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { open, schema, prepare, statementTimeMaxMs, clock, random } = checkOptions(options);
+  const { open, schema, prepare, statementTimeMaxMs, notify, clock, random } = checkOptions(options);
   const tables = createTables(schema, clock);
   const records = createRecords(tables);
 
@@ -83,6 +84,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const dues = dueStatement(tables);
   const hotPath = createHotPath(records, { work, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
+  const hints = notify ? createHints({ open, schema }) : undefined;
 
   return {
     name: 'postgres',
@@ -95,7 +97,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
 
+    ...(hints && { hints }),
     ...hotPath,
+    claim(requests) {
+      hints?.start();
+      return hotPath.claim(requests);
+    },
     async find(ids) {
       const found = await records.find(upkeep.ask, ids);
       return ids.map((id) => found.get(idText(id))?.record ?? null);
@@ -135,9 +142,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     within: createWithin(records, prepare ?? false),
     transactionFault,
 
-    ready: () => checkDatabase(upkeep.ask, tables),
+    async ready() {
+      await checkDatabase(upkeep.ask, tables);
+      hints?.start();
+    },
     async close() {
-      await Promise.all([work, upkeep, reads].map((each) => each.close()));
+      await Promise.all([work.close(), upkeep.close(), reads.close(), hints?.close()]);
     },
   };
 }
