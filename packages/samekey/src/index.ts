@@ -14,6 +14,7 @@ export {
   OptionsError,
   SamekeyError,
   SchemaError,
+  StepError,
   StoreError,
 } from './core/errors.ts';
 export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
@@ -28,7 +29,7 @@ export type {
   State,
   WhenClaimEnds,
 } from './core/record.ts';
-export { type Reply, reply } from './core/reply.ts';
+export { type Reply, type ReplyValue, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
 export { singleTenant } from './core/scope.ts';
 export type { OperationOptions } from './core/settings.ts';
@@ -63,5 +64,8 @@ export type {
 } from './core/transaction.ts';
 export type { DirectRequest, RunOutcome } from './ways/direct.ts';
 export type { Definition, Operation, OperationRequest } from './ways/operation.ts';
+export type { InputCodec } from './ways/input.ts';
+export type { PhasedAttempt, PhasedDefinition } from './ways/phased.ts';
+export type { EffectCall, EffectRule, EffectVerdict } from './core/effect.ts';
 export type { TransactionalAttempt, TransactionalDefinition } from './ways/transactional.ts';
 export { PROBE_POINTS, systemWorld } from './system.ts';

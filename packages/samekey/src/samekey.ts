@@ -7,7 +7,7 @@ import { Engine } from './core/engine.ts';
 import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
-import { type Reply, toResponse } from './core/reply.ts';
+import { type Reply, type ReplyValue, toResponse } from './core/reply.ts';
 import { response } from './core/response.ts';
 import {
   OPERATION_OPTIONS,
@@ -22,7 +22,8 @@ import type { Transactions } from './core/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';
-import type { Operation } from './ways/operation.ts';
+import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
+import { definePhased, type PhasedDefinition } from './ways/phased.ts';
 import { defineTransactional, type TransactionalDefinition } from './ways/transactional.ts';
 
 /** Options of an instance; those of {@link OperationOptions} are defaults for all its operations. */
@@ -87,7 +88,16 @@ export interface Samekey<Tx = unknown> {
    * Defines an operation whose handler runs in your own transaction: its writes and the completion of the key commit together.
    * Throws `OptionsError`.
    */
-  transactional<Input, Value>(definition: TransactionalDefinition<Input, Value, Tx>): Operation<Input, Value>;
+  transactional<Input, Returned>(
+    definition: TransactionalDefinition<Input, Returned, Tx>,
+  ): Operation<Input, ReplyValue<Returned>>;
+  /**
+   * Defines an operation of several steps: phases, which commit in your own transactions, and effects, which are calls to the
+   * outside. A later attempt goes on where the last one stopped. Throws `OptionsError`.
+   */
+  phased<Input, Returned>(
+    definition: PhasedDefinition<Input, Returned, Tx>,
+  ): Operation<Input, ReplyValue<Returned>>;
   /** Checks the store; throws `SchemaError` with the command that mends it. */
   ready(): Promise<void>;
   /**
@@ -104,6 +114,9 @@ const ENGINE: unique symbol = Symbol.for('samekey.engine');
 export interface SamekeyInternals {
   readonly engine: Engine;
   readonly defaults: OperationOptions;
+  readonly store: Store;
+  /** What was defined, by name and former names. */
+  readonly operations: ReadonlyMap<string, OperationInternals<unknown>>;
 }
 
 /** The engine behind an instance, for adapters. Throws `OptionsError` for anything else. */
@@ -178,8 +191,18 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
   // Checked now, so that a wrong default is found at start; an instance without a policy is fine until something runs.
   resolveSettings({ policy: 'standard', ...defaults }, {});
 
+  const operations = new Map<string, OperationInternals<unknown>>();
+  function register<Input, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
+    const internals = operationInternals<unknown>(operation as Operation<unknown, Value>);
+    for (const name of [internals.names.name, ...(internals.names.formerly ?? [])]) {
+      if (operations.has(name)) throw new OptionsError(`The operation "${name}" is defined twice.`);
+      operations.set(name, internals);
+    }
+    return operation;
+  }
+
   const samekey: Samekey<Tx> & { readonly [ENGINE]: SamekeyInternals } = {
-    [ENGINE]: { engine, defaults },
+    [ENGINE]: { engine, defaults, store, operations },
     store,
     ready: () => store.ready(),
     async close({ drainMs = 10_000 } = {}) {
@@ -188,7 +211,8 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
       return left;
     },
     run: (request, handler) => run(engine, defaults, request, handler),
-    transactional: (definition) => defineTransactional(engine, defaults, transactions, definition),
+    transactional: (definition) => register(defineTransactional(engine, defaults, transactions, definition)),
+    phased: (definition) => register(definePhased(engine, defaults, transactions, definition)),
   };
   return Object.freeze(samekey);
 }

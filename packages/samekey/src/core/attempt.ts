@@ -3,7 +3,7 @@
  */
 
 import { FenceLostError } from './errors.ts';
-import type { Fence, Proof, RecordId, SamekeyRecord } from './record.ts';
+import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type { Resumed } from './store.ts';
 import type { OperationSettings } from './settings.ts';
@@ -21,6 +21,8 @@ export type Ending =
       readonly error: unknown;
       readonly response: StoredResponse | null;
       readonly rolledBack?: boolean;
+      /** False: a `NotExecutedError` is a throw like any other, because earlier steps are stored. */
+      readonly mayDeclare?: boolean;
     }
   /** Its record was written together with its work, in one transaction that is committed. */
   | {
@@ -34,6 +36,16 @@ export type Ending =
   | { readonly kind: 'not-started'; readonly error: unknown }
   /** Inside its transaction it found that the record is no longer its own; rolled back. */
   | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
+  /**
+   * A phased attempt stops before its end: `retryable` may go on from its steps, `unknown` must be settled; null leaves the record
+   * to the end of its claim.
+   */
+  | {
+      readonly kind: 'stopped';
+      readonly to: 'retryable' | 'unknown' | null;
+      readonly reason: string;
+      readonly error: unknown;
+    }
   /** The answer to COMMIT was lost, and it could not be found out in time whether it was done. */
   | { readonly kind: 'unclear'; readonly error: unknown };
 
@@ -64,11 +76,15 @@ export class RunningAttempt implements Attempt {
   readonly settings: OperationSettings;
   readonly fence: Fence;
   readonly resumed: Resumed | null;
+  /** What the record is bound to. */
+  readonly fingerprint: Fingerprint;
   /** When the record was made, by the store's clock. */
   readonly createdAt: number;
   readonly startedAt: number;
   /** When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here. */
   renewedAt: number;
+  /** The same moment on the wall clock, for whoever asks how long the claim still lasts. */
+  renewedWallAt: number;
   /** The renewal that is under way. */
   renewing: Promise<void> | null = null;
   /** Whether renewals stand still: an open transaction would fail on a row that changed under its snapshot. */
@@ -89,7 +105,13 @@ export class RunningAttempt implements Attempt {
     operation: string,
     settings: OperationSettings,
     fence: Fence,
-    granted: { readonly resumed: Resumed | null; readonly createdAt: number },
+    granted: {
+      readonly resumed: Resumed | null;
+      readonly createdAt: number;
+      readonly fingerprint: Fingerprint;
+      /** When the claim was sent, by the wall clock. */
+      readonly sentWallAt: number;
+    },
     startedAt: number,
   ) {
     this.id = id;
@@ -98,8 +120,16 @@ export class RunningAttempt implements Attempt {
     this.fence = fence;
     this.resumed = granted.resumed;
     this.createdAt = granted.createdAt;
+    this.fingerprint = granted.fingerprint;
     this.startedAt = startedAt;
     this.renewedAt = startedAt;
+    this.renewedWallAt = granted.sentWallAt;
+  }
+
+  /** A renewal was granted that had been sent at this moment. */
+  renewed(sentAt: number, sentWallAt: number): void {
+    this.renewedAt = sentAt;
+    this.renewedWallAt = sentWallAt;
   }
 
   get number(): number {

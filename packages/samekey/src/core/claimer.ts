@@ -89,6 +89,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     if (world.probe !== undefined) await world.probe('claim.before', id);
     const asked = cache.asking();
     const sentAt = asked.monotonic;
+    const sentWallAt = world.wallNow();
     let result: ClaimResult;
     try {
       result = await dispatch.claim(
@@ -123,7 +124,14 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       const fence = { claimId, attempt: result.attempt };
       return {
         result,
-        attempt: new RunningAttempt(id, work.operation, settings, fence, result, sentAt),
+        attempt: new RunningAttempt(
+          id,
+          work.operation,
+          settings,
+          fence,
+          { ...result, fingerprint, sentWallAt },
+          sentAt,
+        ),
       };
     }
     // Our own claim, ended while its reply was under way: nothing ran under it.

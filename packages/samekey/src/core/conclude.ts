@@ -71,7 +71,7 @@ function declaration(
   ending: OpenEnding,
 ): { readonly correctable: boolean } | null {
   if (attempt.declared !== null) return attempt.declared;
-  if (ending.kind === 'threw' && isNotExecutedError(ending.error))
+  if (ending.kind === 'threw' && ending.mayDeclare !== false && isNotExecutedError(ending.error))
     return { correctable: ending.error.correctable };
   return null;
 }

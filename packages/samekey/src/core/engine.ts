@@ -295,7 +295,7 @@ export class Engine {
       };
       const ended = (ending: Ending): void => {
         attempt.onTimeUp = null;
-        if (ending.kind === 'threw' || ending.kind === 'not-started')
+        if ('error' in ending && ending.error !== undefined)
           this.emit({ type: 'handler-error', ...about(attempt), error: ending.error });
         // Its time was up, but an answer beats an absence; the store decides whether it still counts.
         if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));

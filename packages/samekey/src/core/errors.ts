@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_NOT_EXECUTED'
   | 'ERR_SAMEKEY_OPTIONS'
   | 'ERR_SAMEKEY_SCHEMA'
+  | 'ERR_SAMEKEY_STEP'
   | 'ERR_SAMEKEY_STORE';
 
 /** Where each error code and each problem type is explained. */
@@ -107,6 +108,16 @@ export class NotExecutedError extends SamekeyError {
 export class SchemaError extends SamekeyError {
   constructor(message: string) {
     super('ERR_SAMEKEY_SCHEMA', message);
+  }
+}
+
+/**
+ * A phase or an effect is used in a way that would not be safe (nested, twice, not awaited, a result that cannot be stored), or
+ * the attempt has stopped at one: let it through. The message names the fix.
+ */
+export class StepError extends SamekeyError {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('ERR_SAMEKEY_STEP', message, options.cause === undefined ? undefined : { cause: options.cause });
   }
 }
 

@@ -390,6 +390,10 @@ function resume(
   // Who let it run again by hand meant that it runs: at least once more.
   const byHand = record.proof === 'settled';
   if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);
+  // An effect that may have happened is nobody's failure: somebody must look.
+  if (record.intentAt !== null) {
+    return found('unknown', { ...record, state: 'unknown', reason: EXHAUSTED, reconcileAfter: view.now });
+  }
   return found('exhausted', {
     ...record,
     state: 'failed',

@@ -10,7 +10,7 @@ import type { RunningAttempt } from './attempt.ts';
 import type { Dispatch } from './dispatch.ts';
 import { FenceLostError, isStoreError } from './errors.ts';
 import type { SamekeyRecord } from './record.ts';
-import type { RenewResult } from './store.ts';
+import type { CheckpointRequest, CheckpointResult, RenewResult } from './store.ts';
 import type { ProbePoint, World } from './world.ts';
 
 /** The owner's hand on its record. */
@@ -30,6 +30,8 @@ export interface Owner {
   letGo(): void;
   /** One renewal, repeated while the row is locked, until `deadline` (monotonic). */
   renew(deadline: number): Promise<Exclude<RenewResult, { kind: 'busy' }> | { readonly kind: 'unclear' }>;
+  /** Notes the steps so far and renews the claim. Rejects with `StoreError` when the store cannot say whether it did. */
+  checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** The record as it is; undefined when the store cannot say. Presence is proof, absence is not. */
   look(): Promise<SamekeyRecord | null | undefined>;
   probe(point: ProbePoint): Promise<void>;
@@ -56,20 +58,27 @@ export function createOwner(
     attempt,
     world,
     recordSizeMaxBytes,
-    claimLeftMs: () => attempt.renewedAt + settings.claimTtlMs - world.monotonicNow(),
+    claimLeftMs() {
+      // Whichever clock says less: one may have stood still while the machine slept, the other may have been set.
+      const passedMs = Math.max(
+        world.monotonicNow() - attempt.renewedAt,
+        world.wallNow() - attempt.renewedWallAt,
+      );
+      return settings.claimTtlMs - passedMs;
+    },
 
     async hold(leftMs) {
       attempt.held = true;
       if (attempt.renewing !== null) await attempt.renewing;
       if (attempt.lost) throw new FenceLostError();
       if (owner.claimLeftMs() >= leftMs) return;
-      const sentAt = world.monotonicNow();
+      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
       const result = await dispatch.renew(
         { ...id, ...fence, claimTtlMs: settings.claimTtlMs },
         sentAt + callTimeMaxMs,
       );
       if (result.kind !== 'renewed') throw new FenceLostError();
-      attempt.renewedAt = sentAt;
+      attempt.renewed(sentAt, sentWallAt);
     },
 
     letGo() {
@@ -77,15 +86,22 @@ export function createOwner(
     },
 
     async renew(deadline) {
-      const sentAt = world.monotonicNow();
+      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
       try {
         const result = await dispatch.renew({ ...id, ...fence, claimTtlMs: settings.claimTtlMs }, deadline);
-        if (result.kind === 'renewed') attempt.renewedAt = sentAt;
+        if (result.kind === 'renewed') attempt.renewed(sentAt, sentWallAt);
         return result.kind === 'busy' ? { kind: 'unclear' } : result;
       } catch (error) {
         if (isStoreError(error)) return { kind: 'unclear' };
         throw error;
       }
+    },
+
+    async checkpoint(request) {
+      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
+      const result = await dispatch.checkpoint(request, sentAt + callTimeMaxMs);
+      if (result.kind === 'applied') attempt.renewed(sentAt, sentWallAt);
+      return result;
     },
 
     async look() {

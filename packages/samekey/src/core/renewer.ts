@@ -71,11 +71,12 @@ export function createRenewer(
   }
 
   async function renew(attempt: RunningAttempt, sentAt: number): Promise<void> {
+    const sentWallAt = world.wallNow();
     try {
       const request = { ...attempt.id, ...attempt.fence, claimTtlMs: attempt.settings.claimTtlMs };
       const result = await dispatch.renew(request, sentAt + callTimeMaxMs);
       if (result.kind === 'renewed') {
-        attempt.renewedAt = sentAt;
+        attempt.renewed(sentAt, sentWallAt);
       } else if (result.kind === 'lost' && attempts.has(attempt) && !attempt.lost) {
         // It stays here until its time is up: whoever waits for a handler that hangs is told then.
         attempt.lost = true;

@@ -14,6 +14,9 @@ export interface Reply<Value = unknown> {
   readonly value: Value;
 }
 
+/** The value that a handler's return stands for: itself, or what its reply carries. */
+export type ReplyValue<Returned> = Returned extends Reply<infer Value> ? Value : Returned;
+
 const REPLY: unique symbol = Symbol.for('samekey.reply');
 
 /**

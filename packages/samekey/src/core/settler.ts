@@ -63,6 +63,8 @@ export function createSettler(options: SettlerOptions): Settler {
       }
       case 'not-started':
         return giveBack(attempt, flight);
+      case 'stopped':
+        return stopped(attempt, flight, ending);
       case 'unclear':
         emit({ type: 'commit-unclear', ...about(attempt), error: ending.error });
         leave(attempt, flight, null);
@@ -90,6 +92,30 @@ export function createSettler(options: SettlerOptions): Settler {
     };
     leave(attempt, flight, outcome);
     return outcome;
+  }
+
+  /** It goes on later from its steps, or somebody has to settle it. */
+  async function stopped(
+    attempt: RunningAttempt,
+    flight: Flight,
+    { to, reason }: Extract<Ending, { kind: 'stopped' }>,
+  ): Promise<Outcome> {
+    // If this cannot be written, the claim ends by itself, and the next attempt finds the same steps.
+    if (to !== null) {
+      const proof = to === 'retryable' ? 'policy' : null;
+      const conclusion: Conclusion = { to, proof, reason, response: null, unbind: false };
+      const result = await save(attempt, conclusion).catch(() => null);
+      if (result?.kind === 'refused') {
+        const outcome = lost(attempt, flight, result.record);
+        leave(attempt, flight, outcome);
+        return outcome;
+      }
+      if (result !== null) emit({ type: 'finished', ...about(attempt), to, proof, reason });
+    }
+    leave(attempt, flight, null);
+    return to === 'unknown'
+      ? { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) }
+      : { kind: 'in-progress', retryAfterMs: retryAfter(to === null ? attempt.settings.claimTtlMs : 0) };
   }
 
   /** The handler did not run: the next request may try at once. */

@@ -27,7 +27,13 @@ const ANY_OPERATION = '*';
 /** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
 export interface Wrapped<Native> {
   /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
-  handler(request: Native, body: Uint8Array): Handler | Promise<Handler>;
+  prepare(request: Native, body: Uint8Array): Promise<Prepared>;
+}
+
+/** A handler, and the input that is kept with the record for workers. */
+export interface Prepared {
+  readonly handler: Handler;
+  readonly input: Uint8Array | null;
 }
 
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
@@ -68,10 +74,10 @@ async function handlerOf<Native>(
   exchange: Exchange<Native>,
   wrapped: Wrapped<Native> | null,
   body: Uint8Array,
-): Promise<Handler | { readonly outcome: Outcome }> {
-  if (wrapped === null) return passThrough(route, exchange);
+): Promise<Prepared | { readonly outcome: Outcome }> {
+  if (wrapped === null) return { handler: passThrough(route, exchange), input: null };
   try {
-    return await wrapped.handler(exchange.native, body);
+    return await wrapped.prepare(exchange.native, body);
   } catch (error) {
     if (!isNotExecutedError(error)) throw error;
     return { outcome: { kind: 'request-unreadable', detail: error.message } };
@@ -118,8 +124,8 @@ async function prepare<Native>(
     return { outcome: { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes } };
   }
   if (body.kind === 'consumed') throw consumed(engine);
-  const handler = await handlerOf(route, exchange, wrapped, body.decoded);
-  if ('outcome' in handler) return handler;
+  const prepared = await handlerOf(route, exchange, wrapped, body.decoded);
+  if ('outcome' in prepared) return prepared;
   if (looksPersonal(parsed.key) !== null) {
     engine.misuse(
       'key-personal-data',
@@ -143,10 +149,10 @@ async function prepare<Native>(
         return digest === undefined ? undefined : { label, digest };
       },
       settings,
-      input: null,
+      input: prepared.input,
       entry: 'run',
     },
-    handler,
+    handler: prepared.handler,
   };
 }
 

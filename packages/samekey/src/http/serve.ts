@@ -4,9 +4,10 @@
  * Invariant: the input is made before anything is claimed, so that a request nobody can read claims nothing.
  */
 
-import { OptionsError, NotExecutedError } from '../core/errors.ts';
+import type { Engine } from '../core/engine.ts';
+import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
-import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
+import { keptInput, type Operation, operationInternals } from '../ways/operation.ts';
 import type { Wrapped } from './handle.ts';
 import { compileRoute, type Route, type RouteOptions } from './route.ts';
 
@@ -28,7 +29,7 @@ export interface ServeOptions<Native, Input>
 
 /** A served operation. */
 export interface Served<Native> {
-  readonly internals: OperationInternals<never>;
+  readonly engine: Engine;
   readonly route: Route<Native>;
   readonly wrapped: Wrapped<Native>;
 }
@@ -61,11 +62,12 @@ export function compileServed<Native, Input>(
     internals.engine.world,
   );
   return {
-    internals,
+    engine: internals.engine,
     route,
     wrapped: {
-      async handler(request, bytes) {
-        return internals.handler(await input(request, bodyOf(bytes)));
+      async prepare(request, bytes) {
+        const kept = keptInput(internals, await input(request, bodyOf(bytes)));
+        return { handler: internals.handler(kept.input), input: kept.bytes };
       },
     },
   };

@@ -2,9 +2,9 @@
  * Requests without HTTP: from scope, key and a value to compare, to the engine's work and back to the handler's value.
  */
 
-import { canonicalJson } from '../core/canonical-json.ts';
+import { canonicalText } from '../core/digest.ts';
 import type { Engine } from '../core/engine.ts';
-import { KeyError, OptionsError } from '../core/errors.ts';
+import { KeyError } from '../core/errors.ts';
 import { checkKey, describeKeyFault } from '../core/key.ts';
 import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -35,8 +35,9 @@ export async function runDirect<Value>(
   settings: OperationSettings,
   request: DirectRequest,
   handler: Handler,
+  input: Uint8Array | null = null,
 ): Promise<RunOutcome<Value>> {
-  const work = await workOf(engine, names, settings, request);
+  const work = { ...(await workOf(engine, names, settings, request)), input };
   const outcome = await engine.run(work, handler);
   if (outcome.kind === 'executed') {
     // The record is settled; whoever called gets what its handler threw.
@@ -79,20 +80,7 @@ const BYTES_FORM = 2;
 
 function digestOf(world: World, fingerprint: unknown): string | Promise<string> {
   if (fingerprint instanceof Uint8Array) return world.sha256(withForm(BYTES_FORM, fingerprint));
-  const text: string | undefined = JSON.stringify(fingerprint);
-  if (text === undefined) {
-    throw new OptionsError(
-      'The fingerprint must be a JSON value or bytes; null says that nothing is compared.',
-    );
-  }
-  const encoder = new TextEncoder();
-  const canonical = canonicalJson(encoder.encode(text));
-  if (canonical.kind !== 'canonical') {
-    throw new OptionsError(
-      `The fingerprint cannot be compared (${canonical.kind}): pass a smaller JSON value, or bytes.`,
-    );
-  }
-  return world.sha256(withForm(VALUE_FORM, encoder.encode(canonical.text)));
+  return world.sha256(withForm(VALUE_FORM, new TextEncoder().encode(canonicalText(fingerprint))));
 }
 
 function withForm(form: number, bytes: Uint8Array): Uint8Array {

@@ -9,6 +9,7 @@ import { type Operation as OperationNames, operationOf } from '../core/operation
 import type { OperationOptions, OperationSettings } from '../core/settings.ts';
 import type { Handler } from '../core/work.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './direct.ts';
+import type { InputCodec } from './input.ts';
 
 /** What every definition of an operation says. Options of {@link OperationOptions} are its own. */
 export interface Definition extends OperationOptions {
@@ -40,6 +41,9 @@ export interface OperationInternals<Input> {
   readonly engine: Engine;
   readonly names: OperationNames;
   readonly settings: OperationSettings;
+  readonly codec: InputCodec<Input>;
+  /** Whether the input is kept with the record, so that a worker can push the operation on. */
+  readonly keepsInput: boolean;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
 }
@@ -50,10 +54,23 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
   const operation: Operation<Input, Value> & { readonly [OPERATION]: OperationInternals<Input> } = {
     [OPERATION]: internals,
     name: names.name,
-    run: ({ scope, key, input, fingerprint = input }) =>
-      runDirect<Value>(engine, names, settings, { scope, key, fingerprint }, internals.handler(input)),
+    async run({ scope, key, input, fingerprint = input }) {
+      const kept = keptInput(internals, input);
+      const request = { scope, key, fingerprint: fingerprint === undefined ? null : fingerprint };
+      return runDirect<Value>(engine, names, settings, request, internals.handler(kept.input), kept.bytes);
+    },
   };
   return Object.freeze(operation);
+}
+
+/** The input as every attempt sees it, be it the first or one that reads it from the record; null bytes: not kept. */
+export function keptInput<Input>(
+  { codec, keepsInput }: OperationInternals<Input>,
+  input: Input,
+): { readonly input: Input; readonly bytes: Uint8Array | null } {
+  if (!keepsInput) return { input, bytes: null };
+  const bytes = codec.encode(input);
+  return { input: codec.decode(bytes), bytes };
 }
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */

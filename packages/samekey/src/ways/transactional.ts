@@ -7,7 +7,7 @@ import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { Proof } from '../core/record.ts';
-import { type Reply, toResponse } from '../core/reply.ts';
+import { type ReplyValue, toResponse } from '../core/reply.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -17,6 +17,7 @@ import {
 import type { Transactions } from '../core/commit.ts';
 import { runTransactional } from '../core/transactional.ts';
 import type { Handler } from '../core/work.ts';
+import { inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
 
 /** What a transactional handler is told of its attempt, and may say about it. */
@@ -28,24 +29,21 @@ export interface TransactionalAttempt<Tx> extends Attempt {
 }
 
 /** A transactional operation. `claimTtlMs` is how long its transaction may take; it is not renewed meanwhile. */
-export interface TransactionalDefinition<Input, Value, Tx> extends Definition {
+export interface TransactionalDefinition<Input, Returned, Tx> extends Definition {
   /** Returns a JSON value or `reply(status, value)`. May run again after a rollback; a throw and a 5xx roll back. */
-  readonly run: (
-    input: Input,
-    attempt: TransactionalAttempt<Tx>,
-  ) => Value | Reply<Value> | Promise<Value | Reply<Value>>;
+  readonly run: (input: Input, attempt: TransactionalAttempt<Tx>) => Returned | Promise<Returned>;
 }
 
 /** Names of its options. */
 const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run'];
 
 /** Defines it. Throws `OptionsError`. */
-export function defineTransactional<Input, Value, Tx>(
+export function defineTransactional<Input, Returned, Tx>(
   engine: Engine,
   defaults: OperationOptions,
   transactions: Transactions<Tx> | null,
-  definition: TransactionalDefinition<Input, Value, Tx>,
-): Operation<Input, Value> {
+  definition: TransactionalDefinition<Input, Returned, Tx>,
+): Operation<Input, ReplyValue<Returned>> {
   refuseUnknown('samekey.transactional', definition, OPTIONS);
   if (typeof definition.run !== 'function') {
     throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
@@ -59,6 +57,8 @@ export function defineTransactional<Input, Value, Tx>(
     engine,
     names: namesOf(definition),
     settings,
+    codec: inputCodec<Input>(undefined),
+    keepsInput: false,
     handler: (input): Handler => ({
       start: (attempt, owner) =>
         runTransactional(owner, from, async (tx) => {

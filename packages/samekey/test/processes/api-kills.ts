@@ -23,11 +23,11 @@ import {
 import type { TrapPoint } from './api-protocol.ts';
 
 /**
- * Where processes die: each probe point of a plain route (`commit.…` is passed by transactional operations only), and the line
+ * Where processes die: each probe point of a plain route (the others are passed by transactional and phased operations only), and the line
  * after the handler's effect.
  */
 export const KILL_POINTS: readonly TrapPoint[] = [
-  ...PROBE_POINTS.filter((point) => !point.startsWith('commit.')),
+  ...PROBE_POINTS.filter((point) => !/^(?:commit|phase|effect)\./.test(point)),
   'handler.effect',
 ];
 

@@ -23,8 +23,7 @@ export function serve<Input>(
   operation: Operation<Input, unknown>,
   options: ServeOptions<Request, Input>,
 ): RequestHandler {
-  const { internals, route, wrapped } = compileServed<Request, Input>(operation, options);
-  const { engine } = internals;
+  const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   return (req, res, next) => {
     const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
       routePattern: null,

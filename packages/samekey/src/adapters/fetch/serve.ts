@@ -16,12 +16,10 @@ export function serve<Input>(
   operation: Operation<Input, unknown>,
   options: ServeOptions<Request, Input>,
 ): (request: Request, context?: FetchContext) => Promise<Response> {
-  const { internals, route, wrapped } = compileServed<Request, Input>(operation, options);
+  const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   return (request, context = {}) => {
-    const exchange = new FetchExchange(request, route, internals.engine.world, () =>
-      methodNotAllowed(route.methods),
-    );
-    const done = handle(internals.engine, route, exchange, wrapped);
+    const exchange = new FetchExchange(request, route, engine.world, () => methodNotAllowed(route.methods));
+    const done = handle(engine, route, exchange, wrapped);
     context.waitUntil?.(done);
     return exchange.response;
   };

@@ -19,13 +19,13 @@ export function serve<Input, C extends HonoContext = Context>(
   operation: Operation<Input, unknown>,
   options: ServeOptions<C, Input>,
 ): (c: C) => Promise<Response> {
-  const { internals, route, wrapped } = compileServed<C, Input>(operation, options);
+  const { engine, route, wrapped } = compileServed<C, Input>(operation, options);
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
   return (c) => {
     const place = { native: c, routePattern: null, headers: outerHeaders(c) };
-    const exchange = new FetchExchange<C>(c.req.raw, route, internals.engine.world, refuse, place);
-    const done = handle(internals.engine, route, exchange, wrapped);
+    const exchange = new FetchExchange<C>(c.req.raw, route, engine.world, refuse, place);
+    const done = handle(engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);
     return exchange.response;
   };

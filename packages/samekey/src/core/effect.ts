@@ -1,0 +1,92 @@
+/**
+ * Effects: one call each to a system outside of the transaction (semantics §5). Rules and their checks; how a call is made is in
+ * `phased.ts`.
+ */
+
+import { OptionsError } from './errors.ts';
+import { wholeNumber } from './settings.ts';
+
+/** What a call is told. */
+export interface EffectCall {
+  /**
+   * A key for the provider, equal in every repeat of this effect and different for every other one: derived from scope, key,
+   * fingerprint, the record's creation and the effect's name. 43 characters of base64url.
+   */
+  readonly downstreamKey: string;
+  /** Whether an earlier attempt may have made this call: its intent is stored, its result is not. */
+  readonly mayHaveRunBefore: boolean;
+  /** Aborted at `callTimeMaxMs`, and when the attempt's time is up. */
+  readonly signal: AbortSignal;
+}
+
+/** What an error of the call means. */
+export type EffectVerdict = 'notExecuted' | 'unknown';
+
+/** What every rule may say. */
+interface EffectOptions {
+  /** What the call sends, any JSON value: its digest is stored with the intent, and a repeat must send the same. */
+  readonly input?: unknown;
+  /** How long the call may take, in milliseconds; default 10,000. At least so much of the claim must be left before it. */
+  readonly callTimeMaxMs?: number;
+  /**
+   * What an error means; default: `NotExecutedError`, refused connections and failed look-ups of names are `notExecuted`,
+   * everything else is `unknown`.
+   */
+  readonly classify?: (error: unknown) => EffectVerdict;
+}
+
+/**
+ * What a later attempt does when it finds an intent without a result. `downstreamKey`: makes the call again with the same key,
+ * as long as the provider remembers keys. `inquire`: asks the provider. `reconcile`: stops; the record becomes `unknown`.
+ */
+export type EffectRule<Result> =
+  | (EffectOptions & {
+      readonly rule: 'downstreamKey';
+      /** How long the provider remembers keys, in milliseconds; a repeat past it is refused (F21). */
+      readonly retentionMs: number;
+    })
+  | (EffectOptions & {
+      readonly rule: 'inquire';
+      /**
+       * Asks whether the call took effect. Resolves with its result, or with null for "not found": then the call is made
+       * again, once nothing of the earlier one can be under way. A rejection means that nobody knows.
+       */
+      readonly inquire: (call: EffectCall) => Promise<{ readonly result: Result } | null>;
+    })
+  | (EffectOptions & { readonly rule: 'reconcile' });
+
+const CALL_TIME_MAX_MS = 10_000;
+
+/** Checks a rule and returns how long its call may take. Throws `OptionsError`. */
+export function checkRule(name: string, rule: EffectRule<never>, claimTtlMs: number): number {
+  const kind = rule?.rule;
+  if (kind !== 'downstreamKey' && kind !== 'inquire' && kind !== 'reconcile') {
+    throw new OptionsError(
+      `The effect "${name}" needs a rule: "downstreamKey" with retentionMs, "inquire" with a function, or "reconcile"; it has ${String(kind)}.`,
+    );
+  }
+  if (kind === 'downstreamKey') wholeNumber(`retentionMs of the effect "${name}"`, rule.retentionMs, 1);
+  if (kind === 'inquire' && typeof rule.inquire !== 'function') {
+    throw new OptionsError(`inquire of the effect "${name}" is a function; it is ${typeof rule.inquire}.`);
+  }
+  return wholeNumber(
+    `callTimeMaxMs of the effect "${name}" (claimTtlMs is ${claimTtlMs})`,
+    rule.callTimeMaxMs ?? Math.min(CALL_TIME_MAX_MS, Math.floor(claimTtlMs / 2)),
+    1,
+    claimTtlMs - 1,
+  );
+}
+
+/** No byte of a request can have left: the name was not found, or nobody listened. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ERR_SAMEKEY_NOT_EXECUTED']);
+
+/** The default of `classify`. `fetch` wraps the system's error. */
+export function classifyError(error: unknown): EffectVerdict {
+  let one: unknown = error;
+  for (let depth = 0; depth < 4 && typeof one === 'object' && one !== null; depth += 1) {
+    const { code, cause } = one as { readonly code?: unknown; readonly cause?: unknown };
+    if (typeof code === 'string' && NOT_SENT.has(code)) return 'notExecuted';
+    one = cause;
+  }
+  return 'unknown';
+}

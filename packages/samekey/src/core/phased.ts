@@ -1,0 +1,413 @@
+/**
+ * The phased way (semantics §5): each phase commits its writes, its result and the recovery point together; each effect stores
+ * its intent before the call and its result after. A later attempt goes on where this one stopped.
+ *
+ * Invariants
+ * - A recorded phase does not run again; a recorded effect is not called again. What was stored is what is returned.
+ * - No call is made without a stored intent and a claim that outlasts it, by the monotonic and the wall clock.
+ * - One step at a time, each name once, effects outside of transactions.
+ * - Steps that no longer fit the code, or inputs that changed under an intent, stop the attempt: the record becomes `unknown`.
+ */
+
+import type { Ending } from './attempt.ts';
+import { commit, expectWritten, type Transactions } from './commit.ts';
+import { canonicalText } from './digest.ts';
+import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
+import { FenceLostError, isStoreError, StepError } from './errors.ts';
+import type { Owner } from './owner.ts';
+import type { SamekeyRecord } from './record.ts';
+import { response, type StoredResponse } from './response.ts';
+import { openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
+import type { CheckpointRequest } from './store.ts';
+import type { Within } from './transaction.ts';
+
+/** Largest result of a step, as JSON in bytes. */
+export const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
+/** Steps of one operation at most. */
+export const STEPS_MAX = 100;
+
+/** Thrown through the handler to end it: the attempt has stopped, whatever the handler still returns. */
+type Stop = Extract<Ending, { kind: 'stopped' | 'lost' | 'not-started' | 'unclear' }>;
+
+/** The steps of one attempt. */
+export class Phases<Tx> {
+  readonly #owner: Owner;
+  readonly #transactions: Transactions<Tx> | null;
+  readonly #steps: Step[];
+  /** How many of the recorded steps the handler has come by. */
+  #passed = 0;
+  readonly #recorded: number;
+  readonly #names = new Set<string>();
+  #running: string | null = null;
+  #inTransaction = false;
+  #stop: Stop | null = null;
+  #ended = false;
+
+  constructor(owner: Owner, transactions: Transactions<Tx> | null, steps: readonly Step[]) {
+    this.#owner = owner;
+    this.#transactions = transactions;
+    this.#steps = [...steps];
+    this.#recorded = steps.length;
+  }
+
+  /** Whether something has been stored that must not be forgotten. */
+  get hasSteps(): boolean {
+    return this.#steps.length > 0;
+  }
+
+  async phase<Result>(name: string, body: (tx: Tx, within: Within) => Promise<Result>): Promise<Result> {
+    const recorded = this.#begin(name, 'phase');
+    try {
+      if (recorded !== null) {
+        if (recorded.kind !== 'phase') throw this.#stopWith(changed(name));
+        return recorded.result as Result;
+      }
+      return await this.#runPhase(name, body);
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async effect<Result>(
+    name: string,
+    call: (effect: EffectCall) => Promise<Result>,
+    rule: EffectRule<Result>,
+  ): Promise<Result> {
+    const callTimeMaxMs = checkRule(name, rule as EffectRule<never>, this.#owner.attempt.settings.claimTtlMs);
+    const input = await this.#digest(canonicalText(rule.input ?? null));
+    const recorded = this.#begin(name, 'effect');
+    try {
+      if (recorded !== null && recorded.kind !== 'effect') throw this.#stopWith(changed(name));
+      if (recorded !== null && recorded.done !== null) return recorded.done.result as Result;
+      const before = recorded !== null;
+      if (before && recorded.input !== input) throw this.#stopWith(unknown('effect-input-changed'));
+      const effect = { name, rule, callTimeMaxMs, key: await this.#downstreamKey(name), input };
+      if (before) {
+        const answer = await this.#follow(effect);
+        if (answer !== null) return await this.#done(effect, answer.result);
+      }
+      return await this.#call(effect, call, before);
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  /** What became of the attempt, from what the handler returned or threw. */
+  end(ended: { readonly response: StoredResponse } | { readonly thrown: unknown }): Ending {
+    this.#ended = true;
+    if (this.#stop !== null) return this.#stop;
+    if (this.#running !== null) {
+      return 'thrown' in ended ? threw(ended.thrown, this.hasSteps) : threw(notAwaited(this.#running), true);
+    }
+    if ('thrown' in ended) return threw(ended.thrown, this.hasSteps);
+    // Steps that the code no longer has: what they did is not accounted for.
+    if (this.#passed < this.#recorded) return unknown('phases-changed');
+    return { kind: 'answered', response: ended.response, rolledBack: true };
+  }
+
+  /** Checks that the step may begin; returns what is recorded of it. */
+  #begin(name: string, kind: Step['kind']): Step | null {
+    if (this.#stop !== null) throw new StepError('The attempt has stopped: let the error through.');
+    if (this.#ended) throw new StepError(`The handler has ended: await ${kind} "${name}" before it returns.`);
+    if (this.#inTransaction) {
+      throw new StepError(
+        kind === 'effect'
+          ? `The effect "${name}" was called inside the phase "${this.#running}": its transaction may be rolled back and run again, the call may not. Call it between phases.`
+          : `The phase "${name}" was begun inside the phase "${this.#running}": phases do not nest.`,
+      );
+    }
+    if (this.#running !== null) {
+      throw new StepError(
+        `"${name}" was begun while "${this.#running}" is under way: await one step after the other.`,
+      );
+    }
+    if (typeof name !== 'string' || name === '')
+      throw new StepError('A step is named by a text that is not empty.');
+    if (this.#names.has(name)) {
+      throw new StepError(
+        `The name "${name}" is used twice in one operation: results are found by it, so each needs its own.`,
+      );
+    }
+    if (this.#passed >= STEPS_MAX) throw new StepError(`An operation has ${STEPS_MAX} steps at most.`);
+    this.#names.add(name);
+    this.#running = name;
+    const recorded = this.#steps[this.#passed];
+    if (this.#passed < this.#recorded && recorded !== undefined) {
+      if (recorded.name !== name || recorded.kind !== kind) {
+        this.#running = null;
+        throw this.#stopWith(changed(name));
+      }
+      this.#passed += 1;
+      return recorded;
+    }
+    this.#passed += 1;
+    return null;
+  }
+
+  async #runPhase<Result>(name: string, body: (tx: Tx, within: Within) => Promise<Result>): Promise<Result> {
+    const transactions = this.#transactions;
+    if (transactions === null) {
+      throw new StepError('Phases need transactions: createSamekey({ store, transactions: fromPg(pool) }).');
+    }
+    await this.#owner.probe('phase.before');
+    const ended = await commit<Tx, { readonly step: Step; readonly text: string }>(
+      this.#owner,
+      transactions,
+      {
+        body: async (tx, within) => {
+          let result: unknown;
+          this.#inTransaction = true;
+          try {
+            result = await body(tx, within);
+          } finally {
+            this.#inTransaction = false;
+          }
+          const step: Step = { kind: 'phase', name, result: storable(name, result) };
+          const request = this.#checkpoint([...this.#steps, step]);
+          expectWritten(await within.checkpoint(request));
+          return { step, text: request.steps };
+        },
+        isThere: (record, { text }) => record.steps === text,
+      },
+    );
+    if (ended.kind === 'rolled-back') throw ended.error;
+    if (ended.kind !== 'committed') throw this.#stopWith(ended);
+    this.#steps.push(ended.done.step);
+    await this.#owner.probe('phase.applied');
+    return (ended.done.step as { readonly result: unknown }).result as Result;
+  }
+
+  /** The rule of an intent without a result. Resolves with the answer, or null when the call is to be made again. */
+  async #follow<Result>(effect: Effect<Result>): Promise<{ readonly result: Result } | null> {
+    const { rule, callTimeMaxMs } = effect;
+    const { attempt, world } = this.#owner;
+    if (rule.rule === 'reconcile') throw this.#stopWith(unknown('effect-unknown'));
+    if (rule.rule === 'downstreamKey') {
+      const age = (attempt.resumed?.intentAgeMs ?? 0) + (world.monotonicNow() - attempt.startedAt);
+      if (age + callTimeMaxMs <= rule.retentionMs) return null;
+      throw this.#stopWith(unknown('effect-retention-passed'));
+    }
+    for (;;) {
+      const askedAt = world.monotonicNow();
+      let answer: { readonly result: Result } | null;
+      try {
+        answer = await this.#bounded(callTimeMaxMs, (signal) =>
+          rule.inquire({ downstreamKey: effect.key, mayHaveRunBefore: true, signal }),
+        );
+      } catch (error) {
+        throw this.#stopWith(resumable('effect-open', error));
+      }
+      if (answer !== null) return answer;
+      // "Not found" counts only when nothing of the earlier call can be under way: its claim was over before this one began.
+      const leftMs = attempt.startedAt + callTimeMaxMs - askedAt;
+      if (leftMs <= 0) return null;
+      await new Promise<void>((resolve) => void world.setTimer(leftMs, resolve));
+    }
+  }
+
+  async #call<Result>(
+    effect: Effect<Result>,
+    call: (effect: EffectCall) => Promise<Result>,
+    before: boolean,
+  ): Promise<Result> {
+    const { name, rule, callTimeMaxMs, key, input } = effect;
+    const intent: Step = { kind: 'effect', name, input, done: null };
+    if (!before) {
+      await this.#save([...this.#steps, intent], true);
+      this.#steps.push(intent);
+    }
+    await this.#owner.probe('effect.before');
+    await this.#outlast(callTimeMaxMs);
+    let result: Result;
+    try {
+      result = await this.#bounded(callTimeMaxMs, (signal) =>
+        call({ downstreamKey: key, mayHaveRunBefore: before, signal }),
+      );
+    } catch (error) {
+      const verdict = (rule.classify ?? classifyError)(error);
+      if (verdict !== 'notExecuted' || before) {
+        throw this.#stopWith(
+          rule.rule === 'reconcile' ? unknown('effect-unknown', error) : resumable('effect-open', error),
+        );
+      }
+      // Nothing happened: the intent goes, and the handler may decide what to answer.
+      const without = this.#steps.slice(0, -1);
+      await this.#save(without, false);
+      this.#steps.pop();
+      this.#passed -= 1;
+      this.#names.delete(name);
+      throw error;
+    }
+    await this.#owner.probe('effect.after');
+    return this.#done(effect, result);
+  }
+
+  async #done<Result>({ name, input }: Effect<Result>, result: unknown): Promise<Result> {
+    let stored: unknown;
+    try {
+      stored = storable(name, result);
+    } catch (error) {
+      // The call took effect, and what it gave cannot be kept: nobody must call again.
+      throw this.#stopWith(unknown('effect-result-not-stored', error));
+    }
+    const steps: Step[] = [
+      ...this.#steps.slice(0, -1),
+      { kind: 'effect', name, input, done: { result: stored } },
+    ];
+    await this.#save(steps, false);
+    this.#steps.splice(0, this.#steps.length, ...steps);
+    await this.#owner.probe('effect.applied');
+    return stored as Result;
+  }
+
+  /** The claim must outlast the call, counted from when its last renewal was sent, by both clocks. */
+  async #outlast(callTimeMaxMs: number): Promise<void> {
+    const { world } = this.#owner;
+    for (let tries = 0; tries < OUTLAST_TRIES_MAX; tries += 1) {
+      if (this.#owner.attempt.lost) throw this.#stopWith({ kind: 'lost', record: null });
+      if (this.#owner.claimLeftMs() >= callTimeMaxMs) return;
+      const result = await this.#owner.renew(world.monotonicNow() + callTimeMaxMs);
+      if (result.kind === 'lost') throw this.#stopWith({ kind: 'lost', record: result.record });
+      if (result.kind === 'unclear') break;
+    }
+    throw this.#stopWith(resumable('claim-too-short'));
+  }
+
+  #bounded<Result>(timeMaxMs: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { attempt, world } = this.#owner;
+    const own = new AbortController();
+    return new Promise((resolve, reject) => {
+      const late = (reason: Error): void => {
+        own.abort(reason);
+        reject(reason);
+      };
+      const timer = world.setTimer(timeMaxMs, () =>
+        late(new StepError(`The call took longer than callTimeMaxMs (${timeMaxMs} ms).`)),
+      );
+      const lost = (): void => late(new FenceLostError());
+      attempt.signal.addEventListener('abort', lost, { once: true });
+      (async () => run(own.signal))()
+        .then(resolve, reject)
+        .finally(() => {
+          timer.cancel();
+          attempt.signal.removeEventListener('abort', lost);
+        });
+    });
+  }
+
+  /** Notes the steps; the claim is renewed with it. */
+  async #save(steps: readonly Step[], intentOpen: boolean): Promise<void> {
+    let result: Awaited<ReturnType<Owner['checkpoint']>>;
+    try {
+      result = await this.#owner.checkpoint({ ...this.#checkpoint(steps), intentOpen });
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      // The steps may have been noted or not; the next attempt reads which.
+      throw this.#stopWith({ kind: 'stopped', to: null, reason: 'checkpoint-unclear', error });
+    }
+    if (result.kind !== 'applied') {
+      const record: SamekeyRecord | null = result.kind === 'refused' ? result.record : null;
+      throw this.#stopWith({ kind: 'lost', record });
+    }
+  }
+
+  #checkpoint(steps: readonly Step[]): CheckpointRequest {
+    const { id, fence, settings } = this.#owner.attempt;
+    return {
+      ...id,
+      ...fence,
+      claimTtlMs: settings.claimTtlMs,
+      recoveryPoint: recoveryPointOf(steps),
+      steps: stepsText(steps),
+      intentOpen: openIntent(steps) !== null,
+    };
+  }
+
+  async #downstreamKey(name: string): Promise<string> {
+    const { id, createdAt, fingerprint } = this.#owner.attempt;
+    // The record's creation is the generation: a new use of an expired key never meets the old payment (F55).
+    return this.#digest(
+      JSON.stringify(['samekey-effect-1', id.scope, id.key, fingerprint.digest, name, createdAt]),
+    );
+  }
+
+  async #digest(text: string): Promise<string> {
+    return this.#owner.world.sha256(new TextEncoder().encode(text));
+  }
+
+  #stopWith(stop: Stop): StepError {
+    this.#stop ??= stop;
+    const error = 'error' in stop ? stop.error : undefined;
+    return new StepError(
+      `The attempt stops here (${'reason' in stop ? stop.reason : stop.kind}): let this error through.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+interface Effect<Result> {
+  readonly name: string;
+  readonly rule: EffectRule<Result>;
+  readonly callTimeMaxMs: number;
+  readonly key: string;
+  readonly input: string;
+}
+
+const OUTLAST_TRIES_MAX = 3;
+
+/** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
+export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {
+  const steps = readSteps(owner.attempt.resumed?.steps ?? null);
+  return steps === null ? unknown('steps-newer') : new Phases(owner, transactions, steps);
+}
+
+function changed(name: string): Stop {
+  return unknown(
+    'phases-changed',
+    new StepError(`The step "${name}" is not the one that was recorded here.`),
+  );
+}
+
+function unknown(reason: string, error?: unknown): Stop & { readonly kind: 'stopped' } {
+  return { kind: 'stopped', to: 'unknown', reason, error };
+}
+
+function resumable(reason: string, error?: unknown): Stop & { readonly kind: 'stopped' } {
+  return { kind: 'stopped', to: 'retryable', reason, error };
+}
+
+/** Nothing is open: what was begun was rolled back or is recorded, so a later attempt may go on. */
+function threw(error: unknown, hasSteps: boolean): Ending {
+  return { kind: 'threw', error, response: response(500), rolledBack: true, mayDeclare: !hasSteps };
+}
+
+function notAwaited(name: string): StepError {
+  return new StepError(`The handler returned while "${name}" was under way: await every step.`);
+}
+
+/** The result as it comes back from JSON. Throws `StepError` for what JSON cannot hold, or too large. */
+function storable(name: string, result: unknown): unknown {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(result === undefined ? null : result);
+  } catch (cause) {
+    throw new StepError(
+      `The result of "${name}" cannot be stored as JSON: return plain data (no BigInt, no circle).`,
+      { cause },
+    );
+  }
+  if (text === undefined) {
+    throw new StepError(
+      `The result of "${name}" is a ${typeof result}, which JSON cannot hold: return plain data.`,
+    );
+  }
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > STEP_RESULT_MAX_BYTES) {
+    throw new StepError(
+      `The result of "${name}" has ${bytes} bytes as JSON, ${STEP_RESULT_MAX_BYTES} is the most: keep large data in a table of yours and return its id.`,
+    );
+  }
+  return JSON.parse(text);
+}

@@ -1,0 +1,43 @@
+/**
+ * What a phased attempt has done so far: results of phases, intents and results of effects, in order, as JSON in the record.
+ *
+ * Invariants: one format, versioned; what newer code wrote is not read as something else · only the last step may be an intent
+ * without a result · what comes back is what was stored, also within the attempt that stored it.
+ */
+
+/** One step. */
+export type Step =
+  | { readonly kind: 'phase'; readonly name: string; readonly result: unknown }
+  | {
+      readonly kind: 'effect';
+      readonly name: string;
+      /** Digest of what the call sends: on a repeat it must be the same. */
+      readonly input: string;
+      /** Null while nobody knows how the call ended. */
+      readonly done: { readonly result: unknown } | null;
+    };
+
+const VERSION = 1;
+
+/** As the record keeps them. */
+export function stepsText(steps: readonly Step[]): string {
+  return JSON.stringify({ v: VERSION, steps });
+}
+
+/** From the record; null when newer code wrote them in a way this code does not know. */
+export function readSteps(text: string | null): Step[] | null {
+  if (text === null) return [];
+  const stored = JSON.parse(text) as { readonly v: number; readonly steps: Step[] };
+  return stored.v === VERSION ? stored.steps : null;
+}
+
+/** The last step if it is an intent without a result. */
+export function openIntent(steps: readonly Step[]): Extract<Step, { kind: 'effect' }> | null {
+  const last = steps.at(-1);
+  return last?.kind === 'effect' && last.done === null ? last : null;
+}
+
+/** The last committed phase. */
+export function recoveryPointOf(steps: readonly Step[]): string | null {
+  return steps.findLast((step) => step.kind === 'phase')?.name ?? null;
+}

@@ -1,0 +1,47 @@
+/** Inputs as bytes: kept with the record, so that a worker can push the operation on without the client. */
+
+import { OptionsError } from '../core/errors.ts';
+
+/** How an input becomes bytes and comes back. Must read what earlier versions of the code have written. */
+export interface InputCodec<Input> {
+  encode(input: Input): Uint8Array;
+  /** Throws for what it cannot read. */
+  decode(bytes: Uint8Array): Input;
+}
+
+/** Largest input that is kept, in bytes. */
+export const INPUT_MAX_BYTES: number = 1024 * 1024;
+
+/** JSON in UTF-8. */
+const JSON_CODEC: InputCodec<unknown> = {
+  encode(input) {
+    const text: string | undefined = JSON.stringify(input === undefined ? null : input);
+    if (text === undefined) {
+      throw new OptionsError(
+        `The input is a ${typeof input}, which JSON cannot hold: give the operation an input codec.`,
+      );
+    }
+    return new TextEncoder().encode(text);
+  },
+  decode: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
+};
+
+/** The codec of a definition, its size bounded. Throws `OptionsError`. */
+export function inputCodec<Input>(own: InputCodec<Input> | undefined): InputCodec<Input> {
+  const codec = own ?? (JSON_CODEC as InputCodec<Input>);
+  if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+    throw new OptionsError('input is a codec: { encode(input): Uint8Array, decode(bytes): input }.');
+  }
+  return {
+    encode(input) {
+      const bytes = codec.encode(input);
+      if (bytes.length > INPUT_MAX_BYTES) {
+        throw new OptionsError(
+          `The input has ${bytes.length} bytes, ${INPUT_MAX_BYTES} is the most that is kept: keep large data elsewhere and pass its id.`,
+        );
+      }
+      return bytes;
+    },
+    decode: (bytes) => codec.decode(bytes),
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * `samekey.phased`: several steps under one key, each recorded, some of them calls to the outside (see core/phased.ts for how).
+ */
+
+import type { Attempt } from '../core/attempt.ts';
+import type { Transactions } from '../core/commit.ts';
+import type { EffectCall, EffectRule } from '../core/effect.ts';
+import type { Engine } from '../core/engine.ts';
+import { OptionsError, StepError } from '../core/errors.ts';
+import { openPhases, type Phases } from '../core/phased.ts';
+import { type ReplyValue, toResponse } from '../core/reply.ts';
+import {
+  OPERATION_OPTIONS,
+  type OperationOptions,
+  refuseUnknown,
+  resolveSettings,
+} from '../core/settings.ts';
+import type { Handler } from '../core/work.ts';
+import { type InputCodec, inputCodec } from './input.ts';
+import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+
+/** What a phased handler is told of its attempt, and the steps it may take. */
+export interface PhasedAttempt<Tx> extends Attempt {
+  /**
+   * Runs `body` in a transaction of yours and commits its writes, its result and the recovery point together. Recorded, it does
+   * not run again: a later attempt gets the result. The result is plain data of at most 64 KiB as JSON. Throws what `body` throws,
+   * rolled back.
+   */
+  phase<Result>(name: string, body: (tx: Tx) => Result | Promise<Result>): Promise<Result>;
+  /**
+   * Makes one call to the outside: its intent is stored before, its result after. A refusal by the provider is a result: return
+   * it. A throw means that nobody knows what happened, unless `classify` says otherwise; then the attempt stops and `rule`
+   * decides how a later one goes on.
+   */
+  effect<Result>(
+    name: string,
+    call: (effect: EffectCall) => Result | Promise<Result>,
+    rule: EffectRule<Result>,
+  ): Promise<Result>;
+}
+
+/** A phased operation. */
+export interface PhasedDefinition<Input, Returned, Tx> extends Definition {
+  /**
+   * Returns a JSON value or `reply(status, value)`. Every attempt runs it from its beginning; recorded steps return what they
+   * returned. Outside of steps it must be without effect and always take the same way for the same input and results.
+   */
+  readonly run: (input: Input, attempt: PhasedAttempt<Tx>) => Returned | Promise<Returned>;
+  /** How the input is kept with the record; default JSON. */
+  readonly input?: InputCodec<Input>;
+}
+
+const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run', 'input'];
+
+/** Defines it. Throws `OptionsError`. */
+export function definePhased<Input, Returned, Tx>(
+  engine: Engine,
+  defaults: OperationOptions,
+  transactions: Transactions<Tx> | null,
+  definition: PhasedDefinition<Input, Returned, Tx>,
+): Operation<Input, ReplyValue<Returned>> {
+  refuseUnknown('samekey.phased', definition, OPTIONS);
+  if (typeof definition.run !== 'function') {
+    throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
+  }
+  const settings = resolveSettings(
+    { policy: 'standard', ...defaults },
+    { ...definition, whenClaimEnds: 'resume' },
+  );
+  return createOperation({
+    engine,
+    names: namesOf(definition),
+    settings,
+    codec: inputCodec(definition.input),
+    keepsInput: true,
+    handler: (input): Handler => ({
+      async start(attempt, owner) {
+        const phases = openPhases<Tx>(owner, transactions);
+        if ('kind' in phases) return phases;
+        try {
+          const returned = await definition.run(input, phasedAttempt(attempt, phases));
+          return phases.end({ response: toResponse(returned) });
+        } catch (error) {
+          return phases.end({ thrown: error });
+        }
+      },
+    }),
+  });
+}
+
+function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>): PhasedAttempt<Tx> {
+  return {
+    number: attempt.number,
+    operation: attempt.operation,
+    scope: attempt.scope,
+    key: attempt.key,
+    resumed: attempt.resumed,
+    get signal() {
+      return attempt.signal;
+    },
+    notExecuted(options) {
+      if (phases.hasSteps) {
+        throw new StepError(
+          'notExecuted() was called although steps are recorded: something has happened. Undo it in a phase and reply.',
+        );
+      }
+      attempt.notExecuted(options);
+    },
+    extend: (ms) => attempt.extend(ms),
+    phase: (name, body) => phases.phase(name, async (tx) => body(tx)),
+    effect: (name, call, rule) => phases.effect(name, async (effect) => call(effect), rule),
+  };
+}
