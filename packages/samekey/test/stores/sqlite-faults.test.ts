@@ -187,7 +187,15 @@ describe('result codes', () => {
   });
 });
 
-const watched = (key: string) => ({ ...ID, key, claimId: 'c', renewals: 0, claimTtlMs: 100 });
+const watched = (key: string) => ({
+  ...ID,
+  key,
+  claimId: 'c',
+  attempt: 1,
+  createdAt: 0,
+  renewals: 0,
+  claimTtlMs: 100,
+});
 
 it('the watch forgets the oldest claim past its bound: that one ends later, never earlier', () => {
   let now = 0;

@@ -4,19 +4,19 @@
  * - `now`, for what is written (created, expires): the wall clock, but never before `last_now`, which every process that
  *   writes moves on in the file. A process whose clock is behind, or stepped back, writes no record that is born expired.
  *   A clock far ahead moves the file's time ahead for all: records then expire early by that much, never are claims ended.
- * - the watch, for what ends claims: a claim is over only when this process itself has seen its (claimId, renewals) stand
- *   still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away (F45); a process
+ * - the watch, for what ends claims: a claim is over only when this process itself has seen it (life, attempt, claimId,
+ *   renewals) stand still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away (F45); a process
  *   that has just started must watch for one claim's length first.
  */
 
-import { idText, type RecordId } from '../../core/record.ts';
+import { type Fence, idText, type RecordId } from '../../core/record.ts';
 import { number } from '../sql/record-row.ts';
 import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
 import type { Connection } from './sqlite-client.ts';
 
 /** What a watch looks at. */
-export interface WatchedClaim extends RecordId {
-  readonly claimId: string;
+export interface WatchedClaim extends RecordId, Fence {
+  readonly createdAt: number;
   readonly renewals: number;
   readonly claimTtlMs: number;
 }
@@ -38,35 +38,37 @@ export const WATCHED_MAX = 100_000;
 
 /** Makes a watch on a monotonic clock in milliseconds. */
 export function createClaimWatch(monotonicNow: () => number, watchedMax: number = WATCHED_MAX): ClaimWatch {
-  const seen = new Map<
-    string,
-    { readonly claimId: string; readonly renewals: number; readonly since: number }
-  >();
+  const seen = new Map<string, { readonly mark: string; readonly since: number }>();
 
   function restart(claim: WatchedClaim): void {
     const id = idText(claim);
     seen.delete(id);
     const oldest = seen.size >= watchedMax ? seen.keys().next().value : undefined;
     if (oldest !== undefined) seen.delete(oldest);
-    seen.set(id, { claimId: claim.claimId, renewals: claim.renewals, since: monotonicNow() });
+    seen.set(id, { mark: markOf(claim), since: monotonicNow() });
   }
 
   return {
     see(claim) {
       const sight = seen.get(idText(claim));
-      if (sight === undefined || sight.claimId !== claim.claimId || sight.renewals !== claim.renewals) {
+      if (sight?.mark !== markOf(claim)) {
         restart(claim);
         return claim.claimTtlMs;
       }
       return Math.max(0, Math.ceil(claim.claimTtlMs - (monotonicNow() - sight.since)));
     },
-    has(claim) {
-      const sight = seen.get(idText(claim));
-      return sight?.claimId === claim.claimId && sight.renewals === claim.renewals;
-    },
+    has: (claim) => seen.get(idText(claim))?.mark === markOf(claim),
     restart,
     drop: (id) => void seen.delete(idText(id)),
   };
+}
+
+/**
+ * What must stand still. A repetition of a claim may arrive late, when the record has gone on without it: the same claimId
+ * then holds a later attempt, or the key's next life, and its time begins anew.
+ */
+function markOf({ claimId, attempt, renewals, createdAt }: WatchedClaim): string {
+  return `${attempt}.${renewals}.${createdAt} ${claimId}`;
 }
 
 /** The store's `now`. */

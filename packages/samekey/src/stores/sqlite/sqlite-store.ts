@@ -228,6 +228,8 @@ function openClaim(row: Row): OpenClaim {
     scope: String(row['scope']),
     key: String(row['key']),
     claimId: String(row['claim_id']),
+    attempt: number(row['attempt']),
+    createdAt: number(row['created_at']),
     renewals: number(row['renewals']),
     claimTtlMs: number(row['claim_ttl_ms']),
   };

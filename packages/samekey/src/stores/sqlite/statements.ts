@@ -36,7 +36,7 @@ export const UPDATE_LAST_NOW = `UPDATE samekey_meta SET value = ? WHERE name = '
 
 /** Open claims behind a rowid, without their bodies: what a sweep watches. */
 export const SELECT_CLAIMS: string =
-  'SELECT rowid, scope, key, claim_id, renewals, claim_ttl_ms FROM samekey_records ' +
+  'SELECT rowid, scope, key, claim_id, attempt, created_at, renewals, claim_ttl_ms FROM samekey_records ' +
   `WHERE ${OPEN} AND state = 'in_progress' AND rowid > ? ORDER BY rowid LIMIT ?`;
 
 /** Accepted and not begun by the deadline. */

@@ -29,7 +29,8 @@ const ANSWERS: Readonly<Record<string, StoredResponse>> = {
   'a redirect': response(303, [LOCATION]),
   'repeated headers': response(200, [
     ['Link', '</2>; rel="next"'],
-    ['link', '</0>; rel="prev"'],
+    ['Link', '</0>; rel="prev"'],
+    ['link', '</9>; rel="last"'],
     ['Content-Disposition', 'attachment; filename="a, b.txt"'],
     ['X-Empty', ''],
     ['X-Latin', 'caf\u00e9'],

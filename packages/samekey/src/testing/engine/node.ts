@@ -138,6 +138,7 @@ export function createNode({
       operation,
       input: null,
       entry: 'run',
+      pendingTimeMaxMs: 0,
       id: idOf(request),
       otherIds: otherNames({ name: operation, formerly }).map((name) =>
         idOf({ operation: name, ...(scope && { scope }), ...(key && { key }) }),

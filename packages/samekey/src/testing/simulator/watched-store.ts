@@ -10,7 +10,7 @@ import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts'
 import type { Store } from '../../core/store.ts';
 import type { WritingVerb } from '../audit/transitions.ts';
 import type { Auditor } from '../auditor.ts';
-import type { Gate } from '../gate.ts';
+import { type Gate, gatedStore } from '../gate.ts';
 
 /** What watches the stores of one history. */
 export interface WatchOptions {
@@ -68,7 +68,7 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       return (requests) => pass(() => watch(verb, requests, true, () => apply(requests)));
     };
     return {
-      ...store,
+      ...(gate === null ? store : gatedStore(store, gate)),
       claim: watched('claim', (requests) => store.claim(requests)),
       renew: watched('renew', (requests) => store.renew(requests)),
       finish: watched('finish', (requests) => store.finish(requests)),
@@ -77,15 +77,6 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       forget: watched('forget', (requests) => store.forget(requests)),
       sweep: (limit) => pass(() => watch('sweep', ids, false, () => store.sweep(limit))),
       reap: (limit) => pass(() => watch('reap', ids, false, () => store.reap(limit))),
-      ...(gate === null
-        ? {}
-        : {
-            find: (about) => pass(() => store.find(about)),
-            list: (request) => pass(() => store.list(request)),
-            count: () => pass(() => store.count()),
-            // Of one process; the store outlives it.
-            close: async () => undefined,
-          }),
     };
   };
 }
