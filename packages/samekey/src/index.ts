@@ -64,6 +64,8 @@ export type {
 } from './core/transaction.ts';
 export type { DirectRequest, RunOutcome } from './ways/direct.ts';
 export type { Definition, Operation, OperationRequest } from './ways/operation.ts';
+export type { DeferredOptions } from './ways/deferred.ts';
+export type { PlainDefinition } from './ways/plain.ts';
 export type { InputCodec } from './ways/input.ts';
 export type { PhasedAttempt, PhasedDefinition } from './ways/phased.ts';
 export type { EffectCall, EffectRule, EffectVerdict } from './core/effect.ts';

@@ -23,7 +23,9 @@ import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';
 import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
+import { defer, type DeferredOptions } from './ways/deferred.ts';
 import { definePhased, type PhasedDefinition } from './ways/phased.ts';
+import { definePlain, type PlainDefinition } from './ways/plain.ts';
 import { defineTransactional, type TransactionalDefinition } from './ways/transactional.ts';
 
 /** Options of an instance; those of {@link OperationOptions} are defaults for all its operations. */
@@ -98,6 +100,18 @@ export interface Samekey<Tx = unknown> {
   phased<Input, Returned>(
     definition: PhasedDefinition<Input, Returned, Tx>,
   ): Operation<Input, ReplyValue<Returned>>;
+  /** Defines an operation in the plain way: a handler from an input to a reply, without transactions. Throws `OptionsError`. */
+  plain<Input, Returned>(
+    definition: PlainDefinition<Input, Returned>,
+  ): Operation<Input, ReplyValue<Returned>>;
+  /**
+   * Leaves an operation's work to a worker: a request is only noted, with its input, and answered `pending` (202). The worker
+   * runs it in its own way. Takes what `plain`, `transactional` or `phased` returned. Throws `OptionsError`.
+   */
+  deferred<Input, Value>(
+    operation: Operation<Input, Value>,
+    options?: DeferredOptions,
+  ): Operation<Input, Value>;
   /** Checks the store; throws `SchemaError` with the command that mends it. */
   ready(): Promise<void>;
   /**
@@ -201,6 +215,18 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     return operation;
   }
 
+  /** Workers are to know it as what keeps its input. */
+  function replace<Input, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
+    const internals = operationInternals<unknown>(operation as Operation<unknown, Value>);
+    for (const name of [internals.names.name, ...(internals.names.formerly ?? [])]) {
+      if (operations.get(name)?.engine !== engine) {
+        throw new OptionsError(`The operation "${name}" was defined by another instance: defer it there.`);
+      }
+      operations.set(name, internals);
+    }
+    return operation;
+  }
+
   const samekey: Samekey<Tx> & { readonly [ENGINE]: SamekeyInternals } = {
     [ENGINE]: { engine, defaults, store, operations },
     store,
@@ -212,6 +238,8 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     },
     run: (request, handler) => run(engine, defaults, request, handler),
     transactional: (definition) => register(defineTransactional(engine, defaults, transactions, definition)),
+    plain: (definition) => register(definePlain(engine, defaults, definition)),
+    deferred: (operation, own) => replace(defer(operation, own)),
     phased: (definition) => register(definePhased(engine, defaults, transactions, definition)),
   };
   return Object.freeze(samekey);

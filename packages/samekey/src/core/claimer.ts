@@ -70,6 +70,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         // It had expired under its former name: new uses of the key belong under the present one.
         await handBack(attempt, NAME_EXPIRED);
         id = work.id;
+      } else if (result.kind === 'accepted') {
+        return metOnly({ kind: 'pending', retryAfterMs: retryAfter(0) });
       } else if (result.kind !== 'found') {
         return metOnly(unavailable('store-full', 5_000));
       } else if (result.because === 'other-label' && result.record.fingerprint !== null) {
@@ -108,13 +110,14 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           formatVersion: options.writeVersion,
           entry: work.entry,
           input: work.input,
-          pendingTimeMaxMs: 0,
+          pendingTimeMaxMs: work.pendingTimeMaxMs,
         },
         sentAt + callTimeMaxMs,
       );
     } catch (error) {
       if (!isStoreError(error)) throw error;
-      if (error.applied === 'unknown') abandoned.add(id, claimId, work.operation);
+      // What is only noted needs nobody to release it: a worker has it, or it never arrived.
+      if (error.applied === 'unknown' && work.entry !== 'accept') abandoned.add(id, claimId, work.operation);
       return metOnly(unavailable('store'));
     }
     if (result.kind === 'found' && result.because === 'final')

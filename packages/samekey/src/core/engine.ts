@@ -14,12 +14,13 @@ import { createAbandoned } from './abandoned.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
+import { isStoreError } from './errors.ts';
 import type { EventListener, SamekeyEvent } from './events.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner } from './owner.ts';
-import type { RecordId } from './record.ts';
+import type { RecordId, SamekeyRecord } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
@@ -132,7 +133,7 @@ export class Engine {
     }
     const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs);
     this.#track(running);
-    const outcome = await running;
+    const outcome = asAccepted(work, await running);
     this.tellOutcome(outcome, work.id, work.operation, startedAt);
     return outcome;
   }
@@ -147,6 +148,16 @@ export class Engine {
   ): void {
     const durationMs = this.world.monotonicNow() - startedAt;
     this.emit({ type: 'outcome', kind: outcome.kind, id, operation, durationMs, fromCache });
+  }
+
+  /** A record as it is now, for whoever asks how a request stands; undefined when the store cannot say. */
+  async find(id: RecordId): Promise<SamekeyRecord | null | undefined> {
+    try {
+      return await this.#dispatch.find(id, this.world.monotonicNow() + this.#options.callTimeMaxMs);
+    } catch (error) {
+      if (isStoreError(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Tells of a misuse, once per code. */
@@ -313,4 +324,10 @@ export class Engine {
         .then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
     });
   }
+}
+
+/** Who left its work to a worker is told that the worker has it, also while it runs. */
+function asAccepted({ entry }: Work, outcome: Outcome): Outcome {
+  if (entry !== 'accept' || outcome.kind !== 'in-progress') return outcome;
+  return { kind: 'pending', retryAfterMs: outcome.retryAfterMs };
 }

@@ -6,6 +6,7 @@ import type { Attempt, Ending } from './attempt.ts';
 import type { Owner } from './owner.ts';
 import type { Fingerprint, RecordId } from './record.ts';
 import type { OperationSettings } from './settings.ts';
+import type { ClaimRequest } from './store.ts';
 
 /** One request, as the engine sees it. */
 export interface Work {
@@ -20,8 +21,10 @@ export interface Work {
   readonly settings: OperationSettings;
   /** Kept with a fresh key, if others than the client may push the operation on. */
   readonly input: Uint8Array | null;
-  /** As {@link ClaimRequest.entry}; `accept` goes to `Engine.accept`. */
-  readonly entry: 'run' | 'take';
+  /** As {@link ClaimRequest.entry}. With `accept` the handler never runs here. */
+  readonly entry: ClaimRequest['entry'];
+  /** For `accept`: how long it may wait to be begun, in milliseconds. */
+  readonly pendingTimeMaxMs: number;
 }
 
 /** What the engine runs. */

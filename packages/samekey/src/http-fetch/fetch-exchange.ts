@@ -140,6 +140,13 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   }
 }
 
+/** An answer that is held as data. */
+export function toResponse(answer: StoredResponse): Response {
+  const headers = new Headers();
+  for (const [name, value] of answer.headers) headers.append(name, value);
+  return new Response(bodyFor(answer.status, answer.body), { status: answer.status, headers });
+}
+
 function init(response: Response): ResponseInit {
   return { status: response.status, statusText: response.statusText };
 }

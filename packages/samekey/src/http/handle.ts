@@ -28,12 +28,13 @@ const ANY_OPERATION = '*';
 export interface Wrapped<Native> {
   /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
   prepare(request: Native, body: Uint8Array): Promise<Prepared>;
+  /** Where the client can ask how a request stands that is left to a worker; null for none. */
+  location(request: Native, key: string): string | null;
 }
 
 /** A handler, and the input that is kept with the record for workers. */
-export interface Prepared {
+export interface Prepared extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
   readonly handler: Handler;
-  readonly input: Uint8Array | null;
 }
 
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
@@ -61,7 +62,8 @@ export async function handle<Native>(
       engine.tellOutcome(outcome, null, operation.name, startedAt);
     }
     tellRoute(engine, route, exchange, outcome);
-    await sendOutcome(route, exchange, outcome, wrapped !== null);
+    const key = 'work' in prepared ? prepared.work.id.key : null;
+    await sendOutcome(route, exchange, outcome, wrapped === null ? null : { wrapped, key });
     if ('work' in prepared)
       if (engine.world.probe !== undefined) await engine.world.probe('answer.sent', prepared.work.id);
   } catch (error) {
@@ -75,7 +77,8 @@ async function handlerOf<Native>(
   wrapped: Wrapped<Native> | null,
   body: Uint8Array,
 ): Promise<Prepared | { readonly outcome: Outcome }> {
-  if (wrapped === null) return { handler: passThrough(route, exchange), input: null };
+  if (wrapped === null)
+    return { handler: passThrough(route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
   try {
     return await wrapped.prepare(exchange.native, body);
   } catch (error) {
@@ -150,7 +153,8 @@ async function prepare<Native>(
       },
       settings,
       input: prepared.input,
-      entry: 'run',
+      entry: prepared.entry,
+      pendingTimeMaxMs: prepared.pendingTimeMaxMs,
     },
     handler: prepared.handler,
   };
@@ -212,12 +216,12 @@ async function sendOutcome<Native>(
   route: Route<Native>,
   exchange: Exchange<Native>,
   outcome: Outcome,
-  isWrapped: boolean,
+  served: { readonly wrapped: Wrapped<Native>; readonly key: string | null } | null,
 ): Promise<void> {
   if (outcome.kind === 'executed') {
     if (outcome.error === null) {
       // A wrapped handler has answered nobody yet.
-      return isWrapped && outcome.response !== null
+      return served !== null && outcome.response !== null
         ? exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)))
         : exchange.release(executedHeaders(outcome));
     }
@@ -229,7 +233,12 @@ async function sendOutcome<Native>(
     const expires: HeaderLine = ['Idempotency-Key-Expires', httpDate(outcome.expiresAt)];
     return exchange.replace(withHeaders(outcome.response, [...route.profile.replayHeaders, expires]));
   }
-  return exchange.replace(route.profile.render(outcome));
+  const location =
+    outcome.kind === 'pending' && served !== null && served.key !== null
+      ? served.wrapped.location(exchange.native, served.key)
+      : null;
+  const rendered = route.profile.render(outcome);
+  return exchange.replace(location === null ? rendered : withHeaders(rendered, [['Location', location]]));
 }
 
 function executedHeaders(outcome: Executed): HeaderLine[] {

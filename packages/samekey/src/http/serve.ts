@@ -7,7 +7,7 @@
 import type { Engine } from '../core/engine.ts';
 import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
-import { keptInput, type Operation, operationInternals } from '../ways/operation.ts';
+import { entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
 import type { Wrapped } from './handle.ts';
 import { compileRoute, type Route, type RouteOptions } from './route.ts';
 
@@ -25,6 +25,11 @@ export interface ServeOptions<Native, Input>
   extends Omit<RouteOptions<Native>, keyof OperationOptions | 'operation' | 'formerly'> {
   /** Makes the operation's input; default the body as JSON. Validate here or in the handler. */
   readonly input?: (request: Native, body: ServedBody) => Input | Promise<Input>;
+  /**
+   * For deferred operations: the address of the status resource, sent as `Location` with the 202. The key is the client's own:
+   * `(req, key) => `/reports/status/${encodeURIComponent(key)}``. A route of `serveStatus` answers there.
+   */
+  readonly location?: (request: Native, key: string) => string;
 }
 
 /** A served operation. */
@@ -40,7 +45,7 @@ export function compileServed<Native, Input>(
   options: ServeOptions<Native, Input>,
 ): Served<Native> {
   const internals = operationInternals(operation);
-  const { input: given, ...routeOptions } = options ?? {};
+  const { input: given, location, ...routeOptions } = options ?? {};
   const input: NonNullable<typeof given> = given ?? ((_request, body) => body.json() as Input);
   if (typeof input !== 'function') throw new OptionsError(`input is a function; it is ${typeof input}.`);
   for (const name of [...OPERATION_OPTIONS, 'operation', 'formerly']) {
@@ -67,8 +72,9 @@ export function compileServed<Native, Input>(
     wrapped: {
       async prepare(request, bytes) {
         const kept = keptInput(internals, await input(request, bodyOf(bytes)));
-        return { handler: internals.handler(kept.input), input: kept.bytes };
+        return { handler: internals.handler(kept.input), input: kept.bytes, ...entryOf(internals) };
       },
+      location: (request, key) => location?.(request, key) ?? null,
     },
   };
 }

@@ -52,6 +52,7 @@ async function push({ engine, operations }: CompleterOptions, record: SamekeyRec
       settings: operation.settings,
       input,
       entry: 'take',
+      pendingTimeMaxMs: 0,
     },
     handler,
   );

@@ -35,9 +35,9 @@ export async function runDirect<Value>(
   settings: OperationSettings,
   request: DirectRequest,
   handler: Handler,
-  input: Uint8Array | null = null,
+  how: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
-  const work = { ...(await workOf(engine, names, settings, request)), input };
+  const work = { ...(await workOf(engine, names, settings, request)), ...how };
   const outcome = await engine.run(work, handler);
   if (outcome.kind === 'executed') {
     // The record is settled; whoever called gets what its handler threw.
@@ -66,10 +66,12 @@ async function workOf(
     fingerprint: { label: RUN_LABEL, digest: await digestOf(engine.world, request.fingerprint) },
     refingerprint: () => undefined,
     settings,
-    input: null,
-    entry: 'run',
+    ...AT_ONCE,
   };
 }
+
+/** Run by whoever asks, nothing kept for others. */
+const AT_ONCE = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
 
 /** Names how fingerprints of values are made. */
 const RUN_LABEL = 'run1';

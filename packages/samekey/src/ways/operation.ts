@@ -7,7 +7,7 @@ import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
 import type { OperationOptions, OperationSettings } from '../core/settings.ts';
-import type { Handler } from '../core/work.ts';
+import type { Handler, Work } from '../core/work.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './direct.ts';
 import type { InputCodec } from './input.ts';
 
@@ -44,6 +44,8 @@ export interface OperationInternals<Input> {
   readonly codec: InputCodec<Input>;
   /** Whether the input is kept with the record, so that a worker can push the operation on. */
   readonly keepsInput: boolean;
+  /** Left to a worker: how long it may wait to be begun, in milliseconds; null: run by whoever asks. */
+  readonly pendingTimeMaxMs: number | null;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
 }
@@ -57,7 +59,8 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
     async run({ scope, key, input, fingerprint = input }) {
       const kept = keptInput(internals, input);
       const request = { scope, key, fingerprint: fingerprint === undefined ? null : fingerprint };
-      return runDirect<Value>(engine, names, settings, request, internals.handler(kept.input), kept.bytes);
+      const how = { input: kept.bytes, ...entryOf(internals) };
+      return runDirect<Value>(engine, names, settings, request, internals.handler(kept.input), how);
     },
   };
   return Object.freeze(operation);
@@ -71,6 +74,15 @@ export function keptInput<Input>(
   if (!keepsInput) return { input, bytes: null };
   const bytes = codec.encode(input);
   return { input: codec.decode(bytes), bytes };
+}
+
+/** How requests for the operation enter the store. */
+export function entryOf({
+  pendingTimeMaxMs,
+}: Pick<OperationInternals<never>, 'pendingTimeMaxMs'>): Pick<Work, 'entry' | 'pendingTimeMaxMs'> {
+  return pendingTimeMaxMs === null
+    ? { entry: 'run', pendingTimeMaxMs: 0 }
+    : { entry: 'accept', pendingTimeMaxMs };
 }
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */

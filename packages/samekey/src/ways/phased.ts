@@ -73,6 +73,7 @@ export function definePhased<Input, Returned, Tx>(
     settings,
     codec: inputCodec(definition.input),
     keepsInput: true,
+    pendingTimeMaxMs: null,
     handler: (input): Handler => ({
       async start(attempt, owner) {
         const phases = openPhases<Tx>(owner, transactions);

@@ -17,7 +17,7 @@ import {
 import type { Transactions } from '../core/commit.ts';
 import { runTransactional } from '../core/transactional.ts';
 import type { Handler } from '../core/work.ts';
-import { inputCodec } from './input.ts';
+import { type InputCodec, inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
 
 /** What a transactional handler is told of its attempt, and may say about it. */
@@ -32,10 +32,12 @@ export interface TransactionalAttempt<Tx> extends Attempt {
 export interface TransactionalDefinition<Input, Returned, Tx> extends Definition {
   /** Returns a JSON value or `reply(status, value)`. May run again after a rollback; a throw and a 5xx roll back. */
   readonly run: (input: Input, attempt: TransactionalAttempt<Tx>) => Returned | Promise<Returned>;
+  /** How the input is kept when the operation is deferred; default JSON. */
+  readonly input?: InputCodec<Input>;
 }
 
 /** Names of its options. */
-const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run'];
+const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run', 'input'];
 
 /** Defines it. Throws `OptionsError`. */
 export function defineTransactional<Input, Returned, Tx>(
@@ -57,8 +59,9 @@ export function defineTransactional<Input, Returned, Tx>(
     engine,
     names: namesOf(definition),
     settings,
-    codec: inputCodec<Input>(undefined),
+    codec: inputCodec(definition.input),
     keepsInput: false,
+    pendingTimeMaxMs: null,
     handler: (input): Handler => ({
       start: (attempt, owner) =>
         runTransactional(owner, from, async (tx) => {

@@ -6,7 +6,9 @@
 import type { Request, RequestHandler } from 'express';
 import { handle } from '../../http/handle.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
+import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { NodeExchange } from '../../http-node/exchange.ts';
+import { sendAnswer } from '../../http-node/send.ts';
 import type { Operation } from '../../ways/operation.ts';
 
 /**
@@ -31,5 +33,23 @@ export function serve<Input>(
       fail: next,
     });
     void handle(engine, route, exchange, wrapped);
+  };
+}
+
+/**
+ * The status resource of an operation, for a GET route: 202 while it is unfinished, then the stored answer; 404 for anybody
+ * else's.
+ *
+ * ```ts
+ * app.get('/reports/status/:key', serveStatus(report, { scope: (req) => [req.user.accountId], key: (req) => req.params.key }));
+ * ```
+ */
+export function serveStatus(
+  operation: Operation<never, unknown>,
+  options: StatusOptions<Request>,
+): RequestHandler {
+  const status = createStatus<Request>(operation, options);
+  return (req, res, next) => {
+    status(req).then((answer) => sendAnswer(res, answer), next);
   };
 }

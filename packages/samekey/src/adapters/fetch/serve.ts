@@ -4,8 +4,9 @@
 
 import { handle } from '../../http/handle.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
+import { createStatus, type StatusOptions } from '../../http/status.ts';
 import type { Operation } from '../../ways/operation.ts';
-import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
 import type { FetchContext } from '../../http-fetch/keep-alive.ts';
 
 /**
@@ -27,4 +28,15 @@ export function serve<Input>(
 
 function methodNotAllowed(methods: ReadonlySet<string>): Response {
   return new Response(null, { status: 405, headers: { Allow: [...methods].join(', ') } });
+}
+
+/**
+ * The status resource of an operation: 202 while it is unfinished, then the stored answer; 404 for anybody else's.
+ */
+export function serveStatus(
+  operation: Operation<never, unknown>,
+  options: StatusOptions<Request>,
+): (request: Request) => Promise<Response> {
+  const status = createStatus<Request>(operation, options);
+  return async (request) => toResponse(await status(request));
 }

@@ -1,0 +1,83 @@
+/**
+ * The status resource of an operation: how a request stands, for whoever sent it. Unfinished it answers 202, finished the
+ * stored answer, byte for byte.
+ *
+ * Invariants: it is guarded by the scope: another caller's key answers 404, as one that never was · it reads and changes nothing.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { outcomeOfRecord, unavailable } from '../core/meeting.ts';
+import { identityOf, otherNames } from '../core/operation.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
+import { problemResponse, type StoredResponse } from '../core/response.ts';
+import { encodeScope } from '../core/scope.ts';
+import { refuseUnknown } from '../core/settings.ts';
+import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
+import { httpDate } from './headers.ts';
+import { compileRoute, type RouteOptions } from './route.ts';
+
+/** Options of a status resource. */
+export interface StatusOptions<Native> extends Pick<RouteOptions<Native>, 'scope' | 'profile'> {
+  /** The key that the address names: `(req) => req.params.key`. */
+  readonly key: (request: Native) => string;
+}
+
+/** Makes it: from a request to its answer. Throws `OptionsError`. */
+export function createStatus<Native>(
+  operation: Operation<never, unknown>,
+  options: StatusOptions<Native>,
+): (request: Native) => Promise<StoredResponse> {
+  const internals = operationInternals(operation);
+  refuseUnknown('serveStatus', options ?? {}, ['scope', 'profile', 'key']);
+  const { key, ...rest } = options;
+  if (typeof key !== 'function') throw new OptionsError(`key is a function; it is ${typeof key}.`);
+  const { engine, settings } = internals;
+  const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
+  return async (request) => {
+    const scope = await route.scope(request);
+    if (scope === null || scope === undefined || scope.length === 0) {
+      return route.profile.render({ kind: 'anonymous' });
+    }
+    const parts = typeof scope === 'string' ? [scope] : scope;
+    const record = await find(internals, parts, key(request), route.profile.scopesByOperation);
+    const outcome = record === undefined ? unavailable('store') : standing(record, internals);
+    if (outcome === null) return NOT_FOUND;
+    if (outcome.kind === 'replay') {
+      const { response, expiresAt } = outcome;
+      const expires = ['Idempotency-Key-Expires', httpDate(expiresAt)] as const;
+      return { ...response, headers: [...response.headers, ...route.profile.replayHeaders, expires] };
+    }
+    // A look never runs anything, so nothing is executed here.
+    return outcome.kind === 'executed' ? NOT_FOUND : route.profile.render(outcome);
+  };
+}
+
+const NOT_FOUND: StoredResponse = problemResponse(
+  404,
+  'not-found',
+  'There is no such request of this caller.',
+);
+
+async function find(
+  { engine, names }: OperationInternals<never>,
+  scope: readonly string[],
+  key: string,
+  byOperation: boolean,
+): Promise<SamekeyRecord | null | undefined> {
+  const known = byOperation ? [identityOf(names), ...otherNames(names)] : [null];
+  const ids = known.map((name) => ({ scope: encodeScope(scope, name), key }));
+  const records = await Promise.all(ids.map((id) => engine.find(id)));
+  return records.find((record) => record !== null) ?? (records.includes(undefined) ? undefined : null);
+}
+
+/** What is told; null: as if it had never been. */
+function standing(record: SamekeyRecord | null, internals: OperationInternals<never>): Outcome | null {
+  const { engine, settings, names } = internals;
+  if (record === null || isForgotten(record)) return null;
+  if (![names.name, ...(names.formerly ?? [])].includes(record.operation)) return null;
+  if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+  if (isExpired(record, engine.world.wallNow())) return null;
+  const outcome = outcomeOfRecord(record, 0, settings);
+  return outcome.kind === 'in-progress' ? { kind: 'pending', retryAfterMs: outcome.retryAfterMs } : outcome;
+}

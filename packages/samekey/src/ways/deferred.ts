@@ -1,0 +1,28 @@
+/**
+ * `samekey.deferred`: the request is only noted, with its input, in one write; a worker runs the operation in whatever way it was
+ * defined. Its record is `pending` until then.
+ */
+
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { createOperation, type Operation, operationInternals } from './operation.ts';
+
+/** Options of a deferred operation. */
+export interface DeferredOptions {
+  /** Not begun by then, it fails with 408; in milliseconds, default 1 h. */
+  readonly pendingTimeMaxMs?: number;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** Makes it of an operation. Throws `OptionsError`. */
+export function defer<Input, Value>(
+  operation: Operation<Input, Value>,
+  options: DeferredOptions = {},
+): Operation<Input, Value> {
+  refuseUnknown('samekey.deferred', options, ['pendingTimeMaxMs']);
+  return createOperation<Input, Value>({
+    ...operationInternals<Input>(operation),
+    keepsInput: true,
+    pendingTimeMaxMs: wholeNumber('pendingTimeMaxMs', options.pendingTimeMaxMs ?? HOUR_MS, 1),
+  });
+}
