@@ -20,9 +20,12 @@ const DEPTH_MAX = 8;
 export function transactionFault(error: unknown): TransactionFault {
   const codes = codesOf(error);
   if (codes.some((code) => AGAIN.has(code))) return 'again';
-  const state = codes.find((code) => /^[0-9A-Z]{5}$/.test(code) && !/^[EP]\d{4}$/.test(code));
+  const state = codes.find((code) => /^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code));
   return state !== undefined && appliedBy({ code: state }, true) === 'no' ? 'rolled-back' : 'unclear';
 }
+
+/** Its codes look like SQLSTATEs; the class P0 is PostgreSQL's (P0001: raised by a function, also at COMMIT). */
+const OF_PRISMA = /^P[1-9]\d{3}$/;
 
 /** Every `code` in an error and in what it wraps, the outermost first. */
 function codesOf(error: unknown): string[] {
