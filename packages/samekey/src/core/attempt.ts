@@ -69,13 +69,17 @@ export interface Attempt {
   extend(ms: number): void;
 }
 
+const NOTHING_LEFT: Resumed = { proof: null, reason: null, steps: null, intentAgeMs: null };
+
 /** The engine's side of an attempt. */
 export class RunningAttempt implements Attempt {
   readonly id: RecordId;
   readonly operation: string;
   readonly settings: OperationSettings;
   readonly fence: Fence;
-  readonly resumed: Resumed | null;
+  readonly resumed: Attempt['resumed'];
+  /** Steps that earlier attempts left; their results are nobody's but the handler's. */
+  readonly left: Pick<Resumed, 'steps' | 'intentAgeMs'>;
   /** What the record is bound to. */
   readonly fingerprint: Fingerprint;
   /** When the record was made, by the store's clock. */
@@ -118,7 +122,9 @@ export class RunningAttempt implements Attempt {
     this.operation = operation;
     this.settings = settings;
     this.fence = fence;
-    this.resumed = granted.resumed;
+    const { proof, reason, ...left } = granted.resumed ?? NOTHING_LEFT;
+    this.resumed = granted.resumed === null ? null : { proof, reason };
+    this.left = left;
     this.createdAt = granted.createdAt;
     this.fingerprint = granted.fingerprint;
     this.startedAt = startedAt;

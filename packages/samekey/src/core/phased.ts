@@ -183,7 +183,7 @@ export class Phases<Tx> {
     const { attempt, world } = this.#owner;
     if (rule.rule === 'reconcile') throw this.#stopWith(unknown('effect-unknown'));
     if (rule.rule === 'downstreamKey') {
-      const age = (attempt.resumed?.intentAgeMs ?? 0) + (world.monotonicNow() - attempt.startedAt);
+      const age = (attempt.left.intentAgeMs ?? 0) + (world.monotonicNow() - attempt.startedAt);
       if (age + callTimeMaxMs <= rule.retentionMs) return null;
       throw this.#stopWith(unknown('effect-retention-passed'));
     }
@@ -359,7 +359,7 @@ const OUTLAST_TRIES_MAX = 3;
 
 /** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
 export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {
-  const steps = readSteps(owner.attempt.resumed?.steps ?? null);
+  const steps = readSteps(owner.attempt.left.steps);
   return steps === null ? unknown('steps-newer') : new Phases(owner, transactions, steps);
 }
 

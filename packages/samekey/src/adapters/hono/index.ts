@@ -10,5 +10,6 @@ export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
 export { attemptOf, type HonoOptions, idempotent } from './hono-adapter.ts';
 export type { HonoContext } from './hono-context.ts';
-export { serve } from './serve.ts';
+export { serve, serveStatus } from './serve.ts';
 export type { ServedBody, ServeOptions } from '../../http/serve.ts';
+export type { StatusOptions } from '../../http/status.ts';

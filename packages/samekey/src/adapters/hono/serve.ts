@@ -3,7 +3,8 @@
 import type { Context } from 'hono';
 import { handle } from '../../http/handle.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
-import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { createStatus, type StatusOptions } from '../../http/status.ts';
+import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
 import type { Operation } from '../../ways/operation.ts';
 import { executionOf, type HonoContext, outerHeaders } from './hono-context.ts';
 
@@ -29,4 +30,13 @@ export function serve<Input, C extends HonoContext = Context>(
     executionOf(c)?.waitUntil(done);
     return exchange.response;
   };
+}
+
+/** The status resource of an operation: 202 while it is unfinished, then the stored answer; 404 for anybody else's. */
+export function serveStatus<C extends HonoContext = Context>(
+  operation: Operation<never, unknown>,
+  options: StatusOptions<C>,
+): (c: C) => Promise<Response> {
+  const status = createStatus<C>(operation, options);
+  return async (c) => toResponse(await status(c));
 }
