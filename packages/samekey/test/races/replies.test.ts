@@ -6,7 +6,7 @@
 import { Client, Pool } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, claimRequest, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
 import { essenceOf } from '../processes/api-checks.ts';
 import type { ApiRequest } from '../processes/api-client.ts';
 import { type ApiProcess, type Cluster, startCluster } from '../processes/api-cluster.ts';
@@ -99,6 +99,33 @@ describe.runIf(source !== undefined)('a reply of PostgreSQL that gets lost', () 
       expect(wordOf(first)).toBe('201');
       expect(executionsOf(cluster.ledger(), request.key, 'tenant-a')).toHaveLength(1);
     });
+  });
+
+  // F15: found by `kills`, seed 10207. A finish shares the connection; what happens to it happens to the claims' second statement.
+  it('to a part of a flush leaves the whole of it unclear: the claim that it granted is not taken for none', async () => {
+    const url = await server.createDatabase();
+    const through = placeOn(url, proxy).address['url'];
+    const store = postgresStore({ connect: () => new Client({ connectionString: String(through) }) });
+    await store.migrate();
+    try {
+      const owner = await claimed(store, { key: 'known' });
+      const fresh = claimRequest({ key: 'fresh' });
+      const fault = proxy.arm({ statement: STATEMENTS.finish, what: 'cut-before' });
+      // The server is gone from then on: a connection cannot be made, which proves that nothing was applied of what waits for it.
+      void fault.happened.then(() => proxy.leadTo('postgres://127.0.0.1:1'));
+      const claiming = store
+        .claim([fresh, claimRequest({ key: owner.key })])
+        .catch((error: unknown) => error);
+      await expect(store.finish([finishRequest(owner, 'completed')])).rejects.toMatchObject({
+        applied: 'unknown',
+      });
+      expect(await claiming).toMatchObject({ applied: 'unknown', transient: true });
+      proxy.leadTo(server.url());
+      await expect.poll(async () => (await store.claim([fresh]).catch(() => []))[0]?.kind).toBe('claimed');
+    } finally {
+      proxy.leadTo(server.url());
+      await store.close();
+    }
   });
 
   describe('to the COMMIT of a transaction that finishes a key with its business row', () => {

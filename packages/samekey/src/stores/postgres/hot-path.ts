@@ -22,6 +22,7 @@ import type {
 import { number } from '../sql/record-row.ts';
 import { checkpointRow, claimRow, claimWithInputRows, finishRows, renewRow } from './input.ts';
 import * as columns from './input-columns.ts';
+import { eachOnce } from './flush.ts';
 import type { Ask, Link } from './link.ts';
 import { inputValues } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';
@@ -60,8 +61,7 @@ export function createHotPath(
   const renewals = { one: sql.renewStatement(tables, 'one'), many: sql.renewStatement(tables, 'many') };
   const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
 
-  async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
-    const { ask } = links.work;
+  async function claim(ask: Ask, requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
     const results = await insert(
       ask,
       requests.filter((request) => !bringsInput(request)),
@@ -129,8 +129,10 @@ export function createHotPath(
     });
   }
 
-  async function checkpoint(requests: readonly CheckpointRequest[]): Promise<readonly CheckpointResult[]> {
-    const { ask } = links.work;
+  async function checkpoint(
+    ask: Ask,
+    requests: readonly CheckpointRequest[],
+  ): Promise<readonly CheckpointResult[]> {
     const arity = arityOf(requests);
     const values = inputValues(inOrder(requests).map(checkpointRow), columns.CHECKPOINT_INPUT.length, arity);
     const written = new Set((await ask(checkpoints[arity], values)).map(rowIdText));
@@ -141,8 +143,7 @@ export function createHotPath(
     );
   }
 
-  async function renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]> {
-    const { ask } = links.upkeep;
+  async function renew(ask: Ask, requests: readonly RenewRequest[]): Promise<readonly RenewResult[]> {
     const arity = arityOf(requests);
     const values = inputValues(inOrder(requests).map(renewRow), columns.RENEW_INPUT.length, arity);
     const renewed = new Set((await ask(renewals[arity], values)).map(rowIdText));
@@ -158,12 +159,11 @@ export function createHotPath(
   }
 
   return {
-    claim: (requests) => eachOnce(requests, claim),
-    renew: (requests) => eachOnce(requests, renew),
-    checkpoint: (requests) => eachOnce(requests, checkpoint),
+    claim: (requests) => eachOnce(links.work, requests, claim),
+    renew: (requests) => eachOnce(links.upkeep, requests, renew),
+    checkpoint: (requests) => eachOnce(links.work, requests, checkpoint),
     finish: (requests) =>
-      eachOnce(requests, async (group) => {
-        const { ask } = links.work;
+      eachOnce(links.work, requests, async (ask, group) => {
         const arity = arityOf(group);
         const { rows, bodies } = finishRows(inOrder(group));
         const values = [...inputValues(rows, columns.FINISH_INPUT.length, arity), bodies];
@@ -222,28 +222,4 @@ function inOrder<Request extends RecordId>(requests: readonly Request[]): readon
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-/** One statement must not touch a row twice: repeats of an id go into a group of their own, after the first. */
-async function eachOnce<Request extends RecordId, Result>(
-  requests: readonly Request[],
-  send: (requests: readonly Request[]) => Promise<readonly Result[]>,
-): Promise<readonly Result[]> {
-  if (requests.length === 0) return [];
-  const seen = new Set<string>();
-  const repeats: number[] = [];
-  for (const [i, request] of requests.entries()) {
-    const id = idText(request);
-    if (seen.has(id)) repeats.push(i);
-    seen.add(id);
-  }
-  if (repeats.length === 0) return send(requests);
-  const later = new Set(repeats);
-  const first = await send(requests.filter((_, i) => !later.has(i)));
-  const second = await eachOnce(
-    repeats.map((i) => requests[i] as Request),
-    send,
-  );
-  const [early, late] = [first.values(), second.values()];
-  return requests.map((_, i) => (later.has(i) ? late : early).next().value as Result);
 }
