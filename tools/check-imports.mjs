@@ -89,7 +89,9 @@ export const TABLE = [
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.
-  { at: 'tx/*', may: ['core', 'tx/begin'] },
+  { at: 'tx/handle.ts', may: ['core'] },
+  { at: 'tx/pool.ts', may: [] },
+  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/pool'] },
 
   { at: 'phases', may: ['core'] },
   { at: 'metrics', may: ['core'] },
@@ -103,7 +105,7 @@ export const TABLE = [
   { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
   { at: 'verify', may: ['client', 'http/profiles'] },
   // The suites drive real stores and real servers; the test runner is passed in.
-  { at: 'testing', may: ['core', 'stores/memory', 'system', 'http', 'samekey'], node: 'any' },
+  { at: 'testing', may: ['core', 'stores/memory', 'system', 'http', 'samekey', 'type:ways'], node: 'any' },
 ];
 
 /**

@@ -49,3 +49,11 @@ export {
   type WithinTransaction,
 } from './store-contract.ts';
 export { createTimeline, type Timeline, type Timers, turn } from './timeline.ts';
+export {
+  type ContractIsolation,
+  type ContractRow,
+  type TxBench,
+  txContract,
+  type TxHarness,
+  type TxOpenOptions,
+} from './tx-contract.ts';

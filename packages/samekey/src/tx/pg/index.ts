@@ -1,7 +1,8 @@
 /** Transactions of `pg` (node-postgres). Source: https://node-postgres.com/features/transactions. */
 
-import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../core/transaction.ts';
 import { type BeginOptions, beginStatement } from '../begin.ts';
+import { guarded, handleOf } from '../handle.ts';
 
 /** What is used of a client that a `Pool` of pg lends. */
 export interface PgClient {
@@ -30,6 +31,7 @@ export function fromPg<Client extends PgClient>(
     exclusive: false,
     async run(body) {
       const client = await pool.connect();
+      const guard = guarded(client, ['release', 'end']);
       let broken: unknown;
       // A lent client whose connection ends has no listener, and an `error` without one ends the process.
       const lost = (error: Error): void => {
@@ -38,7 +40,11 @@ export function fromPg<Client extends PgClient>(
       client.on('error', lost);
       try {
         await client.query(begin);
-        const result = await body(client, sqlOf(client));
+        const handle = handleOf(
+          async (text, values) => (await client.query({ text, values, rowMode: 'array' })).rows,
+        );
+        const result = await body(guard.tx, handle);
+        guard.close();
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') throw rolledBack();
         return result;
@@ -49,19 +55,10 @@ export function fromPg<Client extends PgClient>(
         });
         throw error;
       } finally {
+        guard.close();
         client.off('error', lost);
         client.release(broken);
       }
-    },
-  };
-}
-
-function sqlOf(client: PgClient): SqlTransaction {
-  return {
-    isSqlTransaction: true,
-    async query(text, values) {
-      const { rows } = await client.query({ text, values: [...values], rowMode: 'array' });
-      return rows as readonly unknown[][];
     },
   };
 }

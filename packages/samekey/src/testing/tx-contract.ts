@@ -1,0 +1,42 @@
+/**
+ * The contract of transaction sources: one suite that every `samekey/tx/…` must pass with the real library on a real database.
+ * A harness runs SQL by the library's means; handlers, faults and what must come of them are the contract's.
+ *
+ * Invariants: a database of its own for each test · tests wait for signals and probe points · faults are made for real: sessions
+ * are ended, servers killed, answers to COMMIT swallowed on the wire.
+ * Sources: semantics §5; field cases F14, F16, F22, F60, F63, F64.
+ */
+
+import type { TestRunner } from './contract/context.ts';
+import { commitTests } from './tx/commits.ts';
+import type { TxHarness } from './tx/harness.ts';
+import { type AddTest, onTxBench } from './tx/kit.ts';
+import { ownerTests } from './tx/owners.ts';
+import { rerunTests } from './tx/reruns.ts';
+import { oneWriterTests } from './tx/one-writer.ts';
+import { togetherTests } from './tx/together.ts';
+
+export type { ContractIsolation, ContractRow, TxBench, TxHarness, TxOpenOptions } from './tx/harness.ts';
+
+/** What holds in both databases, and what only one of them can do. */
+const PARTS: readonly (readonly [
+  title: string,
+  on: TxHarness['dialect'] | null,
+  add: (test: AddTest) => void,
+])[] = [
+  ['together', null, togetherTests],
+  ['runs again', 'postgres', rerunTests],
+  ['owners', 'postgres', ownerTests],
+  ['unclear commits', 'postgres', commitTests],
+  ['one writer', 'sqlite', oneWriterTests],
+];
+
+/** Describes the contract of transaction sources to a test runner, for the source of this harness. */
+export function txContract(runner: TestRunner, harness: TxHarness): void {
+  for (const [part, on, addTests] of PARTS) {
+    if (on !== null && on !== harness.dialect) continue;
+    runner.describe(`${harness.name} keeps the transaction contract: ${part}`, () => {
+      addTests((title, body, options = {}) => void runner.it(title, () => onTxBench(harness, options, body)));
+    });
+  }
+}

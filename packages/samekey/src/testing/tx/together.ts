@@ -1,0 +1,158 @@
+/** What commits together, what is rolled back, and whose error is thrown. */
+
+import assert from 'node:assert/strict';
+import { reply } from '../../core/reply.ts';
+import { errorCode } from '../../core/errors.ts';
+import { ANSWER, claimed, finishRequest, recordOf } from '../contract/context.ts';
+import { type AddTest, ORDER, REQUEST, signal } from './kit.ts';
+
+export function togetherTests(test: AddTest): void {
+  test('the business write and the record commit together, and a retry replays', async (t) => {
+    const { samekey } = t.instance();
+    let runs = 0;
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        runs += 1;
+        await t.insert(attempt.tx, input.id, input.amount);
+        return reply(201, { id: input.id });
+      },
+    });
+    const first = await order.run(REQUEST);
+    assert.equal(first.kind, 'executed');
+    const second = await order.run(REQUEST);
+    assert.equal(second.kind, 'replay');
+    assert.deepEqual(second.kind === 'replay' ? second.value : null, { id: 'o-1' });
+    assert.equal((await order.run({ ...REQUEST, input: { id: 'o-2', amount: 5 } })).kind, 'mismatch');
+    assert.equal(runs, 1);
+    assert.equal(await t.count(), 1);
+  });
+
+  test('a throw rolls back, comes through as it was, and the next request runs', async (t) => {
+    const { samekey } = t.instance();
+    const thrown = new Error('out of paper');
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        await t.insert(attempt.tx, input.id, input.amount);
+        if (attempt.number === 1) throw thrown;
+        return attempt.number;
+      },
+    });
+    await assert.rejects(order.run(REQUEST), (error) => error === thrown);
+    assert.equal(await t.count(), 0);
+    const second = await order.run(REQUEST);
+    assert.equal(second.kind === 'executed' ? second.value : second.kind, 2);
+    assert.equal(await t.count(), 1);
+  });
+
+  test('rollback() keeps the answer and drops the writes', async (t) => {
+    const { samekey } = t.instance();
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        await t.insert(attempt.tx, input.id, input.amount);
+        attempt.rollback();
+        return reply(409, 'sold out');
+      },
+    });
+    const first = await order.run(REQUEST);
+    assert.equal(first.kind === 'executed' ? first.state : first.kind, 'failed');
+    assert.equal((await order.run(REQUEST)).kind, 'replay');
+    assert.equal(await t.count(), 0);
+  });
+
+  // F16: it is about another column of the business table, not about the key.
+  test("a unique violation of a business table is the handler's error, and no collision of keys", async (t) => {
+    const { samekey } = t.instance();
+    await t.beside("INSERT INTO orders VALUES ('o-0', 5)");
+    const order = samekey.transactional({
+      name: 'order',
+      run: async (input: typeof ORDER, attempt) => void (await t.insert(attempt.tx, input.id, input.amount)),
+    });
+    await assert.rejects(order.run(REQUEST), (error) =>
+      /unique|orders_amount_key|P2002/i.test(chainOf(error)),
+    );
+    assert.equal(await t.count(), 1);
+    await t.beside('DELETE FROM orders');
+    assert.equal((await order.run(REQUEST)).kind, 'executed');
+  });
+
+  // F14: records are never inserted inside the transaction, so two requests that meet cannot abort one.
+  test('a request with the same key beside an open transaction disturbs nothing in it', async (t) => {
+    const { samekey } = t.instance();
+    const other = t.instance({ store: t.harness.dialect === 'sqlite' ? t.store : await t.another() });
+    const [inside, go] = [signal(), signal()];
+    const run = async (input: typeof ORDER, attempt: { readonly tx: unknown }): Promise<string> => {
+      await t.insert(attempt.tx, input.id, input.amount);
+      inside.give();
+      await go.given;
+      await t.insert(attempt.tx, 'o-2', 6);
+      return 'done';
+    };
+    const order = samekey.transactional({ name: 'order', run });
+    const running = order.run(REQUEST);
+    await inside.given;
+    const meanwhile = other.samekey.transactional({ name: 'order', run }).run(REQUEST);
+    // On SQLite it waits for the one writer; in PostgreSQL it is told at once.
+    if (t.harness.dialect === 'postgres') assert.equal((await meanwhile).kind, 'in-progress');
+    go.give();
+    assert.equal((await running).kind, 'executed');
+    await meanwhile;
+    assert.equal(await t.count(), 2);
+  });
+
+  test('an answer of a mebibyte with every byte in it is stored as it is', async (t) => {
+    const body = Uint8Array.from({ length: 1_048_576 }, (_, i) => (i * 7 + (i >> 8)) % 256);
+    const owner = await claimed(t.store);
+    const response = { ...ANSWER, headers: [['x-odd', '\u{e9}"\\{}$1 ?']] as const, body };
+    await t.source.run(async (tx, handle) => {
+      await t.insert(tx, 'o-1', 1);
+      const request = finishRequest(owner, 'completed', { response });
+      assert.equal((await t.store.within(handle).finish(request)).kind, 'applied');
+    });
+    const record = await recordOf(t.store);
+    assert.deepEqual(record.response?.headers, response.headers);
+    assert.ok(Buffer.from(record.response?.body ?? []).equals(body));
+    assert.equal(await t.count(), 1);
+  });
+
+  test('a completion that is refused is told with the whole record, read inside the transaction', async (t) => {
+    const owner = await claimed(t.store);
+    const body = Uint8Array.of(0, 255, 92, 39, 123);
+    const response = { ...ANSWER, headers: [['x-json', '{"a":[1]}']] as const, body };
+    await t.store.finish([finishRequest(owner, 'completed', { response })]);
+    const record = await recordOf(t.store);
+    const refused = await t.source.run(async (_tx, handle) =>
+      t.store.within(handle).finish(finishRequest({ ...owner, claimId: 'of-another' }, 'failed')),
+    );
+    assert.deepEqual(refused, { kind: 'refused', record });
+  });
+
+  test('attempt.tx after the end says what to do', async (t) => {
+    const { samekey } = t.instance();
+    const kept: { readonly tx: unknown }[] = [];
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        kept.push(attempt);
+        await t.insert(attempt.tx, input.id, input.amount);
+        return 'done';
+      },
+    });
+    await order.run(REQUEST);
+    assert.throws(
+      () => kept[0]?.tx,
+      (error) => errorCode(error) === 'ERR_SAMEKEY_OPTIONS' && /await/.test(String(error)),
+    );
+  });
+}
+
+/** An error and everything it wraps, as text. */
+export function chainOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) {
+    texts.push(String(one), String((one as { code?: unknown }).code), JSON.stringify(Object.entries(one)));
+  }
+  return texts.join('\n');
+}

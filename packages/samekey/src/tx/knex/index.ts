@@ -1,0 +1,59 @@
+/**
+ * Transactions of Knex on PostgreSQL. Source: https://knexjs.org/guide/transactions.html.
+ *
+ * Our statements go to the transaction's connection itself: `raw` reads `?` as a placeholder, and postProcessResponse may reshape
+ * rows. It does not look at what COMMIT was answered with, so the record is read afterwards.
+ */
+
+import type { TransactionSource } from '../../core/transaction.ts';
+import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { handleOf } from '../handle.ts';
+import { surviveLoss } from '../pool.ts';
+
+/** What is used of a `Knex.Transaction`. */
+export interface KnexTransaction {
+  readonly client: unknown;
+}
+
+/** What is used of an instance of Knex. */
+export interface KnexDatabase<Tx> {
+  transaction<Result>(
+    body: (trx: Tx) => Promise<Result>,
+    config?: { isolationLevel?: Isolation },
+  ): Promise<Result>;
+}
+
+/** The client of pg that a transaction of Knex runs on. */
+interface Connection {
+  query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ readonly rows: unknown[] }>;
+  on(event: 'error', listener: () => void): unknown;
+}
+
+/** Runs each handler in a transaction of Knex. The handler's `tx` is its `Knex.Transaction`. */
+export function fromKnex<Tx extends KnexTransaction>(
+  knex: KnexDatabase<Tx>,
+  options: BeginOptions = {},
+): TransactionSource<Tx> {
+  const { isolation } = options;
+  beginStatement(options);
+  return {
+    name: 'knex',
+    dialect: 'postgres',
+    tellsCommit: false,
+    exclusive: false,
+    run: (body) =>
+      knex.transaction(
+        async (tx) => {
+          const { client } = tx as { client: { acquireConnection(): Promise<Connection> } };
+          const connection = await client.acquireConnection();
+          // Its own pool listens; one of pg that it was given does not.
+          surviveLoss(connection);
+          const handle = handleOf(
+            async (text, values) => (await connection.query({ text, values, rowMode: 'array' })).rows,
+          );
+          return body(tx, handle);
+        },
+        isolation === undefined ? {} : { isolationLevel: isolation },
+      ),
+  };
+}

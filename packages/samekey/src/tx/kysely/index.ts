@@ -1,0 +1,71 @@
+/**
+ * Transactions of Kysely. Source: https://kysely.dev/docs/examples/transactions/simple-transaction.
+ *
+ * Our statements go around plugins, which rename columns and read texts as JSON. Only newer versions look at what COMMIT was
+ * answered with, so the record is read afterwards.
+ */
+
+import { OptionsError } from '../../core/errors.ts';
+import type { TransactionSource } from '../../core/transaction.ts';
+import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { handleOf } from '../handle.ts';
+import { type LendingPool, surviveLosses } from '../pool.ts';
+
+/** What is used of a `Transaction` of Kysely. */
+export interface KyselyTransaction {
+  withoutPlugins(): { executeQuery(query: never): Promise<{ readonly rows: unknown[] }> };
+}
+
+/** What is used of a `TransactionBuilder` of Kysely. */
+export interface KyselyTransactionBuilder<Tx> {
+  setIsolationLevel(level: Isolation): KyselyTransactionBuilder<Tx>;
+  execute<Result>(body: (trx: Tx) => Promise<Result>): Promise<Result>;
+}
+
+/** What is used of an instance of Kysely. */
+export interface KyselyDatabase<Tx> {
+  transaction(): KyselyTransactionBuilder<Tx>;
+}
+
+/** Options of {@link fromKysely}. */
+export interface KyselyOptions extends BeginOptions {
+  /**
+   * The pool of pg that the dialect was given. The process must survive when the server ends a connection, and Kysely listens to
+   * none. `null` for a dialect on another driver.
+   */
+  readonly pool: LendingPool | null;
+}
+
+/** Runs each handler in a transaction of Kysely. The handler's `tx` is its `Transaction`. */
+export function fromKysely<Tx extends KyselyTransaction>(
+  db: KyselyDatabase<Tx>,
+  options: KyselyOptions,
+): TransactionSource<Tx> {
+  const { isolation } = options;
+  beginStatement(options);
+  if (options.pool === undefined) {
+    throw new OptionsError(
+      'fromKysely needs { pool }: the pool of pg that the dialect has, or null if it has none.',
+    );
+  }
+  if (options.pool !== null) surviveLosses(options.pool);
+  return {
+    name: 'kysely',
+    dialect: 'postgres',
+    tellsCommit: false,
+    exclusive: false,
+    run(body) {
+      const begin = db.transaction();
+      return (isolation === undefined ? begin : begin.setIsolationLevel(isolation)).execute((tx) =>
+        body(
+          tx,
+          handleOf(async (sql, parameters) => {
+            const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] };
+            const compiled = { query, queryId: { queryId: 'samekey' }, sql, parameters };
+            return (await tx.withoutPlugins().executeQuery(compiled as never)).rows;
+          }),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * The contract's harness for libraries on PostgreSQL: a database per test, the library behind a proxy that can swallow the answer to
+ * COMMIT, the store beside it with connections of its own.
+ */
+
+import { Client, type Pool } from 'pg';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { TransactionSource } from '../../src/core/transaction.ts';
+import { type PostgresStore, postgresStore } from '../../src/stores/postgres/index.ts';
+import {
+  txContract,
+  type TxBench,
+  type TxHarness,
+  type TxOpenOptions,
+} from '../../src/testing/tx-contract.ts';
+import type { BeginOptions } from '../../src/tx/begin.ts';
+import { startFaultProxy } from '../services/fault-proxy.ts';
+import { postgresWire } from '../services/pg-wire.ts';
+import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+
+/** A library on one database. */
+export interface OpenLibrary<Tx> {
+  readonly source: TransactionSource<Tx>;
+  query(tx: Tx, text: string): PromiseLike<unknown>;
+  insert(tx: Tx, id: string, amount: number): PromiseLike<unknown>;
+  close(): Promise<unknown>;
+}
+
+/** A library under test. */
+export interface Library<Tx> {
+  readonly name: string;
+  readonly refusesLateUse: boolean;
+  /** Default true. */
+  readonly straysRunFirst?: boolean;
+  open(url: string, begin: BeginOptions, connectionsMax: number): Promise<OpenLibrary<Tx>>;
+}
+
+/** Runs the contract on the newest server, or on all of them. */
+export function contractOnPostgres<Tx>(library: Library<Tx>, { all = false } = {}): void {
+  const servers = availablePostgres();
+  for (const found of all ? servers : servers.slice(0, 1)) {
+    describe(found.name, () => {
+      let server: PostgresServer | undefined;
+      beforeAll(async () => {
+        server = await startPostgres(found);
+      });
+      afterAll(() => server?.stop());
+      txContract(
+        { describe, it },
+        harness(library, () => server as PostgresServer),
+      );
+    });
+  }
+}
+
+function harness<Tx>(library: Library<Tx>, server: () => PostgresServer): TxHarness {
+  return {
+    name: library.name,
+    dialect: 'postgres',
+    refusesLateUse: library.refusesLateUse,
+    straysRunFirst: library.straysRunFirst ?? true,
+    open: (options) => open(library, server(), options),
+  };
+}
+
+/** Read outside of transactions and snapshots, as a clock is. */
+const CLOCK = `CREATE SEQUENCE clock_offset_ms MINVALUE 0 START 0;
+  CREATE FUNCTION test_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+    'SELECT clock_timestamp() + (SELECT last_value FROM clock_offset_ms) * interval ''1 millisecond''';
+  CREATE TABLE orders (id text PRIMARY KEY, amount int UNIQUE)`;
+
+async function open<Tx>(
+  library: Library<Tx>,
+  server: PostgresServer,
+  { isolation, connectionsMax = 10 }: TxOpenOptions,
+): Promise<TxBench> {
+  const url = await server.createDatabase();
+  const proxy = await startFaultProxy(url, postgresWire);
+  const stores: PostgresStore[] = [];
+  const another = async (): Promise<PostgresStore> => {
+    const store = postgresStore({
+      connect: () => new Client({ connectionString: url }),
+      clock: 'test_now()',
+    });
+    stores.push(store);
+    await store.ready();
+    return store;
+  };
+  await beside(url, CLOCK);
+  await postgresStore({ connect: () => new Client({ connectionString: url }) }).migrate();
+  const opened = await library.open(proxy.url, isolation === undefined ? {} : { isolation }, connectionsMax);
+  return {
+    source: opened.source,
+    store: await another(),
+    another,
+    query: async (tx, text) => opened.query(tx as Tx, text),
+    insert: async (tx, id, amount) => opened.insert(tx as Tx, id, amount),
+    beside: (text) => beside(url, text),
+    async advance(ms) {
+      await beside(url, `SELECT setval('clock_offset_ms', last_value + ${ms}) FROM clock_offset_ms`);
+    },
+    loseCommitReply: (then) =>
+      proxy.arm({
+        // Behind the name of the prepared statement, if it has one.
+        statement: /(?:^|\s)commit;?$/i,
+        what: 'lose-reply',
+        leaves: then === 'close' ? 'closed' : 'half-open',
+      }),
+    async crash() {
+      await server.kill();
+      await server.restart();
+    },
+    async close() {
+      // First the network, so that nothing waits for an answer that will not come.
+      await proxy.close();
+      await opened.close();
+      await Promise.all(stores.map((store) => store.close()));
+    },
+  };
+}
+
+/** A session for one text: none outlives a crash. */
+async function beside(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const result = await client.query(text);
+    return Array.isArray(result) ? [] : result.rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** As an application has it: it survives the loss of idle connections. */
+export function watched(pool: Pool): Pool {
+  pool.on('error', () => undefined);
+  return pool;
+}

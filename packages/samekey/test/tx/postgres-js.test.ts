@@ -1,0 +1,22 @@
+/** `fromPostgresJs` keeps the contract, with the library itself and with columns renamed. */
+
+import postgres from 'postgres';
+import { fromPostgresJs } from '../../src/tx/postgres-js/index.ts';
+import { contractOnPostgres } from './postgres-harness.ts';
+
+contractOnPostgres<postgres.TransactionSql>(
+  {
+    name: 'postgres.js',
+    refusesLateUse: true,
+    async open(url, begin, max) {
+      const sql = postgres(url, { max, onnotice: () => undefined, transform: postgres.camel });
+      return {
+        source: fromPostgresJs(sql, begin),
+        query: (tx, text) => tx.unsafe(text),
+        insert: (tx, id, amount) => tx`INSERT INTO orders VALUES (${id}, ${amount})`,
+        close: () => sql.end({ timeout: 1 }),
+      };
+    },
+  },
+  { all: true },
+);
