@@ -7,8 +7,9 @@
  */
 
 import { Client, type ClientConfig } from 'pg';
+import postgres from 'postgres';
 import type { Store } from 'samekey';
-import { postgresStore } from 'samekey/stores/postgres';
+import { type PostgresStoreOptions, postgresStore } from 'samekey/stores/postgres';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
 import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
 
@@ -31,9 +32,12 @@ export async function postgresLane(url: string, schema: string): Promise<Lane> {
   await admin.connect();
   await admin.query(`CREATE SCHEMA ${schema}`);
   let clock: Pick<SimulatedMachine, 'now'> = { now: Date.now };
-  const handle = (): ReturnType<typeof postgresStore> =>
+  const now = (): number => clock.now();
+  // Both drivers in one installation, as in the middle of a change from one to the other.
+  const handle = (_: unknown, i: number): ReturnType<typeof postgresStore> =>
     postgresStore({
-      connect: () => new TimedClient({ connectionString: url }, () => clock.now()),
+      connect: () =>
+        i % 2 === 0 ? new TimedClient({ connectionString: url }, now) : timedPostgresJs(url, now),
       schema,
       statementTimeMaxMs: PATIENCE_MS,
       clock: `(timestamptz 'epoch' + current_setting('samekey.now')::bigint * interval '1 millisecond')`,
@@ -75,6 +79,26 @@ class TimedClient extends Client {
     return ask(`SET samekey.now = '${now}'`).then(() => ask(query)) as never;
   }
 }
+
+/** The same with postgres.js, as far as the store uses it. */
+function timedPostgresJs(url: string, now: () => number): PostgresJs {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  let told = Number.NaN;
+  const unsafe: PostgresJs['unsafe'] = (text, values, options) => ({
+    async values() {
+      const at = now();
+      if (at !== told) await sql.unsafe(`SET samekey.now = '${at}'`);
+      told = at;
+      return sql.unsafe(text, values, options).values();
+    },
+  });
+  return Object.assign(() => undefined, { unsafe, end: () => sql.end({ timeout: 0 }) });
+}
+
+type PostgresJs = Extract<
+  Awaited<ReturnType<NonNullable<PostgresStoreOptions['connect']>>>,
+  { readonly unsafe: unknown }
+>;
 
 /** A lane on a file of its own; `open` is called once for each handle. */
 export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown }): Promise<Lane> {
