@@ -63,7 +63,14 @@ export const TABLE = [
     globals: [...NODE_ONLY, ...MACHINE],
   },
   { at: 'system.ts', may: ['core'] },
-  { at: 'ways', may: ['core'], globals: [...NODE_ONLY, ...MACHINE] },
+  // Whether a `fetch` comes from a handler only the async context and the diagnostics of the runtime can tell. They are fetched
+  // from `globalThis.process`, where there is one: an import, even a lazy one, would put a Node module into entries for the web.
+  {
+    at: 'ways/unprotected-fetch.ts',
+    may: ['core'],
+    globals: [...NODE_ONLY, ...MACHINE].filter((name) => name !== 'process'),
+  },
+  { at: 'ways', may: ['core', 'ways/unprotected-fetch'], globals: [...NODE_ONLY, ...MACHINE] },
   { at: 'samekey.ts', may: ['core', 'system', 'ways'] },
   { at: 'index.ts', may: ['core', 'system', 'samekey', 'ways', 'type:http'] },
 

@@ -160,10 +160,11 @@ export class Engine {
     }
   }
 
-  /** Tells of a misuse, once per code. */
-  misuse(code: string, message: string): void {
-    if (this.#warned.has(code)) return;
-    this.#warned.add(code);
+  /** Tells of a misuse, once per code; with `operation`, once for each. */
+  misuse(code: string, message: string, operation = ''): void {
+    const which = `${code} ${operation}`;
+    if (this.#warned.has(which)) return;
+    this.#warned.add(which);
     this.world.warn(code, message);
     this.emit({ type: 'misuse', code, message });
   }

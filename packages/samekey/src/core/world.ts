@@ -47,7 +47,7 @@ export interface World extends Digester {
   newClaimId(): string;
   /** A number in [0, 1) for jitter. */
   random(): number;
-  /** Tells a developer of a misuse; the engine calls it once per code. */
+  /** Tells a developer of a misuse; the engine calls it once per code, or once per code and operation. */
   warn(code: string, message: string): void;
   /** Called at each probe point; undefined outside of tests. A returned promise holds the flow there. */
   readonly probe?: (

@@ -18,6 +18,7 @@ import {
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { type HandlerWatch, watchHandler } from './unprotected-fetch.ts';
 
 /** What a phased handler is told of its attempt, and the steps it may take. */
 export interface PhasedAttempt<Tx> extends Attempt {
@@ -78,18 +79,23 @@ export function definePhased<Input, Returned, Tx>(
       async start(attempt, owner) {
         const phases = openPhases<Tx>(owner, transactions);
         if ('kind' in phases) return phases;
+        const watch = watchHandler(engine, definition.name);
         try {
-          const returned = await definition.run(input, phasedAttempt(attempt, phases));
+          const returned = await watch.handler(async () =>
+            definition.run(input, phasedAttempt(attempt, phases, watch)),
+          );
           return phases.end({ response: toResponse(returned) });
         } catch (error) {
           return phases.end({ thrown: error });
+        } finally {
+          watch.end();
         }
       },
     }),
   });
 }
 
-function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>): PhasedAttempt<Tx> {
+function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>, watch: HandlerWatch): PhasedAttempt<Tx> {
   return {
     number: attempt.number,
     operation: attempt.operation,
@@ -108,7 +114,10 @@ function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>): PhasedAttempt<
       attempt.notExecuted(options);
     },
     extend: (ms) => attempt.extend(ms),
-    phase: (name, body) => phases.phase(name, async (tx) => body(tx)),
-    effect: (name, call, rule) => phases.effect(name, async (effect) => call(effect), rule),
+    // The store may speak HTTP too: only the body of a phase is the handler's.
+    phase: (name, body) =>
+      watch.covered(() => phases.phase(name, (tx) => watch.handler(async () => body(tx)))),
+    effect: (name, call, rule) =>
+      watch.covered(() => phases.effect(name, async (effect) => call(effect), rule)),
   };
 }

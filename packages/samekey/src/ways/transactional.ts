@@ -19,6 +19,7 @@ import { runTransactional } from '../core/transactional.ts';
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { watchHandler } from './unprotected-fetch.ts';
 
 /** What a transactional handler is told of its attempt, and may say about it. */
 export interface TransactionalAttempt<Tx> extends Attempt {
@@ -66,11 +67,13 @@ export function defineTransactional<Input, Returned, Tx>(
       start: (attempt, owner) =>
         runTransactional(owner, from, async (tx) => {
           const own = new AttemptInTransaction(attempt, tx);
+          const watch = watchHandler(engine, definition.name);
           try {
-            const response = toResponse(await definition.run(input, own));
+            const response = toResponse(await watch.handler(async () => definition.run(input, own)));
             return { response, rollBack: own.rolledBack };
           } finally {
             own.end();
+            watch.end();
           }
         }),
     }),
