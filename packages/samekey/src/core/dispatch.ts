@@ -18,6 +18,7 @@ import type {
   HotStore,
   RenewRequest,
   RenewResult,
+  Store,
 } from './store.ts';
 import type { World } from './world.ts';
 
@@ -42,7 +43,7 @@ export interface Dispatch {
 
 /** Wraps the hot path of a store. */
 export function createDispatch(
-  store: HotStore,
+  store: HotStore & Pick<Store, 'refuseCaller'>,
   world: World,
   options: DispatchOptions,
   emit: (event: SamekeyEvent) => void,
@@ -53,7 +54,7 @@ export function createDispatch(
     checkResult: (request: Request, result: Result) => void,
     sizeOf: (request: Request) => number,
   ): Lane<Request, Result> {
-    return createLane<Request, Result>({
+    const grouped = createLane<Request, Result>({
       world,
       idOf: idText,
       sizeOf,
@@ -72,6 +73,16 @@ export function createDispatch(
         return results;
       },
     });
+    return {
+      submit(request, deadline) {
+        try {
+          store.refuseCaller?.();
+        } catch (error) {
+          return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+        }
+        return grouped.submit(request, deadline);
+      },
+    };
   }
 
   const claims = lane<ClaimRequest, ClaimResult>(

@@ -124,6 +124,7 @@ export class Engine {
 
   /** Runs the handler if this request may run it, else says what it met. Rejects only for bugs. */
   async run(work: Work, handler: Handler): Promise<Outcome> {
+    this.#options.store.refuseCaller?.();
     const startedAt = this.world.monotonicNow();
     const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
     if (known !== null) {

@@ -246,6 +246,11 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly capabilities: Capabilities;
   /** Absent: requests that wait find out by reading alone. */
   readonly hints?: ChangeHints | undefined;
+  /**
+   * Throws `StoreError` when its caller stands where a call would wait for itself: inside an open transaction that holds the
+   * store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent: nobody can stand there.
+   */
+  refuseCaller?(): void;
   /** Checks schema and durability settings; throws `SchemaError` with the command that mends what is wrong. */
   ready(): Promise<void>;
   /** Frees what the store made itself; the user's clients stay open. */

@@ -144,6 +144,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
 
+    refuseCaller: () => writer.refuseCaller(),
     claim: (requests) => apply(requests, decideClaim),
     renew: (requests) => apply(requests, decideRenew),
     checkpoint: (requests) => apply(requests, decideCheckpoint),

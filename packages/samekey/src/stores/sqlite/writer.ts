@@ -26,6 +26,8 @@ export interface WriterOptions {
 
 /** The door. Every method throws `StoreError`, with `applied: 'no'` unless a COMMIT was lost. */
 export interface Writer {
+  /** Throws when called from within a transaction on this file. */
+  refuseCaller(): void;
   /** Runs statements that only read, outside of every transaction. */
   read<T>(body: () => T): Promise<T>;
   /** Runs `body` in one transaction of our own; it must not await. */
@@ -162,6 +164,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   return {
+    refuseCaller: () => refuseInside(turns),
     read,
     async write(body, waitMaxMs = options.busyTimeMaxMs) {
       refuseInside(turns);
