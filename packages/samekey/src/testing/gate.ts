@@ -54,8 +54,15 @@ export function createGate({ oneAtATime }: { readonly oneAtATime: boolean }): Ga
   };
 }
 
+type Parts = HotStore & LifecycleStore & OperatorStore;
+
+/** What answers with a promise. */
+type Verb = {
+  [Name in keyof Parts]: Parts[Name] extends (...args: never[]) => Promise<unknown> ? Name : never;
+}[keyof Parts];
+
 /** All verbs: one that is missing here does not compile. */
-const VERBS: Readonly<Record<keyof HotStore | keyof LifecycleStore | keyof OperatorStore, true>> = {
+const VERBS: Readonly<Record<NonNullable<Verb>, true>> = {
   claim: true,
   renew: true,
   finish: true,
@@ -73,7 +80,7 @@ const VERBS: Readonly<Record<keyof HotStore | keyof LifecycleStore | keyof Opera
 
 /** The store behind a gate. It is not closed by those who use it: its maker closes it. */
 export function gatedStore(store: Store, gate: Gate): Store {
-  const gated = (Object.keys(VERBS) as (keyof typeof VERBS)[]).map((verb) => {
+  const gated = (Object.keys(VERBS) as NonNullable<Verb>[]).map((verb) => {
     const call = store[verb] as (...args: unknown[]) => Promise<unknown>;
     return [verb, (...args: unknown[]) => gate.pass(() => call(...args))] as const;
   });
