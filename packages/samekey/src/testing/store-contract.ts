@@ -31,6 +31,7 @@ import type { AddTest, StoreHarness, TestRunner } from './contract/context.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
+import { progressTests } from './contract/progress.ts';
 import { stateTests } from './contract/states.ts';
 import { transactionTests } from './contract/transactions.ts';
 
@@ -55,6 +56,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('lifecycle', () => lifecycleTests(test));
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
+    runner.describe('progress', () => progressTests(test));
     runner.describe('transactions', () => transactionTests(test));
     runner.describe('model', () => modelTests(test, harness));
   });

@@ -32,7 +32,7 @@ import type { Statement } from './postgres-client.ts';
 import { instant, interval, milliseconds, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
-const FINISH_FENCE =
+export const FINISH_FENCE =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
   `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}'))`;
@@ -168,22 +168,26 @@ function ownLimit(name: string): string {
   return `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
 }
 
+/** Sets it to $1 milliseconds, or leaves it where it is stricter. */
+function leastLimit(name: string): string {
+  return `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
+}
+
 /** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. */
 export function limitStatement(): Statement {
-  const least = (name: string): string =>
-    `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
   return statement(
     'limit',
-    `SELECT ${['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(least).join(', ')}`,
+    `SELECT ${['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit).join(', ')}`,
   );
 }
 
-function updateFinished({ records }: Tables): string {
+/** The end of an attempt, in its record `r`, from the row `q` of the input. */
+export function updateFinished({ records }: Tables, input: readonly InputColumn[] = FINISH_INPUT): string {
   const expiresAt = `greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
   return `UPDATE ${records} AS r SET state = q.state, proof = q.proof, reason = q.reason,
   locked_until = CASE WHEN r.state IN ('in_progress', 'pending') THEN q.now ELSE greatest(r.locked_until, q.now) END,
   response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
-  response_body = ${body(FINISH_INPUT)},
+  response_body = ${body(input)},
   intent_at = CASE WHEN q.state NOT IN ('completed', 'failed') THEN r.intent_at END,
   watched = r.watched OR (q.state = 'retryable' AND r.input IS NOT NULL),
   fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,

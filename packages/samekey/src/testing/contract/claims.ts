@@ -53,6 +53,10 @@ export function claimTests(test: AddTest): void {
       expiresAt: createdAt + RETENTION_MS,
       replayMinMs: 11,
       tombstoneMs: 7,
+      recoveryPoint: null,
+      steps: null,
+      intentAt: null,
+      input: null,
     });
   });
 
@@ -96,7 +100,7 @@ export function claimTests(test: AddTest): void {
       attempt: 2,
       createdAt,
       expiresAt: resumedUntil,
-      resumed: { proof: 'declared', reason: 'sold out' },
+      resumed: { proof: 'declared', reason: 'sold out', steps: null, intentAgeMs: null },
     });
     const record = await recordOf(t.store);
     assert.ok(record.expiresAt >= expiresAt, 'the retention is never shortened');

@@ -11,12 +11,12 @@ import type {
   ClaimResult,
   FencedId,
   FinishRequest,
-  FinishResult,
   FoundReason,
   RenewRequest,
   SettleRequest,
   Store,
 } from '../../core/store.ts';
+import type { Within } from '../../core/transaction.ts';
 
 /** The test runner, passed in: vitest, node:test, mocha and jest all fit. */
 export interface TestRunner {
@@ -25,9 +25,7 @@ export interface TestRunner {
 }
 
 /** The store's verbs inside a user's transaction. */
-export interface WithinTransaction {
-  finish(request: FinishRequest): FinishResult | Promise<FinishResult>;
-}
+export type WithinTransaction = Pick<Within, 'finish' | 'checkpoint' | 'handOver'>;
 
 /** A fresh, empty store and the means to test it. */
 export interface StoreUnderTest {

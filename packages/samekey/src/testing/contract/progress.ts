@@ -1,0 +1,197 @@
+/** What phased and deferred operations need of a store: steps, open intents, inputs, and work that waits for a worker. */
+
+import assert from 'node:assert/strict';
+import { NEVER_STARTED } from '../../core/machine.ts';
+import type { CheckpointRequest, FencedId } from '../../core/store.ts';
+import {
+  type AddTest,
+  ANSWER,
+  CLAIM_TTL_MS,
+  claimed,
+  claimRequest,
+  fencedId,
+  finishRequest,
+  foundBecause,
+  ID,
+  only,
+  RETENTION_MS,
+  recordOf,
+} from './context.ts';
+
+const INPUT = new Uint8Array([0, 255, 254, 128, 1]);
+const OPERATION = 'POST /payments';
+const DUE = { operations: [OPERATION], limit: 10 };
+
+function checkpoint(owner: FencedId, overrides: Partial<CheckpointRequest> = {}): CheckpointRequest {
+  return {
+    ...fencedId(owner),
+    claimTtlMs: CLAIM_TTL_MS,
+    recoveryPoint: 'reserve',
+    steps: '{"v":1,"steps":["\\u0000 \u{1f511} \\\\"]}',
+    intentOpen: false,
+    ...overrides,
+  };
+}
+
+export function progressTests(test: AddTest): void {
+  test('a checkpoint keeps the steps to the byte, renews the claim, and the next attempt gets them', async (t) => {
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
+    await t.advance(CLAIM_TTL_MS - 1);
+    const request = checkpoint(owner);
+    assert.deepEqual(await t.store.checkpoint([request]), [{ kind: 'applied' }]);
+    await t.advance(CLAIM_TTL_MS - 1);
+    await foundBecause(t.store, 'in-progress');
+    const record = await recordOf(t.store);
+    assert.equal(record.steps, request.steps);
+    assert.equal(record.recoveryPoint, 'reserve');
+    assert.deepEqual(record.input, INPUT);
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'retryable')])).kind, 'applied');
+    const next = only(await t.store.claim([claimRequest()]));
+    assert.equal(next.kind === 'claimed' && next.resumed?.steps, request.steps);
+    assert.deepEqual((await recordOf(t.store)).input, INPUT);
+  });
+
+  // F6: every write carries its fence.
+  test('a checkpoint of an old owner is refused and changes nothing', async (t) => {
+    const owner = await claimed(t.store);
+    await t.store.finish([finishRequest(owner, 'retryable')]);
+    await claimed(t.store);
+    const before = await recordOf(t.store);
+    assert.deepEqual(await t.store.checkpoint([checkpoint(owner)]), [{ kind: 'refused', record: before }]);
+    assert.deepEqual(await recordOf(t.store), before);
+  });
+
+  test('an intent without a result tells its age, and its record neither expires nor is reaped', async (t) => {
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
+    await t.store.checkpoint([checkpoint(owner, { intentOpen: true })]);
+    await t.store.finish([finishRequest(owner, 'retryable')]);
+    await t.advance(3 * RETENTION_MS);
+    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.due(DUE)).length, 1);
+    const next = only(await t.store.claim([claimRequest()]));
+    assert.equal(next.kind === 'claimed' && next.attempt, 2);
+    const age = next.kind === 'claimed' ? (next.resumed?.intentAgeMs ?? 0) : 0;
+    assert.ok(age >= 3 * RETENTION_MS, `the intent is ${age} ms old`);
+    const again = { ...ID, claimId: (await recordOf(t.store)).claimId, attempt: 2 };
+    await t.store.checkpoint([checkpoint(again)]);
+    await t.store.finish([finishRequest(again, 'completed')]);
+    assert.equal((await recordOf(t.store)).intentAt, null);
+    await t.advance(3 * RETENTION_MS);
+    assert.equal(await t.store.reap(10), 1);
+  });
+
+  test('attempts used up with an open intent end as unknown: somebody must look', async (t) => {
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+    await t.store.checkpoint([checkpoint(owner, { intentOpen: true })]);
+    await t.store.finish([finishRequest(owner, 'retryable', { proof: 'policy' })]);
+    await foundBecause(t.store, 'unknown', { attemptMax: 1 });
+    assert.equal((await recordOf(t.store)).state, 'unknown');
+  });
+
+  test('what is only noted is pending, is met as such, and a worker may take it', async (t) => {
+    const accept = claimRequest({ entry: 'accept', input: INPUT });
+    assert.equal(only(await t.store.claim([accept])).kind, 'accepted');
+    // F15: its reply was lost.
+    assert.equal(only(await t.store.claim([accept])).kind, 'accepted');
+    await foundBecause(t.store, 'pending');
+    await foundBecause(t.store, 'pending', { entry: 'accept', input: INPUT });
+    await foundBecause(t.store, 'mismatch', { fingerprint: { label: 'v1/sha256', digest: 'other' } });
+    const [due] = await t.store.due(DUE);
+    assert.deepEqual(due, await recordOf(t.store));
+    assert.equal(due?.attempt, 0);
+    const worker = claimRequest({ entry: 'take' });
+    const taken = only(await t.store.claim([worker]));
+    assert.equal(taken.kind === 'claimed' && taken.attempt, 1);
+    assert.equal(taken.kind === 'claimed' ? taken.resumed : undefined, null);
+    assert.deepEqual((await recordOf(t.store)).input, INPUT);
+    assert.deepEqual(await t.store.due(DUE), []);
+    await foundBecause(t.store, 'in-progress', { entry: 'accept', input: INPUT });
+    await foundBecause(t.store, 'in-progress', { entry: 'take' });
+  });
+
+  test('what nobody takes by its deadline fails with 408, and is not due any more', async (t) => {
+    await t.store.claim([claimRequest({ entry: 'accept', input: INPUT, pendingTimeMaxMs: 500 })]);
+    await t.advance(499);
+    assert.deepEqual(await t.store.sweep(10), []);
+    await t.advance(1);
+    assert.deepEqual(await t.store.due(DUE), []);
+    await foundBecause(t.store, 'pending', { entry: 'take' });
+    assert.deepEqual(
+      (await t.store.sweep(10)).map(({ to }) => to),
+      ['failed'],
+    );
+    const record = await recordOf(t.store);
+    assert.equal(record.reason, NEVER_STARTED);
+    assert.equal(record.response?.status, 408);
+    await foundBecause(t.store, 'final');
+  });
+
+  test('what a dead worker left is due again once it is swept; other operations, and those without input, are not', async (t) => {
+    for (const [key, overrides] of [
+      ['kept', { input: INPUT }],
+      ['no-input', {}],
+      ['other-name', { input: INPUT, operation: 'POST /refunds' }],
+    ] as const) {
+      await claimed(t.store, { key, whenClaimEnds: 'resume', ...overrides });
+    }
+    // Where claims are watched and not compared, the first sweep begins the watch.
+    await t.store.sweep(10);
+    await t.advance(CLAIM_TTL_MS);
+    assert.deepEqual(await t.store.due(DUE), []);
+    await t.store.sweep(10);
+    assert.deepEqual(
+      (await t.store.due(DUE)).map(({ key }) => key),
+      ['kept'],
+    );
+    assert.deepEqual(await t.store.due({ operations: [], limit: 10 }), []);
+  });
+
+  test('an attempt handed over within a transaction is finished by the worker alone', async (t) => {
+    if (t.transaction === undefined) {
+      assert.equal(t.store.capabilities.transactions, false);
+      return;
+    }
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+    await assert.rejects(
+      t.transaction(async (within) => {
+        assert.equal((await within.handOver(fencedId(owner))).kind, 'applied');
+        throw new Error('rolled back');
+      }),
+    );
+    assert.equal((await recordOf(t.store)).state, 'in_progress');
+    await t.transaction(async (within) => {
+      assert.equal((await within.handOver(fencedId(owner))).kind, 'applied');
+    });
+    assert.equal((await recordOf(t.store)).state, 'pending');
+    await t.advance(3 * RETENTION_MS);
+    assert.deepEqual(await t.store.sweep(10), []);
+    assert.equal(await t.store.reap(10), 0);
+    assert.deepEqual(await t.store.due(DUE), []);
+    await foundBecause(t.store, 'pending', { entry: 'take' });
+    // Its owner has given it away.
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'refused');
+    const done = finishRequest(owner, 'completed', { handedOver: true });
+    assert.equal(only(await t.store.finish([done])).kind, 'applied');
+    assert.equal(only(await t.store.finish([done])).kind, 'already');
+    assert.deepEqual((await recordOf(t.store)).response, ANSWER);
+  });
+
+  test('a checkpoint within a transaction shares its fate', async (t) => {
+    if (t.transaction === undefined) {
+      assert.equal(t.store.capabilities.transactions, false);
+      return;
+    }
+    const owner = await claimed(t.store);
+    await assert.rejects(
+      t.transaction(async (within) => {
+        assert.equal((await within.checkpoint(checkpoint(owner))).kind, 'applied');
+        throw new Error('rolled back');
+      }),
+    );
+    assert.equal((await recordOf(t.store)).steps, null);
+    await t.transaction(async (within) => {
+      assert.equal((await within.checkpoint(checkpoint(owner))).kind, 'applied');
+    });
+    assert.equal((await recordOf(t.store)).recoveryPoint, 'reserve');
+  });
+}
