@@ -7,6 +7,15 @@ export function median(values) {
 }
 
 /**
+ * Of numbers in ascending order; 0 of none.
+ * @param {readonly number[]} sorted
+ * @param {number} share between 0 and 1
+ */
+export function percentile(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/**
  * A line with median, least and most of the values; or a heading.
  * @param {string} name
  * @param {readonly number[] | readonly string[]} values

@@ -1,0 +1,115 @@
+/**
+ * Runs contenders in turns, round by round, so that a machine that gets slower or faster meanwhile changes all of them, and
+ * prints medians, ranges and ratios to the hand-written one of the same round. Exits with 1 when a key ran twice or not at all,
+ * or an answer was not the expected one.
+ */
+import { findPgbench, pgbench } from './contenders/pgbench.mjs';
+import { startDatabase } from './database.mjs';
+import { machine } from './machine.mjs';
+import { overHttp } from './over-http.mjs';
+import { median } from './table.mjs';
+
+/**
+ * @typedef {import('./contract.d.ts').Measured} Measured
+ * @typedef {{ name: string, connections: number, rounds: Measured[] }} Line
+ * @typedef {object} Options
+ * @property {import('./contract.d.ts').Workload} workload
+ * @property {number[]} connections
+ * @property {number} rounds
+ * @property {number} seconds
+ * @property {string} store
+ * @property {string} framework
+ * @property {string[]} only names of contenders; none: all
+ * @property {boolean} json
+ * @property {string} [profile]
+ */
+
+const BASIS = 'hand-written';
+
+/** @param {Options} options */
+export async function compare(options) {
+  const database = await startDatabase();
+  const say = options.json ? () => undefined : console.log;
+  say(`${machine()}\n${database.describe}`);
+  say(`${options.workload}, ${options.framework}, ${options.rounds} rounds of ${options.seconds} s each, in turns`);
+  /** @type {import('./contract.d.ts').Contender[]} */
+  const contenders = [];
+  /** @type {Line[]} */
+  const lines = [];
+  try {
+    for (const start of starters(options, database)) contenders.push(await start());
+    for (const connections of options.connections) {
+      const these = contenders.map(({ name }) => ({ name, connections, rounds: /** @type {Measured[]} */ ([]) }));
+      lines.push(...these);
+      for (let round = 0; round < options.rounds; round++) {
+        for (const [i, contender] of contenders.entries()) {
+          these[i]?.rounds.push(await contender.measure({ connections, seconds: options.seconds }));
+        }
+      }
+      say(`\n${connections} connection${connections === 1 ? '' : 's'}\n${table(these)}`);
+    }
+  } finally {
+    for (const contender of contenders) await contender.stop();
+    await database.stop();
+  }
+  const faults = lines.flatMap(({ name, connections, rounds }) =>
+    rounds.flatMap((round) => round.faults.map((fault) => `${name}, ${connections} connections: ${fault}`)),
+  );
+  if (options.json) {
+    console.log(JSON.stringify({ machine: machine(), database: database.describe, options, lines, faults }));
+  } else {
+    say(faults.length === 0 ? '\nEvery key ran once; no answer was another than 201.' : faults.join('\n'));
+  }
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+/**
+ * @param {Options} options
+ * @param {Awaited<ReturnType<typeof startDatabase>>} database
+ */
+function starters({ workload, store, framework, only, profile }, database) {
+  const http = (/** @type {string} */ name, /** @type {string} */ module, cache = false) => ({
+    name,
+    start: () =>
+      overHttp(
+        { name, module, workload, store, framework, cache, ...(profile === undefined ? {} : { profile }) },
+        database,
+      ),
+  });
+  const all = [http('bare', 'bare'), http(BASIS, 'hand-written')];
+  if (workload === 'replays') {
+    all.push(http('samekey', 'samekey'), http('samekey, from memory', 'samekey', true));
+  } else {
+    all.push(http('samekey', 'samekey', true));
+    const program = findPgbench();
+    if (program === undefined) console.error('No pgbench here: left out.');
+    else all.push({ name: 'pgbench', start: () => pgbench(program, database) });
+  }
+  return all.filter(({ name }) => only.length === 0 || only.includes(name)).map(({ start }) => start);
+}
+
+const COLUMNS = ['requests/s', '(range)', 'ratio', 'p50 ms', 'p99 ms', 'server µs', 'database µs', 'client µs'];
+
+/** @param {readonly Line[]} lines */
+function table(lines) {
+  const basis = lines.find(({ name }) => name === BASIS)?.rounds;
+  const rows = lines.map(({ name, rounds }) => {
+    const of = (/** @type {keyof Measured} */ field) => rounds.map((round) => Number(round[field]));
+    const rates = of('perSecond');
+    const ratios = rates.map((rate, i) => rate / (basis?.[i]?.perSecond ?? Number.NaN));
+    return [
+      name,
+      median(rates).toFixed(0),
+      `(${Math.min(...rates).toFixed(0)}–${Math.max(...rates).toFixed(0)})`,
+      Number.isNaN(ratios[0]) ? '–' : median(ratios).toFixed(2),
+      median(of('p50Ms')).toFixed(2),
+      median(of('p99Ms')).toFixed(1),
+      ...['serverUs', 'databaseUs', 'clientUs'].map((field) =>
+        median(of(/** @type {keyof Measured} */ (field))).toFixed(0),
+      ),
+    ];
+  });
+  return [['', ...COLUMNS], ...rows]
+    .map(([name = '', ...cells]) => name.padEnd(22) + cells.map((cell) => cell.padStart(14)).join(''))
+    .join('\n');
+}

@@ -1,0 +1,40 @@
+/**
+ * The bare route behind `idempotent` of `samekey/express`, on a store of `stores/`. Without Express the same middleware
+ * stands before a plain listener of node:http.
+ */
+import { createSamekey } from 'samekey';
+import { idempotent } from 'samekey/express';
+import { readJson, sendJson } from '../http.mjs';
+
+/** @type {import('../contract.d.ts').OpenContender} */
+export async function open({ order, url, store: name, cache }) {
+  /** @type {{ open: import('../contract.d.ts').OpenStore }} */
+  const { open: openStore } = await import(`../stores/${name}.mjs`);
+  const { store, close } = await openStore({ url });
+  const samekey = createSamekey({ store, ...(cache ? {} : { replayCacheBytesMax: 0 }) });
+  await samekey.ready();
+  const protect = idempotent(samekey, {
+    policy: 'payments',
+    scope: () => ['bench', 'customer-1'],
+    operation: 'orders',
+  });
+  return {
+    express: (express) => [
+      protect,
+      express.json(),
+      (req, res) => void res.status(201).json(order(String(req.headers['idempotency-key']), req.body)),
+    ],
+    node(req, res) {
+      const next = async () => {
+        const body = await readJson(req);
+        sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body)));
+      };
+      // The middleware asks nothing of a request or an answer but what node:http gives them.
+      protect(/** @type {any} */ (req), /** @type {any} */ (res), next);
+    },
+    async close() {
+      await samekey.close();
+      await close();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** A contender that is a server: starts it and the client in processes of their own, and measures one run. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { cpuUs } from './machine.mjs';
+
+const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
+const KNOWN_KEYS = 1000;
+const WARM_SECONDS = 1;
+/** Before its first run: until the compiler has seen everything, also at one connection, which sees few requests. */
+const FIRST_WARM = { connections: 32, share: 0.8 };
+
+/**
+ * @typedef {object} ServerOptions
+ * @property {string} name
+ * @property {string} module of `contenders/`
+ * @property {string} framework
+ * @property {import('./contract.d.ts').Workload} workload
+ * @property {string} store
+ * @property {boolean} cache
+ * @property {string} [profile] folder for a CPU profile of the server
+ */
+
+/**
+ * @param {ServerOptions} options
+ * @param {{ url: string, cpuUs: () => number }} database
+ * @returns {Promise<import('./contract.d.ts').Contender>}
+ */
+export async function overHttp({ name, profile, ...options }, database) {
+  const execArgv =
+    profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '200', `--cpu-prof-dir=${profile}`];
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const server = fork(path('serve.mjs'), [JSON.stringify({ ...options, url: database.url })], { env, execArgv });
+  const client = fork(path('client.mjs'), [], { env });
+  const { port } = await heard(server);
+  /** @type {string[] | null} */
+  let keys = null;
+  let warm = false;
+
+  /** @param {Partial<import('./client.mjs').Order>} order */
+  async function load(order) {
+    const pids = [Number(server.pid), Number(client.pid)];
+    let [before, after] = [[0], [0]];
+    const read = () => [...pids.map(cpuUs), database.cpuUs()];
+    client.send({ port, connections: 1, seconds: 1, warmSeconds: 0, keys, again: false, ...order });
+    for (;;) {
+      const message = await heard(client);
+      if (message.kind === 'begin') before = read();
+      else if (message.kind === 'end') after = read();
+      else return { ...message, spent: before.map((us, i) => (after[i] ?? 0) - us) };
+    }
+  }
+
+  async function counts() {
+    server.send('counts');
+    return heard(server);
+  }
+
+  /** Keys that have been answered, for replays. */
+  async function seed() {
+    const list = Array.from({ length: KNOWN_KEYS }, (_, i) => `known-${name}-${i}`.replaceAll(' ', '-'));
+    for (let begin = 0; begin < list.length; begin += 16) {
+      const seconds = 0.05;
+      await load({ keys: list.slice(begin, begin + 16), seconds, connections: 16 });
+    }
+    keys = list;
+  }
+
+  return {
+    name,
+    async measure({ connections, seconds }) {
+      const guarded = options.module !== 'bare';
+      if (options.workload === 'replays' && keys === null) await seed();
+      if (!warm) await load({ connections: FIRST_WARM.connections, seconds: seconds * FIRST_WARM.share });
+      warm = true;
+      await counts();
+      const warmSeconds = Math.min(WARM_SECONDS, seconds);
+      const again = guarded && options.workload === 'new-keys';
+      const done = await load({ connections, seconds, warmSeconds, again });
+      const { keys: ran, twice } = await counts();
+      const [serverUs = 0, clientUs = 0, databaseUs = 0] = done.spent.map(
+        (/** @type {number} */ us) => us / done.answered,
+      );
+      const faults = Object.entries(done.statuses)
+        .filter(([status]) => status !== '201')
+        .map(([status, count]) => `${count} answers were ${status}`);
+      if (guarded && twice > 0) faults.push(`${twice} keys ran twice`);
+      if (guarded && ran !== done.keys) faults.push(`${ran} executions for ${done.keys} distinct keys`);
+      return {
+        perSecond: done.answered / seconds,
+        p50Ms: done.p50Ms,
+        p99Ms: done.p99Ms,
+        serverUs,
+        databaseUs,
+        clientUs,
+        faults,
+      };
+    },
+    async stop() {
+      const gone = Promise.all([once(server, 'exit'), once(client, 'exit')]);
+      server.send('stop');
+      client.send('stop');
+      await gone;
+    },
+  };
+}
+
+/**
+ * The next message; a process that ends instead is an error.
+ * @param {import('node:child_process').ChildProcess} child
+ * @returns {Promise<any>}
+ */
+function heard(child) {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error('A process of the benchmark has ended.'));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+/** `npm run bench -- <new-keys | replays | in-process>`; see README.md. */
+import { parseArgs } from 'node:util';
+
+const [, , workload = '', ...rest] = process.argv;
+if (workload === 'in-process') {
+  process.argv.splice(2, 1);
+  await import('./in-process.mjs');
+} else if (workload === 'new-keys' || workload === 'replays') {
+  const { values } = parseArgs({
+    args: rest,
+    options: {
+      connections: { type: 'string', default: workload === 'replays' ? '64' : '1,16,64,256' },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '5' },
+      store: { type: 'string', default: 'postgres' },
+      framework: { type: 'string', default: 'express' },
+      only: { type: 'string', default: '' },
+      profile: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { compare } = await import('./compare.mjs');
+  await compare({
+    workload,
+    connections: values.connections.split(',').map(Number),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    store: values.store,
+    framework: values.framework,
+    only: values.only === '' ? [] : values.only.split(';'),
+    json: values.json,
+    ...(values.profile === undefined ? {} : { profile: values.profile }),
+  });
+} else {
+  console.error('npm run bench -- new-keys | replays | in-process   (see bench/README.md)');
+  process.exitCode = 2;
+}

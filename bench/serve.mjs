@@ -1,0 +1,45 @@
+/**
+ * The process of one contender's server. It counts what its handler did; its parent asks for the counts, tells it to forget
+ * them, and stops it.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import express from 'express';
+
+const { module, framework, ...options } = JSON.parse(process.argv[2] ?? '{}');
+/** How often each key ran. @type {Map<string, number>} */
+const runs = new Map();
+
+/** @type {{ open: import('./contract.d.ts').OpenContender }} */
+const { open } = await import(`./contenders/${module}.mjs`);
+const contender = await open({
+  ...options,
+  order(key, body) {
+    runs.set(key, (runs.get(key) ?? 0) + 1);
+    const { amountCents, items } = /** @type {{ amountCents: number, items: unknown[] }} */ (body);
+    return { id: 'ord_1', amountCents, items: items.length };
+  },
+});
+
+let listener = contender.node;
+if (framework === 'express') {
+  const app = express();
+  app.post('/orders', ...contender.express(express));
+  listener = app;
+}
+const server = createServer(listener).listen(0, '127.0.0.1');
+await once(server, 'listening');
+
+process.on('message', async (message) => {
+  if (message === 'counts') {
+    const twice = [...runs.values()].filter((count) => count > 1).length;
+    process.send?.({ keys: runs.size, twice });
+    runs.clear();
+  }
+  if (message === 'stop') {
+    server.closeAllConnections();
+    await contender.close();
+    process.exit(0);
+  }
+});
+process.send?.({ port: /** @type {import('node:net').AddressInfo} */ (server.address()).port });
