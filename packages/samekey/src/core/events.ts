@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   'save-delayed',
   'save-recovered',
   'store-error',
+  'transaction-not-started',
 ] as const;
 
 /** The name of an event. */
@@ -91,7 +92,9 @@ export type SamekeyEvent =
       readonly verb: StoreVerb;
       readonly applied: 'no' | 'unknown';
       readonly error: unknown;
-    };
+    }
+  /** No connection, no BEGIN, or the claim could not be made sure of: the handler did not run, and its client was told 503. */
+  | ({ readonly type: 'transaction-not-started'; readonly error: unknown } & OfAttempt);
 
 /** Receives events, synchronously. */
 export type EventListener = (event: SamekeyEvent) => void;

@@ -62,6 +62,7 @@ export function createSettler(options: SettlerOptions): Settler {
         return outcome;
       }
       case 'not-started':
+        emit({ type: 'transaction-not-started', ...about(attempt), error: ending.error });
         return giveBack(attempt, flight);
       case 'stopped':
         return stopped(attempt, flight, ending);

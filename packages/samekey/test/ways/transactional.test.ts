@@ -146,4 +146,25 @@ describe.runIf(source !== undefined)('transactional on PostgreSQL', () => {
     expect(await order.run(request)).toMatchObject({ kind: 'executed', value: 'done' });
     expect(await count()).toBe(1);
   });
+
+  it('a transaction that cannot begin is told with its error, and the key is free again', async () => {
+    const db = await database();
+    const ended = db.pool(1);
+    await ended.end();
+    const events: SamekeyEvent[] = [];
+    const store = await db.store();
+    const samekey = createSamekey({
+      store,
+      transactions: fromPg<PoolClient>(ended),
+      onEvent: (event) => events.push(event),
+    });
+    const run = async (_input: unknown): Promise<string> => 'ran';
+    const order = samekey.transactional({ name: 'order', run });
+    expect(await order.run(request)).toMatchObject({ kind: 'unavailable' });
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'transaction-not-started', error: expect.any(Error) }),
+    );
+    const again = createSamekey({ store, transactions: fromPg<PoolClient>(db.pool(1)) });
+    expect(await again.transactional({ name: 'order', run }).run(request)).toMatchObject({ value: 'ran' });
+  });
 });
