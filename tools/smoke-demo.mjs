@@ -1,6 +1,7 @@
 /**
- * Why: the first thing a newcomer does is `npm start` and the two requests of the README. That way in is walked here as they
- * would: the same payment twice answers the same bytes once charged, and Ctrl-C and another start lose nothing.
+ * Why: the first thing a newcomer does is `npm start` and the requests of the README. That way in is walked here as they would: the
+ * same payment twice answers the same bytes once charged, a provider whose reply is lost charges once, the ledger says so, and
+ * Ctrl-C and another start lose nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
@@ -99,13 +100,14 @@ async function within(promise, timeMaxMs) {
 /**
  * @param {string} origin
  * @param {string} key
+ * @param {string} [provider] what the payment provider is to do wrong
  * @returns {Promise<Answer>}
  */
-async function pay(origin, key) {
+async function pay(origin, key, provider) {
   const response = await fetch(`${origin}/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"` },
-    body: JSON.stringify({ customerId: 'cus_1', amountCents: 1250, currency: 'eur' }),
+    body: JSON.stringify({ customerId: 'cus_1', amountCents: 1250, currency: 'eur', provider }),
     signal: AbortSignal.timeout(30_000),
   });
   return {
@@ -137,6 +139,29 @@ function compare(which, first, answer) {
 }
 
 /**
+ * The golden path: the provider charges, its reply is lost, the retry finds the charge; and what the ledger says of it all.
+ * @param {string} origin
+ * @returns {Promise<string[]>}
+ */
+async function goldenPath(origin) {
+  /** @type {string[]} */
+  const wrong = [];
+  const key = randomUUID();
+  const unclear = await pay(origin, key, 'loses-reply');
+  if (unclear.status !== 409) wrong.push(`a lost reply: status ${unclear.status}, not 409: ${unclear.body}`);
+  const paid = await pay(origin, key, 'loses-reply');
+  if (paid.status !== 201)
+    wrong.push(`the retry of a lost reply: status ${paid.status}, not 201: ${paid.body}`);
+  const response = await fetch(`${origin}/ledger`, { signal: AbortSignal.timeout(30_000) });
+  const text = await response.text();
+  /** @type {{ intents?: number, charges?: number, oneChargePerIntent?: boolean }} */
+  const { intents, charges, oneChargePerIntent } = JSON.parse(text);
+  if (intents !== 2 || charges !== 2 || oneChargePerIntent !== true)
+    wrong.push(`the ledger: not two intents with one charge each: ${text}`);
+  return wrong;
+}
+
+/**
  * @param {string} [cwd]
  * @param {{ npm: string[], node: string[] }} [ways]
  * @returns {Promise<Problem[]>}
@@ -155,6 +180,7 @@ export async function smokeDemo(cwd = ROOT, ways = WAYS) {
       if (first.status !== 201) wrong.push(`the payment: status ${first.status}, not 201: ${first.body}`);
       if (first.replayed !== null) wrong.push('the payment: Idempotency-Replayed on a first answer');
       wrong.push(...compare('the retry', first, await pay(one.origin, key)));
+      wrong.push(...(await goldenPath(one.origin)));
     } finally {
       const code = await one.stop();
       if (code === undefined) wrong.push(`it did not end within ${STOP_MAX_MS / 1000} s of Ctrl-C`);

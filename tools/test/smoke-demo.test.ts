@@ -3,15 +3,29 @@ import { smokeDemo } from '../smoke-demo.mjs';
 import { lines, tree } from './fixture.ts';
 
 /** A demo as small as can be, with one thing wrong with it. */
-const demo = (fault: 'none' | 'charges-twice' | 'forgets' | 'ignores-ctrl-c') => `
+const demo = (fault: 'none' | 'charges-twice' | 'forgets' | 'ignores-ctrl-c' | 'guesses') => `
   import { existsSync, readFileSync, writeFileSync } from 'node:fs';
   import { createServer } from 'node:http';
   import { join } from 'node:path';
   const file = join(process.env.SAMEKEY_DEMO_DIR, 'answers.json');
   const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const server = createServer((request, response) => {
+  const unclear = new Set();
+  let charges = 0;
+  const server = createServer(async (request, response) => {
+    if (request.url === '/ledger') {
+      response.end(JSON.stringify({ intents: 2, charges, oneChargePerIntent: charges === 2 }));
+      return;
+    }
+    let body = '';
+    for await (const chunk of request) body += chunk;
     const key = request.headers['idempotency-key'];
     const replayed = key in kept && '${fault}' !== 'charges-twice';
+    if (!replayed && !unclear.has(key)) charges += 1;
+    if (body.includes('loses-reply') && !unclear.has(key) && '${fault}' !== 'guesses') {
+      unclear.add(key);
+      response.writeHead(409).end();
+      return;
+    }
     if (!replayed) kept[key] = 'payment ' + Math.random();
     if ('${fault}' !== 'forgets') writeFileSync(file, JSON.stringify(kept));
     response.writeHead(201, replayed ? { 'Idempotency-Replayed': 'true' } : {}).end(kept[key]);
@@ -40,6 +54,18 @@ describe('smoke-demo', () => {
   it('a demo that charges twice fails', async () => {
     expect(await walk(demo('charges-twice'))).toContainEqual(
       expect.stringContaining('the retry: another body'),
+    );
+  });
+
+  it('a demo whose ledger has another number of charges fails', async () => {
+    expect(await walk(demo('charges-twice'))).toContainEqual(
+      expect.stringContaining('the ledger: not two intents with one charge each'),
+    );
+  });
+
+  it('a demo that answers as if it knew what its provider has done fails', async () => {
+    expect(await walk(demo('guesses'))).toContainEqual(
+      expect.stringContaining('a lost reply: status 201, not 409'),
     );
   });
 

@@ -54,7 +54,9 @@ describe('the command line', () => {
   });
 
   it('refuses options that make no sense', async () => {
-    expect((await complaint(['demo', '--exit'])).code).toBe(1);
+    for (const flags of [['--exit'], ['--seed', '1'], ['--unprotected'], ['--load', '--chaos']]) {
+      expect((await complaint(['demo', ...flags])).code).toBe(1);
+    }
     expect((await complaint(['demo'], { PORT: 'here' })).code).toBe(1);
   });
 });

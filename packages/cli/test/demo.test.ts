@@ -82,6 +82,35 @@ describe('the demo', () => {
     expect((await demo.pay('stranger')).status).toBe(201);
   });
 
+  // F20: the provider has taken the money, and its answer is lost.
+  it.each([
+    ['loses-reply', 200],
+    ['fails-after-charging', 200],
+    ['forgets-key', 200],
+    ['fails-first', 404],
+  ])('asks a provider that %s before it calls it again, and charges once', async (provider, found) => {
+    const before = demo.lines.length;
+    const unclear = await demo.pay(provider, { provider });
+    expect(unclear.status).toBe(409);
+    const retry = await demo.pay(provider, { provider });
+    expect(retry).toMatchObject({ status: 201, replayed: null });
+    expect(await demo.pay(provider, { provider })).toEqual({ ...retry, replayed: 'true' });
+    expect(await demo.chargesOf(provider)).toBe(1);
+    await demo.line(new RegExp(`inquire at the provider +${found} `), before);
+  });
+
+  it('goes on with the payment of a process that was killed, without charging again', async () => {
+    const paying = demo.pay('killed', { provider: 'answers-late' }).catch(() => null);
+    await demo.charged('killed');
+    demo.child.kill('SIGKILL');
+    expect(await demo.ended()).toBe('SIGKILL');
+    expect(await paying).toBeNull();
+    demo = await RunningDemo.start(folder.dir);
+    const paid = await demo.payUntilAnswered('killed', { provider: 'answers-late' });
+    expect(paid).toMatchObject({ status: 201, replayed: null });
+    expect(await demo.chargesOf('killed')).toBe(1);
+  });
+
   it('prints a line for each request with its outcome, attempt and duration', async () => {
     const before = demo.lines.length;
     await demo.pay('logged');

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { judge } from '../src/demo/load-ledger.ts';
 import { Command, freshFolder } from './running-demo.ts';
 
-const paid = (intent: string, charges: number) => ({ intent, charges, totalCents: 100 * charges });
+const paid = (intent: string, charges: number) => ({
+  intent,
+  payments: 1,
+  charges,
+  totalCents: 100 * charges,
+  booked: true,
+});
 
 describe('the load', () => {
   it('ends with one charge per intent and exit code 0', async () => {
@@ -14,7 +20,7 @@ describe('the load', () => {
       expect(await load.ended(), load.stdout + load.stderr).toBe(0);
       expect(load.stdout).toContain('OK: one charge per intent');
       expect(load.stdout).toMatch(/handler executed +20\n/);
-      expect(load.stdout).toMatch(/charges +20\n/);
+      expect(load.stdout).toMatch(/charges at the provider +20\n/);
       expect(load.stderr).toBe('');
     } finally {
       folder.remove();

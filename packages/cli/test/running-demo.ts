@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -65,6 +66,15 @@ export class Command {
   }
 }
 
+/** What differs from the usual payment. */
+export interface PaymentChange {
+  readonly amountCents?: number;
+  readonly tenant?: string;
+  /** What the provider is to do wrong. */
+  readonly provider?: string;
+  readonly signal?: AbortSignal;
+}
+
 /** A running demo. */
 export class RunningDemo extends Command {
   origin = '';
@@ -78,8 +88,8 @@ export class RunningDemo extends Command {
   }
 
   /** Sends a payment. */
-  async pay(key: string, change: { amountCents?: number; tenant?: string; signal?: AbortSignal } = {}) {
-    const { amountCents = 1200, tenant, signal } = change;
+  async pay(key: string, change: PaymentChange = {}) {
+    const { amountCents = 1200, tenant, provider, signal } = change;
     const response = await fetch(`${this.origin}/payments`, {
       method: 'POST',
       headers: {
@@ -87,7 +97,7 @@ export class RunningDemo extends Command {
         'Idempotency-Key': `"${key}"`,
         ...(tenant === undefined ? {} : { Authorization: `Bearer ${tenant}` }),
       },
-      body: JSON.stringify({ customerId: 'cus_1', amountCents, currency: 'usd' }),
+      body: JSON.stringify({ customerId: 'cus_1', amountCents, currency: 'usd', provider }),
       ...(signal === undefined ? {} : { signal }),
     });
     return {
@@ -95,10 +105,25 @@ export class RunningDemo extends Command {
       text: await response.text(),
       replayed: response.headers.get('Idempotency-Replayed'),
       location: response.headers.get('Location'),
+      retryAfterMs: Number(response.headers.get('Retry-After')) * 1_000,
     };
   }
 
-  /** How often the key was charged, by the business table. */
+  /** Sends a payment, and again when it is asked to, until there is an answer other than "in progress". */
+  async payUntilAnswered(key: string, change: PaymentChange = {}) {
+    for (;;) {
+      const answer = await this.pay(key, change);
+      if (answer.status !== 409) return answer;
+      await pause(answer.retryAfterMs);
+    }
+  }
+
+  /** Waits until the provider has charged the key. */
+  async charged(key: string): Promise<void> {
+    while ((await this.chargesOf(key)) === 0) await pause(50);
+  }
+
+  /** How often the key was charged, by the provider's books. */
   async chargesOf(key: string, tenant = 'demo'): Promise<number> {
     const response = await fetch(`${this.origin}/ledger`, { headers: { Authorization: `Bearer ${tenant}` } });
     const { latest } = (await response.json()) as { latest: { intent: string; charges: number }[] };

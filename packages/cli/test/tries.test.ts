@@ -22,7 +22,17 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
   it('show, pasted into a shell one after the other, what is said beside them', async () => {
     const outputs: string[] = [];
     for (const command of commands) outputs.push(await paste(command));
-    const [first = '', retry = '', other = '', clicks = '', lost, late = '', ledger = ''] = outputs;
+    const [
+      first = '',
+      retry = '',
+      other = '',
+      clicks = '',
+      lost,
+      late = '',
+      unclear = '',
+      asked = '',
+      ledger = '',
+    ] = outputs;
     expect(first).toMatch(/^HTTP\/1\.1 201 /);
     expect(first).not.toContain('Idempotency-Replayed');
     expect(retry).toMatch(/^HTTP\/1\.1 201 /);
@@ -33,7 +43,9 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
     expect(new Set(paymentsIn(clicks)).size).toBe(1);
     expect(lost).toBe('');
     expect(late).toMatch(/^HTTP\/1\.1 201 /);
-    expect(JSON.parse(ledger)).toMatchObject({ intents: 3, charges: 3, oneChargePerIntent: true });
+    expect(unclear).toMatch(/^HTTP\/1\.1 409 /);
+    expect(asked).toMatch(/^HTTP\/1\.1 201 /);
+    expect(JSON.parse(ledger)).toMatchObject({ intents: 4, charges: 4, oneChargePerIntent: true });
   });
 
   it('stand on the page at / too', async () => {

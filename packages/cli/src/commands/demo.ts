@@ -1,12 +1,24 @@
-/** `samekey demo`: a payments API to try, and a load of impatient customers for it. */
+/** `samekey demo`: a payments API to try, a load of impatient customers for it, and chaos. */
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { runChaos } from '../demo/chaos.ts';
 import { CliError, explain } from '../cli-error.ts';
 import type { Port } from '../demo/listen.ts';
-import { createLoad } from '../demo/load.ts';
+import { createLoad, type Load } from '../demo/load.ts';
 import { page } from '../demo/page.ts';
-import { liveLine, outliveReader, say, sayLedger, sayRequest, sayTries, sayWhere } from '../demo/print.ts';
+import {
+  liveLine,
+  outliveReader,
+  progressLine,
+  say,
+  sayCall,
+  sayChaosLedger,
+  sayLedger,
+  sayRequest,
+  sayTries,
+  sayWhere,
+} from '../demo/print.ts';
 import { type Demo, startDemo } from '../demo/start.ts';
 import { stopOnSignals } from '../demo/stop-on-signals.ts';
 import { DEMO_TENANT } from '../demo/tenant.ts';
@@ -16,13 +28,18 @@ interface DemoFlags {
   readonly port?: number;
   readonly dir: string;
   readonly load?: true;
-  readonly customers: number;
+  readonly chaos?: true;
+  readonly seed?: number;
+  readonly unprotected?: true;
+  readonly customers?: number;
   readonly exit?: true;
 }
 
 const PORT_DEFAULT = 4000;
 const PORT_MAX = 65_535;
 const CUSTOMERS_MAX = 10_000;
+const CUSTOMERS_DEFAULT = { load: 200, chaos: 60 };
+const SEED_MAX = 2 ** 31 - 1;
 
 /** The command. */
 export function demoCommand(): Command {
@@ -37,10 +54,21 @@ export function demoCommand(): Command {
       new Option('--dir <folder>', 'where the data is kept').env('SAMEKEY_DEMO_DIR').default('.samekey-demo'),
     )
     .option('--load', 'add customers who click twice and lose answers, and print the ledger', undefined)
+    .option(
+      '--chaos',
+      'the same with a provider that fails and processes that are killed; ends after the ledger',
+    )
     .addOption(
-      new Option('--customers <count>', 'how many of them')
-        .default(200)
-        .argParser(wholeNumber(1, CUSTOMERS_MAX)),
+      new Option('--seed <number>', 'which chaos (default: another one each time, printed)').argParser(
+        wholeNumber(0, SEED_MAX),
+      ),
+    )
+    .option('--unprotected', 'with --chaos: call the provider without an effect, to see what that does')
+    .addOption(
+      new Option(
+        '--customers <count>',
+        `how many of them (default: ${CUSTOMERS_DEFAULT.load}; with --chaos ${CUSTOMERS_DEFAULT.chaos})`,
+      ).argParser(wholeNumber(1, CUSTOMERS_MAX)),
     )
     .option('--exit', 'end after the ledger of --load; exit code 1 if an intent was charged wrong')
     .action(run);
@@ -48,7 +76,16 @@ export function demoCommand(): Command {
 
 async function run(flags: DemoFlags): Promise<void> {
   if (flags.exit === true && flags.load !== true) throw new CliError('--exit goes with --load.');
+  if (flags.seed !== undefined && flags.chaos !== true) throw new CliError('--seed goes with --chaos.');
+  if (flags.unprotected === true && flags.chaos !== true)
+    throw new CliError('--unprotected goes with --chaos.');
+  if (flags.load === true && flags.chaos === true)
+    throw new CliError('--chaos has customers of its own: leave --load out.');
   outliveReader();
+  if (flags.chaos === true) {
+    await chaos(flags);
+    return;
+  }
   const tag = randomBytes(3).toString('hex');
   // Requests begun earlier are not logged: thousands of lines of a load would bury its ledger.
   let logFrom = flags.load === true ? Number.POSITIVE_INFINITY : 0;
@@ -59,6 +96,9 @@ async function run(flags: DemoFlags): Promise<void> {
     onRequest(seen) {
       if (seen.startedAt >= logFrom) sayRequest(seen);
     },
+    onCall(call) {
+      if (performance.now() - call.durationMs >= logFrom) sayCall(call);
+    },
     onError: (error) => say(explain(error)),
   });
   const stopping = stopOnSignals(async () => sayLeft(await demo.stop()));
@@ -68,7 +108,7 @@ async function run(flags: DemoFlags): Promise<void> {
     say('From here on, one line per request:');
     return;
   }
-  await runLoad(demo, flags.customers, stopping.signal);
+  await runLoad(demo, flags.customers ?? CUSTOMERS_DEFAULT.load, stopping.signal);
   if (stopping.signal.aborted) return;
   if (flags.exit === true) {
     await stopping.stop();
@@ -84,10 +124,10 @@ async function runLoad(demo: Demo, customers: number, signal: AbortSignal): Prom
     origin: demo.origin,
     customers,
     signal,
-    charges: () => demo.ledger.intents(DEMO_TENANT),
+    charges: () => demo.intents(DEMO_TENANT),
   });
   demo.listenTo(load.onEvent);
-  const line = liveLine(() => load.progress());
+  const line = liveLine(() => progressLine(load.progress()));
   try {
     const ledger = await load.run();
     line.end();
@@ -98,6 +138,42 @@ async function runLoad(demo: Demo, customers: number, signal: AbortSignal): Prom
     // Ctrl-C in the middle of a load is no fault.
     if (!signal.aborted) throw error;
   }
+}
+
+async function chaos(flags: DemoFlags): Promise<void> {
+  const { customers = CUSTOMERS_DEFAULT.chaos, seed = randomInt(SEED_MAX) } = flags;
+  const stopping = stopOnSignals(async () => undefined);
+  say(
+    `Chaos with --seed ${seed}: ${customers} customers, a provider that fails in half of its calls, and kill -9`,
+  );
+  let load: Load | undefined;
+  let killed = '';
+  const line = liveLine(() => {
+    const { served = 0, lost = 0 } = load?.progress() ?? {};
+    return `${served}/${customers} customers served · lost answers ${lost}${killed}`;
+  });
+  try {
+    const ledger = await runChaos({
+      dir: flags.dir,
+      seed,
+      customers,
+      unprotected: flags.unprotected === true,
+      signal: stopping.signal,
+      onLoad: (made) => {
+        load = made;
+      },
+      onKill: (what) => {
+        killed = ` · last killed: ${what}`;
+      },
+    });
+    line.end();
+    sayChaosLedger(ledger);
+    if (ledger.faults.length > 0) process.exitCode = 1;
+  } catch (error) {
+    line.end();
+    if (!stopping.signal.aborted) throw error;
+  }
+  await stopping.stop();
 }
 
 function sayLeft(left: number): void {

@@ -1,10 +1,10 @@
 /**
- * What was charged: the business table of the demo, in the SQLite file that also holds Samekey's records. It knows nothing of
- * keys being unique: it counts what it is told, so that a second charge for one intent shows.
+ * The shop's own tables, in the SQLite file that also holds Samekey's records: an order and its payment. They know nothing of keys
+ * being unique: a second payment for one intent would stand there, and be charged, and show.
  */
 
 import { randomUUID } from 'node:crypto';
-import type { SqliteDatabase, SqliteStore } from 'samekey/stores/sqlite';
+import type { SqliteDatabase } from 'samekey/stores/sqlite';
 
 /** What a customer asks for. */
 export interface Order {
@@ -13,84 +13,81 @@ export interface Order {
   readonly currency: string;
 }
 
-/** A charge. */
+/** A payment; `chargeId` is the provider's name for it, null until it is known. */
 export interface Payment extends Order {
   readonly id: string;
+  readonly orderId: string;
+  readonly chargeId: string | null;
   readonly createdAt: string;
 }
 
-/** How often one intent (the key a client chose for it) was charged. */
-export interface IntentCharges {
+/** A payment of one intent: the key that a client chose for it. */
+export interface IntentPayment {
   readonly intent: string;
-  readonly charges: number;
-  readonly totalCents: number;
+  readonly paymentId: string;
+  readonly chargeId: string | null;
 }
 
-/** The charges of one tenant. */
+/** The shop's books. `open` and `book` are called inside of a transaction. */
 export interface Ledger {
-  charge(tenant: string, intent: string, order: Order): Promise<Payment>;
+  /** Writes an order and its payment, which nobody has charged yet. */
+  open(tenant: string, intent: string, order: Order): Payment;
+  /** Notes what the provider calls it. */
+  book(paymentId: string, chargeId: string): void;
   find(tenant: string, id: string): Payment | undefined;
   /** The latest first, at most `limit`. */
   list(tenant: string, limit: number): readonly Payment[];
-  /** One entry per intent, the one charged last first. */
-  intents(tenant: string): readonly IntentCharges[];
+  /** All payments of a tenant, the latest first. */
+  intents(tenant: string): readonly IntentPayment[];
 }
 
-const TABLE = `
-  CREATE TABLE IF NOT EXISTS demo_payments (
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS shop_orders (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    customer_id TEXT NOT NULL,
+    created_at TEXT NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS shop_payments (
     sequence INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
-    tenant TEXT NOT NULL,
+    order_id TEXT NOT NULL REFERENCES shop_orders (id),
     intent TEXT NOT NULL,
-    customer_id TEXT NOT NULL,
     amount_cents INTEGER NOT NULL,
     currency TEXT NOT NULL,
-    created_at TEXT NOT NULL
+    charge_id TEXT
   )`;
-const COLUMNS =
-  'id, customer_id AS customerId, amount_cents AS amountCents, currency, created_at AS createdAt';
+const FROM = 'FROM shop_payments p JOIN shop_orders o ON o.id = p.order_id WHERE o.tenant = ?';
+const SELECT = `SELECT p.id, p.order_id AS orderId, o.customer_id AS customerId, p.amount_cents AS amountCents, p.currency,
+  p.charge_id AS chargeId, o.created_at AS createdAt ${FROM}`;
 
-/** Opens the ledger in the store's own file. */
-export async function openLedger(store: SqliteStore): Promise<Ledger> {
-  const database = await store.transaction((tx) => {
-    tx.database.exec(TABLE);
-    return tx.database;
-  });
-  return ledgerOn(store, database);
-}
-
-function ledgerOn(store: SqliteStore, database: SqliteDatabase): Ledger {
-  const insert = database.prepare(
-    `INSERT INTO demo_payments (id, tenant, intent, customer_id, amount_cents, currency, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+/** Creates the tables, where they are not there yet. Called before anything else uses the file. */
+export function openLedger(database: SqliteDatabase): Ledger {
+  database.exec(TABLES);
+  const insertOrder = database.prepare('INSERT INTO shop_orders VALUES (?, ?, ?, ?)');
+  const insertPayment = database.prepare(
+    'INSERT INTO shop_payments (id, order_id, intent, amount_cents, currency) VALUES (?, ?, ?, ?, ?)',
   );
-  const one = database.prepare(`SELECT ${COLUMNS} FROM demo_payments WHERE tenant = ? AND id = ?`);
-  const latest = database.prepare(
-    `SELECT ${COLUMNS} FROM demo_payments WHERE tenant = ? ORDER BY sequence DESC LIMIT ?`,
-  );
-  const counts = database.prepare(
-    `SELECT intent, count(*) AS charges, sum(amount_cents) AS totalCents
-     FROM demo_payments WHERE tenant = ? GROUP BY intent ORDER BY max(sequence) DESC`,
+  const update = database.prepare('UPDATE shop_payments SET charge_id = ? WHERE id = ?');
+  const one = database.prepare(`${SELECT} AND p.id = ?`);
+  const latest = database.prepare(`${SELECT} ORDER BY p.sequence DESC LIMIT ?`);
+  const intents = database.prepare(
+    `SELECT p.intent, p.id AS paymentId, p.charge_id AS chargeId ${FROM} ORDER BY p.sequence DESC`,
   );
   return {
-    async charge(tenant, intent, order) {
-      const { customerId, amountCents, currency } = order;
-      const payment: Payment = {
-        id: `pay_${randomUUID().replaceAll('-', '')}`,
-        customerId,
-        amountCents,
-        currency,
-        createdAt: new Date().toISOString(),
-      };
-      // Through the store, whose own writes take turns with it on this connection.
-      await store.transaction(() => {
-        insert.run(payment.id, tenant, intent, customerId, amountCents, currency, payment.createdAt);
-      });
-      return payment;
+    open(tenant, intent, { customerId, amountCents, currency }) {
+      const [orderId, id, createdAt] = [named('order'), named('pay'), new Date().toISOString()];
+      insertOrder.run(orderId, tenant, customerId, createdAt);
+      insertPayment.run(id, orderId, intent, amountCents, currency);
+      return { id, orderId, customerId, amountCents, currency, chargeId: null, createdAt };
     },
-    // Reads need no turn: every transaction here is over in the step it began in, so none is ever half done.
+    book: (paymentId, chargeId) => void update.run(chargeId, paymentId),
     find: (tenant, id) => one.get(tenant, id) as Payment | undefined,
     list: (tenant, limit) => latest.all(tenant, limit) as Payment[],
-    intents: (tenant) => counts.all(tenant) as IntentCharges[],
+    intents: (tenant) => intents.all(tenant) as IntentPayment[],
   };
+}
+
+function named(what: string): string {
+  return `${what}_${randomUUID().replaceAll('-', '')}`;
 }

@@ -1,6 +1,6 @@
 /** What a load did, and whether it was charged right. */
 
-import type { IntentCharges } from './ledger.ts';
+import type { IntentCharges } from './intents.ts';
 
 /** How far a load is. */
 export interface LoadProgress {
@@ -35,7 +35,7 @@ export interface LoadLedger {
   readonly faults: readonly string[];
 }
 
-/** Judges by the business table and by what the customers got, not by what Samekey says of itself. */
+/** Judges by the provider's books and by what the customers got, not by what Samekey says of itself. */
 export function judge(served: readonly Served[], intents: readonly IntentCharges[]): string[] {
   const charges = new Map(intents.map((entry) => [entry.intent, entry.charges]));
   const faults: string[] = [];

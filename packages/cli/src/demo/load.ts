@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events';
 import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventListener } from 'samekey';
-import type { IntentCharges } from './ledger.ts';
+import type { IntentCharges } from './intents.ts';
 import { judge, type LoadLedger, type LoadProgress, type Served } from './load-ledger.ts';
 import { send } from './send.ts';
 
@@ -17,8 +17,14 @@ export interface LoadOptions {
   readonly origin: string;
   readonly customers: number;
   readonly signal: AbortSignal;
-  /** The business table's own counts, asked for at the end. */
-  readonly charges: () => readonly IntentCharges[];
+  /** The provider's own counts, asked for at the end. */
+  /** How often a click is sent at most; default 40. */
+  readonly sendsMax?: number;
+  /** Customers come over this time for each hundred of them, in milliseconds; default 2,000. */
+  readonly arrivalMsPerHundred?: number;
+  /** What decides about amounts, losses and pauses, from 0 to 1; default `Math.random`. */
+  readonly random?: () => number;
+  readonly charges: () => Promise<readonly IntentCharges[]>;
 }
 
 /** A load: to be told events from the start, then run once. */
@@ -42,23 +48,25 @@ const SENDS_MAX = 40;
 
 /** Makes a load. */
 export function createLoad(options: LoadOptions): Load {
-  const { origin, customers, signal } = options;
+  const { origin, customers, signal, sendsMax = SENDS_MAX, random = Math.random } = options;
+  const { arrivalMsPerHundred = ARRIVAL_MS_PER_HUNDRED } = options;
   const agent = new Agent({ keepAlive: true });
   const intents = new Set<string>();
   const count = { served: 0, executed: 0, replayed: 0, inProgress: 0, lost: 0, requests: 0 };
 
   /** Sends one click until it is answered: the answer's text, or null. */
   async function click(intent: string, body: string): Promise<string | null> {
-    for (let sends = 0; sends < SENDS_MAX; sends++) {
-      const loseAfterMs = Math.random() < LOSS_RATE ? Math.random() * LOSS_MAX_MS : null;
+    for (let sends = 0; sends < sendsMax; sends++) {
+      const loseAfterMs = random() < LOSS_RATE ? random() * LOSS_MAX_MS : null;
       count.requests++;
       count.inProgress++;
       const answer = await send({ url: `${origin}/payments`, agent, key: intent, body, loseAfterMs, signal });
       count.inProgress--;
       if (answer === null) count.lost++;
       else if (answer.status === 201) return answer.text;
-      else if (answer.retryAfterMs === null) return null;
-      await pause(answer?.retryAfterMs ?? Math.random() * PAUSE_MAX_MS, undefined, { signal });
+      // A 5xx means that nothing has happened: the operation's policy is `standard`.
+      else if (answer.retryAfterMs === null && answer.status < 500) return null;
+      await pause(answer?.retryAfterMs ?? random() * PAUSE_MAX_MS, undefined, { signal });
     }
     return null;
   }
@@ -68,10 +76,10 @@ export function createLoad(options: LoadOptions): Load {
     intents.add(intent);
     const body = JSON.stringify({
       customerId: `cus_${number}`,
-      amountCents: 100 + Math.floor(Math.random() * 9_900),
+      amountCents: 100 + Math.floor(random() * 9_900),
       currency: 'usd',
     });
-    await pause(Math.random() * (customers / 100) * ARRIVAL_MS_PER_HUNDRED, undefined, { signal });
+    await pause(random() * (customers / 100) * arrivalMsPerHundred, undefined, { signal });
     const answers = await Promise.all(Array.from({ length: CLICKS }, () => click(intent, body)));
     count.served++;
     return { intent, answers };
@@ -89,7 +97,7 @@ export function createLoad(options: LoadOptions): Load {
       setMaxListeners(0, signal);
       try {
         const served = await Promise.all(Array.from({ length: customers }, (_, index) => serve(index + 1)));
-        const charged = options.charges().filter(({ intent }) => intents.has(intent));
+        const charged = (await options.charges()).filter(({ intent }) => intents.has(intent));
         return {
           intents: customers,
           clicks: customers * CLICKS,

@@ -13,20 +13,34 @@ export interface OpenFolder {
 
 /** Opens or creates the folder and its database. Throws `CliError` when that cannot be. */
 export function openFolder(dir: string): OpenFolder {
+  const folder = makeFolder(dir);
+  try {
+    const database = new Database(join(folder, 'shop.db'));
+    // Opening is lazy about writing; this is not.
+    database.exec('PRAGMA user_version = 1');
+    return { folder, database };
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+/** Makes the folder, if it is not there yet, and gives its full name. Throws `CliError` when that cannot be. */
+export function makeFolder(dir: string): string {
   const folder = resolve(dir);
   try {
     // Not recursive: Node never comes back from a recursive mkdir below /proc, and a typing error makes no tree of folders.
     if (!existsSync(folder)) mkdirSync(folder);
     if (!statSync(folder).isDirectory()) throw new Error('it is a file');
-    const database = new Database(join(folder, 'demo.db'));
-    // Opening is lazy about writing; this is not.
-    database.exec('PRAGMA user_version = 1');
-    return { folder, database };
+    return folder;
   } catch (error) {
-    throw new CliError(
-      `The folder ${folder} cannot be used: ${reasonOf(error)}. Mend that, or name another folder with --dir.`,
-    );
+    throw unusable(folder, error);
   }
+}
+
+function unusable(folder: string, error: unknown): CliError {
+  return new CliError(
+    `The folder ${folder} cannot be used: ${reasonOf(error)}. Mend that, or name another folder with --dir.`,
+  );
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -36,8 +50,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'something above it is a file',
   ENOSPC: 'the disk is full',
   SQLITE_READONLY: 'it is read-only',
-  SQLITE_CANTOPEN: 'the file demo.db in it cannot be opened',
-  SQLITE_NOTADB: 'the file demo.db in it is not an SQLite database',
+  SQLITE_CANTOPEN: 'the file shop.db in it cannot be opened',
+  SQLITE_NOTADB: 'the file shop.db in it is not an SQLite database',
 };
 
 function reasonOf(error: unknown): string {

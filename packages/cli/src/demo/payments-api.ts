@@ -1,20 +1,20 @@
 /**
- * The payments API: an ordinary Express application with one protected route. The payment takes effect outside of any
- * transaction (a provider is called), so a failure nobody understands leaves the outcome `unknown`: the policy is `payments`.
+ * The payments API: an ordinary Express application with one protected route, which serves a phased operation (pay.ts).
  */
 
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
-import type { Samekey } from 'samekey';
-import { attemptOf, idempotent } from 'samekey/express';
+import type { Operation } from 'samekey';
+import { serve } from 'samekey/express';
+import { chargesOf } from './intents.ts';
 import type { Ledger } from './ledger.ts';
-import { readOrder } from './order.ts';
+import type { PaymentInput } from './pay.ts';
 import { sendJson, sendProblem } from './problem.ts';
 import type { Provider } from './provider.ts';
 import { authenticate, tenantOf } from './tenant.ts';
 
 /** What the API is made of. */
 export interface PaymentsApiOptions {
-  readonly samekey: Samekey;
+  readonly pay: Operation<PaymentInput, unknown>;
   readonly ledger: Ledger;
   readonly provider: Provider;
   /** Comes first. */
@@ -24,13 +24,11 @@ export interface PaymentsApiOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The second click of a double click waits for the first one's answer: longer than the provider ever takes. */
-const WAIT_MAX_MS = 5_000;
 const LISTED_MAX = 50;
 
 /** Makes the application. */
 export function paymentsApi(options: PaymentsApiOptions): Express {
-  const { samekey, ledger, provider } = options;
+  const { pay, ledger, provider } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers to be read in a terminal: without what nobody here looks at.
@@ -41,23 +39,10 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
 
   app.post(
     '/payments',
-    idempotent(samekey, { policy: 'payments', scope: tenantOf, waitMaxMs: WAIT_MAX_MS }),
-    express.json(),
-    async (req, res) => {
-      const attempt = attemptOf(req);
-      if (attempt === null) throw new Error('POST /payments is not protected');
-      const read = readOrder(req.body);
-      if ('wrong' in read) {
-        // Nothing happened yet: the client may correct its request and send it under the same key.
-        attempt.notExecuted({ correctable: true });
-        sendProblem(res, 400, 'This payment cannot be made', read.wrong);
-        return;
-      }
-      await provider.authorize(attempt.signal);
-      const payment = await ledger.charge(tenant(req), attempt.key, read.order);
-      res.location(`/payments/${payment.id}`);
-      sendJson(res, 201, payment);
-    },
+    serve(pay, {
+      scope: tenantOf,
+      input: (req, body) => ({ tenant: tenant(req), body: body.json() ?? null }),
+    }),
   );
 
   app.get('/payments', (req, res) => sendJson(res, 200, ledger.list(tenant(req), LISTED_MAX)));
@@ -68,8 +53,8 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
     else sendJson(res, 200, payment);
   });
 
-  app.get('/ledger', (req, res) => {
-    const intents = ledger.intents(tenant(req));
+  app.get('/ledger', async (req, res) => {
+    const intents = chargesOf(ledger.intents(tenant(req)), await provider.ledger());
     sendJson(res, 200, {
       tenant: tenant(req),
       intents: intents.length,
@@ -92,19 +77,12 @@ function tenant(req: Request): string {
 
 /** Express tells an error handler by its four parameters. */
 function failed(onError: PaymentsApiOptions['onError']): ErrorRequestHandler {
-  return (error: unknown, req, res, next) => {
+  return (error: unknown, _req, res, next) => {
     if (res.headersSent) {
       next(error);
       return;
     }
-    const { status, message } = error as { status?: unknown; message?: unknown };
-    if (typeof status === 'number' && status >= 400 && status < 500) {
-      // The body parser refused the body, so the handler never saw it.
-      attemptOf(req)?.notExecuted({ correctable: true });
-      sendProblem(res, status, 'The request cannot be read', String(message));
-      return;
-    }
     onError(error);
-    sendProblem(res, 500, 'Internal error', 'Nobody knows whether the payment took effect.');
+    sendProblem(res, 500, 'Internal error', 'Something is wrong with the demo.');
   };
 }

@@ -1,6 +1,9 @@
 /** Everything the demo prints, in one place. */
 
+import type { ChaosLedger } from './chaos.ts';
+import { FAULTS } from './faults.ts';
 import type { LoadLedger, LoadProgress } from './load-ledger.ts';
+import type { ProviderCall } from './provider.ts';
 import type { RequestSeen } from './request-log.ts';
 import type { Try } from './tries.ts';
 
@@ -16,10 +19,12 @@ export function outliveReader(): void {
 
 /** Says where the demo runs. */
 export function sayWhere(origin: string, folder: string): void {
-  say(`Samekey demo: a payments API whose requests may be retried`);
+  say(
+    'Samekey demo: a payments API whose requests may be retried, and a payment provider in a process of its own',
+  );
   say();
   say(`  API   ${origin}`);
-  say(`  Data  ${folder} (kept; remove it to start anew)`);
+  say(`  Data  ${folder} (kept; remove it to start anew): the shop's file, and the provider's`);
   say();
 }
 
@@ -39,12 +44,25 @@ export function sayTries(things: readonly Try[]): void {
   say();
 }
 
+/** One line for one call of the provider. */
+export function sayCall({ what, reference, status, durationMs }: ProviderCall): void {
+  say(
+    [
+      clock(),
+      `  ${what} at the provider`.padEnd(26),
+      String(status ?? 'no answer').padEnd(11),
+      `${reference.slice(0, 12)}…`,
+      `${Math.round(durationMs)} ms`,
+    ].join('  '),
+  );
+}
+
 /** One line for one request. */
 export function sayRequest(seen: RequestSeen): void {
   const attempt = seen.attempt === null ? '' : `attempt ${seen.attempt}`;
   say(
     [
-      new Date().toTimeString().slice(0, 8),
+      clock(),
       `${seen.method.padEnd(4)} ${seen.path}`.padEnd(20),
       String(seen.status ?? 'gone').padEnd(4),
       (seen.outcome ?? '').padEnd(12),
@@ -57,17 +75,26 @@ export function sayRequest(seen: RequestSeen): void {
   );
 }
 
+function clock(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
+
 function goneRemark({ outcome }: RequestSeen): string {
   // Nothing but a finished attempt outlives its client; who only waited for another's answer just leaves.
   return outcome === 'executed' ? 'the client hung up; its retry gets the answer' : 'the client hung up';
 }
 
+/** How far a load is, in one line. */
+export function progressLine(progress: LoadProgress): string {
+  const { customers, served, executed, replayed, inProgress, lost } = progress;
+  return `${served}/${customers} customers served · executed ${executed} · replayed ${replayed} · in progress ${inProgress} · lost answers ${lost}`;
+}
+
 /** The live line of a load: rewritten in a terminal, else said once a second. */
-export function liveLine(progress: () => LoadProgress): { end(): void } {
+export function liveLine(text: () => string): { end(): void } {
   const { isTTY } = process.stdout;
   const write = (): void => {
-    const { customers, served, executed, replayed, inProgress, lost } = progress();
-    const line = `${served}/${customers} customers served · executed ${executed} · replayed ${replayed} · in progress ${inProgress} · lost answers ${lost}`;
+    const line = text();
     process.stdout.write(isTTY ? `\r\u001B[2K${line}` : `${line}\n`);
   };
   const timer = setInterval(write, isTTY ? 100 : 1_000);
@@ -82,7 +109,6 @@ export function liveLine(progress: () => LoadProgress): { end(): void } {
 
 /** The ledger at the end of a load. */
 export function sayLedger(ledger: LoadLedger): void {
-  const row = (what: string, count: number): void => say(`  ${what.padEnd(40)}${String(count).padStart(6)}`);
   say();
   say('Ledger of this load');
   row('intents (customers who wanted to pay)', ledger.intents);
@@ -91,12 +117,33 @@ export function sayLedger(ledger: LoadLedger): void {
   row('answers lost on the way', ledger.lost);
   row('handler executed', ledger.executed);
   row('answers replayed', ledger.replayed);
-  row('charges', ledger.charges);
+  row('charges at the provider', ledger.charges);
+  sayVerdict(ledger.faults);
+}
+
+/** The ledger at the end of chaos. */
+export function sayChaosLedger(ledger: ChaosLedger): void {
   say();
-  if (ledger.faults.length === 0) {
-    say('  OK: one charge per intent, and one answer for all its requests');
-  } else {
-    for (const fault of ledger.faults) say(`  VIOLATED: ${fault}`);
-  }
+  say(`Ledger of chaos with --seed ${ledger.seed}`);
+  row('intents (customers who wanted to pay)', ledger.intents);
+  row('requests sent', ledger.requests);
+  row('requests without an answer', ledger.lost);
+  row('kill -9 of the shop', ledger.shopKills);
+  row('kill -9 of the provider', ledger.providerKills);
+  row('calls for a charge at the provider', ledger.calls);
+  for (const [fault, what] of Object.entries(FAULTS)) row(`  ${what}`, ledger.providerFaults[fault] ?? 0);
+  row('payments in the shop’s table', ledger.payments);
+  row('charges at the provider', ledger.charges);
+  sayVerdict(ledger.faults);
+}
+
+function row(what: string, count: number): void {
+  say(`  ${what.padEnd(54)}${String(count).padStart(6)}`);
+}
+
+function sayVerdict(faults: readonly string[]): void {
+  say();
+  if (faults.length === 0) say('  OK: one charge per intent, and one answer for all its requests');
+  for (const fault of faults) say(`  VIOLATED: ${fault}`);
   say();
 }

@@ -11,5 +11,14 @@ export function sendJson(res: Response, status: number, value: unknown): void {
 /** Answers with a problem document. */
 export function sendProblem(res: Response, status: number, title: string, detail: string): void {
   res.type('application/problem+json');
-  sendJson(res, status, { type: 'about:blank', title, status, detail });
+  sendJson(res, status, problemOf(status, title, detail));
+}
+
+/** A problem document. */
+export function problemOf(
+  status: number,
+  title: string,
+  detail: string,
+): { readonly type: string; readonly title: string; readonly status: number; readonly detail: string } {
+  return { type: 'about:blank', title, status, detail };
 }

@@ -6,7 +6,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestHandler } from 'express';
 import type { EventListener, OutcomeKind } from 'samekey';
-import { attemptOf } from 'samekey/express';
 
 /** What is known of a request when it is over. */
 export interface RequestSeen {
@@ -29,12 +28,18 @@ export interface RequestLog {
   readonly onEvent: EventListener;
 }
 
+/** What is told while a request is on its way. */
+interface Trace {
+  outcome: OutcomeKind | null;
+  attempt: number | null;
+}
+
 /** Makes a log that hands every finished request to `print`. */
 export function createRequestLog(print: (seen: RequestSeen) => void): RequestLog {
-  const current = new AsyncLocalStorage<{ outcome: OutcomeKind | null }>();
+  const current = new AsyncLocalStorage<Trace>();
   return {
     middleware(req, res, next) {
-      const trace: { outcome: OutcomeKind | null } = { outcome: null };
+      const trace: Trace = { outcome: null, attempt: null };
       const startedAt = performance.now();
       const { method, path } = req;
       let answered = false;
@@ -48,7 +53,7 @@ export function createRequestLog(print: (seen: RequestSeen) => void): RequestLog
           path,
           status: answered ? res.statusCode : null,
           outcome: trace.outcome,
-          attempt: attemptOf(req)?.number ?? null,
+          attempt: trace.attempt,
           startedAt,
           durationMs: performance.now() - startedAt,
         });
@@ -56,8 +61,10 @@ export function createRequestLog(print: (seen: RequestSeen) => void): RequestLog
       current.run(trace, next);
     },
     onEvent(event) {
-      const trace = event.type === 'outcome' ? current.getStore() : undefined;
-      if (trace !== undefined && event.type === 'outcome') trace.outcome = event.kind;
+      const trace = current.getStore();
+      if (trace === undefined) return;
+      if (event.type === 'outcome') trace.outcome = event.kind;
+      if (event.type === 'claimed') trace.attempt = event.attempt;
     },
   };
 }

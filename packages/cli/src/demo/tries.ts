@@ -12,11 +12,11 @@ export interface Try {
 
 /** The things to try, in order; `tag` makes the keys this start's own. */
 export function tries(origin: string, tag: string): readonly Try[] {
-  const pay = (key: string, options: string, amountCents = 1200): string =>
+  const pay = (key: string, options: string, amountCents = 1200, more = ''): string =>
     [
       `curl ${options} ${origin}/payments \\`,
       `  -H 'Content-Type: application/json' -H 'Idempotency-Key: "${key}-${tag}"' \\`,
-      `  -d '{"customerId":"cus_1","amountCents":${amountCents},"currency":"usd"}'`,
+      `  -d '{"customerId":"cus_1","amountCents":${amountCents},"currency":"usd"${more}}'`,
     ].join('\n');
   return [
     { title: 'A payment', see: '201 and a payment', command: pay('first', '-i') },
@@ -46,7 +46,17 @@ export function tries(origin: string, tag: string): readonly Try[] {
       command: pay('hangup', '-i'),
     },
     {
-      title: 'What was charged',
+      title: 'A provider that charges, and whose reply is lost',
+      see: '409: nobody knows, so nothing is charged again',
+      command: pay('lost', '-i', 1200, ',"provider":"loses-reply"'),
+    },
+    {
+      title: 'Its retry',
+      see: '201: the provider was asked, and had charged',
+      command: pay('lost', '-i', 1200, ',"provider":"loses-reply"'),
+    },
+    {
+      title: 'What the provider has charged',
       see: 'one charge per intent',
       command: `curl ${origin}/ledger`,
     },

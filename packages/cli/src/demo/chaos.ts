@@ -1,0 +1,170 @@
+/**
+ * Chaos: a provider that fails in every way of faults.ts, customers who lose answers, and kill -9 of the shop and of the provider at
+ * moments that nobody chose. Then the books are compared: what the customers wanted, what the shop has, what the provider took.
+ *
+ * The seed gives the sequence of faults and kills and the customers' choices; which payment meets which, the machine's timing decides.
+ */
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'libsql';
+import { type Child, startChild } from './children.ts';
+import { drawn } from './faults.ts';
+import { chargesOf, type IntentCharges } from './intents.ts';
+import { openLedger } from './ledger.ts';
+import { createLoad, type Load } from './load.ts';
+import type { LoadLedger } from './load-ledger.ts';
+import { makeFolder } from './open-folder.ts';
+import { connectProvider, type ProviderLedger, startProvider } from './provider.ts';
+import type { ShopSettings } from './shop-process.ts';
+import { DEMO_TENANT } from './tenant.ts';
+
+/** Chaos to be made. */
+export interface ChaosOptions {
+  readonly dir: string;
+  readonly seed: number;
+  readonly customers: number;
+  /** Calls the provider without an effect, to see what that does. */
+  readonly unprotected: boolean;
+  readonly signal: AbortSignal;
+  /** Told of each kill, and of each return. */
+  readonly onKill: (what: string) => void;
+  /** The load, as soon as there is one. */
+  readonly onLoad: (load: Load) => void;
+}
+
+/** What came of it. */
+export interface ChaosLedger extends LoadLedger {
+  readonly seed: number;
+  readonly shopKills: number;
+  readonly providerKills: number;
+  readonly calls: number;
+  /** By name of the fault. */
+  readonly providerFaults: Readonly<Record<string, number>>;
+  /** Rows in the shop's table. */
+  readonly payments: number;
+}
+
+/** Short, so that what a killed process held is taken up within seconds; a call must fit into a claim. */
+const TIMES = { claimTtlMs: 2_000, callTimeMaxMs: 800 };
+const PROVIDER = { faultRate: 0.5, fastestMs: 20, slowestMs: 200, lateMs: 1_500 };
+/** From one kill to the next: longer than a claim, which the next process has to see end before it goes on. */
+const KILL_FIRST_MS = 1_000;
+const KILL_LEAST_MS = 2_500;
+const KILL_MOST_MS = 4_500;
+const SHOP_SHARE = 0.7;
+/** So slowly that all kills meet some of them. */
+const ARRIVAL_MS_PER_HUNDRED = 20_000;
+/** A quarter of an hour of refused connections. */
+const SENDS_MAX = 5_000;
+
+/** Makes it. Rejects with the signal's reason when aborted. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
+  const { seed, signal } = options;
+  // Chaos begins with empty books; the folder is its own.
+  const name = join(makeFolder(options.dir), 'chaos');
+  rmSync(name, { recursive: true, force: true });
+  const folder = makeFolder(name);
+  const kills = { shop: 0, provider: 0 };
+  let provider: Child = await startProvider(folder, { ...PROVIDER, seed });
+  const providerOrigin = provider.origin;
+  const openShop = (port: number): Promise<Child> =>
+    startChild('./shop-process.js', 'SAMEKEY_SHOP', {
+      dir: folder,
+      port,
+      providerOrigin,
+      payment: { ...TIMES, unprotected: options.unprotected },
+    } satisfies ShopSettings);
+  let shop = await openShop(0);
+  const origin = shop.origin;
+
+  async function kill(): Promise<void> {
+    if (drawn(seed, kills.shop, kills.provider, 'whom') < SHOP_SHARE) {
+      kills.shop += 1;
+      options.onKill('the shop');
+      await shop.kill();
+      shop = await openShop(portOf(origin));
+    } else {
+      kills.provider += 1;
+      options.onKill('the provider');
+      await provider.kill();
+      provider = await startProvider(folder, { ...PROVIDER, seed, port: portOf(providerOrigin) });
+    }
+  }
+
+  const calm = new AbortController();
+  async function keepKilling(): Promise<void> {
+    for (let waitMs = KILL_FIRST_MS; !calm.signal.aborted; ) {
+      await pause(waitMs, undefined, { signal: calm.signal }).catch(() => undefined);
+      if (calm.signal.aborted) return;
+      await kill();
+      waitMs =
+        KILL_LEAST_MS + drawn(seed, kills.shop, kills.provider, 'when') * (KILL_MOST_MS - KILL_LEAST_MS);
+    }
+  }
+
+  const books = (): Promise<ProviderLedger> => connectProvider(providerOrigin, () => undefined).ledger();
+  let draws = 0;
+  const load = createLoad({
+    origin,
+    customers: options.customers,
+    signal,
+    sendsMax: SENDS_MAX,
+    arrivalMsPerHundred: ARRIVAL_MS_PER_HUNDRED,
+    random: () => drawn(seed, (draws += 1), 'customers'),
+    charges: async () => {
+      // Nobody is killed any more, so that the books can be read.
+      calm.abort();
+      await killing;
+      return intentsIn(folder, await books());
+    },
+  });
+  options.onLoad(load);
+  const killing = keepKilling();
+  try {
+    const ledger = await load.run();
+    const { charges, counts } = await books();
+    const all = intentsIn(folder, { charges });
+    return {
+      ...ledger,
+      faults: [...ledger.faults, ...(options.unprotected ? [] : strayCharges(all, charges))],
+      seed,
+      shopKills: kills.shop,
+      providerKills: kills.provider,
+      calls: counts['call'] ?? 0,
+      providerFaults: counts,
+      payments: all.reduce((sum, { payments }) => sum + payments, 0),
+    };
+  } finally {
+    calm.abort();
+    await killing;
+    await shop.letGo();
+    await provider.letGo();
+  }
+}
+
+/** Read from the shop's file itself, beside the shop. */
+function intentsIn(folder: string, provider: Pick<ProviderLedger, 'charges'>): readonly IntentCharges[] {
+  const database = new Database(join(folder, 'shop.db'));
+  try {
+    return chargesOf(openLedger(database).intents(DEMO_TENANT), provider);
+  } finally {
+    database.close();
+  }
+}
+
+/** What the provider took without a payment in the shop's table, and payments that the shop does not know to be charged. */
+function strayCharges(intents: readonly IntentCharges[], charges: ProviderLedger['charges']): string[] {
+  const known = intents.reduce((sum, one) => sum + one.charges, 0);
+  const taken = charges.reduce((sum, one) => sum + one.charges, 0);
+  const unbooked = intents.filter(({ booked }) => !booked).length;
+  return [
+    ...(taken === known ? [] : [`${taken - known} charges at the provider belong to no payment of the shop`]),
+    ...(unbooked === 0 ? [] : [`${unbooked} payments are not booked by the shop`]),
+  ];
+}
+
+function portOf(origin: string): number {
+  return Number(new URL(origin).port);
+}

@@ -1,0 +1,46 @@
+/** Chaos by its command: real processes, killed at moments nobody chose, and two SQLite files to compare at the end. */
+
+import { describe, expect, it } from 'vitest';
+import { Command, freshFolder } from './running-demo.ts';
+
+// Printed by the command too: a failure names the seed that shows it again.
+const SEED = '7';
+
+async function chaos(...flags: string[]): Promise<{ readonly code: unknown; readonly command: Command }> {
+  const folder = freshFolder();
+  try {
+    const command = new Command(['demo', '--chaos', '--seed', SEED, '--dir', folder.dir, ...flags]);
+    return { code: await command.ended(), command };
+  } finally {
+    folder.remove();
+  }
+}
+
+describe('chaos', () => {
+  // F20, F21: replies lost after the charge, and keys that the provider forgets.
+  it('ends with one charge per intent, whatever the provider does and whoever is killed', async () => {
+    const { code, command } = await chaos('--customers', '40');
+    expect(code, command.stdout + command.stderr).toBe(0);
+    expect(command.stdout).toContain('OK: one charge per intent');
+    expect(command.stdout).toMatch(/charges at the provider +40\n/);
+    expect(command.stderr).toBe('');
+    // It was not a calm day.
+    expect(count(command, 'kill -9 of the shop')).toBeGreaterThan(0);
+    for (const what of ['charges, and the reply is lost', 'charges, then answers 500']) {
+      expect(count(command, what), what).toBeGreaterThan(0);
+    }
+    expect(count(command, 'calls for a charge at the provider')).toBeGreaterThan(40);
+  });
+
+  it('shows what the same payment does without its effect: charges twice, and exit code 1', async () => {
+    const { code, command } = await chaos('--unprotected', '--customers', '40');
+    expect(code, command.stdout + command.stderr).toBe(1);
+    expect(command.stdout).toMatch(/VIOLATED: \d+ intents charged more than once/);
+    expect(command.stderr).toContain('unprotected-call');
+  });
+});
+
+function count(command: Command, what: string): number {
+  const line = command.lines.find((one) => one.trim().startsWith(what));
+  return Number(/(\d+)$/.exec(line ?? '')?.[1]);
+}
