@@ -36,12 +36,12 @@ async function run({ port, connections, seconds, warmSeconds, keys, again }) {
   const timers = [at(beginsAt, 'begin'), at(endsAt, 'end')];
   await Promise.all(
     Array.from({ length: connections }, async () => {
-      const ask = await connection(port);
+      const connection = new Connection(port);
       /** @type {string[]} */
       const last = [];
       for (let startedAt = performance.now(); startedAt < endsAt; ) {
         const key = nextKey();
-        const answer = await ask(key);
+        const answer = await connection.ask(key);
         const now = performance.now();
         count(answer);
         if (startedAt >= beginsAt && now <= endsAt) latencies.push(now - startedAt);
@@ -49,8 +49,8 @@ async function run({ port, connections, seconds, warmSeconds, keys, again }) {
         last.push(key);
         if (last.length > AGAIN) last.shift();
       }
-      if (again) for (const key of last) count(await ask(key));
-      ask.end();
+      if (again) for (const key of last) count(await connection.ask(key));
+      connection.end();
     }),
   );
   await Promise.all(timers);
@@ -82,45 +82,51 @@ function at(time, kind) {
 
 const HEAD = `POST /orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;
 
-/**
- * Gives a function that sends one request and resolves with the status of its answer.
- * @param {number} port
- * @returns {Promise<((key: string) => Promise<string>) & { end: () => void }>}
- */
-function connection(port) {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let received = '';
-    /** @type {(status: string) => void} */
-    let answered = () => undefined;
-    socket.setNoDelay(true);
-    socket.setEncoding('latin1');
-    socket.on('error', (error) => {
-      reject(error);
-      answered(error.message);
+/** One keep-alive connection, one request at a time. */
+class Connection {
+  /** @type {(status: string) => void} */
+  #answered = () => undefined;
+  #received = '';
+  #socket;
+
+  /** @param {number} port */
+  constructor(port) {
+    this.#socket = connect(port, '127.0.0.1');
+    this.#socket.setNoDelay(true);
+    this.#socket.setEncoding('latin1');
+    this.#socket.on('error', (error) => this.#answered(error.message));
+    this.#socket.on('close', () => this.#answered('closed'));
+    this.#socket.on('data', (chunk) => this.#take(String(chunk)));
+  }
+
+  /**
+   * Sends one request; resolves with the status of its answer.
+   * @param {string} key
+   * @returns {Promise<string>}
+   */
+  ask(key) {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+      if (this.#socket.destroyed) return resolve('closed');
+      this.#socket.write(`${HEAD}Idempotency-Key: "${key}"\r\n\r\n${BODY}`, 'latin1');
     });
-    socket.on('close', () => answered('closed'));
-    socket.on('data', (chunk) => {
-      received += String(chunk);
-      const headEnd = received.indexOf('\r\n\r\n');
-      if (headEnd < 0) return;
-      const length = Number(/\r\ncontent-length: (\d+)/i.exec(received)?.[1]);
-      if (received.length < headEnd + 4 + length) return;
-      const status = received.slice(9, 12);
-      received = '';
-      answered(Number.isNaN(length) ? 'no length' : status);
-    });
-    socket.once('connect', () => {
-      /** @param {string} key @returns {Promise<string>} */
-      const ask = (key) =>
-        new Promise((next) => {
-          answered = next;
-          if (socket.destroyed) return next('closed');
-          socket.write(`${HEAD}Idempotency-Key: "${key}"\r\n\r\n${BODY}`, 'latin1');
-        });
-      resolve(Object.assign(ask, { end: () => void socket.end() }));
-    });
-  });
+  }
+
+  end() {
+    this.#socket.end();
+  }
+
+  /** @param {string} chunk */
+  #take(chunk) {
+    this.#received += chunk;
+    const headEnd = this.#received.indexOf('\r\n\r\n');
+    if (headEnd < 0) return;
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(this.#received)?.[1]);
+    if (this.#received.length < headEnd + 4 + length) return;
+    const status = this.#received.slice(9, 12);
+    this.#received = '';
+    this.#answered(Number.isNaN(length) ? 'no length' : status);
+  }
 }
 
 process.on('message', (message) => {

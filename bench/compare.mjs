@@ -3,6 +3,7 @@
  * prints medians, ranges and ratios to the hand-written one of the same round. Exits with 1 when a key ran twice or not at all,
  * or an answer was not the expected one.
  */
+import { pathToFileURL } from 'node:url';
 import { findPgbench, pgbench } from './contenders/pgbench.mjs';
 import { startDatabase } from './database.mjs';
 import { machine } from './machine.mjs';
@@ -20,18 +21,22 @@ import { median } from './table.mjs';
  * @property {string} store
  * @property {string} framework
  * @property {string[]} only names of contenders; none: all
+ * @property {string} [also] the path of one more contender's module
  * @property {boolean} json
  * @property {string} [profile]
  */
 
 const BASIS = 'hand-written';
+const OURS = 'contenders/samekey.mjs';
 
 /** @param {Options} options */
 export async function compare(options) {
   const database = await startDatabase();
   const say = options.json ? () => undefined : console.log;
   say(`${machine()}\n${database.describe}`);
-  say(`${options.workload}, ${options.framework}, ${options.rounds} rounds of ${options.seconds} s each, in turns`);
+  say(
+    `${options.workload}, ${options.framework}, ${options.rounds} rounds of ${options.seconds} s each, in turns`,
+  );
   /** @type {import('./contract.d.ts').Contender[]} */
   const contenders = [];
   /** @type {Line[]} */
@@ -39,7 +44,11 @@ export async function compare(options) {
   try {
     for (const start of starters(options, database)) contenders.push(await start());
     for (const connections of options.connections) {
-      const these = contenders.map(({ name }) => ({ name, connections, rounds: /** @type {Measured[]} */ ([]) }));
+      const these = contenders.map(({ name }) => ({
+        name,
+        connections,
+        rounds: /** @type {Measured[]} */ ([]),
+      }));
       lines.push(...these);
       for (let round = 0; round < options.rounds; round++) {
         for (const [i, contender] of contenders.entries()) {
@@ -67,28 +76,46 @@ export async function compare(options) {
  * @param {Options} options
  * @param {Awaited<ReturnType<typeof startDatabase>>} database
  */
-function starters({ workload, store, framework, only, profile }, database) {
+function starters({ workload, store, framework, only, also, profile }, database) {
   const http = (/** @type {string} */ name, /** @type {string} */ module, cache = false) => ({
     name,
     start: () =>
       overHttp(
-        { name, module, workload, store, framework, cache, ...(profile === undefined ? {} : { profile }) },
+        {
+          name,
+          module: new URL(module, import.meta.url).href,
+          workload,
+          store,
+          framework,
+          cache,
+          ...(profile === undefined ? {} : { profile }),
+        },
         database,
       ),
   });
-  const all = [http('bare', 'bare'), http(BASIS, 'hand-written')];
+  const all = [http('bare', 'contenders/bare.mjs'), http(BASIS, 'contenders/hand-written.mjs')];
   if (workload === 'replays') {
-    all.push(http('samekey', 'samekey'), http('samekey, from memory', 'samekey', true));
+    all.push(http('samekey', OURS), http('samekey, from memory', OURS, true));
   } else {
-    all.push(http('samekey', 'samekey', true));
+    all.push(http('samekey', OURS, true));
     const program = findPgbench();
     if (program === undefined) console.error('No pgbench here: left out.');
     else all.push({ name: 'pgbench', start: () => pgbench(program, database) });
   }
+  if (also !== undefined) all.push(http(also, pathToFileURL(also).href));
   return all.filter(({ name }) => only.length === 0 || only.includes(name)).map(({ start }) => start);
 }
 
-const COLUMNS = ['requests/s', '(range)', 'ratio', 'p50 ms', 'p99 ms', 'server µs', 'database µs', 'client µs'];
+const COLUMNS = [
+  'requests/s',
+  '(range)',
+  'ratio',
+  'p50 ms',
+  'p99 ms',
+  'server µs',
+  'database µs',
+  'client µs',
+];
 
 /** @param {readonly Line[]} lines */
 function table(lines) {

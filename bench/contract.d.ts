@@ -16,20 +16,20 @@ export interface ContenderOptions {
   /** Whether Samekey may replay from the process's memory. */
   readonly cache: boolean;
   /** What the handler does: counts, and gives the answer. */
-  order(key: string, body: unknown): object;
+  readonly order: (key: string, body: unknown) => object;
 }
 
 /** `open` of a module of `contenders/`: the route, as handlers of Express and as a listener of node:http. */
 export type OpenContender = (options: ContenderOptions) => Promise<{
-  express(from: typeof express): express.RequestHandler[];
-  node(req: IncomingMessage, res: ServerResponse): void | Promise<void>;
-  close(): Promise<void>;
+  readonly express: (from: typeof express) => express.RequestHandler[];
+  readonly node: (req: IncomingMessage, res: ServerResponse) => void;
+  readonly close: () => Promise<void>;
 }>;
 
 /** `open` of a module of `stores/`. */
 export type OpenStore = (database: {
   readonly url: string;
-}) => Promise<{ readonly store: Store; close(): Promise<void> }>;
+}) => Promise<{ readonly store: Store; readonly close: () => Promise<void> }>;
 
 /** One measured run. */
 export interface Load {
@@ -51,6 +51,6 @@ export interface Measured {
 
 export interface Contender {
   readonly name: string;
-  measure(load: Load): Promise<Measured>;
-  stop(): Promise<void>;
+  readonly measure: (load: Load) => Promise<Measured>;
+  readonly stop: () => Promise<void>;
 }

@@ -4,7 +4,7 @@
  */
 import { existsSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import pg from 'pg';
+import { Client } from 'pg';
 import { treeCpuUs } from './machine.mjs';
 
 const SERVICES = new URL('../packages/samekey/test/processes/.out/services/postgres.js', import.meta.url);
@@ -14,14 +14,22 @@ const SETTINGS = {
   max_wal_size: '8GB',
   checkpoint_timeout: '1h',
 };
-const SHOWN = ['fsync', 'synchronous_commit', 'wal_sync_method', 'full_page_writes', ...Object.keys(SETTINGS)];
+const SHOWN = [
+  'fsync',
+  'synchronous_commit',
+  'wal_sync_method',
+  'full_page_writes',
+  ...Object.keys(SETTINGS),
+];
 const TMPFS = 0x01021994;
 
 /** Starts it; `describe` says what it is. */
 export async function startDatabase() {
   if (!existsSync(SERVICES)) throw new Error('Run npm run build first.');
   if (statfsSync(tmpdir()).type === TMPFS) {
-    throw new Error(`${tmpdir()} is in memory, where an fsync costs nothing: set TMPDIR to a folder on a disk.`);
+    throw new Error(
+      `${tmpdir()} is in memory, where an fsync costs nothing: set TMPDIR to a folder on a disk.`,
+    );
   }
   /** @type {typeof import('../packages/samekey/test/services/postgres.ts')} */
   const { anyPostgres, startPostgres } = await import(SERVICES.href);
@@ -29,7 +37,7 @@ export async function startDatabase() {
   if (source === undefined) throw new Error('There is no PostgreSQL here: run npm ci.');
   const server = await startPostgres(source, SETTINGS, 'disk');
   const url = await server.createDatabase();
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   const { rows } = await client.query(
     "SELECT name || '=' || current_setting(name) AS one FROM pg_settings WHERE name = ANY($1) ORDER BY name",

@@ -2,16 +2,13 @@
 
 /**
  * @param {import('node:http').IncomingMessage} req
- * @returns {Promise<unknown>}
+ * @param {(body: unknown) => void} then
  */
-export function readJson(req) {
-  return new Promise((resolve, reject) => {
-    /** @type {Buffer[]} */
-    const chunks = [];
-    req.on('data', (chunk) => chunks.push(chunk));
-    req.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString())));
-    req.on('error', reject);
-  });
+export function readJson(req, then) {
+  /** @type {Buffer[]} */
+  const chunks = [];
+  req.on('data', (chunk) => chunks.push(chunk));
+  req.on('end', () => then(JSON.parse(Buffer.concat(chunks).toString())));
 }
 
 /**

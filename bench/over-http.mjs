@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { cpuUs } from './machine.mjs';
 
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
-const KNOWN_KEYS = 1000;
+const KNOWN_KEYS = 256;
 const WARM_SECONDS = 1;
 /** Before its first run: until the compiler has seen everything, also at one connection, which sees few requests. */
 const FIRST_WARM = { connections: 32, share: 0.8 };
@@ -13,7 +13,7 @@ const FIRST_WARM = { connections: 32, share: 0.8 };
 /**
  * @typedef {object} ServerOptions
  * @property {string} name
- * @property {string} module of `contenders/`
+ * @property {string} module its URL
  * @property {string} framework
  * @property {import('./contract.d.ts').Workload} workload
  * @property {string} store
@@ -30,7 +30,10 @@ export async function overHttp({ name, profile, ...options }, database) {
   const execArgv =
     profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '200', `--cpu-prof-dir=${profile}`];
   const env = { ...process.env, NODE_ENV: 'production' };
-  const server = fork(path('serve.mjs'), [JSON.stringify({ ...options, url: database.url })], { env, execArgv });
+  const server = fork(path('serve.mjs'), [JSON.stringify({ ...options, url: database.url })], {
+    env,
+    execArgv,
+  });
   const client = fork(path('client.mjs'), [], { env });
   const { port } = await heard(server);
   /** @type {string[] | null} */
@@ -69,7 +72,7 @@ export async function overHttp({ name, profile, ...options }, database) {
   return {
     name,
     async measure({ connections, seconds }) {
-      const guarded = options.module !== 'bare';
+      const guarded = name !== 'bare';
       if (options.workload === 'replays' && keys === null) await seed();
       if (!warm) await load({ connections: FIRST_WARM.connections, seconds: seconds * FIRST_WARM.share });
       warm = true;

@@ -15,6 +15,7 @@ if (workload === 'in-process') {
       store: { type: 'string', default: 'postgres' },
       framework: { type: 'string', default: 'express' },
       only: { type: 'string', default: '' },
+      also: { type: 'string' },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
@@ -29,6 +30,7 @@ if (workload === 'in-process') {
     framework: values.framework,
     only: values.only === '' ? [] : values.only.split(';'),
     json: values.json,
+    ...(values.also === undefined ? {} : { also: values.also }),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
 } else {

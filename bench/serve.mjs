@@ -11,7 +11,7 @@ const { module, framework, ...options } = JSON.parse(process.argv[2] ?? '{}');
 const runs = new Map();
 
 /** @type {{ open: import('./contract.d.ts').OpenContender }} */
-const { open } = await import(`./contenders/${module}.mjs`);
+const { open } = await import(String(module));
 const contender = await open({
   ...options,
   order(key, body) {
@@ -30,16 +30,18 @@ if (framework === 'express') {
 const server = createServer(listener).listen(0, '127.0.0.1');
 await once(server, 'listening');
 
-process.on('message', async (message) => {
+async function stop() {
+  server.closeAllConnections();
+  await contender.close();
+  process.exit(0);
+}
+
+process.on('message', (message) => {
   if (message === 'counts') {
     const twice = [...runs.values()].filter((count) => count > 1).length;
     process.send?.({ keys: runs.size, twice });
     runs.clear();
   }
-  if (message === 'stop') {
-    server.closeAllConnections();
-    await contender.close();
-    process.exit(0);
-  }
+  if (message === 'stop') void stop();
 });
 process.send?.({ port: /** @type {import('node:net').AddressInfo} */ (server.address()).port });

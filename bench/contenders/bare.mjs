@@ -8,10 +8,10 @@ export async function open({ order }) {
       express.json(),
       (req, res) => void res.status(201).json(order(String(req.headers['idempotency-key']), req.body)),
     ],
-    async node(req, res) {
-      const body = await readJson(req);
-      sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body)));
-    },
+    node: (req, res) =>
+      readJson(req, (body) =>
+        sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body))),
+      ),
     close: async () => undefined,
   };
 }

@@ -3,7 +3,7 @@
  * commits, a pool of 10. It has no fingerprint, no lease, no expiry, and a crash between the two leaves the key stuck. In
  * `replays` it only looks up: one prepared SELECT.
  */
-import pg from 'pg';
+import { Pool } from 'pg';
 import { readJson, sendJson } from '../http.mjs';
 
 const INSERT = {
@@ -15,7 +15,7 @@ const SELECT = { name: 'find', text: 'SELECT status, body FROM hand_written WHER
 
 /** @type {import('../contract.d.ts').OpenContender} */
 export async function open({ order, url, workload }) {
-  const pool = new pg.Pool({ connectionString: url, max: 10 });
+  const pool = new Pool({ connectionString: url, max: 10 });
   await pool.query('CREATE TABLE IF NOT EXISTS hand_written (key text PRIMARY KEY, status int, body text)');
   const looksUpFirst = workload === 'replays';
 
@@ -53,10 +53,12 @@ export async function open({ order, url, workload }) {
         res.status(status).type('json').send(text);
       },
     ],
-    async node(req, res) {
-      const { status, text } = await run(String(req.headers['idempotency-key']), await readJson(req));
-      sendJson(res, status, text);
-    },
+    node: (req, res) =>
+      readJson(req, (body) => {
+        void run(String(req.headers['idempotency-key']), body).then(({ status, text }) =>
+          sendJson(res, status, text),
+        );
+      }),
     close: () => pool.end(),
   };
 }

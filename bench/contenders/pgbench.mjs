@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import { Client } from 'pg';
 import { childrenCpuUs } from '../machine.mjs';
 import { percentile } from '../table.mjs';
 
@@ -29,7 +29,7 @@ export function findPgbench() {
  * @returns {Promise<import('../contract.d.ts').Contender>}
  */
 export async function pgbench(program, database) {
-  const client = new pg.Client(database.url);
+  const client = new Client(database.url);
   await client.connect();
   await client.query('CREATE TABLE pgbench_alone (key text PRIMARY KEY, status int, body text)');
   const folder = mkdtempSync(join(tmpdir(), 'samekey-pgbench-'));

@@ -25,10 +25,10 @@ export async function open({ order, url, store: name, cache }) {
       (req, res) => void res.status(201).json(order(String(req.headers['idempotency-key']), req.body)),
     ],
     node(req, res) {
-      const next = async () => {
-        const body = await readJson(req);
-        sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body)));
-      };
+      const next = () =>
+        readJson(req, (body) =>
+          sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body))),
+        );
       // The middleware asks nothing of a request or an answer but what node:http gives them.
       protect(/** @type {any} */ (req), /** @type {any} */ (res), next);
     },
