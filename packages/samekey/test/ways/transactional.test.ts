@@ -158,13 +158,18 @@ describe.runIf(source !== undefined)('transactional on PostgreSQL', () => {
       transactions: fromPg<PoolClient>(ended),
       onEvent: (event) => events.push(event),
     });
-    const run = async (_input: unknown): Promise<string> => 'ran';
-    const order = samekey.transactional({ name: 'order', run });
+    const order = samekey.transactional({ name: 'order', run: ran });
     expect(await order.run(request)).toMatchObject({ kind: 'unavailable' });
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'transaction-not-started', error: expect.any(Error) }),
     );
     const again = createSamekey({ store, transactions: fromPg<PoolClient>(db.pool(1)) });
-    expect(await again.transactional({ name: 'order', run }).run(request)).toMatchObject({ value: 'ran' });
+    expect(await again.transactional({ name: 'order', run: ran }).run(request)).toMatchObject({
+      value: 'ran',
+    });
   });
 });
+
+async function ran(_input: unknown): Promise<string> {
+  return 'ran';
+}
