@@ -104,8 +104,9 @@ export const TABLE = [
   { at: 'metrics', may: ['core'] },
   { at: 'guard', may: ['core'] },
   { at: 'lifecycle', may: ['core'] },
-  { at: 'outbox', may: ['core', 'type:stores/sql'] },
-  { at: 'worker', may: ['core', 'lifecycle', 'outbox'] },
+  { at: 'outbox', may: ['core', 'system'] },
+  // What a worker pushes on are the operations of an instance.
+  { at: 'worker', may: ['core', 'outbox', 'samekey', 'system', 'ways'] },
   { at: 'janitor', may: ['core', 'lifecycle', 'outbox'] },
   { at: 'reconcile', may: ['core', 'lifecycle', 'outbox'] },
   // A browser must not download a server.

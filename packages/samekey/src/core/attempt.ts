@@ -32,6 +32,8 @@ export type Ending =
       readonly response: StoredResponse;
       readonly expiresAt: number;
     }
+  /** Its record was given to the worker of a message, in one transaction that is committed; the answer is the first caller's. */
+  | { readonly kind: 'handed-over'; readonly response: StoredResponse }
   /** Nothing could be begun (no connection, no BEGIN): the handler did not run. */
   | { readonly kind: 'not-started'; readonly error: unknown }
   /** Inside its transaction it found that the record is no longer its own; rolled back. */

@@ -8,6 +8,7 @@
  */
 
 import type { RunningAttempt } from './attempt.ts';
+import { enroll } from './enrolled.ts';
 import { FenceLostError } from './errors.ts';
 import type { Owner } from './owner.ts';
 import type { SamekeyRecord } from './record.ts';
@@ -119,8 +120,10 @@ function begin<Tx, Done>(
   run: Run<Done>,
 ): Promise<void> {
   return source.run(async (tx, handle) => {
+    let left: (() => void) | undefined;
     try {
       const within = store.within(handle);
+      left = enroll(tx, within);
       await makeSure(owner, source, within);
       run.began = true;
       run.done = { value: await plan.body(tx, within) };
@@ -129,6 +132,8 @@ function begin<Tx, Done>(
     } catch (error) {
       run.failure = { error };
       throw error;
+    } finally {
+      left?.();
     }
   });
 }

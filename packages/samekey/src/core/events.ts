@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   'contradiction',
   'fence-lost',
   'finished',
+  'handed-over',
   'handler-error',
   'misuse',
   'outcome',
@@ -67,6 +68,8 @@ export type SamekeyEvent =
       readonly proof: Proof | null;
       readonly reason: string | null;
     } & OfAttempt)
+  /** The attempt goes on with the worker of a message; its record is `pending`. */
+  | ({ readonly type: 'handed-over' } & OfAttempt)
   | ({ readonly type: 'handler-error'; readonly error: unknown } & OfAttempt)
   /** Samekey is used in a way that will hurt; sent once per code. */
   | { readonly type: 'misuse'; readonly code: string; readonly message: string }

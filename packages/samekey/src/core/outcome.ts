@@ -82,7 +82,8 @@ export type Outcome =
 export interface Executed {
   readonly kind: 'executed';
   readonly attempt: number;
-  readonly state: Exclude<State, 'pending' | 'in_progress'>;
+  /** `pending`: handed over to a worker; the answer is for this caller only, and a retry is told to ask again. */
+  readonly state: Exclude<State, 'in_progress'>;
   readonly stored: boolean;
   readonly response: StoredResponse | null;
   readonly expiresAt: number | null;

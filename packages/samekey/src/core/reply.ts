@@ -55,6 +55,7 @@ function encode(status: number, headers: readonly HeaderLine[], value: unknown):
   return response(status, headers, text);
 }
 
-function isReply(value: unknown): value is Reply {
+/** Whether it was made by {@link reply}. */
+export function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null && REPLY in value;
 }

@@ -16,7 +16,7 @@ import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
 import type { ReplayCache } from './replay-cache.ts';
-import { sameResponse } from './response.ts';
+import { sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from './store.ts';
 import type { World } from './world.ts';
@@ -56,6 +56,8 @@ export function createSettler(options: SettlerOptions): Settler {
         return settleOpen(attempt, flight, ending);
       case 'committed':
         return settleCommitted(attempt, flight, ending);
+      case 'handed-over':
+        return settleHandedOver(attempt, flight, ending.response);
       case 'lost': {
         const outcome = lost(attempt, flight, ending.record);
         leave(attempt, flight, outcome);
@@ -93,6 +95,22 @@ export function createSettler(options: SettlerOptions): Settler {
     };
     leave(attempt, flight, outcome);
     return outcome;
+  }
+
+  /** The record waits for its worker: the answer is this caller's alone. */
+  function settleHandedOver(attempt: RunningAttempt, flight: Flight, response: StoredResponse): Outcome {
+    emit({ type: 'handed-over', ...about(attempt) });
+    leave(attempt, flight, { kind: 'pending', retryAfterMs: retryAfter(0) });
+    const { number } = attempt;
+    return {
+      kind: 'executed',
+      attempt: number,
+      state: 'pending',
+      stored: true,
+      response,
+      expiresAt: null,
+      error: null,
+    };
   }
 
   /** It goes on later from its steps, or somebody has to settle it. */

@@ -5,6 +5,7 @@
  * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the fence.
  */
 
+import type { NewMessage } from './message.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -58,6 +59,8 @@ export interface Within {
   checkpoint(request: CheckpointRequest): CheckpointResult | Promise<CheckpointResult>;
   /** Gives the attempt to the worker of a message: `in_progress` → `pending`. On `refused` it must roll back. */
   handOver(owner: FencedId): HandResult | Promise<HandResult>;
+  /** Puts messages in: they are delivered if and when the transaction commits. */
+  enqueue(messages: readonly NewMessage[]): void | Promise<void>;
   /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
   limit?(timeMaxMs: number): Promise<void>;
 }

@@ -18,9 +18,11 @@ export interface Answered {
   readonly response: StoredResponse;
   /** The handler called `rollback()`: its answer stands, its writes do not. */
   readonly rollBack: boolean;
+  /** The handler enqueued a message that the attempt goes on with: the record is not ended, but handed over. */
+  readonly handOver?: boolean;
 }
 
-type Committed = Extract<Ending, { kind: 'committed' }>;
+type Committed = Extract<Ending, { kind: 'committed' | 'handed-over' }>;
 
 /** Thrown through the library, so that it rolls back. */
 class RollBack extends Error {
@@ -40,7 +42,7 @@ export async function runTransactional<Tx>(
 ): Promise<Ending> {
   const ended = await commit<Tx, Committed>(owner, transactions, {
     async body(tx, within) {
-      const { response: answer, rollBack } = await body(tx, within);
+      const { response: answer, rollBack, handOver = false } = await body(tx, within);
       const conclusion = conclude(
         owner.attempt,
         { kind: 'answered', response: answer },
@@ -48,11 +50,20 @@ export async function runTransactional<Tx>(
       );
       if (rollBack || answer.status >= 500 || !isFinal(conclusion)) throw new RollBack(answer);
       await owner.probe('commit.before');
+      if (handOver) {
+        const { id, fence } = owner.attempt;
+        expectWritten(await within.handOver({ ...id, ...fence }));
+        return { kind: 'handed-over', response: answer };
+      }
       const result = await within.finish(finishRequest(owner.attempt, conclusion));
       expectWritten(result);
       return committed(conclusion, answer, result.expiresAt);
     },
-    isThere: (record, done) => record.state === done.to,
+    // A worker may have ended it already.
+    isThere: (record, done) =>
+      done.kind === 'committed'
+        ? record.state === done.to
+        : record.state !== 'in_progress' && record.state !== 'retryable',
   });
   switch (ended.kind) {
     case 'committed':
@@ -70,7 +81,11 @@ function isFinal({ to }: Conclusion): boolean {
   return to === 'completed' || to === 'failed';
 }
 
-function committed(conclusion: Conclusion, answer: StoredResponse, expiresAt: number): Committed {
+function committed(
+  conclusion: Conclusion,
+  answer: StoredResponse,
+  expiresAt: number,
+): Extract<Ending, { kind: 'committed' }> {
   const to = conclusion.to === 'completed' ? 'completed' : 'failed';
   return { kind: 'committed', to, reason: conclusion.reason, response: answer, expiresAt };
 }

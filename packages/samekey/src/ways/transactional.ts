@@ -7,7 +7,9 @@ import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { Proof } from '../core/record.ts';
-import { type ReplyValue, toResponse } from '../core/reply.ts';
+import { newMessage, type OutboxMessage } from '../core/new-message.ts';
+import type { Owner } from '../core/owner.ts';
+import { isReply, reply, type ReplyValue, toResponse } from '../core/reply.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -16,6 +18,7 @@ import {
 } from '../core/settings.ts';
 import type { Transactions } from '../core/commit.ts';
 import { runTransactional } from '../core/transactional.ts';
+import type { Within } from '../core/transaction.ts';
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
@@ -27,6 +30,12 @@ export interface TransactionalAttempt<Tx> extends Attempt {
   readonly tx: Tx;
   /** Keeps the answer and drops the writes: the transaction is rolled back, the answer is stored by itself. */
   rollback(): void;
+  /**
+   * Enqueues a message that the operation goes on with, in this transaction: the record stays `pending` until the message's
+   * worker has ended it. The handler's answer is this caller's only (202 unless it is a `reply`); a retry is told to ask again,
+   * and later gets what the worker answered. Gives the message's id.
+   */
+  handOver(message: OutboxMessage): Promise<string>;
 }
 
 /** A transactional operation. `claimTtlMs` is how long its transaction may take; it is not renewed meanwhile. */
@@ -65,12 +74,14 @@ export function defineTransactional<Input, Returned, Tx>(
     pendingTimeMaxMs: null,
     handler: (input): Handler => ({
       start: (attempt, owner) =>
-        runTransactional(owner, from, async (tx) => {
-          const own = new AttemptInTransaction(attempt, tx);
+        runTransactional(owner, from, async (tx, within) => {
+          const own = new AttemptInTransaction(attempt, tx, handOverOf(owner, within));
           const watch = watchHandler(engine, definition.name);
           try {
-            const response = toResponse(await watch.handler(async () => definition.run(input, own)));
-            return { response, rollBack: own.rolledBack };
+            const returned = await watch.handler(async () => definition.run(input, own));
+            const { rolledBack: rollBack, handedOver: handOver } = own;
+            const response = toResponse(handOver && !isReply(returned) ? reply(202, returned) : returned);
+            return { response, rollBack, handOver };
           } finally {
             own.end();
             watch.end();
@@ -88,16 +99,28 @@ export function transactionsOf<Tx>(transactions: Transactions<Tx> | null): Trans
   );
 }
 
+/** Enqueues a message that carries the attempt's fence. */
+function handOverOf({ attempt, world }: Owner, within: Within): (message: OutboxMessage) => Promise<string> {
+  return async (message) => {
+    const made = newMessage(world, message, { ...attempt.id, ...attempt.fence });
+    await within.enqueue([made]);
+    return made.id;
+  };
+}
+
 /** An attempt whose transaction is open. */
 export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
   rolledBack = false;
+  handedOver = false;
   readonly #attempt: Attempt;
   readonly #tx: Tx;
+  readonly #enqueue: (message: OutboxMessage) => Promise<string>;
   #ended = false;
 
-  constructor(attempt: Attempt, tx: Tx) {
+  constructor(attempt: Attempt, tx: Tx, enqueue: (message: OutboxMessage) => Promise<string>) {
     this.#attempt = attempt;
     this.#tx = tx;
+    this.#enqueue = enqueue;
   }
 
   get tx(): Tx {
@@ -132,6 +155,17 @@ export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
   rollback(): void {
     this.#checkOpen();
     this.rolledBack = true;
+  }
+
+  handOver(message: OutboxMessage): Promise<string> {
+    this.#checkOpen();
+    if (this.handedOver) {
+      throw new OptionsError(
+        'handOver was called twice: a record has one worker. Enqueue further messages by themselves.',
+      );
+    }
+    this.handedOver = true;
+    return this.#enqueue(message);
   }
 
   notExecuted(options?: { readonly correctable?: boolean }): void {

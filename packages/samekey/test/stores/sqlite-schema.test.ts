@@ -4,6 +4,7 @@ import type Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { checkFileSystem } from '../../src/stores/sqlite/file-system.ts';
 import { type SqliteDatabase, sqliteMigrations, sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { SCHEMA_VERSION } from '../../src/stores/sqlite/migrations/index.ts';
 import * as sql from '../../src/stores/sqlite/statements.ts';
 import { claimed, finished, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from './sqlite-clients.ts';
@@ -86,7 +87,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
       await store.migrate();
       await finished(store, 'completed', { key: 'before' });
       database.exec(`ALTER TABLE samekey_records ADD COLUMN phases TEXT NOT NULL DEFAULT '[]';
-        UPDATE samekey_meta SET value = 2 WHERE name = 'schema_version'`);
+        UPDATE samekey_meta SET value = ${SCHEMA_VERSION + 1} WHERE name = 'schema_version'`);
       await store.ready();
       await store.migrate();
       const owner = await claimed(store);
@@ -99,7 +100,9 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
     await withDatabase(async (database) => {
       const store = sqliteStore({ database });
       await store.migrate();
-      database.exec(`UPDATE samekey_meta SET value = 3 WHERE name IN ('schema_version', 'min_reader')`);
+      database.exec(
+        `UPDATE samekey_meta SET value = ${SCHEMA_VERSION + 1} WHERE name IN ('schema_version', 'min_reader')`,
+      );
       await expect(store.ready()).rejects.toMatchObject({ code: SCHEMA, message: /update samekey/ });
       await expect(store.migrate()).rejects.toMatchObject({ code: SCHEMA });
     });

@@ -11,12 +11,14 @@
 
 import { decideForget, decideReopen, decideSettle } from '../../core/machine.ts';
 import { idText, STATES, type State } from '../../core/record.ts';
+import type { StoreWithMessages } from '../../core/message.ts';
 import type { Store } from '../../core/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { countStatement, dueStatement, listStatement } from './housekeeping-statements.ts';
 import { createLink, type Link } from './link.ts';
+import { createMessages } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { createHints } from './notify.ts';
@@ -41,7 +43,7 @@ export interface PostgresSchemaStatus {
 }
 
 /** The PostgreSQL store, with what only a store in the application's own database can do. */
-export interface PostgresStore extends Store {
+export interface PostgresStore extends Store, StoreWithMessages {
   /** Creates or updates the tables; safe from any number of processes at once. */
   migrate(): Promise<void>;
   /** How far the schema is, without changing it. */
@@ -84,6 +86,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const dues = dueStatement(tables);
   const hotPath = createHotPath(records, { work, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
+  const outbox = createMessages({
+    records,
+    schema,
+    open,
+    reads,
+    link: () => link(statementTimeMaxMs, PLANS),
+  });
   const hints = notify ? createHints({ open, schema }) : undefined;
 
   return {
@@ -97,6 +106,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
 
+    messages: outbox.messages,
     ...(hints && { hints }),
     ...hotPath,
     claim(requests) {
@@ -139,7 +149,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return { version, needed: MIGRATIONS.length, missing: [...missing, ...indexes] };
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
-    within: createWithin(records, prepare ?? false),
+    within: createWithin(records, prepare ?? false, outbox.enqueueWithin),
     transactionFault,
 
     async ready() {
@@ -147,7 +157,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       hints?.start();
     },
     async close() {
-      await Promise.all([work.close(), upkeep.close(), reads.close(), hints?.close()]);
+      await Promise.all([work.close(), upkeep.close(), reads.close(), outbox.close(), hints?.close()]);
     },
   };
 }

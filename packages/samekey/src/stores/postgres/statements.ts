@@ -32,7 +32,7 @@ import type { Statement } from './postgres-client.ts';
 import { instant, interval, milliseconds, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
-export const FINISH_FENCE =
+export const FINISH_FENCE: string =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
   `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}'))`;

@@ -6,6 +6,7 @@ import { RECORD_COLUMNS } from '../sql/record-row.ts';
 export interface Tables {
   readonly schema: string;
   readonly records: string;
+  readonly messages: string;
   readonly meta: string;
   /** `t`: the time of the statement, and what must hold for it, computed once. */
   readonly clock: string;
@@ -45,6 +46,7 @@ export function createTables(schema: string, now: string): Tables {
   return Object.freeze({
     schema: quoted,
     records: `${quoted}.samekey_records`,
+    messages: `${quoted}.samekey_messages`,
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),

@@ -15,6 +15,7 @@ import type {
   FinishResult,
   HandResult,
 } from '../../core/store.ts';
+import type { NewMessage } from '../../core/message.ts';
 import type { Within } from '../../core/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished, notNoted } from './hot-path.ts';
@@ -46,6 +47,8 @@ export interface WithinPostgres extends Within {
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
   handOver(owner: FencedId): Promise<HandResult>;
+  /** Puts messages in: they are delivered if and when the transaction commits. */
+  enqueue(messages: readonly NewMessage[]): Promise<void>;
   /** Bounds the transaction's statements, waits and pauses by the rest of its claim; stricter settings of yours stay. */
   limit(timeMaxMs: number): Promise<void>;
 }
@@ -54,6 +57,7 @@ export interface WithinPostgres extends Within {
 export function createWithin(
   records: Records,
   prepare: boolean,
+  enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>,
 ): (tx: PostgresTransaction) => WithinPostgres {
   const statement = finishWithinStatement(records.tables);
   const checkpoints = checkpointWithinStatement(records.tables);
@@ -97,6 +101,7 @@ export function createWithin(
         const record = seen?.record ?? null;
         return decideHandOver(record, owner, serverView(record, seen?.now ?? 0)).result;
       },
+      enqueue: (messages) => enqueueWithin(ask, messages),
       async limit(timeMaxMs) {
         await ask(limits, [String(timeMaxMs)]);
       },

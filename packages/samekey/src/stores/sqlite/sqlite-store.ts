@@ -18,6 +18,7 @@ import {
   decideSettle,
 } from '../../core/machine.ts';
 import { isStoreError, StoreError } from '../../core/errors.ts';
+import type { NewMessage, StoreWithMessages } from '../../core/message.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -34,6 +35,7 @@ import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
 import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
+import { createMessages } from './messages.ts';
 import { createRecords, type Decide } from './records.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
 import {
@@ -61,10 +63,12 @@ export interface WithinSqlite {
   checkpoint(request: CheckpointRequest): CheckpointResult;
   /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
   handOver(owner: FencedId): HandResult;
+  /** Puts messages in: they are delivered if and when the transaction commits. */
+  enqueue(messages: readonly NewMessage[]): void;
 }
 
 /** The SQLite store, with what only a store in the application's own database can do. */
-export interface SqliteStore extends Store {
+export interface SqliteStore extends Store, StoreWithMessages {
   /** Creates or updates tables and switches the file to WAL; safe from any number of processes at once. */
   migrate(): Promise<void>;
   /** How far the schema is, without changing it. */
@@ -95,6 +99,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const watch = createClaimWatch(monotonicNow);
   const clock = createStoreClock(now);
   const records = createRecords(connection, clock, watch);
+  const outbox = createMessages({ connection, writer, records, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
   let sweptTo = 0;
 
@@ -145,6 +150,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     }),
 
     refuseCaller: () => writer.refuseCaller(),
+    messages: outbox.messages,
     claim: (requests) => apply(requests, decideClaim),
     renew: (requests) => apply(requests, decideRenew),
     checkpoint: (requests) => apply(requests, decideCheckpoint),
@@ -169,10 +175,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async transaction(body) {
       const tx: SqliteTransaction = Object.freeze({ database });
       open.add(tx);
-      return writer.transaction(
+      const result = await writer.transaction(
         () => body(tx),
         () => void open.delete(tx),
       );
+      outbox.committed();
+      return result;
     },
     within(tx) {
       function checkOpen(): void {
@@ -200,6 +208,14 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
         finish: (request) => one(request, decideFinish),
         checkpoint: (request) => one(request, decideCheckpoint),
         handOver: (owner) => one(owner, decideHandOver),
+        enqueue(messages) {
+          checkOpen();
+          try {
+            outbox.enqueueWithin(messages);
+          } catch (error) {
+            throw storeError(error);
+          }
+        },
       };
     },
     transactionFault(error) {

@@ -5,6 +5,7 @@
 
 import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
+import { messages } from './0003-messages.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -16,7 +17,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress];
+export const MIGRATIONS: readonly Migration[] = [records, progress, messages];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -1,0 +1,118 @@
+/**
+ * The state table of messages: pure, (message, command, now) → what to write. SQLite applies it as it is; stores that speak in
+ * conditional statements are compared with it by the outbox contract.
+ *
+ * Invariants: nothing but its lease moves a leased message, until the lease has ended · `started` grows before a handler is
+ * called, `finished` only by the word of a worker · `proven` never exceeds `finished`.
+ */
+
+import type { DeadRequest, Lease, NewMessage, RetryRequest, StoredMessage, TakeRequest } from './message.ts';
+
+/** A new message's row. */
+export function decideEnqueue(message: NewMessage, place: number, now: number): StoredMessage {
+  const { delayMs, ...rest } = message;
+  return {
+    ...rest,
+    place,
+    state: 'ready',
+    parked: false,
+    dueAt: now + delayMs,
+    createdAt: now,
+    started: 0,
+    finished: 0,
+    proven: 0,
+    forgiven: 0,
+    leaseId: null,
+    providerId: null,
+    lastError: null,
+  };
+}
+
+/** Whether its last delivery was begun and never ended. */
+export function isSuspect(message: StoredMessage): boolean {
+  return message.started > message.finished;
+}
+
+/** Whether it has had all its deliveries. */
+export function isExhausted(message: StoredMessage, deliveriesMax: number): boolean {
+  return message.started - message.forgiven >= deliveriesMax;
+}
+
+/** Whether an earlier delivery may have taken effect, seen from the one that is running. */
+export function mayHaveRunBefore({ started, proven }: StoredMessage, exhausted = false): boolean {
+  return started - (exhausted ? 0 : 1) > proven;
+}
+
+/**
+ * A due message: with its worker, or parked because one of its group is ahead. `over`: the lease it stands under has ended.
+ * Undefined: it is not to be had.
+ */
+export function decideTake(
+  message: StoredMessage,
+  request: Pick<TakeRequest, 'leaseId' | 'leaseMs' | 'deliveriesMax'>,
+  { now, over, isHead }: { readonly now: number; readonly over: boolean; readonly isHead: boolean },
+): StoredMessage | undefined {
+  const due = message.state === 'ready' ? !message.parked && message.dueAt <= now : over;
+  if (message.state === 'dead' || !due) return undefined;
+  if (!isHead) return { ...message, parked: true };
+  return {
+    ...message,
+    state: 'leased',
+    leaseId: request.leaseId,
+    dueAt: now + request.leaseMs,
+    started: message.started + (isExhausted(message, request.deliveriesMax) ? 0 : 1),
+  };
+}
+
+/** Whether the delivery still holds the message. */
+export function holds(message: StoredMessage | null, lease: Lease): message is StoredMessage {
+  return (
+    message !== null &&
+    message.state === 'leased' &&
+    message.leaseId === lease.leaseId &&
+    message.started === lease.started
+  );
+}
+
+/** Back in line, or handed back as if it had not been taken. */
+export function decideRetry(message: StoredMessage, request: RetryRequest, now: number): StoredMessage {
+  const begun = request.begun ? 1 : 0;
+  return {
+    ...message,
+    state: 'ready',
+    leaseId: null,
+    dueAt: now + request.delayMs,
+    started: message.started - (1 - begun),
+    finished: message.finished + begun,
+    proven: message.proven + (request.proven ? begun : 0),
+    lastError: request.error ?? message.lastError,
+  };
+}
+
+/** Given up. */
+export function decideDead(message: StoredMessage, request: DeadRequest, now: number): StoredMessage {
+  const begun = request.begun ? 1 : 0;
+  return {
+    ...message,
+    state: 'dead',
+    leaseId: null,
+    dueAt: now,
+    finished: message.finished + begun,
+    proven: message.proven + (request.proven ? begun : 0),
+    lastError: request.error ?? message.lastError,
+  };
+}
+
+/** Once more, with all its deliveries before it again; in a group it comes last. */
+export function decideRequeue(message: StoredMessage, place: number, now: number): StoredMessage {
+  return {
+    ...message,
+    place: message.group === null ? message.place : place,
+    state: 'ready',
+    parked: false,
+    dueAt: now,
+    // What a dead worker left open is settled by whoever requeued it: it is not held to be a suspect any more.
+    finished: message.started,
+    forgiven: message.started,
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * The outbox: messages that are committed with your own writes and delivered later by a worker, at least once and under a key
+ * that stays the same. If the transaction rolls back, there was no message; if it commits, none is lost.
+ *
+ * Invariant: nothing is sent from here. What stands in the table is all there is.
+ */
+
+import { enrolledWithin } from '../core/enrolled.ts';
+import { OptionsError } from '../core/errors.ts';
+import type { MessageCount, MessageListRequest, MessageStore, StoredMessage } from '../core/message.ts';
+import { newMessage, type OutboxMessage } from '../core/new-message.ts';
+import { refuseUnknown } from '../core/settings.ts';
+import type { Store } from '../core/store.ts';
+import type { TransactionalStore, Within } from '../core/transaction.ts';
+import type { World } from '../core/world.ts';
+import { systemWorld } from '../system.ts';
+
+/** Options of {@link createOutbox}. */
+export interface OutboxOptions {
+  /** A store with transactions: `postgresStore(…)` or `sqliteStore(…)`. */
+  readonly store: Store;
+  /** The machine; default `systemWorld()`. For tests. */
+  readonly world?: World;
+}
+
+/** A message that was given up. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly topic: string;
+  readonly group: string | null;
+  readonly payload: unknown;
+  readonly createdAt: number;
+  readonly diedAt: number;
+  /** Deliveries begun, ended, and proven without effect. */
+  readonly started: number;
+  readonly finished: number;
+  readonly proven: number;
+  readonly lastError: string | null;
+  readonly providerId: string | null;
+  /** For paging: `deadLetters({ after: place })`. */
+  readonly place: number;
+}
+
+/** An outbox. */
+export interface Outbox {
+  /**
+   * Puts a message into an open transaction and gives its id. `tx` is your own: what a transactional or phased handler got, a
+   * client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or what `sqliteStore.transaction` passes.
+   * Throws `OptionsError` for a bad message, `StoreError` when `tx` is not a transaction.
+   */
+  enqueue(tx: unknown, message: OutboxMessage): Promise<string>;
+  /** The same for many, in one statement. */
+  enqueueAll(tx: unknown, messages: readonly OutboxMessage[]): Promise<readonly string[]>;
+  /** Puts a message in by itself: for work that belongs to no transaction. */
+  enqueueAlone(message: OutboxMessage): Promise<string>;
+  /** Dead letters, the oldest first. */
+  deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly DeadLetter[]>;
+  /** Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. */
+  requeue(ids: readonly string[]): Promise<readonly string[]>;
+  /** Deletes dead letters; gives the ids of those that were. */
+  drop(ids: readonly string[]): Promise<readonly string[]>;
+  /** How many messages there are, by topic and state. Reads the whole table. */
+  count(): Promise<readonly MessageCount[]>;
+}
+
+/** Makes an outbox. Throws `OptionsError` for a store without messages. */
+export function createOutbox(options: OutboxOptions): Outbox {
+  refuseUnknown('createOutbox', options, ['store', 'world']);
+  const world = options.world ?? systemWorld();
+  const { store } = options;
+  const messages = messagesOf(store);
+
+  function within(tx: unknown): Within {
+    return enrolledWithin(tx) ?? (store as Store & TransactionalStore).within(tx);
+  }
+
+  async function enqueueAll(tx: unknown, all: readonly OutboxMessage[]): Promise<readonly string[]> {
+    const made = all.map((message) => newMessage(world, message));
+    if (made.length > 0) await within(tx).enqueue(made);
+    return made.map(({ id }) => id);
+  }
+
+  return Object.freeze<Outbox>({
+    async enqueue(tx, message) {
+      const made = newMessage(world, message);
+      await within(tx).enqueue([made]);
+      return made.id;
+    },
+    enqueueAll,
+    async enqueueAlone(message) {
+      const made = newMessage(world, message);
+      await messages.enqueue([made]);
+      return made.id;
+    },
+    deadLetters: async (request = {}) =>
+      (await messages.list({ ...request, states: ['dead'] })).map(deadLetter),
+    requeue: (ids) => messages.requeue(ids),
+    drop: (ids) => messages.drop(ids),
+    count: () => messages.count(),
+  });
+}
+
+/** The messages of a store. Throws `OptionsError` when it has none. */
+export function messagesOf(store: Store | undefined): MessageStore {
+  const { messages } = (store ?? {}) as { readonly messages?: MessageStore };
+  if (messages !== undefined) return messages;
+  throw new OptionsError(
+    `The outbox needs a store that keeps messages, in your own database: postgresStore or sqliteStore; this is ${store?.name ?? 'none'}.`,
+  );
+}
+
+function deadLetter(message: StoredMessage): DeadLetter {
+  const { id, topic, group, createdAt, started, finished, proven, lastError, providerId, place } = message;
+  const payload: unknown = JSON.parse(message.payload);
+  const diedAt = message.dueAt;
+  return {
+    id,
+    topic,
+    group,
+    payload,
+    createdAt,
+    diedAt,
+    started,
+    finished,
+    proven,
+    lastError,
+    providerId,
+    place,
+  };
+}

@@ -1,0 +1,297 @@
+/**
+ * The SQL of messages. As in statements.ts, rows are found in LATERAL subqueries with a lock or a LIMIT, which no plan can turn
+ * into a reading of the whole table, and written by ctid: a row whose newest version the statement's snapshot cannot see is
+ * left as it is.
+ *
+ * A group goes one after the other. A take that meets a message behind another of its group parks it, once; whoever ends the
+ * one ahead unparks the next, in a statement of its own: only a new snapshot sees what was committed meanwhile. It also writes a
+ * row that is not parked, so that a take which looked before cannot park it any more.
+ */
+
+import { FINISH_INPUT } from './input-columns.ts';
+import { type Arity, type InputColumn, inputRows } from './parameters.ts';
+import type { Statement } from './postgres-client.ts';
+import { FINISH_FENCE, statement, updateFinished } from './statements.ts';
+import { interval, milliseconds, type Tables } from './tables.ts';
+
+const text = (name: string): InputColumn => ({ name, type: 'text' });
+const int = (name: string): InputColumn => ({ name, type: 'int' });
+const bigint = (name: string): InputColumn => ({ name, type: 'bigint' });
+
+export const ENQUEUE_INPUT: readonly InputColumn[] = [
+  text('id'),
+  text('topic'),
+  text('group_key'),
+  text('payload'),
+  text('headers'),
+  bigint('delay_ms'),
+  text('scope'),
+  text('key'),
+  text('claim_id'),
+  int('attempt'),
+];
+
+const LEASE: readonly InputColumn[] = [bigint('place'), text('lease_id'), int('started')];
+
+export const DONE_INPUT: readonly InputColumn[] = LEASE;
+export const EXTEND_INPUT: readonly InputColumn[] = [...LEASE, bigint('lease_ms')];
+export const NOTE_INPUT: readonly InputColumn[] = [...LEASE, text('provider_id')];
+export const BACK_INPUT: readonly InputColumn[] = [
+  ...LEASE,
+  text('state'),
+  bigint('delay_ms'),
+  text('error'),
+  int('begun'),
+  int('proven'),
+];
+/** The end of a handed-over attempt, and what becomes of its message: `done` or `dead`. */
+export const SETTLE_INPUT: readonly InputColumn[] = [
+  ...FINISH_INPUT,
+  bigint('place'),
+  text('lease_id'),
+  int('started'),
+  text('fate'),
+  text('error'),
+  int('begun'),
+  int('proven'),
+];
+
+/** Columns of a message as the store reads them; of a row called `m`. */
+export const MESSAGE_COLUMNS: string = [
+  'm.place',
+  'm.id',
+  'm.topic',
+  'm.group_key',
+  'm.state',
+  'm.parked',
+  `${milliseconds('m.due_at')} AS due_ms`,
+  `${milliseconds('m.created_at')} AS created_ms`,
+  'm.started',
+  'm.finished',
+  'm.proven',
+  'm.forgiven',
+  'm.lease_id',
+  'm.provider_id',
+  'm.last_error',
+  'm.scope',
+  'm.key',
+  'm.claim_id',
+  'm.attempt',
+  'm.headers',
+  'm.payload',
+].join(', ');
+
+/** When somebody listens, they are told; nobody pays for NOTIFY while all workers are busy. */
+function bell({ meta }: Tables, channel: string): string {
+  return `(SELECT pg_notify('${channel}', '')::text FROM ${meta} WHERE name = 'messages_listened_until'
+  AND value > ${milliseconds('(SELECT now FROM t)')})`;
+}
+
+/**
+ * Puts messages in. Groups are locked, in one order, until the transaction ends, and only then places are given: so places
+ * follow commits. `within`: inside a user's transaction, whose lock_timeout is the user's.
+ */
+export function enqueueStatement(tables: Tables, arity: Arity, channel: string, within: boolean): Statement {
+  return statement(
+    within ? 'enqueue_within' : 'enqueue',
+    `WITH ${within ? tables.clockWithin : tables.clock}, q AS MATERIALIZED (SELECT q.* FROM ${inputRows(ENQUEUE_INPUT, arity)}),
+groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
+  FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
+held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
+put AS (INSERT INTO ${tables.messages} (id, topic, group_key, payload, headers, due_at, created_at, scope, key, claim_id, attempt)
+SELECT q.id, q.topic, q.group_key, q.payload, q.headers, t.now + ${interval('q.delay_ms')}, t.now, q.scope, q.key,
+  q.claim_id, q.attempt FROM held, t, q WHERE held.n >= 0 RETURNING 1)
+SELECT (SELECT count(*) FROM put) AS put, ${bell(tables, channel)} AS rung`,
+  );
+}
+
+/** $1 topics, $2 limit, $3 leaseId, $4 lease in ms, $5 suspects, $6 deliveries. Gives the messages leased, and those parked. */
+export function takeStatement({ messages, clock }: Tables): Statement {
+  const exhausted = 'm.started - m.forgiven >= $6::int AS exhausted';
+  return statement(
+    'take',
+    `WITH ${clock},
+over AS MATERIALIZED (SELECT m.tid, true AS head, m.exhausted FROM t, unnest($1::text[]) AS q (topic)
+  CROSS JOIN LATERAL (SELECT m.ctid AS tid, ${exhausted} FROM ${messages} m WHERE m.topic = q.topic
+    AND m.state = 'leased' AND m.due_at <= t.now ORDER BY m.due_at LIMIT $5::int FOR UPDATE SKIP LOCKED) m LIMIT $5::int),
+due AS MATERIALIZED (SELECT m.tid, m.head, m.exhausted FROM t, unnest($1::text[]) AS q (topic)
+  CROSS JOIN LATERAL (SELECT m.ctid AS tid, (m.group_key IS NULL OR NOT EXISTS (SELECT 1 FROM ${messages} e
+      WHERE e.group_key = m.group_key AND e.state <> 'dead' AND e.place < m.place)) AS head, ${exhausted}
+    FROM ${messages} m WHERE m.topic = q.topic AND m.state = 'ready' AND NOT m.parked AND m.due_at <= t.now
+    ORDER BY m.due_at, m.place LIMIT $2::int FOR UPDATE OF m SKIP LOCKED) m LIMIT $2::int),
+had AS (SELECT * FROM over UNION ALL SELECT * FROM due)
+UPDATE ${messages} m SET state = CASE WHEN had.head THEN 'leased' ELSE m.state END, parked = NOT had.head,
+  lease_id = CASE WHEN had.head THEN $3::text END,
+  due_at = CASE WHEN had.head THEN t.now + ${interval('$4::bigint')} ELSE m.due_at END,
+  started = m.started + CASE WHEN had.head AND NOT had.exhausted THEN 1 ELSE 0 END
+FROM had, t WHERE m.ctid = had.tid
+RETURNING ${MESSAGE_COLUMNS}, had.exhausted::int`,
+  );
+}
+
+/** When the next message of the topics $1 is due, in milliseconds from now; null for none. Leases count if $2 is not 0. */
+export function nextDueStatement({ messages, clockWithin }: Tables): Statement {
+  const first = (condition: string): string =>
+    `(SELECT m.due_at FROM ${messages} m WHERE m.topic = q.topic AND ${condition} ORDER BY m.due_at LIMIT 1)`;
+  return statement(
+    'next_due',
+    `WITH ${clockWithin}
+SELECT (extract(epoch FROM min(least(${first("m.state = 'ready' AND NOT m.parked")}, ${first("m.state = 'leased' AND $2::int > 0")})) - min(t.now)) * 1000)::bigint
+FROM t, unnest($1::text[]) AS q (topic)`,
+  );
+}
+
+/** The rows whose leases still hold, locked; `held`. */
+function held({ messages }: Tables, input: readonly InputColumn[], arity: Arity): string {
+  return `held AS MATERIALIZED (SELECT q.*, m.tid, m.group_key, t.now FROM t, ${inputRows(input, arity)}
+CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key FROM ${messages} m WHERE m.place = q.place
+  AND m.state = 'leased' AND m.lease_id = q.lease_id AND m.started = q.started FOR UPDATE) m)`;
+}
+
+/** Ends deliveries. Each of these gives place and group of the rows written. */
+export function doneStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'done',
+    `WITH ${tables.clock}, ${held(tables, DONE_INPUT, arity)}
+DELETE FROM ${tables.messages} m USING held WHERE m.ctid = held.tid RETURNING m.place, m.group_key`,
+  );
+}
+
+export function extendStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'extend',
+    `WITH ${tables.clock}, ${held(tables, EXTEND_INPUT, arity)}
+UPDATE ${tables.messages} m SET due_at = held.now + ${interval('held.lease_ms')} FROM held WHERE m.ctid = held.tid
+RETURNING m.place, NULL`,
+  );
+}
+
+export function noteStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'note',
+    `WITH ${tables.clock}, ${held(tables, NOTE_INPUT, arity)}
+UPDATE ${tables.messages} m SET provider_id = held.provider_id FROM held WHERE m.ctid = held.tid
+RETURNING m.place, NULL`,
+  );
+}
+
+const BACK = `lease_id = NULL, started = m.started - CASE WHEN q.state = 'ready' THEN 1 - q.begun ELSE 0 END,
+  finished = m.finished + q.begun,
+  proven = m.proven + q.begun * q.proven, last_error = coalesce(q.error, m.last_error)`;
+
+/** Back in line, or dead. */
+export function backStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'back',
+    `WITH ${tables.clock}, ${held(tables, BACK_INPUT, arity)}
+UPDATE ${tables.messages} m SET state = q.state, due_at = q.now + ${interval('q.delay_ms')}, ${BACK}
+FROM held AS q WHERE m.ctid = q.tid
+RETURNING m.place, CASE WHEN q.state = 'dead' THEN m.group_key END`,
+  );
+}
+
+/** One message and the record that was handed over with it, together. Gives whether each was written, and the group. */
+export function settleStatement(tables: Tables): Statement {
+  return statement(
+    'settle_message',
+    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(SETTLE_INPUT, 'one')}),
+held AS MATERIALIZED (SELECT m.tid, m.group_key FROM q CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key
+  FROM ${tables.messages} m WHERE m.place = q.place AND m.state = 'leased' AND m.lease_id = q.lease_id
+  AND m.started = q.started FOR UPDATE) m),
+locked AS MATERIALIZED (SELECT q.*, r.tid FROM held, q CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${tables.records} r
+  WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE} FOR NO KEY UPDATE) r),
+written AS (${updateFinished(tables, SETTLE_INPUT)} FROM locked AS q WHERE r.ctid = q.tid RETURNING 1),
+gone AS (DELETE FROM ${tables.messages} m USING q, held WHERE m.ctid = held.tid AND q.fate = 'done'),
+dead AS (UPDATE ${tables.messages} m SET state = 'dead', lease_id = NULL, due_at = q.now,
+  finished = m.finished + q.begun, proven = m.proven + q.begun * q.proven,
+  last_error = coalesce(q.error, m.last_error) FROM q, held WHERE m.ctid = held.tid AND q.fate = 'dead')
+SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM written), (SELECT group_key FROM held)`,
+  );
+}
+
+/** The first of each group of $1 may be looked at again. */
+export function unparkStatement({ messages, clock }: Tables): Statement {
+  return statement(
+    'unpark',
+    `WITH ${clock}, next AS MATERIALIZED (SELECT e.tid FROM t, unnest($1::text[]) AS q (group_key)
+  CROSS JOIN LATERAL (SELECT e.ctid AS tid FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
+    ORDER BY e.place LIMIT 1 FOR UPDATE) e)
+UPDATE ${messages} m SET parked = false FROM next WHERE m.ctid = next.tid AND m.state = 'ready' RETURNING 1`,
+  );
+}
+
+/** Groups after $1 that have parked messages, at most $2, in order; each by one step in the index. */
+export function parkedGroupsStatement({ messages }: Tables): Statement {
+  const next = (after: string): string =>
+    `(SELECT m.group_key FROM ${messages} m WHERE m.parked AND m.group_key > ${after} ORDER BY m.group_key LIMIT 1)`;
+  return statement(
+    'parked_groups',
+    `WITH RECURSIVE g (group_key, n) AS (SELECT ${next('$1::text')}, 1
+  UNION ALL SELECT ${next('g.group_key')}, g.n + 1 FROM g WHERE g.group_key IS NOT NULL AND g.n < $2::int)
+SELECT group_key FROM g WHERE group_key IS NOT NULL`,
+  );
+}
+
+/** Of the groups $1: those whose first message is parked. A dead worker left it so. */
+export function stuckGroupsStatement({ messages }: Tables): Statement {
+  return statement(
+    'stuck_groups',
+    `SELECT q.group_key FROM unnest($1::text[]) AS q (group_key)
+CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
+  ORDER BY e.place LIMIT 1) e WHERE e.parked`,
+  );
+}
+
+/**
+ * Dead letters of $1 become ready. Those of a group get a new place, at its end: it is inserted anew, because places are given by
+ * the table alone. Gives the ids.
+ */
+export function requeueStatement(tables: Tables, channel: string): Statement {
+  const columns =
+    'id, topic, group_key, headers, payload, started, proven, provider_id, last_error, scope, key, claim_id, attempt, created_at';
+  return statement(
+    'requeue',
+    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT m.tid, m.group_key FROM unnest($1::text[]) AS q (id)
+  CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead'
+    LIMIT 1 FOR UPDATE) m),
+groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
+  FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
+held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
+alone AS (UPDATE ${tables.messages} m SET state = 'ready', due_at = t.now, finished = m.started, forgiven = m.started
+  FROM q, t WHERE m.ctid = q.tid AND q.group_key IS NULL RETURNING m.id),
+left_line AS (DELETE FROM ${tables.messages} m USING q WHERE m.ctid = q.tid AND q.group_key IS NOT NULL RETURNING m.*),
+joined AS (INSERT INTO ${tables.messages} (${columns}, due_at, finished, forgiven)
+  SELECT ${columns}, t.now, started, started FROM held, t, left_line WHERE held.n >= 0 RETURNING id)
+SELECT id, ${bell(tables, channel)} AS rung FROM (SELECT id FROM alone UNION ALL SELECT id FROM joined) AS all_ids`,
+  );
+}
+
+/** Deletes the dead letters of $1; gives their ids. */
+export function dropStatement({ messages }: Tables): Statement {
+  return statement(
+    'drop_dead',
+    `DELETE FROM ${messages} m USING unnest($1::text[]) AS q (id) WHERE m.id = q.id AND m.state = 'dead' RETURNING m.id`,
+  );
+}
+
+export function countMessagesStatement({ messages }: Tables): Statement {
+  return statement('count_messages', `SELECT topic, state, count(*) FROM ${messages} GROUP BY topic, state`);
+}
+
+/** From place $1 on, states $2, topic $3 or null, at most $4. */
+export function listMessagesStatement({ messages }: Tables): Statement {
+  return statement(
+    'list_messages',
+    `SELECT ${MESSAGE_COLUMNS} FROM ${messages} m WHERE m.place > $1::bigint AND m.state = ANY ($2::text[])
+AND ($3::text IS NULL OR m.topic = $3::text) ORDER BY m.place LIMIT $4::int`,
+  );
+}
+
+/** Workers listen for $1 more milliseconds. */
+export function listenedStatement({ meta, clock }: Tables): Statement {
+  return statement(
+    'listened',
+    `WITH ${clock} UPDATE ${meta} SET value = ${milliseconds('t.now')} + $1::bigint FROM t
+WHERE name = 'messages_listened_until' AND value < ${milliseconds('t.now')} + $1::bigint / 2`,
+  );
+}

@@ -1,0 +1,144 @@
+/** Messages and what they belong to: transactions, groups, records that were handed over. */
+
+import assert from 'node:assert/strict';
+import {
+  type AddOutboxTest,
+  endOf,
+  failed,
+  given,
+  handedOver,
+  LEASE_MS,
+  look,
+  message,
+  stateOf,
+  take,
+  takeOne,
+} from './bench.ts';
+
+/** Adds the tests. */
+export function togetherTests(test: AddOutboxTest): void {
+  test('a message stands or falls with its transaction', async (t) => {
+    const { messages } = t.store;
+    const fails = t.transaction(async (within) => {
+      await within.enqueue([message()]);
+      throw new Error('no');
+    });
+    await assert.rejects(fails, /no/);
+    assert.deepEqual(await take(messages), []);
+    await t.transaction(async (within) => within.enqueue([message(), message({ group: 'g' })]));
+    assert.equal((await take(messages)).length, 2);
+  });
+
+  // F46
+  test('a delay counts from its statement, not from the start of its transaction', async (t) => {
+    const { messages } = t.store;
+    await t.transaction(async (within) => {
+      await within.enqueue([message({ topic: 'other' })]);
+      await t.advance(60_000);
+      await within.enqueue([message({ delayMs: 10_000 })]);
+    });
+    await t.advance(9_999);
+    assert.deepEqual(await take(messages), []);
+    await t.advance(1);
+    assert.equal((await take(messages)).length, 1);
+  });
+
+  // F51
+  test('of more messages than a take gets, each is delivered once', async ({ store: { messages } }) => {
+    const sent = Array.from({ length: 137 }, (_, i) => message({ delayMs: i % 3 === 0 ? 0 : 1 }));
+    await messages.enqueue(sent.toReversed());
+    const got: string[] = [];
+    for (let limit = 1; ; limit = (limit % 20) + 1) {
+      const taken = await take(messages, { limit });
+      if (taken.length === 0 && limit > 1) break;
+      got.push(...taken.map(({ id }) => id));
+      await messages.done(taken.map((each) => ({ ...each, record: null })));
+    }
+    const now = sent.filter(({ delayMs }) => delayMs === 0);
+    assert.deepEqual(got.toSorted(), now.map(({ id }) => id).toSorted());
+  });
+
+  test('a group goes one after the other, in order; others pass by', async (t) => {
+    const { messages } = t.store;
+    const [a, b, c] = [message({ group: 'g' }), message({ group: 'g' }), message({ group: 'g' })];
+    const alone = message();
+    await messages.enqueue([a, b]);
+    await messages.enqueue([c, alone]);
+    const taken = await take(messages);
+    assert.deepEqual(taken.map(({ id }) => id).toSorted(), [a.id, alone.id].toSorted());
+    const first = taken.find(({ id }) => id === a.id);
+    assert.ok(first);
+    assert.deepEqual(await take(messages), []);
+    // The one ahead waits for its next try: so do all behind it.
+    await messages.retry([failed(first, { delayMs: 5_000 })]);
+    assert.deepEqual(await take(messages), []);
+    await t.advance(5_000);
+    const again = await takeOne(messages);
+    assert.equal(again.id, a.id);
+    await messages.done([{ ...again, record: null }]);
+    const second = await takeOne(messages);
+    assert.equal(second.id, b.id);
+    await messages.dead([given(second)]);
+    const third = await takeOne(messages);
+    assert.equal(third.id, c.id);
+    // A dead letter that comes back comes last.
+    const d = message({ group: 'g' });
+    await messages.enqueue([d]);
+    assert.deepEqual(await messages.requeue([b.id]), [b.id]);
+    await messages.done([{ ...third, record: null }]);
+    const fourth = await takeOne(messages);
+    assert.equal(fourth.id, d.id);
+    await messages.done([{ ...fourth, record: null }]);
+    assert.equal((await takeOne(messages)).id, b.id);
+  });
+
+  test('a worker that died holds its group until its lease ends, no longer', async (t) => {
+    const { messages } = t.store;
+    const [a, b] = [message({ group: 'g' }), message({ group: 'g' })];
+    await messages.enqueue([a, b]);
+    await takeOne(messages);
+    assert.deepEqual(await take(messages), []);
+    await t.advance(LEASE_MS);
+    const again = await takeOne(messages);
+    assert.deepEqual([again.id, again.started], [a.id, 2]);
+    await messages.done([{ ...again, record: null }]);
+    assert.equal((await takeOne(messages)).id, b.id);
+  });
+
+  test('a record that was handed over is ended together with its message', async (t) => {
+    const owner = await handedOver(t, 'k');
+    const taken = await takeOne(t.store.messages);
+    assert.deepEqual(taken.owner, owner);
+    assert.equal(await stateOf(t, owner), 'pending');
+    assert.deepEqual(await t.store.messages.done([{ ...taken, record: endOf(owner) }]), ['applied']);
+    assert.equal(await stateOf(t, owner), 'completed');
+    assert.equal(await look(t.store.messages, taken.id), undefined);
+  });
+
+  test('whoever lost the lease does not end the record', async (t) => {
+    const owner = await handedOver(t, 'k');
+    const late = await takeOne(t.store.messages);
+    await t.advance(LEASE_MS);
+    const now = await takeOne(t.store.messages);
+    assert.deepEqual(await t.store.messages.done([{ ...late, record: endOf(owner, 'failed') }]), ['lost']);
+    assert.equal(await stateOf(t, owner), 'pending');
+    assert.deepEqual(await t.store.messages.dead([given(now, endOf(owner, 'unknown'))]), ['applied']);
+    assert.equal(await stateOf(t, owner), 'unknown');
+    // Requeued, the answer takes the record back from unknown, as a late owner's does.
+    await t.store.messages.requeue([now.id]);
+    const again = await takeOne(t.store.messages);
+    const end = endOf(owner, 'completed', false);
+    assert.deepEqual(await t.store.messages.done([{ ...again, record: end }]), ['applied']);
+    assert.equal(await stateOf(t, owner), 'completed');
+  });
+
+  test('a record that has moved on is left as it is, and told', async (t) => {
+    const owner = await handedOver(t, 'k');
+    await t.store.finish([endOf(owner, 'failed')]);
+    const taken = await takeOne(t.store.messages);
+    const ended = await t.store.messages.done([{ ...taken, record: endOf(owner) }]);
+    assert.deepEqual(ended, ['contradiction']);
+    assert.equal(await stateOf(t, owner), 'failed');
+    assert.equal(await look(t.store.messages, taken.id), undefined);
+  });
+}

@@ -1,0 +1,177 @@
+/**
+ * Runs the handler of one message and writes what became of it.
+ *
+ * Invariants: the delivery was counted before the handler is called · success is told only after the handler's promise · a failure
+ * counts as proven without effect only by `NotExecutedError`.
+ */
+
+import { isNotExecutedError } from '../core/errors.ts';
+import type { TakenMessage } from '../core/message.ts';
+import { toResponse } from '../core/reply.ts';
+import { systemWorld } from '../system.ts';
+import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
+import type { Ends } from './ends.ts';
+import type { CheckedWorkerOptions, WorkerProbePoint } from './options.ts';
+import { recordOfAnswer, recordOfDeath } from './settle.ts';
+
+/** A message whose worker died with its last delivery. */
+const NEVER_ENDED = 'Its last delivery began and never ended: its worker died, or its handler hung.';
+/** Errors are kept for people: their beginning tells. */
+const ERROR_LENGTH_MAX = 2_000;
+
+/** Delivers. */
+export interface Deliverer {
+  /** Makes the delivery of a message that was asked for at `askedAt` (monotonic). */
+  begin(taken: TakenMessage, askedAt: number): Promise<RunningDelivery>;
+  /** Calls the handler; `ended` is called when it has returned, the promise resolves when that is written. */
+  run(delivery: RunningDelivery, ended: () => void): Promise<void>;
+  /** Gives it back unbegun. */
+  handBack(taken: TakenMessage, askedAt: number): Promise<void>;
+}
+
+/** Makes it. `isStopping`: a failure then costs no waiting. */
+export function createDeliverer(
+  options: CheckedWorkerOptions,
+  ends: Ends,
+  isStopping: () => boolean,
+): Deliverer {
+  const { emit, handlers, leaseMs, deliveryTimeMaxMs } = options;
+  const world = systemWorld();
+  const encoder = new TextEncoder();
+
+  async function probe(point: WorkerProbePoint, { taken }: RunningDelivery): Promise<void> {
+    if (options.probe !== undefined) await options.probe(point, taken.id);
+  }
+
+  async function succeeded(delivery: RunningDelivery, value: unknown): Promise<void> {
+    const { taken, lease, leasedUntil } = delivery;
+    const response = toResponse(value);
+    if (response.status >= 500) {
+      throw new Error(`The handler answered ${response.status}.`);
+    }
+    const record = recordOfAnswer(taken, response);
+    if (options.probe !== undefined) await probe('end.before', delivery);
+    const result = await ends.done({ ...lease, record }, leasedUntil);
+    if (options.probe !== undefined) await probe('end.applied', delivery);
+    if (record !== null) options.store.hints?.changed(record);
+    if (result === 'contradiction' && record !== null)
+      emit({ type: 'contradiction', ...about(delivery), record });
+    if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
+    else if (result !== 'unclear') {
+      emit({ type: 'delivered', ...about(delivery), durationMs: performance.now() - delivery.startedAt });
+    }
+  }
+
+  async function failed(delivery: RunningDelivery, error: unknown): Promise<void> {
+    const { taken, lease, leasedUntil } = delivery;
+    const proven = isNotExecutedError(error);
+    if (delivery.givesUp || taken.started - taken.forgiven >= options.deliveriesMax) {
+      return bury(delivery, error, { begun: true, proven });
+    }
+    const delayMs = isStopping() ? 0 : backoff(options, taken.started - taken.forgiven);
+    if (options.probe !== undefined) await probe('end.before', delivery);
+    const result = await ends.retry(
+      { ...lease, delayMs, error: textOf(error), proven, begun: true },
+      leasedUntil,
+    );
+    if (options.probe !== undefined) await probe('end.applied', delivery);
+    if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
+    else emit({ type: 'delivery-failed', ...about(delivery), error, proven, retryInMs: delayMs });
+  }
+
+  async function bury(
+    delivery: RunningDelivery,
+    error: unknown,
+    how: { readonly begun: boolean; readonly proven: boolean },
+  ): Promise<void> {
+    const { taken, lease, leasedUntil } = delivery;
+    const record = recordOfDeath(taken, how.proven);
+    const result = await ends.dead({ ...lease, error: textOf(error), ...how, record }, leasedUntil);
+    if (record !== null) options.store.hints?.changed(record);
+    if (result === 'lost') return emit({ type: 'lease-lost', ...about(delivery) });
+    if (result === 'contradiction' && record !== null)
+      emit({ type: 'contradiction', ...about(delivery), record });
+    emit({ type: 'dead-letter', ...about(delivery), error, record: record?.to ?? null });
+  }
+
+  return {
+    async begin(taken, askedAt) {
+      const digest = world.sha256(encoder.encode(`samekey-message\n${taken.id}`));
+      return new RunningDelivery(taken, {
+        downstreamKey: typeof digest === 'string' ? digest : await digest,
+        startedAt: performance.now(),
+        leasedUntil: askedAt + leaseMs,
+        timeMaxMs: deliveryTimeMaxMs,
+        async note(request) {
+          const result = await ends.note(request);
+          if (options.probe !== undefined) await options.probe('note.applied', taken.id);
+          return result;
+        },
+      });
+    },
+
+    async run(delivery, ended) {
+      const { taken } = delivery;
+      let outcome: { readonly value: unknown } | { readonly error: unknown };
+      try {
+        if (taken.exhausted) {
+          ended();
+          return await bury(delivery, new Error(NEVER_ENDED), { begun: false, proven: false });
+        }
+        if (options.probe !== undefined) await probe('handler.before', delivery);
+        const handler = handlers.get(taken.topic);
+        outcome = { value: await handler?.(received(taken), delivery) };
+      } catch (error) {
+        outcome = { error };
+      }
+      delivery.ended = true;
+      ended();
+      if (options.probe !== undefined) await probe('handler.after', delivery);
+      if ('error' in outcome) return failed(delivery, outcome.error);
+      try {
+        await succeeded(delivery, outcome.value);
+      } catch (error) {
+        // An answer that cannot be stored, or of 500 and above.
+        await failed(delivery, error);
+      }
+    },
+
+    async handBack(taken, askedAt) {
+      const { id, place, leaseId, started } = taken;
+      // An exhausted one was not counted this time.
+      if (taken.exhausted) return;
+      const request = { id, place, leaseId, started, delayMs: 0, error: null, proven: false, begun: false };
+      await ends.retry(request, askedAt + leaseMs);
+    },
+  };
+}
+
+function about({ taken }: RunningDelivery): { id: string; topic: string; delivery: number } {
+  return { id: taken.id, topic: taken.topic, delivery: taken.started };
+}
+
+function received(taken: TakenMessage): ReceivedMessage {
+  const { id, topic, group, createdAt, headers } = taken;
+  return {
+    id,
+    topic,
+    group,
+    payload: JSON.parse(taken.payload) as unknown,
+    headers: headers === null ? {} : (JSON.parse(headers) as Record<string, string>),
+    createdAt,
+  };
+}
+
+/** Doubled with each delivery; half of it is chance, so that what failed together does not come again together. */
+function backoff(
+  { backoffMinMs, backoffMaxMs }: Pick<CheckedWorkerOptions, 'backoffMinMs' | 'backoffMaxMs'>,
+  deliveries: number,
+): number {
+  const most = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(40, deliveries - 1));
+  return Math.round(most * (0.5 + Math.random() / 2));
+}
+
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
+  return text.slice(0, ERROR_LENGTH_MAX);
+}

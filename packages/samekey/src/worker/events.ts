@@ -1,0 +1,38 @@
+/** What a worker tells while it works. A listener that throws disturbs nothing. */
+
+import type { RecordId, State } from '../core/record.ts';
+import type { Outcome } from '../core/outcome.ts';
+
+interface OfMessage {
+  readonly id: string;
+  readonly topic: string;
+  /** The number of the delivery, from 1. */
+  readonly delivery: number;
+}
+
+/** An event of a worker. */
+export type WorkerEvent =
+  /** The message's record had already moved on and was left as it is: look at it. */
+  | ({ readonly type: 'contradiction'; readonly record: RecordId } & OfMessage)
+  /** A message is given up; `record` is what became of the attempt that was handed over, null without one. */
+  | ({ readonly type: 'dead-letter'; readonly error: unknown; readonly record: State | null } & OfMessage)
+  | ({ readonly type: 'delivered'; readonly durationMs: number } & OfMessage)
+  /** A delivery failed and will be tried again; `proven`: it certainly had no effect. */
+  | ({
+      readonly type: 'delivery-failed';
+      readonly error: unknown;
+      readonly proven: boolean;
+      readonly retryInMs: number;
+    } & OfMessage)
+  /** The message is somebody else's by now: the lease ended before the handler did. */
+  | ({ readonly type: 'lease-lost' } & OfMessage)
+  /** The worker has pushed an unfinished operation on. */
+  | { readonly type: 'pushed'; readonly id: RecordId; readonly operation: string; readonly outcome: Outcome }
+  | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown }
+  /** Claims that were over were ended; how many. */
+  | { readonly type: 'swept'; readonly count: number }
+  /** The handler ran longer than `deliveryTimeMaxMs`; its signal was aborted and its lease is left to end. */
+  | ({ readonly type: 'time-up' } & OfMessage);
+
+/** The name of an event of a worker. */
+export type WorkerEventType = WorkerEvent['type'];

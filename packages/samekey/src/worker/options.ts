@@ -1,0 +1,146 @@
+/** The worker's options, checked before anything starts. */
+
+import { OptionsError } from '../core/errors.ts';
+import type { MessageStore } from '../core/message.ts';
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import type { Store } from '../core/store.ts';
+import { messagesOf } from '../outbox/outbox.ts';
+import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
+import type { MessageHandler } from './delivery.ts';
+import type { WorkerEvent } from './events.ts';
+
+/** Places at which a test may stop, race or kill a worker. */
+export type WorkerProbePoint =
+  | 'take.applied'
+  | 'handler.before'
+  | 'handler.after'
+  | 'note.applied'
+  | 'end.before'
+  | 'end.applied';
+
+/** How long a failed message waits: doubled with each delivery, and half of it is chance. */
+export interface BackoffOptions {
+  /** After the first failure, in milliseconds; default 1,000. */
+  readonly minMs?: number;
+  /** At most, in milliseconds; default 600,000. */
+  readonly maxMs?: number;
+}
+
+/** Options of `createWorker`: `samekey` or `store`, and the handlers. */
+export interface WorkerOptions {
+  /** An instance: its unfinished operations are pushed on too. */
+  readonly samekey?: Samekey<never>;
+  /** Without an instance: where the messages are. */
+  readonly store?: Store;
+  /** By topic. Messages of other topics are left to other workers. */
+  readonly handlers?: Readonly<Record<string, MessageHandler>>;
+  /** Handlers that run at once; default 10. */
+  readonly concurrency?: number;
+  /** Messages taken in one statement; default `concurrency`. */
+  readonly batchSizeMax?: number;
+  /** How long a message is a worker's without renewal, in milliseconds; default 30,000. Renewed while the handler runs. */
+  readonly leaseMs?: number;
+  /** How long a handler may run, in milliseconds; default 300,000. */
+  readonly deliveryTimeMaxMs?: number;
+  /** How often an idle worker looks at the most, in milliseconds; default 1,000. It begins with 25 and doubles. */
+  readonly pollMs?: number;
+  /** Deliveries of a message before it is given up; default 20. */
+  readonly deliveriesMax?: number;
+  readonly backoff?: BackoffOptions;
+  /** Whether to be woken by the store (LISTEN on a connection of its own); default true. */
+  readonly listen?: boolean;
+  /** How often claims that are over are ended and operations pushed on, in milliseconds; default 10,000 and 1,000. */
+  readonly sweepMs?: number;
+  readonly pushMs?: number;
+  readonly onEvent?: (event: WorkerEvent) => void;
+  /** For tests. */
+  readonly probe?: (point: WorkerProbePoint, messageId: string) => void | Promise<void>;
+}
+
+/** The options with their defaults filled in. */
+export interface CheckedWorkerOptions {
+  readonly store: Store;
+  readonly messages: MessageStore;
+  readonly internals: SamekeyInternals | null;
+  readonly handlers: ReadonlyMap<string, MessageHandler>;
+  readonly concurrency: number;
+  readonly batchSizeMax: number;
+  readonly leaseMs: number;
+  readonly deliveryTimeMaxMs: number;
+  readonly pollMs: number;
+  readonly deliveriesMax: number;
+  readonly backoffMinMs: number;
+  readonly backoffMaxMs: number;
+  readonly listen: boolean;
+  readonly sweepMs: number;
+  readonly pushMs: number;
+  readonly emit: (event: WorkerEvent) => void;
+  readonly probe: WorkerOptions['probe'];
+}
+
+const NAMES: readonly (keyof WorkerOptions)[] = [
+  'samekey',
+  'store',
+  'handlers',
+  'concurrency',
+  'batchSizeMax',
+  'leaseMs',
+  'deliveryTimeMaxMs',
+  'pollMs',
+  'deliveriesMax',
+  'backoff',
+  'listen',
+  'sweepMs',
+  'pushMs',
+  'onEvent',
+  'probe',
+];
+
+/** Fills in defaults. Throws `OptionsError` naming the option. */
+export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions {
+  refuseUnknown('createWorker', options ?? {}, NAMES);
+  const { samekey, backoff = {}, onEvent } = options;
+  refuseUnknown('backoff', backoff, ['minMs', 'maxMs']);
+  const internals = samekey === undefined ? null : internalsOf(samekey);
+  const store = internals?.store ?? options.store;
+  if (store === undefined || (samekey !== undefined && options.store !== undefined)) {
+    throw new OptionsError('createWorker takes either samekey or store; give exactly one of them.');
+  }
+  const handlers = new Map(Object.entries(options.handlers ?? {}));
+  for (const [topic, handler] of handlers) {
+    if (typeof handler !== 'function') {
+      throw new OptionsError(`The handler of the topic "${topic}" is a function; it is ${typeof handler}.`);
+    }
+  }
+  const concurrency = wholeNumber('concurrency', options.concurrency ?? 10, 1, 10_000);
+  const backoffMinMs = wholeNumber('backoff.minMs', backoff.minMs ?? 1_000, 0);
+  return {
+    store,
+    messages: messagesOf(store),
+    internals,
+    handlers,
+    concurrency,
+    batchSizeMax: wholeNumber('batchSizeMax', options.batchSizeMax ?? concurrency, 1, 10_000),
+    leaseMs: wholeNumber('leaseMs', options.leaseMs ?? 30_000, 100),
+    deliveryTimeMaxMs: wholeNumber('deliveryTimeMaxMs', options.deliveryTimeMaxMs ?? 300_000, 1),
+    pollMs: wholeNumber('pollMs', options.pollMs ?? 1_000, 1),
+    deliveriesMax: wholeNumber('deliveriesMax', options.deliveriesMax ?? 20, 1),
+    backoffMinMs,
+    backoffMaxMs: wholeNumber(
+      'backoff.maxMs',
+      backoff.maxMs ?? Math.max(backoffMinMs, 600_000),
+      backoffMinMs,
+    ),
+    listen: options.listen ?? true,
+    sweepMs: wholeNumber('sweepMs', options.sweepMs ?? 10_000, 1),
+    pushMs: wholeNumber('pushMs', options.pushMs ?? 1_000, 1),
+    emit(event) {
+      try {
+        onEvent?.(event);
+      } catch {
+        // A listener's fault is not the message's.
+      }
+    },
+    probe: options.probe,
+  };
+}

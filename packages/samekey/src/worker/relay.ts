@@ -1,0 +1,23 @@
+/**
+ * A handler that passes messages on to a broker or a provider: it publishes under the stable key, records what the provider
+ * called it, and only then is the message done (F53). A repeat after that recording publishes nothing.
+ */
+
+import type { Delivery, MessageHandler, ReceivedMessage } from './delivery.ts';
+
+/** Publishes one message and gives the provider's id of it, if it has one. */
+export type Publish<Payload> = (
+  message: ReceivedMessage<Payload>,
+  delivery: Delivery,
+) => Promise<string | null | undefined>;
+
+/** Makes the handler. */
+export function relay<Payload = unknown>(publish: Publish<Payload>): MessageHandler<Payload> {
+  return async (message, delivery) => {
+    if (delivery.providerId !== null) return { providerId: delivery.providerId };
+    const providerId = await publish(message, delivery);
+    if (providerId === null || providerId === undefined) return undefined;
+    await delivery.noteProviderId(providerId);
+    return { providerId };
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * A worker: delivers messages of the outbox to handlers, at least once, each under a lease. Any number of them may run, in any
+ * number of processes; nothing but the store is between them.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { createDeliverer } from './deliverer.ts';
+import { createEnds } from './ends.ts';
+import { keepLeases } from './leases.ts';
+import { checkWorkerOptions, type WorkerOptions } from './options.ts';
+import { startTaking, type Taking } from './taking.ts';
+import { startUpkeep } from './upkeep.ts';
+
+/** A worker. */
+export interface Worker {
+  /** Begins to take messages. Throws `OptionsError` when it was started before. */
+  start(): void;
+  /** Checks the store and resolves once it has answered the first take. Rejects with `SchemaError`. */
+  ready(): Promise<void>;
+  /**
+   * Takes no more, hands back what has not begun, lets running handlers end for up to `drainMs` (default 10,000), then aborts
+   * their signals and gives them another second. Resolves with how many are still running: their leases end by themselves, and
+   * they are delivered again.
+   */
+  stop(options?: { readonly drainMs?: number }): Promise<number>;
+}
+
+/** How long handlers get to end once their signals were aborted, in milliseconds. */
+const ABORT_TIME_MS = 1_000;
+
+/** Makes a worker; it does nothing before `start()`. Throws `OptionsError`. */
+export function createWorker(options: WorkerOptions): Worker {
+  const checked = checkWorkerOptions(options);
+  const { messages } = checked;
+  let taking: Taking | null = null;
+  let ends: (() => void)[] = [];
+  let stopUpkeep: (() => Promise<void>) | null = null;
+  let stopping: Promise<number> | null = null;
+
+  async function stop(drainMs: number): Promise<number> {
+    if (taking === null) return 0;
+    const { open } = taking;
+    await taking.stop();
+    const upkeep = stopUpkeep?.();
+    await within(Promise.all([taking.idle(), upkeep]), drainMs);
+    for (const delivery of open) delivery.abort(new Error('The worker stops.'));
+    await within(taking.idle(), ABORT_TIME_MS);
+    for (const end of ends) end();
+    return open.size;
+  }
+
+  return {
+    start() {
+      if (taking !== null) throw new OptionsError('The worker was started before: make a new one.');
+      const deliverer = createDeliverer(checked, createEnds(checked), () => stopping !== null);
+      taking = startTaking(checked, deliverer);
+      const { open, wake, release } = taking;
+      ends = [keepLeases(checked, open, release)];
+      if (checked.listen && messages.listen !== undefined) ends.push(messages.listen(wake));
+      stopUpkeep = startUpkeep(checked);
+    },
+    async ready() {
+      await checked.store.ready();
+      await taking?.first;
+    },
+    stop(given = {}) {
+      refuseUnknown('stop', given, ['drainMs']);
+      stopping ??= stop(wholeNumber('drainMs', given.drainMs ?? 10_000, 0));
+      return stopping;
+    },
+  };
+}
+
+/** Waits for it, but no longer. */
+function within(work: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.finally(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,26 @@
+/** PostgreSQL holds the outbox contract, on every server this machine can run and with both clients. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
+
+for (const source of availablePostgres()) {
+  describe(source.name, () => {
+    let server: PostgresServer;
+    let url = '';
+    beforeAll(async () => {
+      server = await startPostgres(source);
+      url = await server.createDatabase();
+    });
+    afterAll(() => server.stop());
+
+    for (const client of source.name.includes('Debian') ? CLIENTS.slice(0, 1) : CLIENTS) {
+      const harness = postgresHarness(source.name, () => url, client);
+      outboxContract(
+        { describe, it },
+        { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
+      );
+    }
+  });
+}

@@ -1,0 +1,122 @@
+/** Databases, workers and waiting, for tests of the worker. */
+
+import { afterEach } from 'vitest';
+import type { StoreWithMessages } from '../../src/core/message.ts';
+import type { Store } from '../../src/core/store.ts';
+import { createOutbox, type Outbox } from '../../src/outbox/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { createWorker, type Worker, type WorkerEvent, type WorkerOptions } from '../../src/worker/index.ts';
+import { availablePostgres } from '../services/postgres.ts';
+import { useServer } from '../stores/postgres-setup.ts';
+import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
+
+/** A store with an empty database behind it, and its outbox. */
+export interface Place {
+  readonly store: Store & StoreWithMessages;
+  readonly outbox: Outbox;
+  /** A worker that is stopped at the end of the test, and what it told. */
+  readonly worker: (options: Partial<WorkerOptions>) => Worker & { readonly events: WorkerEvent[] };
+}
+
+/** A database that this machine can run. */
+export interface Kind {
+  readonly name: string;
+  /** Call it inside `describe`. */
+  use(): () => Promise<Place>;
+}
+
+const toEnd: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of toEnd.splice(0).toReversed()) await end();
+});
+
+/** What else a test has to end. */
+export function atEnd(end: () => Promise<unknown>): void {
+  toEnd.push(end);
+}
+
+function placeOf(store: Store & StoreWithMessages): Place {
+  return {
+    store,
+    outbox: createOutbox({ store }),
+    worker(options) {
+      const events: WorkerEvent[] = [];
+      const { onEvent } = options;
+      const worker = createWorker({
+        ...(options.samekey === undefined && { store }),
+        backoff: { minMs: 1, maxMs: 20 },
+        pollMs: 50,
+        ...options,
+        onEvent(event) {
+          events.push(event);
+          onEvent?.(event);
+        },
+      });
+      atEnd(() => worker.stop({ drainMs: 0 }));
+      return Object.assign(worker, { events });
+    },
+  };
+}
+
+/** The newest PostgreSQL, and SQLite with the first client there is. */
+export function kinds(): readonly Kind[] {
+  const [source] = availablePostgres();
+  const [client] = availableClients();
+  return [
+    ...(source === undefined
+      ? []
+      : [
+          {
+            name: source.name,
+            use() {
+              const { database } = useServer(source);
+              return async () => placeOf(await (await database()).store());
+            },
+          },
+        ]),
+    ...(client === undefined
+      ? []
+      : [
+          {
+            name: `sqlite with ${client.name}`,
+            use: () => async () => {
+              const file = temporaryFile();
+              const database = client.open(file.path);
+              const store = sqliteStore({ database });
+              await store.migrate();
+              atEnd(async () => {
+                database.close();
+                file.remove();
+              });
+              return placeOf(store);
+            },
+          },
+        ]),
+  ];
+}
+
+/** Something that happens once, to be awaited. */
+export function signal<T = void>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: ((value: T) => void) | undefined;
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve: (value) => resolve?.(value) };
+}
+
+/** Resolves when `count` messages were delivered or given up. */
+export function ended(count: number): {
+  readonly promise: Promise<void>;
+  readonly onEvent: (event: WorkerEvent) => void;
+} {
+  const { promise, resolve } = signal();
+  let left = count;
+  return {
+    promise,
+    onEvent({ type }) {
+      if (type !== 'delivered' && type !== 'dead-letter') return;
+      left -= 1;
+      if (left === 0) resolve();
+    },
+  };
+}
