@@ -16,16 +16,17 @@ export function keepBody(req: IncomingMessage): void {
   const { socket } = req;
   let view: Socket | undefined;
   let gone: { readonly error: Error | undefined } | null = null;
-  req.destroy = (error) => {
-    gone ??= { error };
-    return req;
-  };
+  // Before `destroy` is added, which is dear on a request whose prototype Express has changed (see capture.ts).
   Object.defineProperty(req, 'socket', {
     configurable: true,
     enumerable: true,
     // Made when somebody looks: most parsers never do.
     get: () => (view ??= openView(socket)),
   });
+  req.destroy = (error) => {
+    gone ??= { error };
+    return req;
+  };
   req.once('end', () => {
     delete (req as { destroy?: unknown }).destroy;
     Object.defineProperty(req, 'socket', {
