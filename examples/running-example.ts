@@ -12,6 +12,8 @@ export interface RunningExample {
   order(key: string, item: string, account?: string): Promise<OrderAnswer>;
   /** Stops it as a platform does; resolves with its exit code, or the signal that ended it. */
   stop(): Promise<number | string | null>;
+  /** Kills it as a crash does. */
+  kill(): Promise<void>;
 }
 
 /** What came back of an order. */
@@ -21,7 +23,7 @@ export interface OrderAnswer {
   readonly replayed: string | null;
 }
 
-/** Starts the script below `examples/`, on any free port, and waits for the address it prints. */
+/** Starts the script (below `examples/`, or a full path), on any free port, and waits for the address it prints. */
 export async function startExample(
   script: string,
   env: Record<string, string> = {},
@@ -55,6 +57,10 @@ export async function startExample(
       child.kill('SIGTERM');
       await closed;
       return child.exitCode ?? child.signalCode;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await closed;
     },
   };
 }

@@ -1,0 +1,3 @@
+import { goldenShop } from '../../golden-shop.ts';
+
+goldenShop('golden-kysely/server.mjs');
