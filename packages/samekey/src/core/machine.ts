@@ -118,7 +118,10 @@ export function decideClaim(
       return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
     }
     case 'retryable':
-      if (view.claimLeftMs > 0 || request.entry === 'accept') return found('in-progress');
+      if (view.claimLeftMs > 0) return found('in-progress');
+      // Its client was told to correct it, and nothing of it has happened: what comes now is noted as new.
+      if (request.entry === 'accept' && record.fingerprint === null) return grant(null, request, view);
+      if (request.entry === 'accept') return found('in-progress');
       return resume(record, request, view, found);
     default:
       return unreachable(record.state);
@@ -373,7 +376,8 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     recoveryPoint: previous?.recoveryPoint ?? null,
     steps: previous?.steps ?? null,
     intentAt: previous?.intentAt ?? null,
-    input: previous === null ? request.input : previous.input,
+    // Not bound to a request any more, it is bound to this one.
+    input: previous === null || previous.fingerprint === null ? request.input : previous.input,
   };
   if (accept) return { ...accepted(write), write };
   const { createdAt, expiresAt } = write;

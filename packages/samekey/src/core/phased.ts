@@ -36,7 +36,7 @@ export class Phases<Tx> {
   readonly #steps: Step[];
   /** How many of the recorded steps the handler has come by. */
   #passed = 0;
-  readonly #recorded: number;
+  #recorded: number;
   readonly #names = new Set<string>();
   #running: string | null = null;
   #inTransaction = false;
@@ -79,8 +79,8 @@ export class Phases<Tx> {
     try {
       if (recorded !== null && recorded.kind !== 'effect') throw this.#stopWith(changed(name));
       if (recorded !== null && recorded.done !== null) return recorded.done.result as Result;
-      const before = recorded !== null;
-      if (before && recorded.input !== input) throw this.#stopWith(unknown('effect-input-changed'));
+      const before = recorded !== null && !this.#dropSettled();
+      if (before && recorded?.input !== input) throw this.#stopWith(unknown('effect-input-changed'));
       const effect = { name, rule, callTimeMaxMs, key: await this.#downstreamKey(name), input };
       if (before) {
         const answer = await this.#follow(effect);
@@ -97,7 +97,9 @@ export class Phases<Tx> {
     this.#ended = true;
     if (this.#stop !== null) return this.#stop;
     if (this.#running !== null) {
-      return 'thrown' in ended ? threw(ended.thrown, this.hasSteps) : threw(notAwaited(this.#running), true);
+      const error = 'thrown' in ended ? ended.thrown : notAwaited(this.#running);
+      // A call may be under way, whatever the policy makes of the handler's end.
+      return openIntent(this.#steps) === null ? threw(error, true) : resumable('effect-open', error);
     }
     if ('thrown' in ended) return threw(ended.thrown, this.hasSteps);
     // Steps that the code no longer has: what they did is not accounted for.
@@ -177,13 +179,22 @@ export class Phases<Tx> {
     return (ended.done.step as { readonly result: unknown }).result as Result;
   }
 
+  /** An intent of which a reconciler or an operator has said that nothing happened: the call is made as if for the first time. */
+  #dropSettled(): boolean {
+    if (this.#owner.attempt.resumed?.proof !== 'settled') return false;
+    this.#steps.pop();
+    this.#recorded -= 1;
+    return true;
+  }
+
   /** The rule of an intent without a result. Resolves with the answer, or null when the call is to be made again. */
   async #follow<Result>(effect: Effect<Result>): Promise<{ readonly result: Result } | null> {
     const { rule, callTimeMaxMs } = effect;
     const { attempt, world } = this.#owner;
     if (rule.rule === 'reconcile') throw this.#stopWith(unknown('effect-unknown'));
     if (rule.rule === 'downstreamKey') {
-      const age = (attempt.left.intentAgeMs ?? 0) + (world.monotonicNow() - attempt.startedAt);
+      const age =
+        (attempt.left.intentAgeMs ?? Number.POSITIVE_INFINITY) + (world.monotonicNow() - attempt.startedAt);
       if (age + callTimeMaxMs <= rule.retentionMs) return null;
       throw this.#stopWith(unknown('effect-retention-passed'));
     }

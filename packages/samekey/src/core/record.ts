@@ -106,9 +106,12 @@ export function isHandedOver(record: SamekeyRecord): boolean {
   return record.state === 'pending' && record.attempt > 0;
 }
 
-/** Whether a worker may push it on: accepted and not begun, or resumable, with its input stored. */
+/**
+ * Whether a worker may push it on: accepted and not begun, or resumable, with its input stored. What its client was told to
+ * correct waits for the client.
+ */
 export function isDue(record: SamekeyRecord, now: number): boolean {
-  if (record.input === null) return false;
+  if (record.input === null || record.fingerprint === null) return false;
   if (record.state === 'pending') return !isHandedOver(record) && record.lockedUntil > now;
   return record.state === 'retryable' && record.lockedUntil <= now && !isExpired(record, now);
 }

@@ -9,6 +9,7 @@ import type { Engine } from '../core/engine.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { Store } from '../core/store.ts';
+import type { Handler } from '../core/work.ts';
 import type { OperationInternals } from './operation.ts';
 
 /** What it needs of an instance. */
@@ -40,7 +41,15 @@ async function push({ engine, operations }: CompleterOptions, record: SamekeyRec
     return { kind: 'in-progress', retryAfterMs: 1_000 };
   }
   const { scope, key, input } = record;
-  const handler = operation.handler(operation.codec.decode(input));
+  let handler: Handler;
+  try {
+    handler = operation.handler(operation.codec.decode(input));
+  } catch (error) {
+    // Written by code of another version perhaps; its neighbours go on.
+    const message = `An input of "${operation.names.name}" cannot be read and is left alone: ${String(error)}. A codec must read what earlier code has written.`;
+    engine.misuse('input-unreadable', message, operation.names.name);
+    return { kind: 'in-progress', retryAfterMs: 1_000 };
+  }
   return engine.run(
     {
       operation: record.operation,

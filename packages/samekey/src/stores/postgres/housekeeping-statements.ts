@@ -54,7 +54,7 @@ export function dueStatement({ records, clock, columns }: Tables): Statement {
     'due',
     `WITH ${clock}
 SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
-WHERE r.watched AND r.input IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
+WHERE r.watched AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
   r.state = 'retryable' AND r.locked_until <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
 ORDER BY r.created_at LIMIT $2::int`,

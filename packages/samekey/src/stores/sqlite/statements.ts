@@ -46,7 +46,7 @@ export const SELECT_NEVER_STARTED: string = `SELECT scope, key FROM samekey_reco
 export function selectDue(operations: number): string {
   const names = Array.from({ length: operations }, () => '?').join(', ');
   return (
-    `SELECT ${COLUMNS} FROM samekey_records WHERE ${OPEN} AND input IS NOT NULL AND (` +
+    `SELECT ${COLUMNS} FROM samekey_records WHERE ${OPEN} AND input IS NOT NULL AND fingerprint_label IS NOT NULL AND (` +
     `state = 'pending' AND attempt = 0 AND locked_until > ? OR ` +
     `state = 'retryable' AND locked_until <= ? AND (intent_at IS NOT NULL OR expires_at > ?)` +
     `) AND operation IN (${names}) ORDER BY rowid LIMIT ?`

@@ -146,6 +146,26 @@ export function progressTests(test: AddTest): void {
     assert.deepEqual(await t.store.due({ operations: [], limit: 10 }), []);
   });
 
+  test('what was declared correctable waits for its client, and then keeps the corrected input', async (t) => {
+    const correctable = { proof: 'declared', unbindFingerprint: true } as const;
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
+    await t.store.finish([finishRequest(owner, 'retryable', correctable)]);
+    assert.deepEqual(await t.store.due(DUE), []);
+    const corrected = {
+      input: new Uint8Array([9]),
+      fingerprint: { label: 'v1/sha256', digest: 'corrected' },
+    };
+    const next = await claimed(t.store, { whenClaimEnds: 'resume', ...corrected });
+    assert.deepEqual((await recordOf(t.store)).input, corrected.input);
+    await t.store.finish([finishRequest(next, 'retryable', correctable)]);
+    // Only noted this time: as if it were new, because nothing of it has happened.
+    const accept = claimRequest({ entry: 'accept', input: INPUT });
+    assert.equal(only(await t.store.claim([accept])).kind, 'accepted');
+    const noted = await recordOf(t.store);
+    assert.deepEqual([noted.state, noted.attempt, noted.input], ['pending', 0, INPUT]);
+    assert.equal((await t.store.due(DUE)).length, 1);
+  });
+
   test('an attempt handed over within a transaction is finished by the worker alone', async (t) => {
     if (t.transaction === undefined) {
       assert.equal(t.store.capabilities.transactions, false);
