@@ -1,0 +1,50 @@
+/**
+ * Why: the promise is about money, on the whole path: a request, phases in the caller's transactions, calls to a provider between
+ * them, an answer. 4 API processes and 2 workers on PostgreSQL; at each stop of the operation a process is killed with SIGKILL, and
+ * whoever goes on, the next request, a worker, or both, is killed too; the provider is unkind and PostgreSQL is killed now and
+ * then. In the end each key has one charge, one capture, one row of each phase and one answer.
+ */
+import { startGolden } from '../../packages/samekey/test/processes/.out/processes/golden-cluster.js';
+import {
+  goldenRound,
+  goldenRoundOf,
+} from '../../packages/samekey/test/processes/.out/processes/golden-round.js';
+import { anyPostgres, startPostgres } from '../../packages/samekey/test/processes/.out/services/postgres.js';
+import { roundsOf } from './rounds.mjs';
+
+export const name = 'golden';
+
+export const stores = ['postgres'];
+
+/** In pieces, so that each core has an installation of its own. */
+export const piece = 100;
+export const rounds = 1_000;
+
+const ISOLATIONS = /** @type {const} */ (['read committed', 'repeatable read', 'serializable']);
+
+/** @param {import('./rounds.mjs').StoreProofOptions} options */
+export async function run(options) {
+  const source = anyPostgres();
+  if (source === undefined) throw new Error('This machine has no PostgreSQL.');
+  const server = await startPostgres(source, {}, 'disk');
+  try {
+    const isolation =
+      ISOLATIONS[Math.floor((options.seed ?? 0) / piece) % ISOLATIONS.length] ?? 'read committed';
+    const golden = await startGolden({ server, apis: 4, workers: 2, isolation });
+    const sums = { keys: 0, killed: 0, databaseKilled: 0, settled: 0 };
+    try {
+      return await roundsOf(options, { rounds: piece }, async (seed) => {
+        const { failures, ...counts } = await goldenRound(golden, goldenRoundOf(seed));
+        sums.keys += counts.keys;
+        sums.killed += counts.killed;
+        sums.databaseKilled += counts.databaseKilled;
+        sums.settled += counts.settled;
+        return { failures, note: `${isolation} ${JSON.stringify(sums)}` };
+      });
+    } finally {
+      await golden.close();
+    }
+  } finally {
+    await server.stop();
+  }
+}
