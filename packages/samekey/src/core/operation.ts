@@ -80,8 +80,16 @@ export function identityOf(operation: Operation): string {
   return operation.formerly?.[0] ?? operation.name;
 }
 
+const NO_NAMES: readonly string[] = [];
+
+/** Most operations never had another name. */
+function isFirstName({ formerly }: Operation): boolean {
+  return formerly === undefined || formerly.length === 0;
+}
+
 /** The names to look up as well: all that are not the identity, the present one first, then the younger former ones. */
 export function otherNames(operation: Operation): readonly string[] {
+  if (isFirstName(operation)) return NO_NAMES;
   const names = new Set([operation.name, ...(operation.formerly ?? []).toReversed()]);
   names.delete(identityOf(operation));
   return [...names];
@@ -93,6 +101,7 @@ export function otherNames(operation: Operation): readonly string[] {
  * form `METHOD /pattern`, methods or numbers of parameters differ, optional parts differ, or the path does not fit.
  */
 export function rewritePath(path: string, operation: Operation): string {
+  if (isFirstName(operation) && path.startsWith('/')) return path;
   const from = routeOf(operation.name);
   const to = routeOf(identityOf(operation));
   if (from === null || to === null || from.method !== to.method) return path;

@@ -47,17 +47,25 @@ function encodeParts(parts: readonly string[]): string {
   if (!Array.isArray(parts) || parts.length === 0) {
     throw new OptionsError('The scope has no parts: name the tenant and the caller, or use singleTenant().');
   }
-  // A sparse array has holes that map would skip; Array.from reads them as undefined.
-  return Array.from(parts, (part: unknown, index) => {
+  // By index: a sparse array has holes that map would skip.
+  let text = '';
+  for (let index = 0; index < parts.length; index++) {
+    const part: unknown = parts[index];
     if (typeof part !== 'string' || part === '') {
       const found = part === '' ? 'empty' : part === null ? 'null' : `of type ${typeof part}`;
       throw new OptionsError(
         `Part ${index} of the scope is ${found}: every part must be a text, so check where it comes from.`,
       );
     }
-    return escape(part, /[^!$&'()+,\-.0-9:;<=>?@A-Z[\]^_`a-z{}~]/gu, `Part ${index} of the scope`);
-  }).join('/');
+    if (index > 0) text += '/';
+    text += PLAIN.test(part) ? part : escape(part, UNSAFE, `Part ${index} of the scope`);
+  }
+  return text;
 }
+
+const UNSAFE = /[^!$&'()+,\-.0-9:;<=>?@A-Z[\]^_`a-z{}~]/gu;
+/** Nothing to escape, as in most parts; not all that needs none. */
+const PLAIN = /^[\w.:@-]+$/;
 
 /** Nothing follows the operation, so only what is not printable, `%` itself and a space at an end are escaped. */
 function encodeOperation(operation: unknown): string {
