@@ -111,7 +111,6 @@ export class Engine {
       dispatch,
       renewer,
       saver,
-      cache,
       hints: options.store.hints,
       flights: this.#flights,
       saveTimeMaxMs: options.saveTimeMaxMs,
@@ -223,7 +222,7 @@ export class Engine {
         if (joined === null) continue;
         met = joined;
       } else {
-        const own = this.#flights.open(work.id, work.fingerprint, this.#cache.asking());
+        const own = this.#flights.open(work.id, work.fingerprint);
         const begun = await this.#claimer.begin(work).catch((error: unknown) => {
           this.#flights.close(own, null);
           throw error;

@@ -7,7 +7,6 @@
 
 import { type Fingerprint, idText, type RecordId } from './record.ts';
 import type { Outcome } from './outcome.ts';
-import type { Asked } from './replay-cache.ts';
 import type { StoredResponse } from './response.ts';
 
 /** What a flight is doing. */
@@ -27,8 +26,6 @@ export interface Met {
 export interface Flight {
   readonly id: RecordId;
   readonly fingerprint: Fingerprint;
-  /** Before anything was sent for it. */
-  readonly openedAt: Asked;
   phase: 'claiming' | 'running' | 'over';
   /** The answer that left although its record is not written yet: duplicates in this process get it too. */
   unsaved: { readonly response: StoredResponse; readonly attempt: number } | null;
@@ -45,11 +42,10 @@ export class Flights {
     return this.#flights.get(idText(id));
   }
 
-  open(id: RecordId, fingerprint: Fingerprint, openedAt: Asked): Flight {
+  open(id: RecordId, fingerprint: Fingerprint): Flight {
     const flight: Flight = {
       id,
       fingerprint,
-      openedAt,
       phase: 'claiming',
       unsaved: null,
       claimEndsAt: 0,

@@ -15,7 +15,6 @@ import { metOnly, outcomeOfRecord, unavailable } from './meeting.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
-import type { ReplayCache } from './replay-cache.ts';
 import { sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from './store.ts';
@@ -35,7 +34,6 @@ export interface SettlerOptions {
   readonly dispatch: Dispatch;
   readonly renewer: Renewer;
   readonly saver: Saver;
-  readonly cache: ReplayCache;
   readonly hints: ChangeHints | undefined;
   readonly flights: Flights;
   readonly saveTimeMaxMs: number;
@@ -47,7 +45,7 @@ export interface SettlerOptions {
 
 /** Makes the settler of one engine. */
 export function createSettler(options: SettlerOptions): Settler {
-  const { world, dispatch, renewer, saver, cache, flights, emit } = options;
+  const { world, dispatch, renewer, saver, flights, emit } = options;
 
   async function settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
     switch (ending.kind) {
@@ -247,21 +245,7 @@ export function createSettler(options: SettlerOptions): Settler {
   function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {
     renewer.remove(attempt);
     options.hints?.changed(attempt.id);
-    if (outcome?.kind === 'executed') remember(attempt, flight, outcome);
     flights.close(flight, outcome === null ? null : metOnly(outcome));
-  }
-
-  /**
-   * What is stored for good is replayed from memory. All that is sure of the times is that the record was written after the
-   * flight was opened and lives for `replayMinMs` from there; of a resumed attempt not even that, because another process
-   * may have set it.
-   */
-  function remember(attempt: RunningAttempt, { fingerprint, openedAt }: Flight, outcome: Executed): void {
-    const { state, stored, response, expiresAt } = outcome;
-    if (!stored || response === null || expiresAt === null || attempt.resumed !== null) return;
-    if (state !== 'completed' && state !== 'failed') return;
-    const answer = { response, attempt: attempt.number, expiresAt };
-    cache.put(attempt.id, fingerprint, answer, openedAt, attempt.settings.replayMinMs);
   }
 
   return { settle, timeUp };
