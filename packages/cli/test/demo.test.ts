@@ -92,8 +92,9 @@ describe('the demo', () => {
     const before = demo.lines.length;
     const unclear = await demo.pay(provider, { provider });
     expect(unclear.status).toBe(409);
-    const retry = await demo.pay(provider, { provider });
-    expect(retry).toMatchObject({ status: 201, replayed: null });
+    // Whether this request goes on with it or the worker has done so already.
+    const retry = await demo.payUntilAnswered(provider, { provider });
+    expect(retry.status).toBe(201);
     expect(await demo.pay(provider, { provider })).toEqual({ ...retry, replayed: 'true' });
     expect(await demo.chargesOf(provider)).toBe(1);
     await demo.line(new RegExp(`inquire at the provider +${found} `), before);
@@ -107,8 +108,38 @@ describe('the demo', () => {
     expect(await paying).toBeNull();
     demo = await RunningDemo.start(folder.dir);
     const paid = await demo.payUntilAnswered('killed', { provider: 'answers-late' });
-    expect(paid).toMatchObject({ status: 201, replayed: null });
+    expect(paid.status).toBe(201);
     expect(await demo.chargesOf('killed')).toBe(1);
+  });
+
+  it('answers an order with 202, and its retry with what the worker made of it', async () => {
+    const first = await demo.pay('order', { path: 'orders' });
+    expect(first.status).toBe(202);
+    expect(JSON.parse(first.text)).toMatchObject({ chargeId: null });
+    const paid = await demo.payUntilAnswered('order', { path: 'orders' });
+    expect(paid).toMatchObject({ status: 201, replayed: 'true' });
+    const status = await fetch(demo.origin + first.location);
+    expect([status.status, await status.text()]).toEqual([201, paid.text]);
+    const other = await fetch(demo.origin + first.location, {
+      headers: { Authorization: 'Bearer tenant-b' },
+    });
+    expect(other.status).toBe(404);
+    expect(await demo.chargesOf('order')).toBe(1);
+  });
+
+  it('charges an order once whose provider loses its reply and forgets its key, whoever asks or not', async () => {
+    const before = demo.lines.length;
+    const [lost, forgotten] = ['loses-reply', 'forgets-key'].map((provider) => ({
+      path: 'orders',
+      provider,
+    }));
+    expect((await demo.pay('order-lost', lost)).status).toBe(202);
+    expect((await demo.pay('order-forgotten', forgotten)).status).toBe(202);
+    await demo.line(/inquire at the provider +200 /, before);
+    expect((await demo.payUntilAnswered('order-lost', lost)).status).toBe(201);
+    expect((await demo.payUntilAnswered('order-forgotten', forgotten)).status).toBe(201);
+    expect(await demo.chargesOf('order-lost')).toBe(1);
+    expect(await demo.chargesOf('order-forgotten')).toBe(1);
   });
 
   it('prints a line for each request with its outcome, attempt and duration', async () => {

@@ -72,6 +72,7 @@ export interface PaymentChange {
   readonly tenant?: string;
   /** What the provider is to do wrong. */
   readonly provider?: string;
+  readonly path?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -89,8 +90,8 @@ export class RunningDemo extends Command {
 
   /** Sends a payment. */
   async pay(key: string, change: PaymentChange = {}) {
-    const { amountCents = 1200, tenant, provider, signal } = change;
-    const response = await fetch(`${this.origin}/payments`, {
+    const { amountCents = 1200, tenant, provider, path = 'payments', signal } = change;
+    const response = await fetch(`${this.origin}/${path}`, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
@@ -109,11 +110,11 @@ export class RunningDemo extends Command {
     };
   }
 
-  /** Sends a payment, and again when it is asked to, until there is an answer other than "in progress". */
+  /** Sends a payment, and again when it is asked to, until there is a final answer. */
   async payUntilAnswered(key: string, change: PaymentChange = {}) {
     for (;;) {
       const answer = await this.pay(key, change);
-      if (answer.status !== 409) return answer;
+      if (answer.status !== 409 && answer.status !== 202) return answer;
       await pause(answer.retryAfterMs);
     }
   }

@@ -12,7 +12,7 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
   let commands: string[];
   beforeAll(async () => {
     demo = await RunningDemo.start(folder.dir);
-    commands = demo.stdout.split('\n\n').filter((block) => /^\(?(for|curl) /.test(block));
+    commands = demo.stdout.split('\n\n').filter((block) => /^\(?(for|curl|sleep) ?/.test(block));
   });
   afterAll(async () => {
     await demo.interrupt();
@@ -22,17 +22,8 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
   it('show, pasted into a shell one after the other, what is said beside them', async () => {
     const outputs: string[] = [];
     for (const command of commands) outputs.push(await paste(command));
-    const [
-      first = '',
-      retry = '',
-      other = '',
-      clicks = '',
-      lost,
-      late = '',
-      unclear = '',
-      asked = '',
-      ledger = '',
-    ] = outputs;
+    const [first = '', retry = '', other = '', clicks = '', lost, late = '', ...golden] = outputs;
+    const [unclear = '', asked = '', noted = '', done = '', ledger = ''] = golden;
     expect(first).toMatch(/^HTTP\/1\.1 201 /);
     expect(first).not.toContain('Idempotency-Replayed');
     expect(retry).toMatch(/^HTTP\/1\.1 201 /);
@@ -45,7 +36,9 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
     expect(late).toMatch(/^HTTP\/1\.1 201 /);
     expect(unclear).toMatch(/^HTTP\/1\.1 409 /);
     expect(asked).toMatch(/^HTTP\/1\.1 201 /);
-    expect(JSON.parse(ledger)).toMatchObject({ intents: 4, charges: 4, oneChargePerIntent: true });
+    expect(noted).toMatch(/^HTTP\/1\.1 202 /);
+    expect(done).toMatch(/^HTTP\/1\.1 201 /);
+    expect(JSON.parse(ledger)).toMatchObject({ intents: 5, charges: 5, oneChargePerIntent: true });
   });
 
   it('stand on the page at / too', async () => {

@@ -19,7 +19,7 @@ import {
   sayTries,
   sayWhere,
 } from '../demo/print.ts';
-import { type Demo, startDemo } from '../demo/start.ts';
+import { type Api, startDemo } from '../demo/start.ts';
 import { stopOnSignals } from '../demo/stop-on-signals.ts';
 import { DEMO_TENANT } from '../demo/tenant.ts';
 import { tries } from '../demo/tries.ts';
@@ -44,7 +44,7 @@ const SEED_MAX = 2 ** 31 - 1;
 /** The command. */
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('Start a payments API on SQLite, and print what to try')
+    .description('Start a payments API on SQLite, its worker and a payment provider, and print what to try')
     .addOption(
       new Option('--port <port>', 'port to listen on; 0 for any (default: PORT, else 4000 or the next free)')
         .env('SAMEKEY_DEMO_PORT')
@@ -56,14 +56,17 @@ export function demoCommand(): Command {
     .option('--load', 'add customers who click twice and lose answers, and print the ledger', undefined)
     .option(
       '--chaos',
-      'the same with a provider that fails and processes that are killed; ends after the ledger',
+      'customers, a provider that fails, and processes that are killed; ends after the ledger',
     )
     .addOption(
       new Option('--seed <number>', 'which chaos (default: another one each time, printed)').argParser(
         wholeNumber(0, SEED_MAX),
       ),
     )
-    .option('--unprotected', 'with --chaos: call the provider without an effect, to see what that does')
+    .option(
+      '--unprotected',
+      'with --chaos: call the provider just so, with another key each time, to see what that does',
+    )
     .addOption(
       new Option(
         '--customers <count>',
@@ -92,6 +95,7 @@ async function run(flags: DemoFlags): Promise<void> {
   const demo = await startDemo({
     dir: flags.dir,
     port: portOf(flags),
+    quiet: flags.load === true,
     page: (origin) => page(tries(origin, tag)),
     onRequest(seen) {
       if (seen.startedAt >= logFrom) sayRequest(seen);
@@ -118,7 +122,7 @@ async function run(flags: DemoFlags): Promise<void> {
   say(`The demo goes on at ${demo.origin}, with one line per request. Ctrl-C stops it.`);
 }
 
-async function runLoad(demo: Demo, customers: number, signal: AbortSignal): Promise<void> {
+async function runLoad(demo: Api, customers: number, signal: AbortSignal): Promise<void> {
   say(`Load: ${customers} customers click twice, lose answers, and retry until they have one`);
   const load = createLoad({
     origin: demo.origin,

@@ -1,6 +1,6 @@
 /**
- * Chaos: a provider that fails in every way of faults.ts, customers who lose answers, and kill -9 of the shop and of the provider at
- * moments that nobody chose. Then the books are compared: what the customers wanted, what the shop has, what the provider took.
+ * Chaos: a provider that fails in every way of faults.ts, customers who lose answers or leave, and kill -9 of the shop, its worker and
+ * the provider at moments that nobody chose. Then the books are compared: what the customers wanted, what the shop has, what the provider took.
  *
  * The seed gives the sequence of faults and kills and the customers' choices; which payment meets which, the machine's timing decides.
  */
@@ -18,6 +18,7 @@ import type { LoadLedger } from './load-ledger.ts';
 import { makeFolder } from './open-folder.ts';
 import { connectProvider, type ProviderLedger, startProvider } from './provider.ts';
 import type { ShopSettings } from './shop-process.ts';
+import { startWorker } from './start.ts';
 import { DEMO_TENANT } from './tenant.ts';
 
 /** Chaos to be made. */
@@ -38,6 +39,7 @@ export interface ChaosOptions {
 export interface ChaosLedger extends LoadLedger {
   readonly seed: number;
   readonly shopKills: number;
+  readonly workerKills: number;
   readonly providerKills: number;
   readonly calls: number;
   /** By name of the fault. */
@@ -53,9 +55,13 @@ const PROVIDER = { faultRate: 0.5, fastestMs: 20, slowestMs: 200, lateMs: 1_500 
 const KILL_FIRST_MS = 1_000;
 const KILL_LEAST_MS = 2_500;
 const KILL_MOST_MS = 4_500;
-const SHOP_SHARE = 0.7;
+const SHOP_SHARE = 0.4;
+const WORKER_SHARE = 0.4;
+/** Orders of customers who have left are done by then. */
+const SETTLE_MAX_MS = 60_000;
+const SETTLE_POLL_MS = 100;
 /** So slowly that all kills meet some of them. */
-const ARRIVAL_MS_PER_HUNDRED = 20_000;
+const ARRIVAL_MS_PER_HUNDRED = 30_000;
 /** A quarter of an hour of refused connections. */
 const SENDS_MAX = 5_000;
 
@@ -66,25 +72,36 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
   const name = join(makeFolder(options.dir), 'chaos');
   rmSync(name, { recursive: true, force: true });
   const folder = makeFolder(name);
-  const kills = { shop: 0, provider: 0 };
+  const kills = { shop: 0, worker: 0, provider: 0 };
   let provider: Child = await startProvider(folder, { ...PROVIDER, seed });
   const providerOrigin = provider.origin;
+  const payment = { ...TIMES, unprotected: options.unprotected };
   const openShop = (port: number): Promise<Child> =>
     startChild('./shop-process.js', 'SAMEKEY_SHOP', {
       dir: folder,
       port,
       providerOrigin,
-      payment: { ...TIMES, unprotected: options.unprotected },
+      payment,
     } satisfies ShopSettings);
   let shop = await openShop(0);
   const origin = shop.origin;
+  const hire = (): Promise<Child> => startWorker({ dir: folder, providerOrigin, payment, quiet: true });
+  let worker = await hire();
+
+  const killsInAll = (): number => kills.shop + kills.worker + kills.provider;
 
   async function kill(): Promise<void> {
-    if (drawn(seed, kills.shop, kills.provider, 'whom') < SHOP_SHARE) {
+    const whom = drawn(seed, killsInAll(), 'whom');
+    if (whom < SHOP_SHARE) {
       kills.shop += 1;
       options.onKill('the shop');
       await shop.kill();
       shop = await openShop(portOf(origin));
+    } else if (whom < SHOP_SHARE + WORKER_SHARE) {
+      kills.worker += 1;
+      options.onKill('the worker');
+      await worker.kill();
+      worker = await hire();
     } else {
       kills.provider += 1;
       options.onKill('the provider');
@@ -99,8 +116,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
       await pause(waitMs, undefined, { signal: calm.signal }).catch(() => undefined);
       if (calm.signal.aborted) return;
       await kill();
-      waitMs =
-        KILL_LEAST_MS + drawn(seed, kills.shop, kills.provider, 'when') * (KILL_MOST_MS - KILL_LEAST_MS);
+      waitMs = KILL_LEAST_MS + drawn(seed, killsInAll(), 'when') * (KILL_MOST_MS - KILL_LEAST_MS);
     }
   }
 
@@ -111,13 +127,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
     customers: options.customers,
     signal,
     sendsMax: SENDS_MAX,
+    withOrders: true,
     arrivalMsPerHundred: ARRIVAL_MS_PER_HUNDRED,
     random: () => drawn(seed, (draws += 1), 'customers'),
     charges: async () => {
       // Nobody is killed any more, so that the books can be read.
       calm.abort();
       await killing;
-      return intentsIn(folder, await books());
+      for (let waitedMs = 0; ; waitedMs += SETTLE_POLL_MS) {
+        const intents = intentsIn(folder, await books());
+        if (waitedMs >= SETTLE_MAX_MS || intents.every(({ booked }) => booked)) return intents;
+        await pause(SETTLE_POLL_MS, undefined, { signal });
+      }
     },
   });
   options.onLoad(load);
@@ -131,6 +152,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
       faults: [...ledger.faults, ...(options.unprotected ? [] : strayCharges(all, charges))],
       seed,
       shopKills: kills.shop,
+      workerKills: kills.worker,
       providerKills: kills.provider,
       calls: counts['call'] ?? 0,
       providerFaults: counts,
@@ -140,6 +162,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
     calm.abort();
     await killing;
     await shop.letGo();
+    await worker.letGo();
     await provider.letGo();
   }
 }

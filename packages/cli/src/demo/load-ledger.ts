@@ -16,7 +16,7 @@ export interface LoadProgress {
   readonly lost: number;
 }
 
-/** What the two clicks of one customer came to: the answers' texts, null where there was none in the end. */
+/** What the clicks of one customer came to: the answers' texts, null where there was none in the end; none of one who left. */
 export interface Served {
   readonly intent: string;
   readonly answers: readonly (string | null)[];

@@ -17,13 +17,15 @@ export interface LoadOptions {
   readonly origin: string;
   readonly customers: number;
   readonly signal: AbortSignal;
-  /** The provider's own counts, asked for at the end. */
+  /** Whether customers also place orders, and some leave once they know that theirs is noted; default false. */
+  readonly withOrders?: boolean;
   /** How often a click is sent at most; default 40. */
   readonly sendsMax?: number;
   /** Customers come over this time for each hundred of them, in milliseconds; default 2,000. */
   readonly arrivalMsPerHundred?: number;
   /** What decides about amounts, losses and pauses, from 0 to 1; default `Math.random`. */
   readonly random?: () => number;
+  /** The provider's own counts, asked for at the end. */
   readonly charges: () => Promise<readonly IntentCharges[]>;
 }
 
@@ -40,30 +42,45 @@ const CLICKS = 2;
 const LOSS_RATE = 0.4;
 /** Up to when an answer may be lost: a little longer than the provider takes. */
 const LOSS_MAX_MS = 900;
+/** With orders: how many place one, and how many leave early. */
+const ORDER_RATE = 0.5;
+const LEAVE_RATE = 0.2;
 /** Customers come over this time for each hundred of them. */
 const ARRIVAL_MS_PER_HUNDRED = 2_000;
 const PAUSE_MAX_MS = 300;
 /** Nobody is that unlucky: 0.4 to the power of 40. */
 const SENDS_MAX = 40;
 
+/** What a customer has come for. */
+interface Errand {
+  readonly path: 'payments' | 'orders';
+  readonly leaves: boolean;
+}
+
 /** Makes a load. */
 export function createLoad(options: LoadOptions): Load {
   const { origin, customers, signal, sendsMax = SENDS_MAX, random = Math.random } = options;
-  const { arrivalMsPerHundred = ARRIVAL_MS_PER_HUNDRED } = options;
+  const { arrivalMsPerHundred = ARRIVAL_MS_PER_HUNDRED, withOrders = false } = options;
   const agent = new Agent({ keepAlive: true });
   const intents = new Set<string>();
   const count = { served: 0, executed: 0, replayed: 0, inProgress: 0, lost: 0, requests: 0 };
 
-  /** Sends one click until it is answered: the answer's text, or null. */
-  async function click(intent: string, body: string): Promise<string | null> {
+  /** Sends one click until it is answered: the answer's text, or null; undefined when the customer has left. */
+  async function click(
+    intent: string,
+    body: string,
+    { path, leaves }: Errand,
+  ): Promise<string | null | undefined> {
     for (let sends = 0; sends < sendsMax; sends++) {
       const loseAfterMs = random() < LOSS_RATE ? random() * LOSS_MAX_MS : null;
       count.requests++;
       count.inProgress++;
-      const answer = await send({ url: `${origin}/payments`, agent, key: intent, body, loseAfterMs, signal });
+      const answer = await send({ url: `${origin}/${path}`, agent, key: intent, body, loseAfterMs, signal });
       count.inProgress--;
       if (answer === null) count.lost++;
       else if (answer.status === 201) return answer.text;
+      // From then on the worker has it, whoever still asks.
+      else if (leaves && answer.status === (path === 'orders' ? 202 : 409)) return undefined;
       // A 5xx means that nothing has happened: the operation's policy is `standard`.
       else if (answer.retryAfterMs === null && answer.status < 500) return null;
       await pause(answer?.retryAfterMs ?? random() * PAUSE_MAX_MS, undefined, { signal });
@@ -74,15 +91,19 @@ export function createLoad(options: LoadOptions): Load {
   async function serve(number: number): Promise<Served> {
     const intent = `load-${randomUUID()}`;
     intents.add(intent);
+    const errand: Errand = {
+      path: withOrders && random() < ORDER_RATE ? 'orders' : 'payments',
+      leaves: withOrders && random() < LEAVE_RATE,
+    };
     const body = JSON.stringify({
       customerId: `cus_${number}`,
       amountCents: 100 + Math.floor(random() * 9_900),
       currency: 'usd',
     });
     await pause(random() * (customers / 100) * arrivalMsPerHundred, undefined, { signal });
-    const answers = await Promise.all(Array.from({ length: CLICKS }, () => click(intent, body)));
+    const answers = await Promise.all(Array.from({ length: CLICKS }, () => click(intent, body, errand)));
     count.served++;
-    return { intent, answers };
+    return { intent, answers: answers.filter((answer) => answer !== undefined) };
   }
 
   return {

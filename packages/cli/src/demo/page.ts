@@ -15,7 +15,7 @@ export function page(things: readonly Try[]): string {
 pre { background: #f2f2f2; padding: .5rem; overflow-x: auto }</style>
 <h1>Samekey demo: payments that may be retried</h1>
 <p>A payments API in which a request may be sent any number of times under one <code>Idempotency-Key</code>, and is
-charged once, by a payment provider that is a process of its own and may fail as real ones do. See <a href="/payments">the payments</a> and <a href="/ledger">the ledger</a>.</p>
+charged once, by a payment provider that is a process of its own and may fail as real ones do. An order is noted and charged by a worker. See <a href="/payments">the payments</a> and <a href="/ledger">the ledger</a>.</p>
 <ol>
 ${items.join('\n')}
 </ol>

@@ -4,12 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Operation, reply, type Samekey } from 'samekey';
+import { errorCode, type Operation, reply, type Samekey } from 'samekey';
 import type { SqliteDatabase } from 'samekey/stores/sqlite';
 import type { Ledger } from './ledger.ts';
 import { readOrder } from './order.ts';
-import { problemOf } from './problem.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemOf } from './problem.ts';
 import type { Provider } from './provider.ts';
+import type { Charge } from './provider-books.ts';
 
 /** What it needs. */
 export interface PaymentInput {
@@ -31,9 +32,6 @@ const WAIT_MAX_MS = 5_000;
 /** Under chaos an attempt may be killed or end without an answer many times. */
 const ATTEMPT_MAX = 100;
 
-const JSON_TYPE = ['Content-Type', 'application/json'] as const;
-const PROBLEM = ['Content-Type', 'application/problem+json'] as const;
-
 /** Defines it. */
 export function definePayment(
   samekey: Samekey<SqliteDatabase>,
@@ -51,31 +49,39 @@ export function definePayment(
       if ('wrong' in read) {
         // Nothing happened yet: the client may correct its request and send it under the same key.
         attempt.notExecuted({ correctable: true });
-        return reply(400, problemOf(400, 'This payment cannot be made', read.wrong), [PROBLEM]);
+        return reply(400, problemOf(400, 'This payment cannot be made', read.wrong), [PROBLEM_TYPE]);
       }
       const { order, fault } = read;
       const payment = await attempt.phase('order', () => ledger.open(tenant, attempt.key, order));
       const { amountCents, currency } = order;
       const asked = { reference: payment.id, amountCents, currency };
-      if (unprotected) {
-        const charged = await provider.charge(asked, { key: randomUUID(), signal: attempt.signal, fault });
-        return reply(201, { ...payment, chargeId: charged.id }, [JSON_TYPE]);
+      const call = (key: string, signal: AbortSignal, first: boolean): Promise<Charge> =>
+        provider.charge(asked, { key, signal, fault: first ? fault : null });
+      let charge: Charge;
+      try {
+        charge = unprotected
+          ? await call(randomUUID(), AbortSignal.timeout(callTimeMaxMs), attempt.number === 1)
+          : await attempt.effect(
+              'charge',
+              ({ downstreamKey, mayHaveRunBefore, signal }) => call(downstreamKey, signal, !mayHaveRunBefore),
+              // The key guards the repeat, the question guards against a provider that has forgotten it.
+              {
+                rule: 'inquire',
+                inquire: async ({ signal }) => {
+                  const found = await provider.find(payment.id, signal);
+                  return found === null ? null : { result: found };
+                },
+                input: asked,
+                callTimeMaxMs,
+              },
+            );
+      } catch (error) {
+        // The attempt has stopped: nobody knows whether it was charged.
+        if (errorCode(error) === 'ERR_SAMEKEY_STEP') throw error;
+        // It was not even sent.
+        const why = problemOf(503, 'The provider cannot be reached', 'Nothing was charged: send it again.');
+        return reply(503, why, [PROBLEM_TYPE, ['Retry-After', '1']]);
       }
-      const charge = await attempt.effect(
-        'charge',
-        ({ downstreamKey, mayHaveRunBefore, signal }) =>
-          provider.charge(asked, { key: downstreamKey, signal, fault: mayHaveRunBefore ? null : fault }),
-        // The key guards the repeat, the question guards against a provider that has forgotten it.
-        {
-          rule: 'inquire',
-          inquire: async ({ signal }) => {
-            const found = await provider.find(payment.id, signal);
-            return found === null ? null : { result: found };
-          },
-          input: asked,
-          callTimeMaxMs,
-        },
-      );
       await attempt.phase('book', () => ledger.book(payment.id, charge.id));
       return reply(201, { ...payment, chargeId: charge.id }, [
         JSON_TYPE,

@@ -1,10 +1,11 @@
 /**
- * The payments API: an ordinary Express application with one protected route, which serves a phased operation (pay.ts).
+ * The payments API: an ordinary Express application with two protected routes: payments are charged while their client
+ * waits (pay.ts), orders by a worker (place-order.ts).
  */
 
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { Operation } from 'samekey';
-import { serve } from 'samekey/express';
+import { type ServeOptions, serve, serveStatus } from 'samekey/express';
 import { chargesOf } from './intents.ts';
 import type { Ledger } from './ledger.ts';
 import type { PaymentInput } from './pay.ts';
@@ -15,6 +16,7 @@ import { authenticate, tenantOf } from './tenant.ts';
 /** What the API is made of. */
 export interface PaymentsApiOptions {
   readonly pay: Operation<PaymentInput, unknown>;
+  readonly order: Operation<PaymentInput, unknown>;
   readonly ledger: Ledger;
   readonly provider: Provider;
   /** Comes first. */
@@ -28,7 +30,7 @@ const LISTED_MAX = 50;
 
 /** Makes the application. */
 export function paymentsApi(options: PaymentsApiOptions): Express {
-  const { pay, ledger, provider } = options;
+  const { pay, order, ledger, provider } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers to be read in a terminal: without what nobody here looks at.
@@ -37,12 +39,15 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
   app.get('/', (_req, res) => void res.type('html').send(options.page()));
   app.use(authenticate);
 
-  app.post(
-    '/payments',
-    serve(pay, {
-      scope: tenantOf,
-      input: (req, body) => ({ tenant: tenant(req), body: body.json() ?? null }),
-    }),
+  const served: ServeOptions<Request, PaymentInput> = {
+    scope: tenantOf,
+    input: (req, body) => ({ tenant: tenant(req), body: body.json() ?? null }),
+  };
+  app.post('/payments', serve(pay, served));
+  app.post('/orders', serve(order, served));
+  app.get(
+    '/orders/status/:key',
+    serveStatus(order, { scope: tenantOf, key: (req) => String(req.params['key']) }),
   );
 
   app.get('/payments', (req, res) => sendJson(res, 200, ledger.list(tenant(req), LISTED_MAX)));

@@ -19,9 +19,7 @@ export function outliveReader(): void {
 
 /** Says where the demo runs. */
 export function sayWhere(origin: string, folder: string): void {
-  say(
-    'Samekey demo: a payments API whose requests may be retried, and a payment provider in a process of its own',
-  );
+  say('Samekey demo: a payments API whose requests may be retried, with a worker and a payment provider');
   say();
   say(`  API   ${origin}`);
   say(`  Data  ${folder} (kept; remove it to start anew): the shop's file, and the provider's`);
@@ -129,6 +127,7 @@ export function sayChaosLedger(ledger: ChaosLedger): void {
   row('requests sent', ledger.requests);
   row('requests without an answer', ledger.lost);
   row('kill -9 of the shop', ledger.shopKills);
+  row('kill -9 of the worker', ledger.workerKills);
   row('kill -9 of the provider', ledger.providerKills);
   row('calls for a charge at the provider', ledger.calls);
   for (const [fault, what] of Object.entries(FAULTS)) row(`  ${what}`, ledger.providerFaults[fault] ?? 0);

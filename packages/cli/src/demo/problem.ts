@@ -2,6 +2,10 @@
 
 import type { Response } from 'express';
 
+/** Headers of operations' answers. */
+export const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+export const PROBLEM_TYPE = ['Content-Type', 'application/problem+json'] as const;
+
 /** Answers with JSON that ends in a newline, so that a terminal's prompt starts on a line of its own. */
 export function sendJson(res: Response, status: number, value: unknown): void {
   if (!res.hasHeader('Content-Type')) res.type('application/json');

@@ -1,11 +1,11 @@
 /**
- * The shop as a process of its own, so that chaos can kill it at any line. Started with SAMEKEY_SHOP = { dir, port, providerOrigin, payment };
+ * The shop as a process of its own, its API alone, so that chaos can kill it at any line. Started with SAMEKEY_SHOP = { dir, port, providerOrigin, payment };
  * sends its origin to its parent; ends cleanly when its parent lets go of it.
  */
 
 import { explain } from '../cli-error.ts';
 import type { PaymentSettings } from './pay.ts';
-import { startDemo } from './start.ts';
+import { startApi } from './start.ts';
 
 /** How it is to be. */
 export interface ShopSettings {
@@ -18,7 +18,7 @@ export interface ShopSettings {
 const { dir, port, providerOrigin, payment } = JSON.parse(
   process.env['SAMEKEY_SHOP'] ?? '{}',
 ) as ShopSettings;
-const shop = await startDemo({
+const shop = await startApi({
   dir,
   port: { number: port, asked: true },
   providerOrigin,

@@ -1,36 +1,35 @@
-/** Puts the demo together: provider, database, store, Samekey, ledger, API, server; and takes it apart in the reverse order. */
+/** Puts the demo together: provider, shop, API, server, worker; and takes it apart in the reverse order. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createSamekey, type EventListener } from 'samekey';
-import { sqliteStore } from 'samekey/stores/sqlite';
-import { fromSqlite } from 'samekey/tx/sqlite';
+import type { EventListener } from 'samekey';
+import { startChild } from './children.ts';
 import { chargesOf, type IntentCharges } from './intents.ts';
-import { openLedger } from './ledger.ts';
 import { listen, type Port } from './listen.ts';
-import { openFolder } from './open-folder.ts';
-import { definePayment, type PaymentSettings } from './pay.ts';
+import { makeFolder } from './open-folder.ts';
+import type { PaymentSettings } from './pay.ts';
 import { paymentsApi } from './payments-api.ts';
-import { connectProvider, type ProviderCall, startProvider } from './provider.ts';
+import { type ProviderCall, startProvider } from './provider.ts';
 import { createRequestLog, type RequestSeen } from './request-log.ts';
+import { openShop } from './shop.ts';
+import type { WorkerSettings } from './worker-process.ts';
 
-/** What `startDemo` needs to know. */
-export interface DemoOptions {
+/** What `startApi` needs to know. */
+export interface ApiOptions {
   readonly dir: string;
   readonly port: Port;
+  readonly providerOrigin: string;
+  readonly payment: PaymentSettings;
   readonly onRequest: (seen: RequestSeen) => void;
   readonly onCall: (call: ProviderCall) => void;
   readonly onError: (error: unknown) => void;
   /** The page at `/`, in HTML. */
   readonly page: (origin: string) => string;
-  /** A provider that runs already; default: one of the demo's own. */
-  readonly providerOrigin?: string;
-  readonly payment?: PaymentSettings;
 }
 
-/** A running demo. */
-export interface Demo {
+/** A running API. */
+export interface Api {
   readonly origin: string;
   readonly folder: string;
   /** How often each intent of a tenant was charged, by the provider's books. */
@@ -43,64 +42,78 @@ export interface Demo {
 
 /** A killed demo's payments go on some ten seconds after its next start. */
 const PAYMENT: PaymentSettings = { claimTtlMs: 10_000, callTimeMaxMs: 5_000 };
-/** A file on a slow disk, under a load of hundreds: each charge is a transaction with an fsync of its own. */
-const BUSY_TIME_MAX_MS = 30_000;
-/** Keys outlive the lunch break of whoever tries the demo: an intent is charged once as long as its key is remembered. */
-const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const DRAIN_MS = 10_000;
 const CLOSE_MAX_MS = 2_000;
 const CLOSE_POLL_MS = 20;
 
-/** Starts the demo. Throws `CliError` for what whoever started it can mend. */
-export async function startDemo(options: DemoOptions): Promise<Demo> {
-  const { folder, database } = openFolder(options.dir);
-  const own = options.providerOrigin === undefined ? await startProvider(folder) : null;
-  const provider = connectProvider(options.providerOrigin ?? own?.origin ?? '', options.onCall);
-  const store = sqliteStore({ database, busyTimeMaxMs: BUSY_TIME_MAX_MS });
-  await store.migrate();
+/** Starts the API, with a provider that runs already. Throws `CliError` for what whoever started it can mend. */
+export async function startApi(options: ApiOptions): Promise<Api> {
   const log = createRequestLog(options.onRequest);
   const listeners: EventListener[] = [log.onEvent];
-  const samekey = createSamekey({
-    store,
-    transactions: fromSqlite(store),
-    retentionMs: RETENTION_MS,
+  const shop = await openShop({
+    ...options,
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
     },
   });
-  await samekey.ready();
-  const ledger = openLedger(database);
   let origin = '';
   const api = paymentsApi({
-    pay: definePayment(samekey, ledger, provider, options.payment ?? PAYMENT),
-    ledger,
-    provider,
+    ...shop,
     requestLog: log.middleware,
     page: () => options.page(origin),
     onError: options.onError,
   });
   // Nothing runs in the background yet, so a port that is taken leaves nothing to be undone but this.
-  const listening = await listen(api, options.port).catch(async (error: unknown) => {
-    database.close();
-    await own?.letGo();
+  const listening = await listen(api, options.port).catch((error: unknown) => {
+    shop.closeFile();
     throw error;
   });
   origin = listening.origin;
   return {
     origin,
-    folder,
-    intents: async (tenant) => chargesOf(ledger.intents(tenant), await provider.ledger()),
+    folder: shop.folder,
+    intents: async (tenant) => chargesOf(shop.ledger.intents(tenant), await shop.provider.ledger()),
     listenTo: (listener) => void listeners.push(listener),
     async stop() {
       const closed = once(listening.server, 'close');
       listening.server.close();
-      const left = await samekey.close({ drainMs: DRAIN_MS });
+      const left = await shop.samekey.close({ drainMs: DRAIN_MS });
       await hangUp(listening.server, closed);
-      database.close();
-      await own?.letGo();
+      shop.closeFile();
       return left;
     },
   };
+}
+
+/** What `startDemo` needs to know. */
+export interface DemoOptions extends Omit<ApiOptions, 'providerOrigin' | 'payment'> {
+  /** The worker says nothing of its calls. */
+  readonly quiet: boolean;
+}
+
+/** Starts everything: the provider and the worker as processes of their own. Throws `CliError` as `startApi` does. */
+export async function startDemo(options: DemoOptions): Promise<Api> {
+  const provider = await startProvider(makeFolder(options.dir));
+  const settings = { dir: options.dir, providerOrigin: provider.origin, payment: PAYMENT };
+  const api = await startApi({ ...options, ...settings }).catch(async (error: unknown) => {
+    await provider.letGo();
+    throw error;
+  });
+  const worker = await startWorker({ ...settings, quiet: options.quiet });
+  return {
+    ...api,
+    async stop() {
+      const left = await api.stop();
+      await worker.letGo();
+      await provider.letGo();
+      return left;
+    },
+  };
+}
+
+/** Starts the worker's process. */
+export function startWorker(settings: WorkerSettings): ReturnType<typeof startChild> {
+  return startChild('./worker-process.js', 'SAMEKEY_WORKER', settings);
 }
 
 /** Ends connections that are kept alive, as soon as their answers are out. */

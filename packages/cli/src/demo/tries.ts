@@ -12,9 +12,9 @@ export interface Try {
 
 /** The things to try, in order; `tag` makes the keys this start's own. */
 export function tries(origin: string, tag: string): readonly Try[] {
-  const pay = (key: string, options: string, amountCents = 1200, more = ''): string =>
+  const pay = (key: string, options: string, amountCents = 1200, more = '', path = 'payments'): string =>
     [
-      `curl ${options} ${origin}/payments \\`,
+      `curl ${options} ${origin}/${path} \\`,
       `  -H 'Content-Type: application/json' -H 'Idempotency-Key: "${key}-${tag}"' \\`,
       `  -d '{"customerId":"cus_1","amountCents":${amountCents},"currency":"usd"${more}}'`,
     ].join('\n');
@@ -54,6 +54,16 @@ export function tries(origin: string, tag: string): readonly Try[] {
       title: 'Its retry',
       see: '201: the provider was asked, and had charged',
       command: pay('lost', '-i', 1200, ',"provider":"loses-reply"'),
+    },
+    {
+      title: 'An order: noted with its payment and a message to a worker, in one transaction',
+      see: '202 and a payment without a charge',
+      command: pay('order', '-i', 1200, '', 'orders'),
+    },
+    {
+      title: 'Its retry, two seconds later (or ask at its Location)',
+      see: '201: the worker had it charged',
+      command: `sleep 2; ${pay('order', '-i', 1200, '', 'orders')}`,
     },
     {
       title: 'What the provider has charged',
