@@ -75,17 +75,17 @@ async function settle(
   const isPaid = paymentsOf(ledger, payer.key, kind).length > 0;
   const { scope, key, claimId, attempt } = record;
   const body = new TextEncoder().encode(JSON.stringify({ settled: payer.key }));
-  const [result] = await golden.store.settle([
-    {
-      scope,
-      key,
-      claimId,
-      attempt,
-      to: isPaid ? 'completed' : 'retryable',
-      reason: 'asked the provider',
-      response: isPaid ? { status: 201, headers: [['Content-Type', 'application/json']], body } : null,
-    },
-  ]);
-  if (result?.kind !== 'applied') fail(`${payer.key} could not be settled: ${JSON.stringify(result)}`);
+  const request = {
+    scope,
+    key,
+    claimId,
+    attempt,
+    to: isPaid ? 'completed' : 'retryable',
+    reason: 'asked the provider',
+    response: isPaid ? { status: 201, headers: [['Content-Type', 'application/json'] as const], body } : null,
+  } as const;
+  const [result] = await steadily(() => golden.store.settle([request]));
+  if (result?.kind !== 'applied' && result?.kind !== 'already')
+    fail(`${payer.key} could not be settled: ${JSON.stringify(result)}`);
   return isPaid;
 }

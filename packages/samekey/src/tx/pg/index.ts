@@ -15,7 +15,7 @@ export interface PgClient {
 
 /** What is used of a `Pool` of pg. */
 export interface PgPool<Client extends PgClient> {
-  connect(): Promise<Client>;
+  connect(lent: (error: Error | undefined, client?: Client) => void): void;
 }
 
 /** Runs each handler in a transaction on a client of the pool. The handler's `tx` is that client. */
@@ -30,14 +30,12 @@ export function fromPg<Client extends PgClient>(
     tellsCommit: true,
     exclusive: false,
     async run(body) {
-      const client = await pool.connect();
-      const guard = guarded(client, ['release', 'end']);
       let broken: unknown;
-      // A lent client whose connection ends has no listener, and an `error` without one ends the process.
       const lost = (error: Error): void => {
         broken = error;
       };
-      client.on('error', lost);
+      const client = await lend(pool, lost);
+      const guard = guarded(client, ['release', 'end']);
       try {
         await client.query(begin);
         const handle = handleOf(
@@ -61,6 +59,20 @@ export function fromPg<Client extends PgClient>(
       }
     },
   };
+}
+
+/**
+ * A client of the pool. A lent one whose connection ends has no listener, and an `error` without one ends the process: it is heard
+ * from the moment on at which the pool stops to listen, which is before a promise would tell of it.
+ */
+function lend<Client extends PgClient>(pool: PgPool<Client>, lost: (error: Error) => void): Promise<Client> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error ?? new Error('The pool lent no client.'));
+      client.on('error', lost);
+      return resolve(client);
+    });
+  });
 }
 
 /** As PostgreSQL's own code for a transaction that a failed statement has ended. */
