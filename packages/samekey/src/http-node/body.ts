@@ -76,8 +76,8 @@ async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
   if (isTaken(req)) return { kind: 'consumed' };
   if (Number(req.headers['content-length']) > sizeMax) return { kind: 'too-large' };
   // Bytes that came together with the head are parsed right after the handler's first synchronous part.
-  if (!req.complete) await Promise.resolve();
-  const raw = req.complete ? takeBuffered(req) : await collect(req, sizeMax);
+  if (!isWhole(req)) await Promise.resolve();
+  const raw = isWhole(req) ? takeBuffered(req) : await collect(req, sizeMax);
   if (!ArrayBuffer.isView(raw)) return raw;
   if (raw.byteLength > sizeMax) return { kind: 'too-large' };
   if (raw.byteLength > 0) {
@@ -126,6 +126,13 @@ function isTaken(req: IncomingMessage): boolean {
     req.readableEncoding !== null ||
     req.listenerCount('data') > 0
   );
+}
+
+/** Whether the last byte is here: Node tells so (`complete`) one turn after it has given it. */
+function isWhole(req: IncomingMessage): boolean {
+  if (req.complete) return true;
+  const { 'transfer-encoding': chunked, 'content-length': length } = req.headers;
+  return chunked === undefined && req.readableLength === Number(length);
 }
 
 /** Everything buffered of a complete body; read() without the exact size would emit `end`. */

@@ -114,7 +114,9 @@ async function prepare<Native>(
   lines: readonly string[],
   wrapped: Wrapped<Native> | null,
 ): Promise<{ readonly work: Work; readonly handler: Handler } | { readonly outcome: Outcome }> {
-  const scope = scopeParts(await route.scope(exchange.native));
+  // Only what is not there yet is waited for: each turn is one more for every request.
+  const given = route.scope(exchange.native);
+  const scope = scopeParts(isPending(given) ? await given : given);
   if (scope === null) return { outcome: { kind: 'anonymous' } };
   const parsed = parseKeyHeader(lines, route.key);
   if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
@@ -137,6 +139,7 @@ async function prepare<Native>(
   }
   const { fingerprinter, profile, settings } = route;
   const input = fingerprintInput(exchange, operation, body.decoded);
+  const computed = fingerprinter.compute(input);
   const idOf = (name: string): RecordId => ({
     scope: encodeScope(scope, profile.scopesByOperation ? name : null),
     key: parsed.key,
@@ -146,7 +149,10 @@ async function prepare<Native>(
       operation: operation.name,
       id: idOf(identityOf(operation)),
       otherIds: profile.scopesByOperation ? otherNames(operation).map(idOf) : [],
-      fingerprint: { label: fingerprinter.label, digest: await fingerprinter.compute(input) },
+      fingerprint: {
+        label: fingerprinter.label,
+        digest: typeof computed === 'string' ? computed : await computed,
+      },
       async refingerprint(label) {
         const digest = await fingerprinter.computeFor(label, input);
         return digest === undefined ? undefined : { label, digest };
@@ -158,6 +164,11 @@ async function prepare<Native>(
     },
     handler: prepared.handler,
   };
+}
+
+/** Not by `instanceof`: a promise may come from another realm. */
+function isPending<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 function scopeParts(scope: readonly string[] | string | null | undefined): readonly string[] | null {
