@@ -61,10 +61,20 @@ export function goldenShop(script: string): void {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     };
-    /** The order of this answer stands once in the shop's table, and is charged once, by that name. */
+    /** How many receipts there are for an order, as soon as there is one. */
+    const receiptsOf = async (id: number): Promise<number> => {
+      for (;;) {
+        const all = (await (await fetch(`${provider.origin}/receipts`)).json()) as { order: number }[];
+        const own = all.filter(({ order }) => order === id).length;
+        if (own > 0) return own;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    /** The order of this answer stands once in the shop's table, is charged once, by that name, and has one receipt. */
     const expectPaidOnce = async ({ text }: OrderAnswer): Promise<void> => {
       const { id, charge } = JSON.parse(text) as { id: number; charge: string };
       expect((await orders()).filter((one) => one.id === id)).toMatchObject([{ charge }]);
+      expect(await receiptsOf(id)).toBe(1);
       expect((await charges()).filter(({ reference }) => reference === `order-${id}`)).toMatchObject([
         { id: charge },
       ]);
@@ -112,6 +122,17 @@ export function goldenShop(script: string): void {
       expect(paid).toMatchObject({ status: 201 });
       await expectPaidOnce(paid);
       expect(await charges()).toHaveLength(before + 1);
+    });
+
+    it('is finished by the worker when the client never comes back', async () => {
+      const before = (await charges()).length;
+      await failNext('fails-first');
+      expect((await example.order('left', 'tea')).status).toBe(409);
+      while ((await orders()).some(({ charge }) => charge === null)) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(await charges()).toHaveLength(before + 1);
+      await expectPaidOnce(await example.order('left', 'tea'));
     });
 
     it('gives another account with the same key an order of its own', async () => {

@@ -1,14 +1,18 @@
 // @ts-check
-// The golden path: order and payment row in one transaction, the provider's charge as an effect, the booking in another transaction.
+// The golden path: order and payment row in one transaction; the provider's charge as an effect; the booking in another transaction,
+// with a message to the worker, which sends the receipt.
 // This file is the same for pg, Kysely and Prisma; what differs is shop.mjs.
 import express from 'express';
 import { createSamekey, reply } from 'samekey';
 import { serve } from 'samekey/express';
-import { chargeAt } from './provider.mjs';
+import { createOutbox } from 'samekey/outbox';
+import { createWorker } from 'samekey/worker';
+import { chargeAt, sendReceipt } from './provider.mjs';
 import { shop, store, transactions } from './shop.mjs';
 
 const samekey = createSamekey({ store, transactions });
 await samekey.ready();
+const outbox = createOutbox({ store });
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -27,13 +31,28 @@ const placeOrder = samekey.phased({
       ({ downstreamKey, signal }) => chargeAt(asked, downstreamKey, signal),
       { rule: 'downstreamKey', retentionMs: DAY_MS, input: asked, callTimeMaxMs: 5_000 },
     );
-    await attempt.phase('book', (tx) => shop.book(tx, order.id, charge.id));
+    await attempt.phase('book', async (tx) => {
+      await shop.book(tx, order.id, charge.id);
+      // Committed with the booking or not at all; delivered by a worker, again if it must be, under one key.
+      await outbox.enqueue(tx, { topic: 'receipt', payload: { order: order.id } });
+    });
     return reply(201, { id: order.id, item, charge: charge.id }, [
       ['Content-Type', 'application/json'],
       ['Location', `/orders/${order.id}`],
     ]);
   },
 });
+
+// In this process, in others, in many: they share the work by the database. It delivers the messages, and pushes on the orders that their
+// client or their process has left half-way.
+const worker = createWorker({
+  samekey,
+  handlers: {
+    receipt: ({ payload }, { downstreamKey, signal }) =>
+      sendReceipt(/** @type {{ order: number }} */ (payload), downstreamKey, signal),
+  },
+});
+worker.start();
 
 /** Stands for your authentication: who is calling. */
 const accountOf = (/** @type {express.Request} */ req) =>
@@ -64,7 +83,8 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), (error) => {
 
 async function stop() {
   server.close();
-  // Orders under way are finished and recorded first.
+  // Orders and messages under way are finished and recorded first.
+  await worker.stop({ drainMs: 10_000 });
   await samekey.close({ drainMs: 10_000 });
   server.closeIdleConnections();
   await shop.close();

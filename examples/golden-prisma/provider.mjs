@@ -20,3 +20,18 @@ export async function chargeAt(asked, key, signal) {
   const { id } = /** @type {{ id: string }} */ (await response.json());
   return { id };
 }
+
+/**
+ * @param {{ order: number }} receipt
+ * @param {string} key
+ * @param {AbortSignal} signal
+ */
+export async function sendReceipt(receipt, key, signal) {
+  const response = await fetch(`${PROVIDER}/receipts`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify(receipt),
+    signal,
+  });
+  if (response.status !== 201) throw new Error(`the mail service answered ${response.status}`);
+}

@@ -1,5 +1,5 @@
 // @ts-check
-// A payment provider to try the golden examples with, in memory. It keeps keys as real ones do, and can be told to fail as real ones do:
+// A payment provider and a mail service to try the golden examples with, in memory. It keeps keys as real ones do, and can be told to fail as real ones do:
 // the word that is sent to POST /next-fault is what happens to the next charge.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -11,6 +11,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const byKey = new Map();
 /** @type {Charge[]} */
 const charges = [];
+/** @type {Map<string, unknown>} by their keys, too */
+const receipts = new Map();
 let nextFault = '';
 
 /**
@@ -45,6 +47,11 @@ async function handle(request, response) {
     else answer(201, charge);
   } else if (request.method === 'GET' && request.url === '/charges') {
     answer(200, charges);
+  } else if (request.method === 'POST' && request.url === '/receipts') {
+    receipts.set(String(request.headers['idempotency-key']), JSON.parse(text));
+    answer(201, {});
+  } else if (request.method === 'GET' && request.url === '/receipts') {
+    answer(200, [...receipts.values()]);
   } else {
     answer(404, {});
   }
