@@ -44,6 +44,8 @@ export async function sendPay(port: number, { key, rule, amount }: Payer): Promi
 /** How a client goes on after its first request. */
 export interface Asking {
   readonly first: GoldenProcess;
+  /** Asks nobody else. */
+  readonly isFaithful?: boolean;
   /** It sends no more and waits for the record: somebody else must bring it to its end. */
   readonly isSilent: boolean;
   /** Answers that are allowed on the way to the last, in a word. */
@@ -58,7 +60,7 @@ const RETRY_MS = 25;
 
 /** Asks until 201, or the word of `until`; a silent one until the record is final. Resolves with what went wrong, or null. */
 export async function askForGood(golden: Golden, payer: Payer, asking: Asking): Promise<string | null> {
-  const { first, isSilent, meanwhile, until, random } = asking;
+  const { first, isFaithful = false, isSilent, meanwhile, until, random } = asking;
   const deadline = performance.now() + KEY_TIME_MAX_MS;
   let target = first;
   let heard = '';
@@ -71,7 +73,7 @@ export async function askForGood(golden: Golden, payer: Payer, asking: Asking): 
     if (isSilent && (await wasFinished(golden, payer.key, until, deadline))) return null;
     await sleep(RETRY_MS * (0.5 + random()));
     const up = golden.apis.filter((process) => process.isUp());
-    target = up[Math.floor(random() * up.length)] ?? first;
+    if (!isFaithful) target = up[Math.floor(random() * up.length)] ?? first;
   }
   return `is stuck; last heard ${heard}`;
 }

@@ -4,16 +4,14 @@
  */
 
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import express from 'express';
 import { Pool, type PoolClient } from 'pg';
 import { createSamekey, type Samekey, type SamekeyEvent, systemWorld } from 'samekey';
 import { serve } from 'samekey/express';
 import { postgresStore } from 'samekey/stores/postgres';
 import { fromPg } from 'samekey/tx/pg';
+import { createWorker, type Worker } from 'samekey/worker';
 import { createTraps } from './api-traps.ts';
 import { definePay } from './golden-operation.ts';
 import { type FromGolden, type GoldenOptions, RULES, type ToGolden } from './golden-protocol.ts';
@@ -46,14 +44,14 @@ const samekey: Samekey<PoolClient> = createSamekey({
 /** A worker's, when there is nothing to do: short against a claim. */
 const PAUSE_MS = 30;
 const operations = RULES.map((rule) => ({ rule, operation: definePay(samekey, options, rule) }));
-const state = { isWorking: true, isClosing: false };
+let worker: Worker | null = null;
 
 process.on('message', obey);
 process.once('SIGTERM', () => void stop());
 process.once('disconnect', () => process.exit(0));
 if (options.role === 'worker') {
+  await work(true);
   await tell({ type: 'ready', port: 0 });
-  await work();
 } else {
   const app = express();
   for (const { rule, operation } of operations) {
@@ -67,44 +65,29 @@ if (options.role === 'worker') {
   await tell({ type: 'ready', port: (server.address() as AddressInfo).port });
 }
 
-/** Ends claims that are over and pushes on what was left, until the process ends. */
-async function work(): Promise<void> {
-  const { ways, instance } = await completer();
-  while (!state.isClosing) {
-    try {
-      if (state.isWorking) await store.sweep(100);
-      const pushed = state.isWorking ? await ways.pushDue(instance.internalsOf(samekey), 20) : [];
-      if (pushed.length === 0) await sleep(PAUSE_MS);
-    } catch {
-      // The database is away.
-      await sleep(PAUSE_MS);
-    }
-  }
-}
-
-/** Not an entry of the package. */
-async function completer(): Promise<{
-  readonly ways: { pushDue(internals: unknown, limit: number): Promise<readonly unknown[]> };
-  readonly instance: { internalsOf(samekey: Samekey<never>): unknown };
-}> {
-  const entry = pathToFileURL(createRequire(import.meta.url).resolve('samekey')).href;
-  return {
-    ways: await import(new URL('./ways/completer.js', entry).href),
-    instance: await import(new URL('./samekey.js', entry).href),
-  };
+/** A worker that is told to rest is stopped; it comes back as another one. */
+async function work(on: boolean): Promise<void> {
+  if (on === (worker !== null)) return;
+  const before = worker;
+  worker = null;
+  await before?.stop();
+  if (!on || options.role === 'api') return;
+  worker = createWorker({ samekey, sweepMs: PAUSE_MS, pushMs: PAUSE_MS });
+  worker.start();
+  await worker.ready();
 }
 
 function obey(message: ToGolden): void {
   if (message.type === 'arm') traps.arm(message.id, message.trap);
   else if (message.type === 'disarm') traps.disarm();
   else if (message.type === 'go') traps.go(message.id);
-  else state.isWorking = message.on;
-  void tell({ type: 'done' });
+  void (message.type === 'work' ? work(message.on) : Promise.resolve()).then(() => tell({ type: 'done' }));
 }
 
 async function stop(): Promise<void> {
-  state.isClosing = true;
+  const resting = work(false);
   const left = await samekey.close({ drainMs: 10_000 });
+  await resting;
   await pool.end();
   await tell({ type: 'closed', left });
   process.exit(left === 0 ? 0 : 1);
