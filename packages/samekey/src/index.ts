@@ -29,6 +29,7 @@ export type {
   State,
   WhenClaimEnds,
 } from './core/record.ts';
+export type { OutboxMessage } from './core/new-message.ts';
 export { type Reply, type ReplyValue, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
 export { singleTenant } from './core/scope.ts';

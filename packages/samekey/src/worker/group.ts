@@ -24,7 +24,7 @@ export function createGroup<Request, Result>(
 
   async function flushAll(): Promise<void> {
     // Whatever ends in this turn goes together.
-    await Promise.resolve();
+    await new Promise((resolve) => void setTimeout(resolve, 0));
     while (queue.length > 0) {
       const items = queue.slice(0, rowsMax);
       queue = queue.slice(items.length);

@@ -1,11 +1,15 @@
 /** Databases, workers and waiting, for tests of the worker. */
 
+import type { PoolClient } from 'pg';
 import { afterEach } from 'vitest';
 import type { StoreWithMessages } from '../../src/core/message.ts';
 import type { Store } from '../../src/core/store.ts';
+import type { TransactionSource } from '../../src/core/transaction.ts';
 import { createOutbox, type Outbox } from '../../src/outbox/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createWorker, type Worker, type WorkerEvent, type WorkerOptions } from '../../src/worker/index.ts';
+import { fromPg } from '../../src/tx/pg/index.ts';
+import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
@@ -14,6 +18,9 @@ import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 export interface Place {
   readonly store: Store & StoreWithMessages;
   readonly outbox: Outbox;
+  readonly transactions: TransactionSource<unknown, unknown>;
+  /** Where another process finds the database. */
+  readonly address: { readonly kind: 'postgres' | 'sqlite'; readonly at: string };
   /** A worker that is stopped at the end of the test, and what it told. */
   readonly worker: (options: Partial<WorkerOptions>) => Worker & { readonly events: WorkerEvent[] };
 }
@@ -35,9 +42,15 @@ export function atEnd(end: () => Promise<unknown>): void {
   toEnd.push(end);
 }
 
-function placeOf(store: Store & StoreWithMessages): Place {
+function placeOf(
+  store: Store & StoreWithMessages,
+  address: Place['address'],
+  transactions: TransactionSource<unknown, unknown>,
+): Place {
   return {
     store,
+    address,
+    transactions,
     outbox: createOutbox({ store }),
     worker(options) {
       const events: WorkerEvent[] = [];
@@ -70,7 +83,11 @@ export function kinds(): readonly Kind[] {
             name: source.name,
             use() {
               const { database } = useServer(source);
-              return async () => placeOf(await (await database()).store());
+              return async () => {
+                const db = await database();
+                const begin = fromPg<PoolClient>(db.pool(10)) as TransactionSource<unknown, unknown>;
+                return placeOf(await db.store(), { kind: 'postgres', at: db.url }, begin);
+              };
             },
           },
         ]),
@@ -88,7 +105,11 @@ export function kinds(): readonly Kind[] {
                 database.close();
                 file.remove();
               });
-              return placeOf(store);
+              return placeOf(
+                store,
+                { kind: 'sqlite', at: file.path },
+                fromSqlite(store) as TransactionSource<unknown, unknown>,
+              );
             },
           },
         ]),

@@ -1,0 +1,149 @@
+/** Requests whose work goes on with a worker: what their client sees, first and later. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  createSamekey,
+  NotExecutedError,
+  type Operation,
+  reply,
+  type SamekeyEvent,
+} from '../../src/index.ts';
+import { ended, kinds, type Place, signal } from './bench.ts';
+
+interface Order {
+  readonly item: string;
+}
+
+function ordersOf({ store, transactions, outbox }: Place): {
+  readonly order: Operation<Order, unknown>;
+  readonly events: SamekeyEvent[];
+} {
+  const events: SamekeyEvent[] = [];
+  const samekey = createSamekey({ store, transactions, onEvent: (event) => events.push(event) });
+  const order = samekey.transactional({
+    name: 'order',
+    async run(input: Order, attempt) {
+      await outbox.enqueue(attempt.tx, { topic: 'audit', payload: input.item });
+      await attempt.handOver({ topic: 'ship', payload: input });
+      if (input.item === 'refused') throw new Error('out of stock');
+      return { status: 'accepted' };
+    },
+  });
+  return { order, events };
+}
+
+const REQUEST = { scope: ['t'], key: 'k-1', input: { item: 'book' } };
+
+for (const kind of kinds()) {
+  describe(`handed over: ${kind.name}`, () => {
+    const place = kind.use();
+
+    it('the first answer is the handler’s, retries are told to ask again, and in the end get what the worker answered', async () => {
+      const at = await place();
+      const { order, events } = ordersOf(at);
+      const first = await order.run(REQUEST);
+      expect(first).toMatchObject({ kind: 'executed', state: 'pending', value: { status: 'accepted' } });
+      expect(first).toMatchObject({ response: { status: 202 } });
+      expect(await order.run(REQUEST)).toMatchObject({ kind: 'pending' });
+      expect(await order.run({ ...REQUEST, input: { item: 'pen' } })).toMatchObject({ kind: 'mismatch' });
+      const all = ended(2);
+      at.worker({
+        onEvent: all.onEvent,
+        handlers: {
+          audit: () => undefined,
+          ship: ({ payload }) => reply(201, { shipped: (payload as Order).item }),
+        },
+      }).start();
+      await all.promise;
+      expect(await order.run(REQUEST)).toMatchObject({
+        kind: 'replay',
+        value: { shipped: 'book' },
+        response: { status: 201 },
+      });
+      expect(events.map(({ type }) => type)).toContain('handed-over');
+    });
+
+    it('what was rolled back handed nothing over', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      await expect(order.run({ ...REQUEST, input: { item: 'refused' } })).rejects.toThrow('out of stock');
+      expect(await at.outbox.count()).toEqual([]);
+      expect((await at.store.count()).retryable).toBe(1);
+    });
+
+    it('a message that is given up fails its request only if every delivery is proven without effect', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      const all = ended(4);
+      const handlers = {
+        audit: () => undefined,
+        ship({ payload }: { payload: Order }, { number }: { number: number }) {
+          // Of the one nobody knows whether its second delivery did something.
+          if (payload.item === 'unclear' && number === 2) throw new Error('reset by peer');
+          throw new NotExecutedError('connection refused');
+        },
+      };
+      const worker = at.worker({ onEvent: all.onEvent, deliveriesMax: 3, handlers });
+      await order.run({ ...REQUEST, key: 'proven' });
+      const unclear = { ...REQUEST, key: 'unclear', input: { item: 'unclear' } };
+      await order.run(unclear);
+      worker.start();
+      await all.promise;
+      expect(await order.run({ ...REQUEST, key: 'proven' })).toMatchObject({
+        kind: 'replay',
+        response: { status: 500 },
+      });
+      expect(await order.run(unclear)).toMatchObject({ kind: 'unknown' });
+      expect(worker.events.filter(({ type }) => type === 'dead-letter')).toHaveLength(2);
+      expect(await at.store.count()).toMatchObject({ failed: 1, unknown: 1 });
+    });
+
+    it('requeued, a message still ends the request that nobody knew of', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      let works = false;
+      const dead = ended(2);
+      const handlers = {
+        audit: () => undefined,
+        ship(): unknown {
+          if (!works) throw new Error('reset by peer');
+          return { shipped: true };
+        },
+      };
+      const worker = at.worker({ onEvent: dead.onEvent, deliveriesMax: 1, handlers });
+      await order.run(REQUEST);
+      worker.start();
+      await dead.promise;
+      await worker.stop();
+      expect(await order.run(REQUEST)).toMatchObject({ kind: 'unknown' });
+      works = true;
+      const [letter] = await at.outbox.deadLetters();
+      await at.outbox.requeue([letter?.id ?? '']);
+      const done = ended(1);
+      at.worker({ onEvent: done.onEvent, deliveriesMax: 1, handlers }).start();
+      await done.promise;
+      expect(await order.run(REQUEST)).toMatchObject({ kind: 'replay', value: { shipped: true } });
+    });
+
+    it('a worker pushes deferred operations on, and the sweeper ends claims', async () => {
+      const at = await place();
+      const samekey = createSamekey({ store: at.store, transactions: at.transactions });
+      const slow = samekey.deferred(
+        samekey.transactional({ name: 'slow', run: (input: Order) => ({ did: input.item }) }),
+      );
+      expect(await slow.run(REQUEST)).toMatchObject({ kind: 'pending' });
+      const pushed = signal();
+      const worker = at.worker({
+        samekey,
+        pushMs: 20,
+        onEvent: ({ type }) => {
+          if (type === 'pushed') pushed.resolve();
+        },
+      });
+      worker.start();
+      await worker.ready();
+      await pushed.promise;
+      expect(await slow.run(REQUEST)).toMatchObject({ kind: 'replay', value: { did: 'book' } });
+    });
+  });
+}
