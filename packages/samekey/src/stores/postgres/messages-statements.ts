@@ -82,7 +82,7 @@ export const MESSAGE_COLUMNS: string = [
 ].join(', ');
 
 /** When somebody listens, they are told; nobody pays for NOTIFY while all workers are busy. */
-function bell({ meta }: Tables, channel: string): string {
+export function bell({ meta }: Tables, channel: string): string {
   return `(SELECT pg_notify('${channel}', '')::text FROM ${meta} WHERE name = 'messages_listened_until'
   AND value > ${milliseconds('(SELECT now FROM t)')})`;
 }
@@ -209,92 +209,5 @@ dead AS (UPDATE ${tables.messages} m SET state = 'dead', lease_id = NULL, due_at
   finished = m.finished + q.begun, proven = m.proven + q.begun * q.proven,
   last_error = coalesce(q.error, m.last_error) FROM q, held WHERE m.ctid = held.tid AND q.fate = 'dead')
 SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM written), (SELECT group_key FROM held)`,
-  );
-}
-
-/** The first of each group of $1 may be looked at again. */
-export function unparkStatement({ messages, clock }: Tables): Statement {
-  return statement(
-    'unpark',
-    `WITH ${clock}, next AS MATERIALIZED (SELECT e.tid FROM t, unnest($1::text[]) AS q (group_key)
-  CROSS JOIN LATERAL (SELECT e.ctid AS tid FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
-    ORDER BY e.place LIMIT 1 FOR UPDATE) e)
-UPDATE ${messages} m SET parked = false FROM next WHERE m.ctid = next.tid AND m.state = 'ready' RETURNING 1`,
-  );
-}
-
-/** Groups after $1 that have parked messages, at most $2, in order; each by one step in the index. */
-export function parkedGroupsStatement({ messages }: Tables): Statement {
-  const next = (after: string): string =>
-    `(SELECT m.group_key FROM ${messages} m WHERE m.parked AND m.group_key > ${after} ORDER BY m.group_key LIMIT 1)`;
-  return statement(
-    'parked_groups',
-    `WITH RECURSIVE g (group_key, n) AS (SELECT ${next('$1::text')}, 1
-  UNION ALL SELECT ${next('g.group_key')}, g.n + 1 FROM g WHERE g.group_key IS NOT NULL AND g.n < $2::int)
-SELECT group_key FROM g WHERE group_key IS NOT NULL`,
-  );
-}
-
-/** Of the groups $1: those whose first message is parked. A dead worker left it so. */
-export function stuckGroupsStatement({ messages }: Tables): Statement {
-  return statement(
-    'stuck_groups',
-    `SELECT q.group_key FROM unnest($1::text[]) AS q (group_key)
-CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
-  ORDER BY e.place LIMIT 1) e WHERE e.parked`,
-  );
-}
-
-/**
- * Dead letters of $1 become ready. Those of a group get a new place, at its end: it is inserted anew, because places are given by
- * the table alone. Gives the ids.
- */
-export function requeueStatement(tables: Tables, channel: string): Statement {
-  const columns =
-    'id, topic, group_key, headers, payload, started, proven, provider_id, last_error, scope, key, claim_id, attempt, created_at';
-  return statement(
-    'requeue',
-    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT m.tid, m.group_key FROM unnest($1::text[]) AS q (id)
-  CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead'
-    LIMIT 1 FOR UPDATE) m),
-groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
-  FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
-held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
-alone AS (UPDATE ${tables.messages} m SET state = 'ready', due_at = t.now, finished = m.started, forgiven = m.started
-  FROM q, t WHERE m.ctid = q.tid AND q.group_key IS NULL RETURNING m.id),
-left_line AS (DELETE FROM ${tables.messages} m USING q WHERE m.ctid = q.tid AND q.group_key IS NOT NULL RETURNING m.*),
-joined AS (INSERT INTO ${tables.messages} (${columns}, due_at, finished, forgiven)
-  SELECT ${columns}, t.now, started, started FROM held, t, left_line WHERE held.n >= 0 RETURNING id)
-SELECT id, ${bell(tables, channel)} AS rung FROM (SELECT id FROM alone UNION ALL SELECT id FROM joined) AS all_ids`,
-  );
-}
-
-/** Deletes the dead letters of $1; gives their ids. */
-export function dropStatement({ messages }: Tables): Statement {
-  return statement(
-    'drop_dead',
-    `DELETE FROM ${messages} m USING unnest($1::text[]) AS q (id) WHERE m.id = q.id AND m.state = 'dead' RETURNING m.id`,
-  );
-}
-
-export function countMessagesStatement({ messages }: Tables): Statement {
-  return statement('count_messages', `SELECT topic, state, count(*) FROM ${messages} GROUP BY topic, state`);
-}
-
-/** From place $1 on, states $2, topic $3 or null, at most $4. */
-export function listMessagesStatement({ messages }: Tables): Statement {
-  return statement(
-    'list_messages',
-    `SELECT ${MESSAGE_COLUMNS} FROM ${messages} m WHERE m.place > $1::bigint AND m.state = ANY ($2::text[])
-AND ($3::text IS NULL OR m.topic = $3::text) ORDER BY m.place LIMIT $4::int`,
-  );
-}
-
-/** Workers listen for $1 more milliseconds. */
-export function listenedStatement({ meta, clock }: Tables): Statement {
-  return statement(
-    'listened',
-    `WITH ${clock} UPDATE ${meta} SET value = ${milliseconds('t.now')} + $1::bigint FROM t
-WHERE name = 'messages_listened_until' AND value < ${milliseconds('t.now')} + $1::bigint / 2`,
   );
 }

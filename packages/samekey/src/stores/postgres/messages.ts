@@ -24,6 +24,7 @@ import type { Ask, Link } from './link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
 import { enqueueRow, errorCell, leaseCells, messageOf, takenOf } from './messages-input.ts';
 import * as sql from './messages-statements.ts';
+import * as upkeep from './messages-upkeep-statements.ts';
 import { type Arity, type Cell, type InputColumn, inputValues, textArray } from './parameters.ts';
 import type { Connection, SqlRow, Statement } from './postgres-client.ts';
 import { arityOf, type Records } from './records.ts';
@@ -71,8 +72,8 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
   const takeDue = sql.takeStatement(tables);
   const nextDue = sql.nextDueStatement(tables);
   const settleOne = sql.settleStatement(tables);
-  const unpark = sql.unparkStatement(tables);
-  const requeueDead = sql.requeueStatement(tables, channel);
+  const unpark = upkeep.unparkStatement(tables);
+  const requeueDead = upkeep.requeueStatement(tables, channel);
   /** Where tidying goes on. */
   let tidiedTo = '';
 
@@ -179,15 +180,15 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
         exact(request.providerId),
       ]),
     requeue: async (ids) => idsOf(await writes.ask(requeueDead, [textArray(ids)])),
-    drop: async (ids) => idsOf(await writes.ask(sql.dropStatement(tables), [textArray(ids)])),
+    drop: async (ids) => idsOf(await writes.ask(upkeep.dropStatement(tables), [textArray(ids)])),
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const states = textArray(request.states ?? MESSAGE_STATES);
       const values = [String(request.after ?? 0), states, request.topic ?? null, String(limit)];
-      return (await options.reads.ask(sql.listMessagesStatement(tables), values)).map(messageOf);
+      return (await options.reads.ask(upkeep.listMessagesStatement(tables), values)).map(messageOf);
     },
     async count() {
-      const rows = await options.reads.ask(sql.countMessagesStatement(tables), []);
+      const rows = await options.reads.ask(upkeep.countMessagesStatement(tables), []);
       return rows.map(([topic, state, count]) => ({
         topic: String(topic),
         state: String(state) as MessageState,
@@ -195,16 +196,16 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
       }));
     },
     async tidy() {
-      const groups = await writes.ask(sql.parkedGroupsStatement(tables), [tidiedTo, String(GROUPS_MAX)]);
+      const groups = await writes.ask(upkeep.parkedGroupsStatement(tables), [tidiedTo, String(GROUPS_MAX)]);
       const names = groups.map((row) => String(row[0]));
       tidiedTo = names.length < GROUPS_MAX ? '' : (names.at(-1) ?? '');
       if (names.length === 0) return 0;
-      const stuck = await writes.ask(sql.stuckGroupsStatement(tables), [textArray(names)]);
+      const stuck = await writes.ask(upkeep.stuckGroupsStatement(tables), [textArray(names)]);
       if (stuck.length === 0) return 0;
       return (await writes.ask(unpark, [textArray(stuck.map((row) => String(row[0])))])).length;
     },
     listen: (heard) => bell.listen(heard),
-    idle: async () => void (await writes.ask(sql.listenedStatement(tables), [String(LISTEN_MS)])),
+    idle: async () => void (await writes.ask(upkeep.listenedStatement(tables), [String(LISTEN_MS)])),
   };
 
   async function due(names: string, suspectsMax: number): Promise<number | null> {

@@ -3,6 +3,7 @@
 import type { MessageListRequest, MessageState, StoredMessage } from '../../core/message.ts';
 import { MESSAGE_STATES } from '../../core/message.ts';
 import { type ColumnValue, exact, number, type Row, shown } from '../sql/record-row.ts';
+import type { WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 
 /** A row: the message, and what its lease is watched by. */
@@ -158,5 +159,18 @@ function rowOf(row: Row): MessageRow {
         : { scope, key, claimId, attempt: number(row['attempt']) },
     headers: text('headers'),
     payload: String(row['payload']),
+  };
+}
+
+/** The lease, as the watch of claims sees it. */
+export function lease(row: MessageRow): WatchedClaim {
+  return {
+    scope: 'message',
+    key: String(row.place),
+    claimId: row.leaseId ?? '',
+    attempt: row.started,
+    createdAt: row.createdAt,
+    renewals: row.extended,
+    claimTtlMs: row.leaseMs ?? 0,
   };
 }

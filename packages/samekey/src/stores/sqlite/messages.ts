@@ -25,8 +25,8 @@ import type {
   TakeResult,
 } from '../../core/message.ts';
 import type { FinishRequest } from '../../core/store.ts';
-import { createClaimWatch, type StoreClock, type WatchedClaim } from './clock.ts';
-import { createMessageRows, type MessageRow } from './messages-rows.ts';
+import { createClaimWatch, type StoreClock } from './clock.ts';
+import { createMessageRows, lease, type MessageRow } from './messages-rows.ts';
 import type { Records } from './records.ts';
 import type { Connection } from './sqlite-client.ts';
 import type { Writer } from './writer.ts';
@@ -243,18 +243,5 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
       if (enqueued) ring();
       enqueued = false;
     },
-  };
-}
-
-/** The lease, as the watch of claims sees it. */
-function lease(row: MessageRow): WatchedClaim {
-  return {
-    scope: 'message',
-    key: String(row.place),
-    claimId: row.leaseId ?? '',
-    attempt: row.started,
-    createdAt: row.createdAt,
-    renewals: row.extended,
-    claimTtlMs: row.leaseMs ?? 0,
   };
 }
