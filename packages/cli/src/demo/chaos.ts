@@ -111,6 +111,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
   }
 
   const calm = new AbortController();
+  const failed = new AbortController();
   async function keepKilling(): Promise<void> {
     for (let waitMs = KILL_FIRST_MS; !calm.signal.aborted; ) {
       await pause(waitMs, undefined, { signal: calm.signal }).catch(() => undefined);
@@ -125,7 +126,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
   const load = createLoad({
     origin,
     customers: options.customers,
-    signal,
+    signal: AbortSignal.any([signal, failed.signal]),
     sendsMax: SENDS_MAX,
     withOrders: true,
     arrivalMsPerHundred: ARRIVAL_MS_PER_HUNDRED,
@@ -142,7 +143,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosLedger> {
     },
   });
   options.onLoad(load);
-  const killing = keepKilling();
+  // Without one of its processes there is nothing to wait for.
+  const killing = keepKilling().catch((error: unknown) => failed.abort(error));
   try {
     const ledger = await load.run();
     const { charges, counts } = await books();

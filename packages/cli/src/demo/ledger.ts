@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { SqliteDatabase } from 'samekey/stores/sqlite';
+import type { SqliteDatabase, SqliteStore } from 'samekey/stores/sqlite';
 
 /** What a customer asks for. */
 export interface Order {
@@ -61,9 +61,14 @@ const FROM = 'FROM shop_payments p JOIN shop_orders o ON o.id = p.order_id WHERE
 const SELECT = `SELECT p.id, p.order_id AS orderId, o.customer_id AS customerId, p.amount_cents AS amountCents, p.currency,
   p.charge_id AS chargeId, o.created_at AS createdAt ${FROM}`;
 
-/** Creates the tables, where they are not there yet. Called before anything else uses the file. */
+/** Creates its tables, where they are not there yet. */
+export async function createLedger(store: SqliteStore): Promise<void> {
+  // By the store, which waits for its turn among the processes of the shop.
+  await store.transaction((tx) => tx.database.exec(TABLES));
+}
+
+/** Opens it on a file that has its tables. */
 export function openLedger(database: SqliteDatabase): Ledger {
-  database.exec(TABLES);
   const insertOrder = database.prepare('INSERT INTO shop_orders VALUES (?, ?, ?, ?)');
   const insertPayment = database.prepare(
     'INSERT INTO shop_payments (id, order_id, intent, amount_cents, currency) VALUES (?, ?, ?, ?, ?)',

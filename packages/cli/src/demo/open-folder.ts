@@ -11,13 +11,15 @@ export interface OpenFolder {
   readonly database: Database.Database;
 }
 
+const BUSY_TIME_MAX_MS = 10_000;
+
 /** Opens or creates the folder and its database. Throws `CliError` when that cannot be. */
 export function openFolder(dir: string): OpenFolder {
   const folder = makeFolder(dir);
   try {
     const database = new Database(join(folder, 'shop.db'));
-    // Opening is lazy about writing; this is not.
-    database.exec('PRAGMA user_version = 1');
+    // Opening is lazy about writing; this is not, and waits for another process of the shop that writes.
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIME_MAX_MS}; PRAGMA user_version = 1`);
     return { folder, database };
   } catch (error) {
     throw unusable(folder, error);

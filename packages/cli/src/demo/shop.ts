@@ -3,7 +3,7 @@
 import { createSamekey, type EventListener, type Operation, type Samekey } from 'samekey';
 import { type SqliteDatabase, type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { fromSqlite } from 'samekey/tx/sqlite';
-import { type Ledger, openLedger } from './ledger.ts';
+import { createLedger, type Ledger, openLedger } from './ledger.ts';
 import { openFolder } from './open-folder.ts';
 import { definePayment, type PaymentInput, type PaymentSettings } from './pay.ts';
 import { defineOrder } from './place-order.ts';
@@ -46,6 +46,7 @@ export async function openShop(options: {
     ...(onEvent === undefined ? {} : { onEvent }),
   });
   await samekey.ready();
+  await createLedger(store);
   const ledger = openLedger(database);
   const provider = connectProvider(options.providerOrigin, options.onCall);
   return {
