@@ -89,7 +89,7 @@ function listen(process: Runtime['process']): Storage | null {
     engine.misuse(
       'unprotected-call',
       `The handler of "${operation}" sent ${method.toUpperCase()} to ${String(origin)} outside of an effect: the next attempt sends it again. ` +
-        'Make the call in attempt.effect(…) of a phased operation, which records it, or after the commit.',
+        'Make the call in attempt.effect(…) of a phased operation, which records it, or enqueue a message for a worker.',
       operation,
     );
   });
