@@ -110,11 +110,30 @@ export function isHandedOver(record: SamekeyRecord): boolean {
  * Whether a worker may push it on: accepted and not begun, or resumable, with its input stored. What its client was told to
  * correct waits for the client.
  */
-export function isDue(record: SamekeyRecord, now: number): boolean {
+export function isDue(record: SamekeyRecord, now: number, backoff: Backoff = {}): boolean {
   if (record.input === null || record.fingerprint === null) return false;
   if (record.state === 'pending') return !isHandedOver(record) && record.lockedUntil > now;
-  return record.state === 'retryable' && record.lockedUntil <= now && !isExpired(record, now);
+  if (record.state !== 'retryable' || isExpired(record, now)) return false;
+  return record.lockedUntil + pauseOf(record, backoff) <= now;
 }
+
+/** As in `DueRequest`. */
+interface Backoff {
+  readonly backoffMinMs?: number;
+  readonly backoffMaxMs?: number;
+}
+
+/** How long a worker waits after an attempt: else a provider that is away for a moment would use up all of them. */
+function pauseOf(
+  { attempt, proof }: SamekeyRecord,
+  { backoffMinMs = 0, backoffMaxMs = backoffMinMs }: Backoff,
+): number {
+  if (attempt < 2 || proof === 'settled') return 0;
+  return Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(attempt - 2, DOUBLED_MAX));
+}
+
+/** Doubled so often at most: no clock counts further. */
+export const DOUBLED_MAX = 30;
 
 /** Whether the record is past its retention and past its time as a tombstone: it may be deleted, and acts as absent. */
 export function isPurgeable(record: SamekeyRecord, now: number): boolean {

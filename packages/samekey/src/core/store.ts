@@ -159,6 +159,13 @@ export interface DueRequest {
   /** Names of the operations it knows, as records have them. */
   readonly operations: readonly string[];
   readonly limit: number;
+  /**
+   * How long a record is left alone after its second attempt has ended, doubled with each further one, in milliseconds; default
+   * 0. After the first, and after a word of a reconciler or an operator, it is due at once.
+   */
+  readonly backoffMinMs?: number;
+  /** At most; default `backoffMinMs`. */
+  readonly backoffMaxMs?: number;
 }
 
 /** Which records an operator wants to see; newest first. */

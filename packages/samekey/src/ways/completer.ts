@@ -8,7 +8,7 @@
 import type { Engine } from '../core/engine.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import type { Store } from '../core/store.ts';
+import type { DueRequest, Store } from '../core/store.ts';
 import type { Handler } from '../core/work.ts';
 import type { OperationInternals } from './operation.ts';
 
@@ -26,12 +26,16 @@ export interface Pushed {
   readonly outcome: Outcome;
 }
 
-/** Pushes on up to `limit` operations at once; resolves when all have ended. */
-export async function pushDue(options: CompleterOptions, limit: number): Promise<readonly Pushed[]> {
+/** Pushes on up to `limit` operations at once; resolves when all have ended. Without a backoff whatever may run is due. */
+export async function pushDue(
+  options: CompleterOptions,
+  limit: number,
+  backoff: Pick<DueRequest, 'backoffMinMs' | 'backoffMaxMs'> = {},
+): Promise<readonly Pushed[]> {
   const { store, operations } = options;
   const kept = [...operations].filter(([, { keepsInput }]) => keepsInput).map(([name]) => name);
   if (kept.length === 0 || limit < 1) return [];
-  const due = await store.due({ operations: kept, limit });
+  const due = await store.due({ operations: kept, limit, ...backoff });
   return Promise.all(due.map(async (record) => ({ record, outcome: await push(options, record) })));
 }
 

@@ -18,7 +18,10 @@ export type WorkerProbePoint =
   | 'end.before'
   | 'end.applied';
 
-/** How long a failed message waits: doubled with each delivery, and half of it is chance. */
+/**
+ * How long a failed message waits: doubled with each delivery, and half of it is chance. An unfinished operation is pushed on at
+ * once after its first attempt, and waits so after each further one.
+ */
 export interface BackoffOptions {
   /** After the first failure, in milliseconds; default 1,000. */
   readonly minMs?: number;

@@ -9,7 +9,7 @@ const SWEEP_MAX = 1_000;
 
 /** Starts it; what it returns stops it and resolves when nothing is under way. */
 export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> {
-  const { emit, internals, messages, store } = options;
+  const { emit, internals, messages, store, backoffMinMs, backoffMaxMs } = options;
   const sleepers = [createSleeper(), createSleeper()] as const;
   let stopping = false;
 
@@ -38,7 +38,7 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
 
   async function push(): Promise<boolean> {
     if (internals === null) return false;
-    const pushed = await pushDue(internals, options.concurrency);
+    const pushed = await pushDue(internals, options.concurrency, { backoffMinMs, backoffMaxMs });
     for (const { record, outcome } of pushed) {
       const { scope, key, operation } = record;
       emit({ type: 'pushed', id: { scope, key }, operation, outcome });

@@ -72,7 +72,12 @@ async function work(on: boolean): Promise<void> {
   worker = null;
   await before?.stop();
   if (!on || options.role === 'api') return;
-  worker = createWorker({ samekey, sweepMs: PAUSE_MS, pushMs: PAUSE_MS });
+  worker = createWorker({
+    samekey,
+    sweepMs: PAUSE_MS,
+    pushMs: PAUSE_MS,
+    backoff: { minMs: PAUSE_MS, maxMs: 10 * PAUSE_MS },
+  });
   worker.start();
   await worker.ready();
 }

@@ -52,6 +52,9 @@ describe.runIf(source !== undefined)('the golden path', () => {
     expect((await goldenRestart(golden, seed, { places: 1 })).failures).toEqual([]);
   });
 
+  const callsOf = async ({ key }: Payer): Promise<readonly string[]> =>
+    (await golden.provider.ledger(key)).calls.map(({ kind }) => kind);
+
   describe('when its owner is frozen for longer than its claim', () => {
     let count = 0;
     async function frozenAt(
@@ -79,8 +82,6 @@ describe.runIf(source !== undefined)('the golden path', () => {
       meanwhile: new Set(['in-progress']),
       random: Math.random,
     };
-    const callsOf = async ({ key }: Payer): Promise<readonly string[]> =>
-      (await golden.provider.ledger(key)).calls.map(({ kind }) => kind);
 
     // F61: whoever goes on asks the provider, hears "no such payment", and pays; the owner wakes right before its own call.
     it.each<Rule>(['inquire', 'downstreamKey'])('right before its call, it makes none (%s)', async (rule) => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type EffectRule, reply } from '../../src/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
 import { pushDue } from '../../src/ways/completer.ts';
+import { createWorker } from '../../src/worker/index.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { DOWNSTREAM, type Order, requestOf, useEffects } from './effects-setup.ts';
 
@@ -162,5 +163,40 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
     expect(await operation.run(request)).toMatchObject({ kind: 'in-progress' });
     expect(await operation.run(request)).toMatchObject({ kind: 'executed', state: 'completed', attempt: 2 });
     expect(await billOf(request.input)).toEqual({ calls: 2, keys: 1, payments: 1 });
+  });
+
+  it('a provider that is away for a while does not use up the attempts that a worker has', async () => {
+    const { samekey } = await setUp();
+    const provider = { isAway: true, calls: 0 };
+    const operation = samekey.phased({
+      name: 'patient',
+      run: async ({ reference }: Order, attempt) => {
+        await attempt.effect(
+          'charge',
+          async (call) => {
+            provider.calls += 1;
+            if (provider.isAway) throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+            return charge(reference, call);
+          },
+          DOWNSTREAM,
+        );
+        return 'paid';
+      },
+    });
+    const request = requestOf();
+    await expect(operation.run(request)).rejects.toThrow('connect');
+    const worker = createWorker({ samekey, pushMs: 5, backoff: { minMs: 100 } });
+    worker.start();
+    try {
+      // By the client, at once, and after 100 ms; then ever more seldom.
+      await expect.poll(() => provider.calls).toBeGreaterThanOrEqual(3);
+      provider.isAway = false;
+      await expect
+        .poll(() => operation.run(request), { timeout: 5_000 })
+        .toMatchObject({ kind: 'replay', value: 'paid' });
+    } finally {
+      await worker.stop();
+    }
+    expect(await billOf(request.input)).toEqual({ calls: 1, keys: 1, payments: 1 });
   });
 });

@@ -129,9 +129,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return swept;
     },
     reap: async (most) => reap(most),
-    due: async ({ operations, limit: most }) =>
+    due: async ({ operations, limit: most, ...backoff }) =>
       [...records.values()]
-        .filter((record) => operations.includes(record.operation) && isDue(record, now()))
+        .filter((record) => operations.includes(record.operation) && isDue(record, now(), backoff))
         .toSorted((a, b) => a.createdAt - b.createdAt)
         .slice(0, most),
 

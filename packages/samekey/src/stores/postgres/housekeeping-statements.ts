@@ -1,6 +1,6 @@
 /** The SQL of sweeping and reaping, and of the operator's reads. Locked rows are left for the next round. */
 
-import { STATES } from '../../core/record.ts';
+import { DOUBLED_MAX, STATES } from '../../core/record.ts';
 import type { ListRequest } from '../../core/store.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
@@ -48,6 +48,10 @@ FROM t CROSS JOIN found LEFT JOIN (SELECT r.*, r.xmin FROM ${records} r
   );
 }
 
+/** As `pauseOf`, from $3 to $4. */
+const PAUSE = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN interval '0'
+    ELSE make_interval(secs => least($4::float8, $3::float8 * power(2, least(r.attempt - 2, ${DOUBLED_MAX}))) / 1000) END`;
+
 /** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first. */
 export function dueStatement({ records, clock, columns }: Tables): Statement {
   return statement(
@@ -56,7 +60,7 @@ export function dueStatement({ records, clock, columns }: Tables): Statement {
 SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
 WHERE r.watched AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
-  r.state = 'retryable' AND r.locked_until <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
+  r.state = 'retryable' AND r.locked_until + ${PAUSE} <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
 ORDER BY r.created_at LIMIT $2::int`,
   );
 }

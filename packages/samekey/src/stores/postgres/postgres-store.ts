@@ -119,10 +119,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
 
     ...housekeeping,
-    async due({ operations, limit }) {
+    async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0 || limit < 1) return [];
       const names = textArray(operations.map(exact));
-      return (await upkeep.ask(dues, [names, String(limit)])).map((row) => seenOf(row).record);
+      const values = [names, String(limit), String(backoffMinMs), String(backoffMaxMs)];
+      return (await upkeep.ask(dues, values)).map((row) => seenOf(row).record);
     },
 
     settle: (requests) => records.byHand(upkeep.ask, requests, decideSettle),

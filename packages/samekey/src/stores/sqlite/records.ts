@@ -138,10 +138,11 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
       const values: ColumnValue[] = [...states, ...filters, limit];
       return connection.all(text, ...values).map(rowRecord);
     },
-    due({ operations, limit }) {
+    due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0) return [];
       const now = clock.now(connection);
-      const values: ColumnValue[] = [now, now, now, ...operations, Math.max(0, limit)];
+      const times: ColumnValue[] = [now, backoffMaxMs, backoffMinMs, now, now];
+      const values: ColumnValue[] = [...times, ...operations, Math.max(0, limit)];
       return connection.all(sql.selectDue(operations.length), ...values).map(rowRecord);
     },
     neverStarted(limit) {

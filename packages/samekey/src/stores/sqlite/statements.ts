@@ -3,6 +3,7 @@
  * although the write lock is held: a bug above must not be able to write over another attempt.
  */
 
+import { DOUBLED_MAX } from '../../core/record.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 
 const COLUMNS = RECORD_COLUMNS.join(', ');
@@ -42,13 +43,16 @@ export const SELECT_CLAIMS: string =
 /** Accepted and not begun by the deadline. */
 export const SELECT_NEVER_STARTED: string = `SELECT scope, key FROM samekey_records WHERE ${OPEN} AND state = 'pending' AND locked_until <= ? LIMIT ?`;
 
-/** As `isDue`; values: the time three times, then names of operations, then the limit. */
+/** As `pauseOf`. */
+const PAUSE = `CASE WHEN attempt < 2 OR proof = 'settled' THEN 0 ELSE min(?, ? << min(attempt - 2, ${DOUBLED_MAX})) END`;
+
+/** As `isDue`; values: the time, the most and the least pause, the time twice, then names of operations, then the limit. */
 export function selectDue(operations: number): string {
   const names = Array.from({ length: operations }, () => '?').join(', ');
   return (
     `SELECT ${COLUMNS} FROM samekey_records WHERE ${OPEN} AND input IS NOT NULL AND fingerprint_label IS NOT NULL AND (` +
     `state = 'pending' AND attempt = 0 AND locked_until > ? OR ` +
-    `state = 'retryable' AND locked_until <= ? AND (intent_at IS NOT NULL OR expires_at > ?)` +
+    `state = 'retryable' AND locked_until + ${PAUSE} <= ? AND (intent_at IS NOT NULL OR expires_at > ?)` +
     `) AND operation IN (${names}) ORDER BY rowid LIMIT ?`
   );
 }

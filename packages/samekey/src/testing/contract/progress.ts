@@ -166,6 +166,28 @@ export function progressTests(test: AddTest): void {
     assert.equal((await t.store.due(DUE)).length, 1);
   });
 
+  test('a worker leaves alone for a while what has failed more than once, twice as long each time, not what was settled', async (t) => {
+    const due = async (): Promise<number> =>
+      (await t.store.due({ ...DUE, backoffMinMs: 400, backoffMaxMs: 1_000 })).length;
+    for (const pauseMs of [0, 400, 800, 1_000, 1_000]) {
+      const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
+      await t.store.finish([finishRequest(owner, 'retryable', { proof: 'policy' })]);
+      assert.equal((await t.store.due(DUE)).length, 1);
+      if (pauseMs > 0) {
+        assert.equal(await due(), 0);
+        await t.advance(pauseMs - 1);
+        assert.equal(await due(), 0);
+        await t.advance(1);
+      }
+      assert.equal(await due(), 1);
+    }
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
+    await t.store.finish([finishRequest(owner, 'unknown')]);
+    const settled = { ...owner, to: 'retryable', reason: 'asked', response: null } as const;
+    assert.equal(only(await t.store.settle([settled])).kind, 'applied');
+    assert.equal(await due(), 1);
+  });
+
   test('an attempt handed over within a transaction is finished by the worker alone', async (t) => {
     if (t.transaction === undefined) {
       assert.equal(t.store.capabilities.transactions, false);
