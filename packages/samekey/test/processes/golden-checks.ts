@@ -8,17 +8,15 @@ import type { ProviderLedger } from './payment-provider.ts';
 
 type Fail = (what: string) => void;
 
-/** After its database was away a process needs a moment to come back to it, and to store what it answered meanwhile (F3). */
+/** A process whose database was away needs a moment to come back to it, and to store what it answered meanwhile (F3). */
 const BACK_IN_MS = 15_000;
 const UNTIL_BACK = new Set(['store-unavailable', 'in-progress', 'lost']);
 
-/**
- * Each key was answered for good, and everything it stands for was done exactly once; `wasAway`: the database was killed meanwhile.
- */
+/** Each key was answered for good, and everything it stands for was done exactly once. */
 export async function checkDone(
   golden: Golden,
   payers: readonly Payer[],
-  { prefix, wasAway }: { readonly prefix: string; readonly wasAway: boolean },
+  prefix: string,
   fail: Fail,
 ): Promise<void> {
   const ledger = await golden.provider.ledger(prefix);
@@ -26,7 +24,7 @@ export async function checkDone(
     const failKey = (what: string): void => fail(`${payer.key}: ${what}`);
     const answers = new Set<string>();
     for (const { port } of golden.apis) {
-      const word = await lastWord(port, payer, wasAway);
+      const word = await lastWord(port, payer);
       answers.add(word.kind === 'answer' ? `${word.status} ${word.body}` : 'lost');
       if (wordOf(word) !== '201') failKey(`is answered ${wordOf(word)} in the end`);
     }
@@ -53,10 +51,10 @@ export async function checkDone(
   }
 }
 
-async function lastWord(port: number, payer: Payer, wasAway: boolean): Promise<Word> {
+async function lastWord(port: number, payer: Payer): Promise<Word> {
   for (const until = performance.now() + BACK_IN_MS; ; await sleep(50)) {
     const word = await sendPay(port, payer);
-    if (!wasAway || !UNTIL_BACK.has(wordOf(word)) || performance.now() > until) return word;
+    if (!UNTIL_BACK.has(wordOf(word)) || performance.now() > until) return word;
   }
 }
 

@@ -31,7 +31,7 @@ export async function goldenRace(golden: Golden, seed: number, requests = 50): P
   const heard = new Set(words.map(wordOf));
   for (const word of heard) if (word !== '201' && word !== 'in-progress') fail(`somebody heard ${word}`);
   if (!heard.has('201')) fail('nobody was answered');
-  await checkDone(golden, [payer], { prefix, wasAway: false }, fail);
+  await checkDone(golden, [payer], prefix, fail);
   const { calls } = await golden.provider.ledger(prefix);
   if (calls.length !== 2) fail(`the provider was called ${calls.length} times`);
   return { failures, keys: 1 };
@@ -82,7 +82,7 @@ export async function goldenRestart(
   state.isOn = false;
   await Promise.all(all);
   for (const name of golden.fallen.splice(0)) fail(`${name} ended by itself`);
-  await checkDone(golden, paid, { prefix, wasAway: false }, fail);
+  await checkDone(golden, paid, prefix, fail);
   const { rows } = await golden.pool.query(
     "SELECT key, state, reason FROM samekey_records WHERE key LIKE $1 AND state <> 'completed'",
     [`${prefix}%`],

@@ -136,7 +136,7 @@ export async function goldenRound(golden: Golden, round: GoldenRound): Promise<G
   await checkDone(
     golden,
     payers.filter((one) => !settled.has(one)),
-    { prefix, wasAway: database?.isKilled() === true },
+    prefix,
     fail,
   );
   return {
@@ -151,14 +151,17 @@ export async function goldenRound(golden: Golden, round: GoldenRound): Promise<G
 const UNKNOWN = 'outcome-unknown';
 
 /** What a client may be told on its way. */
-function allowed({ isDatabaseKilled, isProviderUnkind }: GoldenRound): ReadonlySet<string> {
+function allowed({ isDatabaseKilled }: GoldenRound): ReadonlySet<string> {
   return new Set([
     'lost',
     'in-progress',
-    // A connection to the provider was refused: nothing happened, and the handler lets the error through.
-    ...(isProviderUnkind ? ['500'] : []),
-    // A COMMIT that nobody answered in time, or the store is away.
-    ...(isDatabaseKilled ? ['500', 'store-unavailable', UNKNOWN] : []),
+    // No decision in time: a machine may be that busy.
+    'store-unavailable',
+    // The handler lets through that the provider refused its connection, or that its transaction took longer than its claim: nothing
+    // happened.
+    '500',
+    // A COMMIT that nobody answered in time.
+    ...(isDatabaseKilled ? [UNKNOWN] : []),
   ]);
 }
 

@@ -89,7 +89,7 @@ describe.runIf(source !== undefined)('the golden path', () => {
       expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
       owner.signal('SIGCONT');
       expect(wordOf(await first)).toBe('201');
-      await checkDone(golden, [payer], { prefix: payer.key, wasAway: false }, (what) => expect.fail(what));
+      await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
       expect(await callsOf(payer)).toEqual(['authorise', 'capture']);
     });
 
@@ -116,7 +116,7 @@ describe.runIf(source !== undefined)('the golden path', () => {
       expect(['in-progress', '201']).toContain(wordOf(await first));
       expect(await callsOf(payer)).toEqual([]);
       expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
-      await checkDone(golden, [payer], { prefix: payer.key, wasAway: false }, (what) => expect.fail(what));
+      await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
       expect(await callsOf(payer)).toEqual(['authorise', 'capture']);
     });
 
@@ -125,7 +125,7 @@ describe.runIf(source !== undefined)('the golden path', () => {
       expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
       owner.signal('SIGCONT');
       expect(['in-progress', '201']).toContain(wordOf(await first));
-      await checkDone(golden, [payer], { prefix: payer.key, wasAway: false }, (what) => expect.fail(what));
+      await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
       expect((await steadily(() => recordOf(golden, payer.key)))?.attempt).toBe(2);
     });
   });
