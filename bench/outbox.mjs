@@ -28,7 +28,7 @@ const light = Number(options.light);
 const PAUSE_MS = 20;
 
 /**
- * @typedef {{ drainMs: number, cpuMs: number, delays: number[] }} Round
+ * @typedef {{ drainMs: number, cpuMs: number, serverMs: number, delays: number[] }} Round
  * @typedef {object} Contender
  * @property {(url: string, count: number) => Promise<void>} prepare
  * @property {(url: string) => Promise<{ send(payload: object): Promise<void>, close(): Promise<void> }>} sender
@@ -60,6 +60,7 @@ async function measure(name) {
   const contender = await import(`./rivals/${name}.mjs`);
   await contender.prepare(url, count);
   await query('VACUUM ANALYZE; CHECKPOINT');
+  const serverFrom = database.cpuUs();
   const child = fork(
     fileURLToPath(new URL('./outbox-process.mjs', import.meta.url)),
     [name, url, String(count)],
@@ -74,6 +75,7 @@ async function measure(name) {
     await pause(100);
     if (i === 99) throw new Error(`${name} left messages behind.`);
   }
+  const serverMs = (database.cpuUs() - serverFrom) / 1_000;
   const sender = await contender.sender(url);
   for (let i = 0; i < light; i += 1) {
     await sender.send({ sentAt: performance.timeOrigin + performance.now() });
@@ -85,7 +87,7 @@ async function measure(name) {
   const { delays } = await told(child);
   child.send('stop');
   await new Promise((resolve) => void child.once('exit', resolve));
-  return { ...drained, delays };
+  return { ...drained, serverMs, delays };
 }
 
 /** @param {import('node:child_process').ChildProcess} child */
@@ -118,7 +120,7 @@ function rates(name) {
 
 function print() {
   console.log(
-    ['', 'messages/s', '(range)', 'CPU µs', 'start p50', 'start p99 ms']
+    ['', 'messages/s', '(range)', 'worker µs', 'server µs', 'start p50', 'start p99 ms']
       .map((cell) => cell.padStart(16))
       .join(''),
   );
@@ -130,6 +132,7 @@ function print() {
       median(rates(name)).toFixed(0),
       `${Math.min(...rates(name)).toFixed(0)}–${Math.max(...rates(name)).toFixed(0)}`,
       ((median(all.map(({ cpuMs }) => cpuMs)) / count) * 1_000).toFixed(0),
+      ((median(all.map(({ serverMs }) => serverMs)) / count) * 1_000).toFixed(0),
       percentile(delays, 0.5).toFixed(1),
       percentile(delays, 0.99).toFixed(1),
     ];

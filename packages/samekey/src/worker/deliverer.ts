@@ -38,6 +38,10 @@ export function createDeliverer(
   const { emit, handlers, leaseMs, deliveryTimeMaxMs } = options;
   const world = systemWorld();
   const encoder = new TextEncoder();
+  const digestOf = ({ id }: TakenMessage): string | Promise<string> =>
+    world.sha256(encoder.encode(`samekey-message\n${id}`));
+  // Most handlers of no outside call never ask for the key.
+  const isSync = typeof world.sha256(new Uint8Array()) === 'string';
 
   async function probe(point: WorkerProbePoint, { taken }: RunningDelivery): Promise<void> {
     if (options.probe !== undefined) await options.probe(point, taken.id);
@@ -96,9 +100,8 @@ export function createDeliverer(
 
   return {
     async begin(taken, askedAt) {
-      const digest = world.sha256(encoder.encode(`samekey-message\n${taken.id}`));
       return new RunningDelivery(taken, {
-        downstreamKey: typeof digest === 'string' ? digest : await digest,
+        downstreamKey: isSync ? () => digestOf(taken) as string : constant(await digestOf(taken)),
         startedAt: performance.now(),
         leasedUntil: askedAt + leaseMs,
         timeMaxMs: deliveryTimeMaxMs,
@@ -174,4 +177,8 @@ function backoff(
 function textOf(error: unknown): string {
   const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
   return text.slice(0, ERROR_LENGTH_MAX);
+}
+
+function constant(key: string): () => string {
+  return () => key;
 }

@@ -48,7 +48,6 @@ export type MessageHandler<Payload = any> = (
 /** The worker's side of a delivery. */
 export class RunningDelivery implements Delivery {
   readonly taken: TakenMessage;
-  readonly downstreamKey: string;
   readonly startedAt: number;
   /** Whether the delivery before may have killed its worker. */
   readonly isSuspect: boolean;
@@ -62,13 +61,14 @@ export class RunningDelivery implements Delivery {
   givesUp = false;
   timedOut = false;
   readonly #note: (lease: Lease & { readonly providerId: string }) => Promise<LeaseResult>;
+  readonly #downstreamKey: () => string;
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
 
   constructor(
     taken: TakenMessage,
     how: {
-      readonly downstreamKey: string;
+      readonly downstreamKey: () => string;
       readonly startedAt: number;
       readonly leasedUntil: number;
       readonly timeMaxMs: number;
@@ -76,7 +76,7 @@ export class RunningDelivery implements Delivery {
     },
   ) {
     this.taken = taken;
-    this.downstreamKey = how.downstreamKey;
+    this.#downstreamKey = how.downstreamKey;
     this.startedAt = how.startedAt;
     this.leasedUntil = how.leasedUntil;
     this.runsUntil = how.startedAt + how.timeMaxMs;
@@ -88,6 +88,10 @@ export class RunningDelivery implements Delivery {
   get lease(): Lease {
     const { id, place, leaseId, started } = this.taken;
     return { id, place, leaseId, started };
+  }
+
+  get downstreamKey(): string {
+    return this.#downstreamKey();
   }
 
   get number(): number {

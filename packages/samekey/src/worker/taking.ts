@@ -28,6 +28,8 @@ export interface Taking {
 }
 
 const POLL_MIN_MS = 25;
+/** An idle worker says so this often, in milliseconds. */
+const IDLE_TOLD_MS = 5_000;
 
 /** Starts it. */
 export function startTaking(options: CheckedWorkerOptions, deliverer: Deliverer): Taking {
@@ -40,6 +42,7 @@ export function startTaking(options: CheckedWorkerOptions, deliverer: Deliverer)
   let stopping = false;
   let sleptMs = 0;
   let taken = 0;
+  let toldIdleAt = Number.NEGATIVE_INFINITY;
   let answered: (() => void) | undefined;
   const first = new Promise<void>((resolve) => {
     answered = resolve;
@@ -70,9 +73,17 @@ export function startTaking(options: CheckedWorkerOptions, deliverer: Deliverer)
       // Somebody else may take what is due first, and a clock that goes otherwise must not make this spin.
       const sleepMs = Math.max(1, Math.min(nextMs, sleptMs === 0 ? POLL_MIN_MS : sleptMs));
       sleptMs = Math.min(pollMs, Math.max(POLL_MIN_MS, sleptMs * 2));
-      if (options.listen) void messages.idle?.().catch(() => undefined);
+      tellIdle();
       await sleeper.sleep(Math.min(sleepMs, pollMs));
     }
+  }
+
+  /** What comes before this is stored is found by the next look, which is soon at first. */
+  function tellIdle(): void {
+    const now = performance.now();
+    if (!options.listen || now - toldIdleAt < IDLE_TOLD_MS) return;
+    toldIdleAt = now;
+    void messages.idle?.().catch(() => undefined);
   }
 
   async function takeOnce(limit: number): Promise<TakeResult | undefined> {

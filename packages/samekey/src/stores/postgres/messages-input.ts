@@ -33,6 +33,16 @@ export function errorCell(error: string | null): string | null {
   return shown(error);
 }
 
+/** A row of `BACK_INPUT`. */
+export function backRow(
+  request: Lease & { readonly error: string | null; readonly begun: boolean; readonly proven: boolean },
+  state: MessageState,
+  delayMs: number,
+): readonly Cell[] {
+  const { begun, proven } = request;
+  return [...leaseCells(request), state, delayMs, errorCell(request.error), begun ? 1 : 0, proven ? 1 : 0];
+}
+
 /** The message in a row of `MESSAGE_COLUMNS`. */
 export function messageOf(row: SqlRow): StoredMessage {
   return {

@@ -160,6 +160,18 @@ DELETE FROM ${tables.messages} m USING held WHERE m.ctid = held.tid RETURNING m.
   );
 }
 
+/**
+ * Ends deliveries $1 of one take, whose lease is $2: a lease belongs to one take, so it names the delivery by itself. Most ends
+ * come so, and need no lock beforehand.
+ */
+export function doneOfTakeStatement({ messages, clock }: Tables): Statement {
+  return statement(
+    'done_of_take',
+    `WITH ${clock} DELETE FROM ${messages} m USING t WHERE m.place = ANY ($1::bigint[]) AND m.lease_id = $2::text
+AND t.now IS NOT NULL RETURNING m.place, m.group_key`,
+  );
+}
+
 export function extendStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'extend',

@@ -22,7 +22,7 @@ import { exact, number } from '../sql/record-row.ts';
 import { finishRows } from './input.ts';
 import type { Ask, Link } from './link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
-import { enqueueRow, errorCell, leaseCells, messageOf, takenOf } from './messages-input.ts';
+import { backRow, enqueueRow, errorCell, leaseCells, messageOf, takenOf } from './messages-input.ts';
 import * as sql from './messages-statements.ts';
 import * as upkeep from './messages-upkeep-statements.ts';
 import { type Arity, type Cell, type InputColumn, inputValues, textArray } from './parameters.ts';
@@ -69,6 +69,7 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
   const extensions = both((arity) => sql.extendStatement(tables, arity));
   const notes = both((arity) => sql.noteStatement(tables, arity));
   const backs = both((arity) => sql.backStatement(tables, arity));
+  const doneOfTake = sql.doneOfTakeStatement(tables);
   const takeDue = sql.takeStatement(tables);
   const nextDue = sql.nextDueStatement(tables);
   const settleOne = sql.settleStatement(tables);
@@ -86,7 +87,20 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
   ): Promise<readonly LeaseResult[]> {
     if (requests.length === 0) return [];
     const arity = arityOf(requests);
-    const rows = await writes.ask(by[arity], inputValues(requests.map(row), input.length, arity));
+    return told(requests, await writes.ask(by[arity], inputValues(requests.map(row), input.length, arity)));
+  }
+
+  /** Those that stand alone. */
+  async function done(requests: readonly Lease[]): Promise<readonly LeaseResult[]> {
+    const [first] = requests;
+    if (first === undefined || requests.some(({ leaseId }) => leaseId !== first.leaseId)) {
+      return write(dones, sql.DONE_INPUT, requests, leaseCells);
+    }
+    const places = `{${requests.map(({ place }) => place).join(',')}}`;
+    return told(requests, await writes.ask(doneOfTake, [places, first.leaseId]));
+  }
+
+  async function told(requests: readonly Lease[], rows: readonly SqlRow[]): Promise<readonly LeaseResult[]> {
     const written = new Set(rows.map((each) => number(each[0])));
     await goOn(rows.map((each) => each[1]));
     return requests.map(({ place }) => (written.has(place) ? 'applied' : 'lost'));
@@ -164,8 +178,7 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
     },
     extend: (leases, leaseMs) =>
       write(extensions, sql.EXTEND_INPUT, leases, (lease) => [...leaseCells(lease), leaseMs]),
-    done: (requests: readonly DoneRequest[]) =>
-      apart(requests, (plain) => write(dones, sql.DONE_INPUT, plain, leaseCells), 'done'),
+    done: (requests: readonly DoneRequest[]) => apart(requests, done, 'done'),
     retry: (requests) =>
       write(backs, sql.BACK_INPUT, requests, (request) => backRow(request, 'ready', request.delayMs)),
     dead: (requests) =>
@@ -234,13 +247,4 @@ async function put(ask: Ask, by: Record<Arity, Statement>, messages: readonly Ne
   if (messages.length === 0) return;
   const arity = arityOf(messages);
   await ask(by[arity], inputValues(messages.map(enqueueRow), sql.ENQUEUE_INPUT.length, arity));
-}
-
-function backRow(
-  request: Lease & { readonly error: string | null; readonly begun: boolean; readonly proven: boolean },
-  state: MessageState,
-  delayMs: number,
-): readonly Cell[] {
-  const { begun, proven } = request;
-  return [...leaseCells(request), state, delayMs, errorCell(request.error), begun ? 1 : 0, proven ? 1 : 0];
 }
