@@ -1,8 +1,10 @@
 /** What becomes of an effect that was settled, of a request that its client corrects, and of handlers and inputs that are wrong. */
 
+import type { PoolClient } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { type EffectRule, reply } from '../../src/index.ts';
+import { createSamekey, type EffectRule, type PhasedAttempt, reply } from '../../src/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
+import { fromPg } from '../../src/tx/pg/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
 import { createWorker } from '../../src/worker/index.ts';
 import { anyPostgres } from '../services/postgres.ts';
@@ -198,5 +200,30 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
       await worker.stop();
     }
     expect(await billOf(request.input)).toEqual({ calls: 1, keys: 1, payments: 1 });
+  });
+
+  const named = (names: { readonly name: string; readonly formerly?: readonly string[] }) => ({
+    ...names,
+    run: async ({ reference }: Order, attempt: PhasedAttempt<PoolClient>) => {
+      await attempt.effect('charge', (call) => charge(reference, call), DOWNSTREAM);
+      return reply(201, { reference });
+    },
+  });
+
+  it('what an operation left under its former name is pushed on under its new one, with the same downstream key', async () => {
+    const old = await setUp();
+    const request = requestOf();
+    await fail('lose-reply');
+    expect(await old.samekey.phased(named({ name: 'pay-old' })).run(request)).toMatchObject({
+      kind: 'in-progress',
+    });
+
+    const { pool, store } = old;
+    const samekey = createSamekey({ store, transactions: fromPg<PoolClient>(pool) });
+    const renamed = samekey.phased(named({ name: 'pay-new', formerly: ['pay-old'] }));
+    const pushed = await pushDue(internalsOf(samekey), 10);
+    expect(pushed.map(({ outcome }) => outcome.kind)).toEqual(['executed']);
+    expect(await renamed.run(request)).toMatchObject({ kind: 'replay', value: request.input });
+    expect(await billOf(request.input)).toEqual({ calls: 2, keys: 1, payments: 1 });
   });
 });
