@@ -52,10 +52,17 @@ function encode(status: number, headers: readonly HeaderLine[], value: unknown):
   if (text === undefined) {
     throw new OptionsError(`A handler's answer must be a JSON value; it is of type ${typeof value}.`);
   }
-  return response(status, headers, text);
+  return response(status, typed(headers), text);
 }
 
 /** Whether it was made by {@link reply}. */
+export /** Served over HTTP it is JSON, unless the handler said what it is. */
+function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
+  return headers.some(([name]) => name.toLowerCase() === 'content-type') ? headers : [JSON_TYPE, ...headers];
+}
+
+const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
+
 export function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null && REPLY in value;
 }

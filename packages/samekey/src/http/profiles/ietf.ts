@@ -56,7 +56,7 @@ function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, ty
     type,
     title: problem.title,
     status: problem.status,
-    detail: outcome.kind === 'key-malformed' ? outcome.detail : problem.detail,
+    detail: 'detail' in outcome ? outcome.detail : problem.detail,
     code,
     retryable: problem.retryable,
   };
