@@ -55,6 +55,11 @@ export class Phases<Tx> {
     return this.#steps.length > 0;
   }
 
+  /** Whether something is stored, or may be while this is asked. */
+  get hasBegun(): boolean {
+    return this.hasSteps || this.#running !== null;
+  }
+
   async phase<Result>(name: string, body: (tx: Tx, within: Within) => Promise<Result>): Promise<Result> {
     const recorded = this.#begin(name, 'phase');
     try {
@@ -111,6 +116,11 @@ export class Phases<Tx> {
   #begin(name: string, kind: Step['kind']): Step | null {
     if (this.#stop !== null) throw new StepError('The attempt has stopped: let the error through.');
     if (this.#ended) throw new StepError(`The handler has ended: await ${kind} "${name}" before it returns.`);
+    if (this.#owner.attempt.declared !== null) {
+      throw new StepError(
+        `notExecuted() was called, and then ${kind} "${name}" was begun: return instead, so that it stays true.`,
+      );
+    }
     if (this.#inTransaction) {
       throw new StepError(
         kind === 'effect'

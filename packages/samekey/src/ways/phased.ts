@@ -106,9 +106,9 @@ function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>, watch: HandlerW
       return attempt.signal;
     },
     notExecuted(options) {
-      if (phases.hasSteps) {
+      if (phases.hasBegun) {
         throw new StepError(
-          'notExecuted() was called although steps are recorded: something has happened. Undo it in a phase and reply.',
+          'notExecuted() was called although a step is recorded or under way: something has happened. Undo it in a phase and reply.',
         );
       }
       attempt.notExecuted(options);

@@ -226,4 +226,28 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
     expect(await renamed.run(request)).toMatchObject({ kind: 'replay', value: request.input });
     expect(await billOf(request.input)).toEqual({ calls: 2, keys: 1, payments: 1 });
   });
+
+  // Else a corrected request would go on with the steps of the one before it.
+  it.each<readonly [string, (attempt: PhasedAttempt<PoolClient>) => Promise<unknown>]>([
+    ['before a step', async (attempt) => (attempt.notExecuted(), attempt.phase('late', async () => 1))],
+    [
+      'inside a step',
+      (attempt) => attempt.phase('in', async () => attempt.notExecuted({ correctable: true })),
+    ],
+    [
+      'beside a step',
+      async (attempt) => {
+        const step = attempt.phase('beside', async () => 1);
+        try {
+          attempt.notExecuted({ correctable: true });
+        } finally {
+          await step;
+        }
+      },
+    ],
+  ])('notExecuted() %s is refused: what it says would not be true', async (_, run) => {
+    const { samekey } = await setUp();
+    const operation = samekey.phased({ name: 'untrue', run: async (_input: Order, attempt) => run(attempt) });
+    await expect(operation.run(requestOf())).rejects.toThrow(/notExecuted\(\) was called/);
+  });
 });
