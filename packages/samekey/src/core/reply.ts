@@ -56,7 +56,7 @@ function encode(status: number, headers: readonly HeaderLine[], value: unknown):
 }
 
 /** Whether it was made by {@link reply}. */
-export /** Served over HTTP it is JSON, unless the handler said what it is. */
+/** Served over HTTP it is JSON, unless the handler said what it is. */
 function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
   return headers.some(([name]) => name.toLowerCase() === 'content-type') ? headers : [JSON_TYPE, ...headers];
 }
