@@ -6,6 +6,10 @@
  */
 import { startGolden } from '../../packages/samekey/test/processes/.out/processes/golden-cluster.js';
 import {
+  goldenRace,
+  goldenRestart,
+} from '../../packages/samekey/test/processes/.out/processes/golden-load.js';
+import {
   goldenRound,
   goldenRoundOf,
 } from '../../packages/samekey/test/processes/.out/processes/golden-round.js';
@@ -22,6 +26,17 @@ export const rounds = 1_000;
 
 const ISOLATIONS = /** @type {const} */ (['read committed', 'repeatable read', 'serializable']);
 
+/**
+ * What happens now and then between two rounds: 50 equal payments at one moment; a rolling restart under load (F65).
+ * @param {import('../../packages/samekey/test/processes/.out/processes/golden-cluster.js').Golden} golden
+ * @param {number} seed
+ */
+async function besides(golden, seed) {
+  if (seed % 50 === 49) return (await goldenRestart(golden, seed)).failures;
+  if (seed % 10 === 9) return (await goldenRace(golden, seed)).failures;
+  return [];
+}
+
 /** @param {import('./rounds.mjs').StoreProofOptions} options */
 export async function run(options) {
   const source = anyPostgres();
@@ -34,7 +49,8 @@ export async function run(options) {
     const sums = { keys: 0, killed: 0, databaseKilled: 0, settled: 0 };
     try {
       return await roundsOf(options, { rounds: piece }, async (seed) => {
-        const { failures, ...counts } = await goldenRound(golden, goldenRoundOf(seed));
+        const { failures: killed, ...counts } = await goldenRound(golden, goldenRoundOf(seed));
+        const failures = [...killed, ...(await besides(golden, seed))];
         sums.keys += counts.keys;
         sums.killed += counts.killed;
         sums.databaseKilled += counts.databaseKilled;

@@ -23,6 +23,7 @@ export async function goldenRace(golden: Golden, seed: number, requests = 50): P
   const prefix = `race-${seed}-${Math.floor(performance.now())}-`;
   const payer: Payer = { key: `${prefix}0`, rule: RULES[seed % RULES.length] ?? 'inquire', amount: 5 };
   await golden.provider.setFaults({});
+  await Promise.all(golden.workers.map((worker) => worker.work(true)));
   const words = await Promise.all(
     Array.from({ length: requests }, (_, i) =>
       sendPay(golden.apis[i % golden.apis.length]?.port ?? 0, payer),
@@ -55,6 +56,7 @@ export async function goldenRestart(
   const paid: Payer[] = [];
   const state = { isOn: true };
   // Answers may be late: then a stopping process has something to wait for.
+  await Promise.all(golden.workers.map((worker) => worker.work(true)));
   await golden.provider.setFaults({ seed, share: 0.2, answerLateMs: 250, chargeLateMs: 100 });
   const pay = async (client: number): Promise<void> => {
     for (let i = 0; state.isOn; i += 1) {
