@@ -207,7 +207,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
 
   const operations = new Map<string, OperationInternals<unknown>>();
   function register<Input, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
-    const internals = operationInternals<unknown>(operation as Operation<unknown, Value>);
+    const internals = operationInternals<unknown>(operation);
     for (const name of [internals.names.name, ...(internals.names.formerly ?? [])]) {
       if (operations.has(name)) throw new OptionsError(`The operation "${name}" is defined twice.`);
       operations.set(name, internals);
@@ -217,7 +217,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
 
   /** Workers are to know it as what keeps its input. */
   function replace<Input, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
-    const internals = operationInternals<unknown>(operation as Operation<unknown, Value>);
+    const internals = operationInternals<unknown>(operation);
     for (const name of [internals.names.name, ...(internals.names.formerly ?? [])]) {
       if (operations.get(name)?.engine !== engine) {
         throw new OptionsError(`The operation "${name}" was defined by another instance: defer it there.`);

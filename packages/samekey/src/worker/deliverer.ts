@@ -123,7 +123,8 @@ export function createDeliverer(
         }
         if (options.probe !== undefined) await probe('handler.before', delivery);
         const handler = handlers.get(taken.topic);
-        outcome = { value: await handler?.(received(taken), delivery) };
+        // What its payload is, only the handler knows.
+        outcome = { value: await handler?.(received(taken) as ReceivedMessage<never>, delivery) };
       } catch (error) {
         outcome = { error };
       }

@@ -37,10 +37,10 @@ export interface Delivery {
 
 /**
  * Delivers a message. What it returns is the answer of a handed-over request: a JSON value, or `reply(status, value)`; a reply
- * of 500 or more, and a throw, are failures and tried again. `NotExecutedError` says that nothing happened.
+ * of 500 or more, and a throw, are failures and tried again. `NotExecutedError` says that nothing happened. A handler names
+ * the type of its payload: `(message: ReceivedMessage<Order>) => …`; a worker takes handlers of any.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- a handler names the type of its payload
-export type MessageHandler<Payload = any> = (
+export type MessageHandler<Payload = never> = (
   message: ReceivedMessage<Payload>,
   delivery: Delivery,
 ) => unknown;
