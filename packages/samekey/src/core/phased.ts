@@ -101,14 +101,13 @@ export class Phases<Tx> {
   end(ended: { readonly response: StoredResponse } | { readonly thrown: unknown }): Ending {
     this.#ended = true;
     if (this.#stop !== null) return this.#stop;
-    if (this.#running !== null) {
-      const error = 'thrown' in ended ? ended.thrown : notAwaited(this.#running);
-      // A call may be under way, whatever the policy makes of the handler's end.
-      return openIntent(this.#steps) === null ? threw(error, true) : resumable('effect-open', error);
-    }
-    if ('thrown' in ended) return threw(ended.thrown, this.hasSteps);
+    const isRunning = this.#running !== null;
     // Steps that the code no longer has: what they did is not accounted for.
-    if (this.#passed < this.#recorded) return unknown('phases-changed');
+    if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown('phases-changed');
+    const error = 'thrown' in ended ? ended.thrown : isRunning ? notAwaited(this.#running ?? '') : undefined;
+    // A call may have been made, whatever the policy would make of the handler's end.
+    if (openIntent(this.#steps) !== null) return resumable('effect-open', error);
+    if ('thrown' in ended || isRunning) return threw(error, isRunning || this.hasSteps);
     return { kind: 'answered', response: ended.response, rolledBack: true };
   }
 

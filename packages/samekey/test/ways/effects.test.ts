@@ -17,6 +17,10 @@ const HOUR_MS = 3_600_000;
 
 const source = anyPostgres();
 
+const cannotTell = (): never => {
+  throw new Error('cannot tell');
+};
+
 describe.runIf(source !== undefined)('effects on PostgreSQL and a provider', () => {
   const { setUp, provider, fail, charge, billOf, pay } = useEffects(source as NonNullable<typeof source>);
 
@@ -156,5 +160,35 @@ describe.runIf(source !== undefined)('effects on PostgreSQL and a provider', () 
     await expect(operation.run(request)).rejects.toThrow('out of memory');
     expect(await operation.run(request)).toMatchObject({ kind: 'unknown' });
     expect(await billOf(request.input)).toEqual({ calls: 1, keys: 1, payments: 1 });
+  });
+
+  it('an open effect is nobody’s failure: a handler that throws before it comes by leaves it open, also where a 5xx is kept', async () => {
+    const { samekey } = await setUp();
+    await fail('lose-reply');
+    const operation = samekey.phased({
+      name: 'moody',
+      policy: 'stripe',
+      run: async ({ reference }: Order, attempt) => {
+        if (attempt.number === 2) throw new Error('no configuration');
+        const id = await attempt.effect('charge', (call) => charge(reference, call), {
+          ...DOWNSTREAM,
+          classify: cannotTell,
+        });
+        return reply(201, { id });
+      },
+    });
+    const request = requestOf();
+    for (const [kind, attempt] of [
+      ['in-progress'],
+      ['in-progress'],
+      ['executed', 3],
+      ['replay', 3],
+    ] as const) {
+      expect(await operation.run(request)).toMatchObject({
+        kind,
+        ...(attempt === undefined ? {} : { attempt }),
+      });
+    }
+    expect(await billOf(request.input)).toEqual({ calls: 2, keys: 1, payments: 1 });
   });
 });
