@@ -16,7 +16,7 @@ import type { Tables } from './tables.ts';
 const TRIES_MAX = 60;
 
 /** Could not be done now: a lock, a deadlock, the same object made by somebody else at the same moment. */
-const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014']);
+const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014', 'XX000']);
 
 /** Applies the missing migrations. `migrations` is given by tests only. */
 export async function migrate(
