@@ -20,6 +20,7 @@ import { median } from './table.mjs';
  * @property {number} seconds
  * @property {string} store
  * @property {string} framework
+ * @property {number} commitMs how much longer a flush of the database's log takes, in milliseconds
  * @property {string[]} only names of contenders; none: all
  * @property {string} [also] the path of one more contender's module
  * @property {boolean} json
@@ -31,7 +32,7 @@ const OURS = 'contenders/samekey.mjs';
 
 /** @param {Options} options */
 export async function compare(options) {
-  const database = await startDatabase();
+  const database = await startDatabase(options.commitMs);
   const say = options.json ? () => undefined : console.log;
   say(`${machine()}\n${database.describe}`);
   say(

@@ -19,12 +19,16 @@ const SHOWN = [
   'synchronous_commit',
   'wal_sync_method',
   'full_page_writes',
+  'commit_delay',
   ...Object.keys(SETTINGS),
 ];
 const TMPFS = 0x01021994;
 
-/** Starts it; `describe` says what it is. */
-export async function startDatabase() {
+/**
+ * Starts it; `describe` says what it is. `commitMs`: so long a flush takes longer, as on a disk behind a network; the commits
+ * that come meanwhile share it, as PostgreSQL always lets them.
+ */
+export async function startDatabase(commitMs = 0) {
   if (!existsSync(SERVICES)) throw new Error('Run npm run build first.');
   if (statfsSync(tmpdir()).type === TMPFS) {
     throw new Error(
@@ -35,7 +39,8 @@ export async function startDatabase() {
   const { anyPostgres, startPostgres } = await import(SERVICES.href);
   const source = anyPostgres();
   if (source === undefined) throw new Error('There is no PostgreSQL here: run npm ci.');
-  const server = await startPostgres(source, SETTINGS, 'disk');
+  const slower = { commit_delay: String(commitMs * 1000), commit_siblings: '0' };
+  const server = await startPostgres(source, { ...SETTINGS, ...slower }, 'disk');
   const url = await server.createDatabase();
   const client = new Client(url);
   await client.connect();

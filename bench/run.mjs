@@ -17,6 +17,7 @@ if (workload === 'in-process') {
       only: { type: 'string', default: '' },
       also: { type: 'string' },
       profile: { type: 'string' },
+      'commit-ms': { type: 'string', default: '0' },
       json: { type: 'boolean', default: false },
     },
   });
@@ -28,6 +29,7 @@ if (workload === 'in-process') {
     seconds: Number(values.seconds),
     store: values.store,
     framework: values.framework,
+    commitMs: Number(values['commit-ms']),
     only: values.only === '' ? [] : values.only.split(';'),
     json: values.json,
     ...(values.also === undefined ? {} : { also: values.also }),
