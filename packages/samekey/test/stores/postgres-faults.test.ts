@@ -98,13 +98,18 @@ for (const source of availablePostgres()) {
         const asks: (readonly [() => Promise<readonly { readonly kind: string }[]>, string])[] = [
           [() => store.claim([{ ...first, key: `${key}-2` }]), 'claimed 1'],
           [() => store.renew([renewRequest(owner)]), 'renewed'],
-          // postgres.js asks for the types of a new statement first, and waits: nothing was executed yet.
-          [() => store.finish([finishRequest(owner, 'completed')]), key === 'pg' ? 'already' : 'applied'],
+          [() => store.finish([finishRequest(owner, 'completed')]), 'already'],
         ];
         for (const [ask, again] of asks) {
-          // Both connections hear again, whichever went deaf before.
-          await Promise.allSettled([store.claim([first]), store.find([owner])]);
-          await Promise.all([store.claim([first]), store.find([owner])]);
+          // All connections hear again, whichever went deaf before.
+          const others = { ...owner, key: 'nobodys' };
+          const hearAgain = (): Promise<unknown>[] => [
+            store.claim([first]),
+            store.find([owner]),
+            store.finish([finishRequest(others, 'completed')]),
+          ];
+          await Promise.allSettled(hearAgain());
+          await Promise.all(hearAgain());
           proxy.goDeaf();
           const { ms, value } = await timed(ask().catch((error: unknown) => error));
           expect(value).toMatchObject({ applied: 'unknown', transient: true });

@@ -46,7 +46,7 @@ const BUSY = Object.freeze({ kind: 'busy' as const });
 /** Makes the hot path. */
 export function createHotPath(
   records: Records,
-  links: { readonly work: Link; readonly upkeep: Link },
+  links: { readonly work: Link; readonly ends: Link; readonly upkeep: Link },
 ): HotPath {
   const { tables } = records;
   const claims = { one: sql.claimStatement(tables, 'one'), many: sql.claimStatement(tables, 'many') };
@@ -161,9 +161,9 @@ export function createHotPath(
   return {
     claim: (requests) => eachOnce(links.work, requests, claim),
     renew: (requests) => eachOnce(links.upkeep, requests, renew),
-    checkpoint: (requests) => eachOnce(links.work, requests, checkpoint),
+    checkpoint: (requests) => eachOnce(links.ends, requests, checkpoint),
     finish: (requests) =>
-      eachOnce(links.work, requests, async (ask, group) => {
+      eachOnce(links.ends, requests, async (ask, group) => {
         const arity = arityOf(group);
         const { rows, bodies } = finishRows(inOrder(group));
         const values = [...inputValues(rows, columns.FINISH_INPUT.length, arity), bodies];

@@ -2,9 +2,9 @@
  * The PostgreSQL store. Time is the server's (`clock_timestamp()`), each write is one conditional statement that commits by
  * itself, a flush of many rows shares one commit, and nothing waits for a lock of somebody else's.
  *
- * It keeps two connections of its own, never taken from under handlers: one for claims and finishes, one for upkeep (renewals,
- * look-ups, sweeps, operators' writes). A third is opened when an operator lists or counts, which may take long. One
- * connection for claims and one for finishes were no faster: their commits wait for the same disk.
+ * It keeps three connections of its own, never taken from under handlers: one for claims, one for the ends of attempts and their
+ * checkpoints, one for upkeep (renewals, look-ups, sweeps, operators' writes). A fourth is opened when an operator lists or
+ * counts, which may take long. With one for claims and ends, each waits for the other's commit.
  *
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
@@ -81,10 +81,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   }
 
   const work = link(statementTimeMaxMs, PLANS);
+  const ends = link(statementTimeMaxMs, PLANS);
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
   const dues = dueStatement(tables);
-  const hotPath = createHotPath(records, { work, upkeep });
+  const hotPath = createHotPath(records, { work, ends, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
   const outbox = createMessages({
     records,
@@ -158,7 +159,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       hints?.start();
     },
     async close() {
-      await Promise.all([work.close(), upkeep.close(), reads.close(), outbox.close(), hints?.close()]);
+      await Promise.all([
+        work.close(),
+        ends.close(),
+        upkeep.close(),
+        reads.close(),
+        outbox.close(),
+        hints?.close(),
+      ]);
     },
   };
 }
