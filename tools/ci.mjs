@@ -60,7 +60,7 @@ function waysIn() {
     {
       name: 'tests',
       command: ['npm', 'test', '--', '--reporter=default', '--reporter=json', `--outputFile.json=${json}`],
-      timeMaxMs: 15 * MINUTE_MS,
+      timeMaxMs: 45 * MINUTE_MS,
       count: () => countTests(existsSync(json) ? readFileSync(json, 'utf8') : undefined),
     },
   ];
