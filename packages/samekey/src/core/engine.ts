@@ -17,6 +17,7 @@ import { createDispatch, type Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { EventListener, SamekeyEvent } from './events.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
+import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner } from './owner.ts';
@@ -169,16 +170,14 @@ export class Engine {
     this.emit({ type: 'misuse', code, message });
   }
 
-  /** Sends an event; a listener that throws disturbs nothing. */
+  /** Sends an event; a listener that throws, or whose promise rejects, disturbs nothing. */
   emit(event: SamekeyEvent): void {
     const { onEvent } = this.#options;
     if (onEvent === null) return;
-    try {
-      onEvent(event);
-    } catch (error) {
+    callListener(onEvent, [event], (error) => {
       if (event.type !== 'misuse')
-        this.misuse('event-listener-threw', `The event listener threw: ${String(error)}`);
-    }
+        this.misuse('event-listener-threw', `The event listener threw: ${textOfError(error)}`);
+    });
   }
 
   /**

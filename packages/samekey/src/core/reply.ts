@@ -31,7 +31,21 @@ export function reply<Value>(
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new OptionsError(`A reply's status is a whole number from 200 to 599; it is ${status}.`);
   }
+  for (const line of headers) checkLine(line);
   return { [REPLY]: true, status, headers, value };
+}
+
+/** Names and values as RFC 9110 §5 has them: once stored, a line that no server sends would fail every answer of the key. */
+function checkLine(line: HeaderLine): void {
+  const [name, value] = Array.isArray(line) ? (line as readonly unknown[]) : [];
+  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+    throw new OptionsError(
+      `A reply's headers are lines of name and value; ${JSON.stringify(name)} is no name of one.`,
+    );
+  if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    throw new OptionsError(
+      `The value of the reply's header "${name}" holds what a header cannot: encode it.`,
+    );
 }
 
 /** What a handler returned, as the bytes that are stored. Throws `OptionsError` for what JSON cannot hold. */

@@ -12,6 +12,7 @@ import type { FingerprintInput } from '../core/fingerprint.ts';
 import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
 import { identityOf, type Operation, operationOf, otherNames, rewritePath } from '../core/operation.ts';
+import { callListener, textOfError } from '../core/listener.ts';
 import type { Executed, Outcome } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
@@ -216,11 +217,10 @@ function tellRoute<Native>(
   exchange: Exchange<Native>,
   outcome: Outcome,
 ): void {
-  try {
-    route.onOutcome?.(exchange.native, outcome);
-  } catch (error) {
-    engine.misuse('outcome-listener-threw', `onOutcome threw: ${String(error)}`);
-  }
+  if (route.onOutcome === null || route.onOutcome === undefined) return;
+  callListener(route.onOutcome, [exchange.native, outcome], (error) => {
+    engine.misuse('outcome-listener-threw', `onOutcome threw: ${textOfError(error)}`);
+  });
 }
 
 async function sendOutcome<Native>(

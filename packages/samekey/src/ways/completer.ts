@@ -6,6 +6,7 @@
  */
 
 import type { Engine } from '../core/engine.ts';
+import { textOfError } from '../core/listener.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { DueRequest, Store } from '../core/store.ts';
@@ -35,11 +36,31 @@ export async function pushDue(
   const { store, operations } = options;
   const kept = [...operations].filter(([, { keepsInput }]) => keepsInput).map(([name]) => name);
   if (kept.length === 0 || limit < 1) return [];
-  const due = await store.due({ operations: kept, limit, ...backoff });
-  return Promise.all(due.map(async (record) => ({ record, outcome: await push(options, record) })));
+  const skipped = unreadable.get(options.engine) ?? new Set<string>();
+  unreadable.set(options.engine, skipped);
+  // What nobody here can read stays due, and the oldest come first: without more room it would keep out all others.
+  const due = await store.due({ operations: kept, limit: limit + skipped.size, ...backoff });
+  const found = new Set(due.map(nameOf));
+  for (const name of skipped) if (!found.has(name)) skipped.delete(name);
+  const readable = due.filter((record) => !skipped.has(nameOf(record))).slice(0, limit);
+  return Promise.all(
+    readable.map(async (record) => ({ record, outcome: await push(options, record, skipped) })),
+  );
 }
 
-async function push({ engine, operations }: CompleterOptions, record: SamekeyRecord): Promise<Outcome> {
+/** Records whose input this process could not read, while they are due. */
+const unreadable = new WeakMap<Engine, Set<string>>();
+const UNREADABLE_MAX = 1_000;
+
+function nameOf(record: SamekeyRecord): string {
+  return JSON.stringify([record.scope, record.key, record.claimId]);
+}
+
+async function push(
+  { engine, operations }: CompleterOptions,
+  record: SamekeyRecord,
+  skipped: Set<string>,
+): Promise<Outcome> {
   const operation = operations.get(record.operation);
   if (operation === undefined || record.input === null) {
     return { kind: 'in-progress', retryAfterMs: 1_000 };
@@ -50,7 +71,8 @@ async function push({ engine, operations }: CompleterOptions, record: SamekeyRec
     handler = operation.handler(operation.codec.decode(input));
   } catch (error) {
     // Written by code of another version perhaps; its neighbours go on.
-    const message = `An input of "${operation.names.name}" cannot be read and is left alone: ${String(error)}. A codec must read what earlier code has written.`;
+    if (skipped.size < UNREADABLE_MAX) skipped.add(nameOf(record));
+    const message = `An input of "${operation.names.name}" cannot be read and is left alone: ${textOfError(error)}. A codec must read what earlier code has written.`;
     engine.misuse('input-unreadable', message, operation.names.name);
     return { kind: 'in-progress', retryAfterMs: 1_000 };
   }

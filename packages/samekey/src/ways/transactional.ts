@@ -79,6 +79,7 @@ export function defineTransactional<Input, Returned, Tx>(
           const watch = watchHandler(engine, definition.name);
           try {
             const returned = await watch.handler(async () => definition.run(input, own));
+            await own.handingOver;
             const { rolledBack: rollBack, handedOver: handOver } = own;
             const response = toResponse(handOver && !isReply(returned) ? reply(202, returned) : returned);
             return { response, rollBack, handOver };
@@ -111,7 +112,10 @@ function handOverOf({ attempt, world }: Owner, within: Within): (message: Outbox
 /** An attempt whose transaction is open. */
 export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
   rolledBack = false;
+  /** The message is in: without one nobody would ever end the record. */
   handedOver = false;
+  /** Rejects when the message could not be put in: then the handler must not answer, whether it caught that or not. */
+  handingOver: Promise<string> | null = null;
   readonly #attempt: Attempt;
   readonly #tx: Tx;
   readonly #enqueue: (message: OutboxMessage) => Promise<string>;
@@ -159,13 +163,22 @@ export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
 
   handOver(message: OutboxMessage): Promise<string> {
     this.#checkOpen();
-    if (this.handedOver) {
+    if (this.handedOver || this.handingOver !== null) {
       throw new OptionsError(
         'handOver was called twice: a record has one worker. Enqueue further messages by themselves.',
       );
     }
+    const handing = this.#handOver(message);
+    this.handingOver = handing;
+    // Not waited for, it fails the attempt when the handler returns, and never the process.
+    handing.catch(() => undefined);
+    return handing;
+  }
+
+  async #handOver(message: OutboxMessage): Promise<string> {
+    const id = await this.#enqueue(message);
     this.handedOver = true;
-    return this.#enqueue(message);
+    return id;
   }
 
   notExecuted(options?: { readonly correctable?: boolean }): void {

@@ -6,8 +6,9 @@
  */
 
 import { isNotExecutedError } from '../core/errors.ts';
+import { textOfError } from '../core/listener.ts';
 import type { TakenMessage } from '../core/message.ts';
-import { toResponse } from '../core/reply.ts';
+import { isReply, toResponse } from '../core/reply.ts';
 import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
@@ -49,11 +50,9 @@ export function createDeliverer(
 
   async function succeeded(delivery: RunningDelivery, value: unknown): Promise<void> {
     const { taken, lease, leasedUntil } = delivery;
-    const response = toResponse(value);
-    if (response.status >= 500) {
-      throw new Error(`The handler answered ${response.status}.`);
-    }
-    const record = recordOfAnswer(taken, response);
+    if (isReply(value) && value.status >= 500) throw new Error(`The handler answered ${value.status}.`);
+    // What nobody will ask for need not be an answer: a driver's result with a BigInt in it must not bring the message back.
+    const record = taken.owner === null ? null : recordOfAnswer(taken, toResponse(value));
     if (options.probe !== undefined) await probe('end.before', delivery);
     const result = await ends.done({ ...lease, record }, leasedUntil);
     if (options.probe !== undefined) await probe('end.applied', delivery);
@@ -176,8 +175,8 @@ function backoff(
 }
 
 function textOf(error: unknown): string {
-  const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
-  return text.slice(0, ERROR_LENGTH_MAX);
+  const text = error instanceof Error ? error.stack : undefined;
+  return (typeof text === 'string' ? text : textOfError(error)).slice(0, ERROR_LENGTH_MAX);
 }
 
 function constant(key: string): () => string {

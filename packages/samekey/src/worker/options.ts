@@ -1,6 +1,7 @@
 /** The worker's options, checked before anything starts. */
 
 import { OptionsError } from '../core/errors.ts';
+import { callListener } from '../core/listener.ts';
 import type { MessageStore } from '../core/message.ts';
 import { refuseUnknown, wholeNumber } from '../core/settings.ts';
 import type { Store } from '../core/store.ts';
@@ -138,11 +139,8 @@ export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions
     sweepMs: wholeNumber('sweepMs', options.sweepMs ?? 10_000, 1),
     pushMs: wholeNumber('pushMs', options.pushMs ?? 1_000, 1),
     emit(event) {
-      try {
-        onEvent?.(event);
-      } catch {
-        // A listener's fault is not the message's.
-      }
+      // A listener's fault is not the message's.
+      if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);
     },
     probe: options.probe,
   };
