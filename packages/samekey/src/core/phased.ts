@@ -285,6 +285,9 @@ export class Phases<Tx> {
     const { world } = this.#owner;
     for (let tries = 0; tries < OUTLAST_TRIES_MAX; tries += 1) {
       if (this.#owner.attempt.lost) throw this.#stopWith({ kind: 'lost', record: null });
+      // Not awaited: the attempt has ended meanwhile, and its record says how a later one goes on.
+      if (this.#ended)
+        throw new StepError('The handler has ended before this effect was called: await every step.');
       if (this.#owner.claimLeftMs() >= callTimeMaxMs) return;
       const result = await this.#owner.renew(world.monotonicNow() + callTimeMaxMs);
       if (result.kind === 'lost') throw this.#stopWith({ kind: 'lost', record: result.record });

@@ -5,7 +5,7 @@
  * counts as proven without effect only by `NotExecutedError`.
  */
 
-import { isNotExecutedError } from '../core/errors.ts';
+import { InvariantError, isNotExecutedError } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import type { TakenMessage } from '../core/message.ts';
 import { isReply, toResponse } from '../core/reply.ts';
@@ -123,7 +123,8 @@ export function createDeliverer(
         if (options.probe !== undefined) await probe('handler.before', delivery);
         const handler = handlers.get(taken.topic);
         // What its payload is, only the handler knows.
-        outcome = { value: await handler?.(received(taken) as ReceivedMessage<never>, delivery) };
+        if (handler === undefined) throw new InvariantError('a message of an unknown topic was taken');
+        outcome = { value: await handler(received(taken) as ReceivedMessage<never>, delivery) };
       } catch (error) {
         outcome = { error };
       }
