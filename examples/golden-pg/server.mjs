@@ -48,8 +48,7 @@ const placeOrder = samekey.phased({
 const worker = createWorker({
   samekey,
   handlers: {
-    receipt: ({ payload }, { downstreamKey, signal }) =>
-      sendReceipt(/** @type {{ order: number }} */ (payload), downstreamKey, signal),
+    receipt: ({ payload }, { downstreamKey, signal }) => sendReceipt(payload, downstreamKey, signal),
   },
 });
 worker.start();

@@ -52,7 +52,7 @@ describe.runIf(source !== undefined)('worker on PostgreSQL', () => {
       onEvent: all.onEvent,
       handlers: {
         mail({ payload }) {
-          got.push(payload as number);
+          got.push(payload);
           if (got.length === 40) first.resolve();
         },
       },
@@ -92,7 +92,7 @@ describe.runIf(source !== undefined)('worker on PostgreSQL', () => {
     await late.query('COMMIT');
     start(store, {
       onEvent: all.onEvent,
-      handlers: { mail: ({ payload }) => void got.push(payload as number) },
+      handlers: { mail: ({ payload }) => void got.push(payload) },
     });
     await all.promise;
     expect(got).toEqual([1, 2]);
