@@ -29,6 +29,13 @@ export type {
   State,
   WhenClaimEnds,
 } from './core/record.ts';
+export {
+  hashCaller,
+  hashKey,
+  type RedactedRecord,
+  type RedactedResponse,
+  redactRecord,
+} from './core/redact.ts';
 export type { OutboxMessage } from './core/new-message.ts';
 export { type Reply, type ReplyValue, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
