@@ -7,6 +7,7 @@
  * message is found by its state, never by "after the last number" (F51).
  */
 
+import type { RecordId } from './record.ts';
 import type { FencedId, FinishRequest } from './store.ts';
 
 /** `ready`: waits for its time. `leased`: with a worker. `dead`: given up, kept until somebody requeues or drops it. */
@@ -137,6 +138,8 @@ export type LeaseResult = 'applied' | 'lost' | 'contradiction';
 export interface MessageListRequest {
   readonly states?: readonly MessageState[];
   readonly topic?: string;
+  /** Only those of an attempt of this record that was handed over; reads the whole table. */
+  readonly owner?: RecordId;
   /** Only places after this one, for paging. */
   readonly after?: number;
   /** 1–1000; default 100. */

@@ -43,6 +43,20 @@ export function encodeScope(parts: readonly string[], operation: string | null):
   return text;
 }
 
+/** The caller's part of a record's scope: what stands before the operation. */
+export function callerOf(scope: string): string {
+  const end = scope.indexOf(OPERATION_MARK);
+  return end < 0 ? scope : scope.slice(0, end);
+}
+
+/** The first text behind all scopes of a caller with an operation, which begin with `${caller}|`, in the order of bytes. */
+export function afterCaller(caller: string): string {
+  return `${caller}}`;
+}
+
+/** Between caller and operation; escaped in both parts of a caller's text. The character behind it is `}`. */
+const OPERATION_MARK = '|';
+
 function encodeParts(parts: readonly string[]): string {
   if (!Array.isArray(parts) || parts.length === 0) {
     throw new OptionsError('The scope has no parts: name the tenant and the caller, or use singleTenant().');

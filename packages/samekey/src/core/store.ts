@@ -172,7 +172,12 @@ export interface DueRequest {
 export interface ListRequest {
   readonly states?: readonly State[];
   readonly operation?: string;
+  /** The whole scope of a record, with its operation. */
   readonly scope?: string;
+  /** The caller's part of a scope, encoded (`encodeScope(parts, null)`): whatever the operation. */
+  readonly caller?: string;
+  /** Not indexed by itself: reads the whole table, so give `caller` or `scope` too where they are known. */
+  readonly key?: string;
   /** Only records created before this time, for paging. */
   readonly createdBefore?: number;
   /** 1–1000; default 100. */

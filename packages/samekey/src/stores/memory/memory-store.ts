@@ -31,6 +31,7 @@ import {
   STATES,
   type State,
 } from '../../core/record.ts';
+import { callerOf } from '../../core/scope.ts';
 import type { Capabilities, ListRequest, Store, Swept } from '../../core/store.ts';
 
 /** Options of the memory store. */
@@ -163,6 +164,8 @@ function matches(record: SamekeyRecord, request: ListRequest): boolean {
     (request.states === undefined || request.states.includes(record.state)) &&
     (request.operation === undefined || record.operation === request.operation) &&
     (request.scope === undefined || record.scope === request.scope) &&
+    (request.caller === undefined || callerOf(record.scope) === request.caller) &&
+    (request.key === undefined || record.key === request.key) &&
     (request.createdBefore === undefined || record.createdAt < request.createdBefore)
   );
 }

@@ -1,6 +1,7 @@
 /** The SQL of sweeping and reaping, and of the operator's reads. Locked rows are left for the next round. */
 
 import { DOUBLED_MAX, STATES } from '../../core/record.ts';
+import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
@@ -107,6 +108,13 @@ export function listStatement(
   }
   if (request.operation !== undefined) conditions.push(`r.operation = ${parameter(request.operation)}`);
   if (request.scope !== undefined) conditions.push(`r.scope = ${parameter(request.scope)}`);
+  if (request.caller !== undefined) {
+    const [caller, from, to] = [request.caller, `${request.caller}|`, afterCaller(request.caller)].map(
+      parameter,
+    );
+    conditions.push(`(r.scope = ${caller} OR (r.scope >= ${from} AND r.scope < ${to}))`);
+  }
+  if (request.key !== undefined) conditions.push(`r.key = ${parameter(request.key)}`);
   if (request.createdBefore !== undefined) {
     conditions.push(`r.created_at < ${instant(`${parameter(String(request.createdBefore))}::bigint`)}`);
   }

@@ -79,7 +79,8 @@ export function listMessagesStatement({ messages }: Tables): Statement {
   return statement(
     'list_messages',
     `SELECT ${MESSAGE_COLUMNS} FROM ${messages} m WHERE m.place > $1::bigint AND m.state = ANY ($2::text[])
-AND ($3::text IS NULL OR m.topic = $3::text) ORDER BY m.place LIMIT $4::int`,
+AND ($3::text IS NULL OR m.topic = $3::text)
+AND ($4::text IS NULL OR (m.scope = $4::text AND m.key = $5::text)) ORDER BY m.place LIMIT $6::int`,
   );
 }
 

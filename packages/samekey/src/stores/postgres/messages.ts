@@ -197,7 +197,14 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const states = textArray(request.states ?? MESSAGE_STATES);
-      const values = [String(request.after ?? 0), states, request.topic ?? null, String(limit)];
+      const values = [
+        String(request.after ?? 0),
+        states,
+        request.topic ?? null,
+        request.owner?.scope ?? null,
+        request.owner?.key ?? null,
+        String(limit),
+      ];
       return (await options.reads.ask(upkeep.listMessagesStatement(tables), values)).map(messageOf);
     },
     async count() {

@@ -86,9 +86,17 @@ export function createMessageRows(connection: Connection): MessageRows {
     list(request) {
       const states = [...new Set(request.states ?? MESSAGE_STATES)];
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
-      const topic = request.topic === undefined ? '' : 'AND topic = ?';
-      const text = `${SELECT} WHERE place > ? AND state IN (${states.map(() => '?').join(', ')}) ${topic} ORDER BY place LIMIT ?`;
-      const filters = request.topic === undefined ? [] : [request.topic];
+      const { topic, owner } = request;
+      const conditions = [
+        `place > ? AND state IN (${states.map(() => '?').join(', ')})`,
+        ...(topic === undefined ? [] : ['topic = ?']),
+        ...(owner === undefined ? [] : ['scope = ? AND key = ?']),
+      ];
+      const text = `${SELECT} WHERE ${conditions.join(' AND ')} ORDER BY place LIMIT ?`;
+      const filters = [
+        ...(topic === undefined ? [] : [topic]),
+        ...(owner === undefined ? [] : [owner.scope, owner.key]),
+      ];
       return connection.all(text, request.after ?? 0, ...states, ...filters, limit).map(rowOf);
     },
     count: () =>

@@ -5,6 +5,7 @@
 
 import { type Decision, decideSweep, type View } from '../../core/machine.ts';
 import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { afterCaller } from '../../core/scope.ts';
 import type { DueRequest, ListRequest, Swept } from '../../core/store.ts';
 import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
 import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
@@ -123,7 +124,7 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
       return results;
     },
     list(request) {
-      const { operation, scope, createdBefore } = request;
+      const { operation, scope, caller, key, createdBefore } = request;
       const states = [...new Set(request.states)];
       if (request.states !== undefined && states.length === 0) return [];
       const text = sql.selectList({
@@ -131,9 +132,14 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
         openOnly: states.length > 0 && !states.includes('completed') && !states.includes('failed'),
         operation: operation !== undefined,
         scope: scope !== undefined,
+        caller: caller !== undefined,
+        key: key !== undefined,
         createdBefore: createdBefore !== undefined,
       });
-      const filters = [operation, scope, createdBefore].filter((value) => value !== undefined);
+      const callers = caller === undefined ? [] : [caller, `${caller}|`, afterCaller(caller)];
+      const filters = [operation, scope, ...callers, key, createdBefore].filter(
+        (value) => value !== undefined,
+      );
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const values: ColumnValue[] = [...states, ...filters, limit];
       return connection.all(text, ...values).map(rowRecord);

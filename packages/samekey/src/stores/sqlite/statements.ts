@@ -79,6 +79,8 @@ export function selectList(filters: {
   readonly openOnly: boolean;
   readonly operation: boolean;
   readonly scope: boolean;
+  readonly caller: boolean;
+  readonly key: boolean;
   readonly createdBefore: boolean;
 }): string {
   const conditions = [
@@ -88,6 +90,8 @@ export function selectList(filters: {
       : []),
     ...(filters.operation ? ['operation = ?'] : []),
     ...(filters.scope ? ['scope = ?'] : []),
+    ...(filters.caller ? ['(scope = ? OR (scope >= ? AND scope < ?))'] : []),
+    ...(filters.key ? ['key = ?'] : []),
     ...(filters.createdBefore ? ['created_at < ?'] : []),
   ];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { REOPEN_DELAY_MS, STATES } from '../../core/record.ts';
+import { encodeScope } from '../../core/scope.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,
@@ -122,9 +123,34 @@ export function lifecycleTests(test: AddTest): void {
     assert.equal(await keys({ states: [] }), '');
     assert.equal(await keys({ operation: 'POST /a' }), 'k4 k2 k1');
     assert.equal(await keys({ scope: 's1', operation: 'POST /a' }), 'k4 k1');
+    assert.equal(await keys({ key: 'k3' }), 'k3');
+    assert.equal(await keys({ key: 'k3', scope: 's2' }), '');
     const { createdAt } = await recordOf(t.store, { scope: 's1', key: 'k3' });
     assert.equal(await keys({ createdBefore: createdAt }), 'k2 k1');
     assert.equal(await keys({ createdBefore: createdAt, limit: 1, scope: 's1' }), 'k1');
+  });
+
+  // F25
+  test('the records of a caller are those of its operations, and of no caller whose name begins alike', async (t) => {
+    const caller = encodeScope(['t1', 'alice'], null);
+    const all = [
+      caller,
+      encodeScope(['t1', 'alice'], 'POST /a'),
+      encodeScope(['t1', 'alice'], '}'),
+      encodeScope(['t1', 'alice', 'x'], 'POST /a'),
+      encodeScope(['t1', 'alice}'], 'POST /a'),
+      encodeScope(['t1', 'alic'], 'POST /a'),
+      encodeScope(['t1'], null),
+    ];
+    for (const scope of all) {
+      await finished(t.store, 'completed', { scope });
+      await t.advance(1);
+    }
+    const listed = await t.store.list({ caller });
+    assert.deepEqual(
+      listed.map(({ scope }) => scope),
+      all.slice(0, 3).toReversed(),
+    );
   });
 
   test('a listed record is the record', async ({ store }) => {

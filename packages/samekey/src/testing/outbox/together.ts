@@ -43,6 +43,19 @@ export function togetherTests(test: AddOutboxTest): void {
     assert.equal((await take(messages)).length, 1);
   });
 
+  test('the messages of a record are listed, and no others', async (t) => {
+    const { messages } = t.store;
+    const owner = await handedOver(t, 'k1');
+    await handedOver(t, 'k2');
+    await messages.enqueue([message()]);
+    assert.deepEqual(
+      (await messages.list({ owner })).map(({ id }) => id),
+      ['of-k1'],
+    );
+    assert.deepEqual(await messages.list({ owner, states: ['dead'] }), []);
+    assert.deepEqual(await messages.list({ owner: { ...owner, scope: 'another' } }), []);
+  });
+
   // F51
   test('of more messages than a take gets, each is delivered once', async ({ store: { messages } }) => {
     const sent = Array.from({ length: 137 }, (_, i) => message({ delayMs: i % 3 === 0 ? 0 : 1 }));
