@@ -108,7 +108,7 @@ export const TABLE = [
   // What a worker pushes on are the operations of an instance.
   { at: 'worker', may: ['core', 'outbox', 'samekey', 'system', 'ways'] },
   { at: 'janitor', may: ['core', 'lifecycle', 'outbox'] },
-  { at: 'reconcile', may: ['core', 'lifecycle', 'outbox'] },
+  { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
   // A browser must not download a server.
   { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
   { at: 'verify', may: ['client', 'http/profiles'] },

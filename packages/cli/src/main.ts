@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { explain } from './cli-error.ts';
+import { compareLedgerCommand } from './commands/compare-ledger.ts';
 import { demoCommand } from './commands/demo.ts';
 import { migrateCommand } from './commands/migrate.ts';
 
@@ -17,7 +18,8 @@ const program = new Command('samekey')
   .version(version)
   .showHelpAfterError('(samekey --help shows what there is)')
   .addCommand(demoCommand())
-  .addCommand(migrateCommand());
+  .addCommand(migrateCommand())
+  .addCommand(compareLedgerCommand());
 
 try {
   await program.parseAsync();

@@ -9,6 +9,7 @@ export {
   FenceLostError,
   InvariantError,
   KeyError,
+  LedgerError,
   type KeyFault,
   NotExecutedError,
   OptionsError,

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_FENCE_LOST'
   | 'ERR_SAMEKEY_INVARIANT'
   | 'ERR_SAMEKEY_KEY'
+  | 'ERR_SAMEKEY_LEDGER'
   | 'ERR_SAMEKEY_NOT_EXECUTED'
   | 'ERR_SAMEKEY_OPTIONS'
   | 'ERR_SAMEKEY_SCHEMA'
@@ -59,6 +60,21 @@ export class KeyError extends SamekeyError {
   constructor(fault: KeyFault, message: string) {
     super('ERR_SAMEKEY_KEY', message);
     this.fault = fault;
+  }
+}
+
+/**
+ * A line of a ledger cannot be compared, or stands before the one before it. Nothing behind it was compared. The message names side
+ * and line, never what stands there.
+ */
+export class LedgerError extends SamekeyError {
+  readonly side: 'ours' | 'theirs';
+  readonly line: number;
+
+  constructor(side: 'ours' | 'theirs', line: number, message: string) {
+    super('ERR_SAMEKEY_LEDGER', message);
+    this.side = side;
+    this.line = line;
   }
 }
 

@@ -1,0 +1,19 @@
+/** The totals of a comparison, for people. */
+
+import { LEDGER_DIFFERENCES, type LedgerTotals } from 'samekey/reconcile';
+
+/** Some lines: what was read, what differs, and the sums. */
+export function totalsText(totals: LedgerTotals, leftOut: number, differencesMax: number): string {
+  const { differences, equal, linesOurs, linesTheirs, paired, sums } = totals;
+  const kinds = LEDGER_DIFFERENCES.filter((kind) => differences[kind] > 0).map(
+    (kind) => `${differences[kind]} ${kind.replace('-', ' ')}`,
+  );
+  return [
+    ...(leftOut > 0 ? [`… and ${leftOut} more (--max-differences ${differencesMax})`] : []),
+    `Lines: ours ${linesOurs}, theirs ${linesTheirs}; references on both sides: ${paired}`,
+    ...sums.map(
+      ({ currency, ours, theirs }) => `Sum ${currency ?? '(no currency)'}: ours ${ours}, theirs ${theirs}`,
+    ),
+    equal ? 'Equal.' : `Different: ${kinds.join(', ')}.`,
+  ].join('\n');
+}
