@@ -9,7 +9,7 @@
  */
 
 import type { Dispatch } from './dispatch.ts';
-import type { SamekeyEvent } from './events.ts';
+import type { Emit } from './events.ts';
 import { idText, type RecordId, type SamekeyRecord } from './record.ts';
 import type { Timer, World } from './world.ts';
 
@@ -37,7 +37,7 @@ export function createAbandoned(
   world: World,
   dispatch: Dispatch,
   callTimeMaxMs: number,
-  emit: (event: SamekeyEvent) => void,
+  emit: Emit,
 ): Abandoned {
   const claims = new Map<
     string,
@@ -98,7 +98,8 @@ export function createAbandoned(
       },
       world.monotonicNow() + callTimeMaxMs,
     );
-    if (result.kind === 'applied') emit({ type: 'claim-released', id: claim.id, operation: claim.operation });
+    if (result.kind === 'applied')
+      emit?.({ type: 'claim-released', id: claim.id, operation: claim.operation });
     return result.kind === 'applied' || result.kind === 'already';
   }
 
@@ -108,7 +109,7 @@ export function createAbandoned(
       const oldest = claims.size >= COUNT_MAX ? claims.keys().next().value : undefined;
       if (oldest !== undefined) claims.delete(oldest);
       claims.set(claimId, { id, operation, until: world.monotonicNow() + LATE_FACTOR * callTimeMaxMs });
-      emit({ type: 'claim-abandoned', id, operation });
+      emit?.({ type: 'claim-abandoned', id, operation });
       schedule();
     },
     has: (record) => claims.has(record.claimId),

@@ -25,6 +25,15 @@ export interface LaneOptions<Request, Result> {
   /** Longest wait for one call of the store; then its reply counts as lost. */
   readonly callTimeMaxMs: number;
   onError(error: StoreError): void;
+  /** Told of each call when it has come back, or is not waited for any longer; null: nobody wants to know. */
+  readonly onCall:
+    | ((call: {
+        readonly rows: number;
+        readonly busy: number;
+        readonly durationMs: number;
+        readonly failed: boolean;
+      }) => void)
+    | null;
 }
 
 /** One verb's queue. */
@@ -103,11 +112,16 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
   }
 
   async function flush(batch: readonly Item<Request, Result>[]): Promise<void> {
+    const { onCall } = options;
+    const sentAt = onCall === null ? 0 : world.monotonicNow();
+    const called = (busy: number, isFailure: boolean): void =>
+      onCall?.({ rows: batch.length, busy, durationMs: world.monotonicNow() - sentAt, failed: isFailure });
     let results: readonly Result[];
     try {
       results = await call(batch.map((item) => item.request));
     } catch (thrown) {
       const error = asStoreError(thrown);
+      called(0, true);
       options.onError(error);
       await failed(batch, error);
       return;
@@ -119,6 +133,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       if (options.isBusy(result)) busy.push(item);
       else item.resolve(result);
     }
+    called(busy.length, false);
     if (busy.length > 0) {
       if (busy.length === batch.length) backoffMs = BACKOFF_MIN_MS;
       queue.push(...busy);

@@ -5,7 +5,7 @@
 
 import { createLane, type Lane } from './batcher.ts';
 import { InvariantError, type StoreError } from './errors.ts';
-import type { SamekeyEvent, StoreVerb } from './events.ts';
+import type { Emit, StoreVerb } from './events.ts';
 import { idText, type RecordId, type SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type {
@@ -46,7 +46,7 @@ export function createDispatch(
   store: HotStore & Pick<Store, 'refuseCaller'>,
   world: World,
   options: DispatchOptions,
-  emit: (event: SamekeyEvent) => void,
+  emit: Emit,
 ): Dispatch {
   function lane<Request extends RecordId, Result>(
     verb: StoreVerb,
@@ -62,7 +62,12 @@ export function createDispatch(
       rowsMax: options.batchRowsMax,
       bytesMax: options.batchBytesMax,
       callTimeMaxMs: options.callTimeMaxMs,
-      onError: (error: StoreError) => emit({ type: 'store-error', verb, applied: error.applied, error }),
+      onCall:
+        emit === null
+          ? null
+          : ({ rows, busy, durationMs, failed }) =>
+              emit({ type: 'store-call', verb, rows, busy, durationMs, failed }),
+      onError: (error: StoreError) => emit?.({ type: 'store-error', verb, applied: error.applied, error }),
       async send(requests) {
         const results = await send(requests);
         check(

@@ -15,7 +15,7 @@ import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
-import type { EventListener, SamekeyEvent } from './events.ts';
+import type { Emit, EventListener, SamekeyEvent } from './events.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
@@ -53,6 +53,8 @@ export interface EngineOptions {
 /** The engine of one Samekey instance. */
 export class Engine {
   readonly world: World;
+  /** Sends an event; null when nobody listens. */
+  readonly emit: Emit;
   readonly #options: EngineOptions;
   readonly #dispatch: Dispatch;
   readonly #renewer: Renewer;
@@ -69,7 +71,9 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     const { world, callTimeMaxMs } = options;
-    const emit = (event: SamekeyEvent): void => this.emit(event);
+    const { onEvent } = options;
+    const emit: Emit = onEvent === null ? null : (event) => this.#tell(onEvent, event);
+    this.emit = emit;
     const dispatch = createDispatch(options.store, world, options, emit);
     const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit);
     const saver = createSaver({
@@ -106,6 +110,7 @@ export class Engine {
       callTimeMaxMs,
       writeVersion: options.writeVersion,
       isClosing: () => this.#closing,
+      emit,
     });
     this.#settler = createSettler({
       world,
@@ -129,26 +134,48 @@ export class Engine {
     const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
     if (known !== null) {
       const replay: Outcome = { kind: 'replay', ...known };
-      this.tellOutcome(replay, work.id, work.operation, startedAt, true);
+      this.#tellOutcome(replay, work, startedAt, null, true);
       return replay;
     }
-    const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs);
+    const ran: Ran = { attempt: null };
+    const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran);
     this.#track(running);
     const outcome = asAccepted(work, await running);
-    this.tellOutcome(outcome, work.id, work.operation, startedAt);
+    this.#tellOutcome(outcome, work, startedAt, ran.attempt, false);
     return outcome;
   }
 
-  /** Emits the outcome of a request; for callers whose requests may end before they reach `run`. */
-  tellOutcome(
-    outcome: Outcome,
-    id: RecordId | null,
-    operation: string,
+  /** Emits the outcome of a request that never got as far as `run`. */
+  tellRefused(outcome: Outcome, operation: string, startedAt: number): void {
+    this.emit?.({
+      type: 'outcome',
+      kind: outcome.kind,
+      id: null,
+      operation,
+      durationMs: this.world.monotonicNow() - startedAt,
+      fromCache: false,
+      attempt: null,
+      entry: 'run',
+    });
+  }
+
+  #tellOutcome(
+    { kind }: Outcome,
+    { id, operation, entry }: Work,
     startedAt: number,
-    fromCache = false,
+    attempt: number | null,
+    fromCache: boolean,
   ): void {
-    const durationMs = this.world.monotonicNow() - startedAt;
-    this.emit({ type: 'outcome', kind: outcome.kind, id, operation, durationMs, fromCache });
+    this.emit?.({
+      type: 'outcome',
+      kind,
+      id,
+      operation,
+      durationMs: this.world.monotonicNow() - startedAt,
+      fromCache,
+      attempt,
+      entry,
+    });
   }
 
   /** A record as it is now, for whoever asks how a request stands; undefined when the store cannot say. */
@@ -167,13 +194,11 @@ export class Engine {
     if (this.#warned.has(which)) return;
     this.#warned.add(which);
     this.world.warn(code, message);
-    this.emit({ type: 'misuse', code, message });
+    this.emit?.({ type: 'misuse', code, message });
   }
 
-  /** Sends an event; a listener that throws, or whose promise rejects, disturbs nothing. */
-  emit(event: SamekeyEvent): void {
-    const { onEvent } = this.#options;
-    if (onEvent === null) return;
+  /** A listener that throws, or whose promise rejects, disturbs nothing. */
+  #tell(onEvent: EventListener, event: SamekeyEvent): void {
     callListener(onEvent, [event], (error) => {
       if (event.type !== 'misuse')
         this.misuse('event-listener-threw', `The event listener threw: ${textOfError(error)}`);
@@ -196,7 +221,7 @@ export class Engine {
       });
     }
     const left = this.#active;
-    if (left > 0) this.emit({ type: 'close-left-running', count: left });
+    if (left > 0) this.emit?.({ type: 'close-left-running', count: left });
     for (const part of this.#stops) part.stop();
     return left;
   }
@@ -211,7 +236,7 @@ export class Engine {
     work.then(left, left);
   }
 
-  async #run(work: Work, handler: Handler, waitUntil: number): Promise<Outcome> {
+  async #run(work: Work, handler: Handler, waitUntil: number, ran: Ran): Promise<Outcome> {
     for (;;) {
       if (this.#closing) return unavailable('closing');
       let met: Met;
@@ -228,7 +253,8 @@ export class Engine {
         });
         if ('run' in begun) {
           this.#flights.running(own, begun.run.renewedAt + work.settings.claimTtlMs);
-          return this.#execute(begun.run, own, handler);
+          ran.attempt = begun.run.number;
+          return this.#execute(begun.run, own, handler, work.entry);
         }
         met = begun;
         this.#flights.close(own, met);
@@ -275,7 +301,13 @@ export class Engine {
     });
   }
 
-  async #execute(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Outcome> {
+  async #execute(
+    attempt: RunningAttempt,
+    flight: Flight,
+    handler: Handler,
+    entry: Work['entry'],
+  ): Promise<Outcome> {
+    const durationMs = this.world.monotonicNow() - attempt.startedAt;
     attempt.onLost = () => this.#flights.close(flight, null);
     this.#renewer.add(attempt);
     if (this.world.probe !== undefined) await this.world.probe('claim.applied', attempt.id);
@@ -288,7 +320,13 @@ export class Engine {
       this.#flights.close(flight, null);
       return unavailable('store');
     }
-    this.emit({ type: 'claimed', ...about(attempt), resumed: attempt.resumed });
+    this.emit?.({
+      type: 'claimed',
+      ...about(attempt),
+      resumed: attempt.resumed,
+      entry: entry === 'take' ? 'take' : 'run',
+      durationMs,
+    });
     const ending = await this.#runHandler(attempt, flight, handler);
     if (ending === 'time-up') return this.#settler.timeUp(attempt, flight);
     if (this.world.probe !== undefined) await this.world.probe('handler.after', attempt.id);
@@ -298,6 +336,7 @@ export class Engine {
   /** Runs the handler until it ends or its time is up, whichever is first. */
   #runHandler(attempt: RunningAttempt, flight: Flight, handler: Handler): Promise<Ending | 'time-up'> {
     return new Promise((resolve) => {
+      const startedAt = this.world.monotonicNow();
       let decidedBy: 'nobody' | 'handler' | 'time' | 'head' = 'nobody';
       attempt.onTimeUp = () => {
         const soFar = handler.endingSoFar?.() ?? null;
@@ -306,8 +345,14 @@ export class Engine {
       };
       const ended = (ending: Ending): void => {
         attempt.onTimeUp = null;
+        this.emit?.({
+          type: 'handler-ended',
+          ...about(attempt),
+          ending: ending.kind,
+          durationMs: this.world.monotonicNow() - startedAt,
+        });
         if ('error' in ending && ending.error !== undefined)
-          this.emit({ type: 'handler-error', ...about(attempt), error: ending.error });
+          this.emit?.({ type: 'handler-error', ...about(attempt), error: ending.error });
         // Its time was up, but an answer beats an absence; the store decides whether it still counts.
         if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));
         if (decidedBy === 'nobody') decidedBy = 'handler';
@@ -324,6 +369,11 @@ export class Engine {
         .then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
     });
   }
+}
+
+/** What a request was given to run: the number of its attempt; null for nothing. */
+interface Ran {
+  attempt: number | null;
 }
 
 /** Who left its work to a worker is told that the worker has it, also while it runs. */

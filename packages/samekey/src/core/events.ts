@@ -3,11 +3,13 @@
  * carry ids as they are; a listener that logs should hash the key. A listener that throws disturbs nothing.
  */
 
+import type { Ending } from './attempt.ts';
 import type { OutcomeKind } from './outcome.ts';
 import type { Proof, RecordId, State } from './record.ts';
 
 /** The types of event, in alphabetical order. */
 export const EVENT_TYPES = [
+  'accepted',
   'attempt-time-up',
   'claim-abandoned',
   'claim-released',
@@ -18,6 +20,7 @@ export const EVENT_TYPES = [
   'fence-lost',
   'finished',
   'handed-over',
+  'handler-ended',
   'handler-error',
   'misuse',
   'outcome',
@@ -25,12 +28,16 @@ export const EVENT_TYPES = [
   'save-abandoned',
   'save-delayed',
   'save-recovered',
+  'store-call',
   'store-error',
   'transaction-not-started',
 ] as const;
 
 /** The name of an event. */
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** How a handler ended, as {@link Ending} says. */
+export type HandlerEnding = Ending['kind'];
 
 /** The verbs of a store that the engine calls. */
 export type StoreVerb = 'claim' | 'renew' | 'checkpoint' | 'finish' | 'find';
@@ -43,6 +50,13 @@ interface OfAttempt {
 
 /** An event. */
 export type SamekeyEvent =
+  /** A deferred operation was noted for a worker; `durationMs` is how long the store took to say so. */
+  | {
+      readonly type: 'accepted';
+      readonly id: RecordId;
+      readonly operation: string;
+      readonly durationMs: number;
+    }
   /** The handler ran longer than `attemptTimeMaxMs`; its signal was aborted. */
   | ({ readonly type: 'attempt-time-up' } & OfAttempt)
   /** A claim's reply never came; the claim is remembered and released as soon as it is seen. */
@@ -52,6 +66,10 @@ export type SamekeyEvent =
   | ({
       readonly type: 'claimed';
       readonly resumed: { readonly proof: Proof | null; readonly reason: string | null } | null;
+      /** Whom it runs for: `run` is a request, `take` a worker that pushes on what is unfinished. */
+      readonly entry: 'run' | 'take';
+      /** From asking for the claim that was granted to having it. */
+      readonly durationMs: number;
     } & OfAttempt)
   /** `close` stopped waiting. */
   | { readonly type: 'close-left-running'; readonly count: number }
@@ -67,9 +85,19 @@ export type SamekeyEvent =
       readonly to: State;
       readonly proof: Proof | null;
       readonly reason: string | null;
+      /** How long writing it took; 0 when the operation's own transaction had written it. */
+      readonly durationMs: number;
+      /** How long the attempt had held its claim. */
+      readonly claimAgeMs: number;
     } & OfAttempt)
   /** The attempt goes on with the worker of a message; its record is `pending`. */
   | ({ readonly type: 'handed-over' } & OfAttempt)
+  /** A handler has returned or thrown, in whatever way; `ending` says how. */
+  | ({
+      readonly type: 'handler-ended';
+      readonly ending: HandlerEnding;
+      readonly durationMs: number;
+    } & OfAttempt)
   | ({ readonly type: 'handler-error'; readonly error: unknown } & OfAttempt)
   /** Samekey is used in a way that will hurt; sent once per code. */
   | { readonly type: 'misuse'; readonly code: string; readonly message: string }
@@ -82,6 +110,10 @@ export type SamekeyEvent =
       readonly durationMs: number;
       /** Whether it was a replay from what this process had read a moment ago; the store was not asked. */
       readonly fromCache: boolean;
+      /** The attempt that ran for it; null when nothing did. */
+      readonly attempt: number | null;
+      /** As of `claimed`; `accept`: a request for a deferred operation. */
+      readonly entry: 'run' | 'accept' | 'take';
     }
   | { readonly type: 'renewal-failed'; readonly count: number }
   /** The answer of an attempt could not be stored and is given up; its record becomes `unknown` when the claim ends. */
@@ -89,6 +121,18 @@ export type SamekeyEvent =
   /** The answer left before it was stored; the process keeps trying. */
   | ({ readonly type: 'save-delayed' } & OfAttempt)
   | ({ readonly type: 'save-recovered' } & OfAttempt)
+  /**
+   * A call of the store came back, with or without an answer. `rows` travelled together, `busy` of them were locked by somebody
+   * and go again.
+   */
+  | {
+      readonly type: 'store-call';
+      readonly verb: StoreVerb;
+      readonly rows: number;
+      readonly busy: number;
+      readonly durationMs: number;
+      readonly failed: boolean;
+    }
   /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). */
   | {
       readonly type: 'store-error';
@@ -101,3 +145,9 @@ export type SamekeyEvent =
 
 /** Receives events, synchronously. */
 export type EventListener = (event: SamekeyEvent) => void;
+
+/**
+ * Sends an event on; null when nobody listens. Call it as `emit?.({ … })`: without a listener the event is not even made, which the
+ * hot path of every request would pay for.
+ */
+export type Emit = ((event: SamekeyEvent) => void) | null;

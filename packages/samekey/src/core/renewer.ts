@@ -9,7 +9,7 @@
 import type { RunningAttempt } from './attempt.ts';
 import type { Dispatch } from './dispatch.ts';
 import { FenceLostError, SamekeyError } from './errors.ts';
-import type { SamekeyEvent } from './events.ts';
+import type { Emit } from './events.ts';
 import type { Timer, World } from './world.ts';
 
 /** What renews claims. */
@@ -22,12 +22,7 @@ export interface Renewer {
 const TICK_MIN_MS = 5;
 
 /** Makes the renewer of one engine. */
-export function createRenewer(
-  world: World,
-  dispatch: Dispatch,
-  callTimeMaxMs: number,
-  emit: (event: SamekeyEvent) => void,
-): Renewer {
+export function createRenewer(world: World, dispatch: Dispatch, callTimeMaxMs: number, emit: Emit): Renewer {
   const attempts = new Set<RunningAttempt>();
   let timer: Timer | null = null;
   let tickAt = Number.POSITIVE_INFINITY;
@@ -60,7 +55,7 @@ export function createRenewer(
 
   function timeUp(attempt: RunningAttempt): void {
     attempts.delete(attempt);
-    emit({ type: 'attempt-time-up', ...about(attempt) });
+    emit?.({ type: 'attempt-time-up', ...about(attempt) });
     attempt.abort(
       new SamekeyError(
         'ERR_SAMEKEY_FENCE_LOST',
@@ -82,13 +77,13 @@ export function createRenewer(
         attempt.lost = true;
         // Once the handler has ended, this may be the attempt's own end; its finish says what it found.
         if (attempt.onTimeUp !== null)
-          emit({ type: 'fence-lost', ...about(attempt), found: result.record?.state ?? null });
+          emit?.({ type: 'fence-lost', ...about(attempt), found: result.record?.state ?? null });
         attempt.abort(new FenceLostError());
         attempt.onLost?.();
       }
     } catch {
       // The dispatcher has told of the error; the next tick tries again, and the finish will see how the record stands.
-      emit({ type: 'renewal-failed', count: 1 });
+      emit?.({ type: 'renewal-failed', count: 1 });
     }
   }
 

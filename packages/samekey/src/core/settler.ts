@@ -9,7 +9,7 @@ import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Conclusion, conclude, finishRequest, type OpenEnding } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
-import type { SamekeyEvent } from './events.ts';
+import type { Emit } from './events.ts';
 import type { Flight, Flights } from './flight.ts';
 import { metOnly, outcomeOfRecord, unavailable } from './meeting.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
@@ -38,7 +38,7 @@ export interface SettlerOptions {
   readonly flights: Flights;
   readonly saveTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
-  readonly emit: (event: SamekeyEvent) => void;
+  readonly emit: Emit;
   /** Counts background work, so that `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -62,12 +62,12 @@ export function createSettler(options: SettlerOptions): Settler {
         return outcome;
       }
       case 'not-started':
-        emit({ type: 'transaction-not-started', ...about(attempt), error: ending.error });
+        emit?.({ type: 'transaction-not-started', ...about(attempt), error: ending.error });
         return giveBack(attempt, flight);
       case 'stopped':
         return stopped(attempt, flight, ending);
       case 'unclear':
-        emit({ type: 'commit-unclear', ...about(attempt), error: ending.error });
+        emit?.({ type: 'commit-unclear', ...about(attempt), error: ending.error });
         leave(attempt, flight, null);
         return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.claimTtlMs) };
       default:
@@ -81,7 +81,7 @@ export function createSettler(options: SettlerOptions): Settler {
     flight: Flight,
     { to, reason, response, expiresAt }: Extract<Ending, { kind: 'committed' }>,
   ): Outcome {
-    emit({ type: 'finished', ...about(attempt), to, proof: null, reason });
+    emit?.({ type: 'finished', ...about(attempt), to, proof: null, reason, ...times(attempt, null) });
     const outcome: Executed = {
       kind: 'executed',
       attempt: attempt.number,
@@ -97,7 +97,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   /** The record waits for its worker: the answer is this caller's alone. */
   function settleHandedOver(attempt: RunningAttempt, flight: Flight, response: StoredResponse): Outcome {
-    emit({ type: 'handed-over', ...about(attempt) });
+    emit?.({ type: 'handed-over', ...about(attempt) });
     leave(attempt, flight, { kind: 'pending', retryAfterMs: retryAfter(0) });
     const { number } = attempt;
     return {
@@ -121,13 +121,15 @@ export function createSettler(options: SettlerOptions): Settler {
     if (to !== null) {
       const proof = to === 'retryable' ? 'policy' : null;
       const conclusion: Conclusion = { to, proof, reason, response: null, unbind: false };
+      const sentAt = world.monotonicNow();
       const result = await save(attempt, conclusion).catch(() => null);
       if (result?.kind === 'refused') {
         const outcome = lost(attempt, flight, result.record);
         leave(attempt, flight, outcome);
         return outcome;
       }
-      if (result !== null) emit({ type: 'finished', ...about(attempt), to, proof, reason });
+      if (result !== null)
+        emit?.({ type: 'finished', ...about(attempt), to, proof, reason, ...times(attempt, sentAt) });
     }
     leave(attempt, flight, null);
     return to === 'unknown'
@@ -146,6 +148,7 @@ export function createSettler(options: SettlerOptions): Settler {
   async function settleOpen(attempt: RunningAttempt, flight: Flight, ending: OpenEnding): Promise<Outcome> {
     const conclusion = conclude(attempt, ending, options.recordSizeMaxBytes);
     if (world.probe !== undefined) await world.probe('finish.before', attempt.id);
+    const sentAt = world.monotonicNow();
     let result: FinishResult;
     try {
       result = await save(attempt, conclusion);
@@ -154,11 +157,11 @@ export function createSettler(options: SettlerOptions): Settler {
         leave(attempt, flight, null);
         throw error;
       }
-      keepSaving(attempt, flight, conclusion, ending);
+      keepSaving(attempt, flight, conclusion, ending, sentAt);
       return executed(attempt, conclusion, ending, null);
     }
     if (world.probe !== undefined) await world.probe('finish.applied', attempt.id);
-    const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, result);
+    const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, { result, sentAt });
     leave(attempt, flight, asStored(outcome, conclusion));
     return outcome;
   }
@@ -187,8 +190,9 @@ export function createSettler(options: SettlerOptions): Settler {
     flight: Flight,
     conclusion: Conclusion,
     ending: OpenEnding,
+    sentAt: number,
   ): void {
-    emit({ type: 'save-delayed', ...about(attempt) });
+    emit?.({ type: 'save-delayed', ...about(attempt) });
     attempt.onTimeUp = null;
     const { response } = conclusion;
     flight.unsaved =
@@ -196,11 +200,11 @@ export function createSettler(options: SettlerOptions): Settler {
     options.track(
       saver.keep(finishRequest(attempt, conclusion)).then((result) => {
         if (result === null) {
-          emit({ type: 'save-abandoned', ...about(attempt) });
+          emit?.({ type: 'save-abandoned', ...about(attempt) });
           return leave(attempt, flight, null);
         }
-        const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, result);
-        if (outcome.kind === 'executed') emit({ type: 'save-recovered', ...about(attempt) });
+        const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, { result, sentAt });
+        if (outcome.kind === 'executed') emit?.({ type: 'save-recovered', ...about(attempt) });
         return leave(attempt, flight, asStored(outcome, conclusion));
       }),
     );
@@ -212,11 +216,11 @@ export function createSettler(options: SettlerOptions): Settler {
     flight: Flight,
     conclusion: Conclusion,
     ending: OpenEnding,
-    result: FinishResult,
+    { result, sentAt }: { readonly result: FinishResult; readonly sentAt: number },
   ): Outcome {
     if (result.kind === 'applied' || result.kind === 'already') {
       const { to, proof, reason } = conclusion;
-      emit({ type: 'finished', ...about(attempt), to, proof, reason });
+      emit?.({ type: 'finished', ...about(attempt), to, proof, reason, ...times(attempt, sentAt) });
       return executed(attempt, conclusion, ending, result.expiresAt);
     }
     const record = result.kind === 'refused' ? result.record : null;
@@ -229,17 +233,23 @@ export function createSettler(options: SettlerOptions): Settler {
     // An attempt proven without effect contradicts nothing, whatever became of the record.
     if (conclusion.to !== 'retryable') {
       const found = record?.state ?? null;
-      emit({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
+      emit?.({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
     }
     return lost(attempt, flight, record);
   }
 
   /** The record has moved on: this attempt's caller is told what stands there. */
   function lost(attempt: RunningAttempt, flight: Flight, record: SamekeyRecord | null): Outcome {
-    emit({ type: 'fence-lost', ...about(attempt), found: record?.state ?? null });
+    emit?.({ type: 'fence-lost', ...about(attempt), found: record?.state ?? null });
     return record === null
       ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
       : asForRetry(record, attempt, flight);
+  }
+
+  /** For `finished`: `sentAt` is when the end was first sent to the store, null when a transaction had written it. */
+  function times(attempt: RunningAttempt, sentAt: number | null): { durationMs: number; claimAgeMs: number } {
+    const now = world.monotonicNow();
+    return { durationMs: sentAt === null ? 0 : now - sentAt, claimAgeMs: now - attempt.startedAt };
   }
 
   function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {

@@ -60,7 +60,7 @@ export async function handle<Native>(
       if (engine.world.probe !== undefined) await engine.world.probe('answer.before', prepared.work.id);
     } else {
       outcome = prepared.outcome;
-      engine.tellOutcome(outcome, null, operation.name, startedAt);
+      engine.tellRefused(outcome, operation.name, startedAt);
     }
     tellRoute(engine, route, exchange, outcome);
     const key = 'work' in prepared ? prepared.work.id.key : null;

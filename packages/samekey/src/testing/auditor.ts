@@ -231,7 +231,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
         const others = last?.at !== options.now() || last.fromCache;
         replays.set(text, { at: options.now(), fromCache: event.fromCache && others });
       }
-      if (!('attempt' in event)) return;
+      if (event.type === 'outcome' || !('attempt' in event)) return;
       const key = facts(event.id);
       // Numbers begin again in a new life: an event may speak of several.
       const attempts = [...key.attempts.values()].filter(
