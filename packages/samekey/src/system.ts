@@ -3,7 +3,7 @@
  * Node's synchronous digests where the runtime has them, else Web Crypto's asynchronous ones.
  */
 
-import type { ProbePoint, World } from './core/world.ts';
+import type { ProbePoint, Timer, World } from './core/world.ts';
 
 /** The part of `node:crypto` used here. */
 interface NodeCrypto {
@@ -32,13 +32,7 @@ export function systemWorld(probe?: World['probe']): World {
   return {
     monotonicNow: () => performance.now(),
     wallNow: () => Date.now(),
-    setTimer(delayMs, callback) {
-      const timer: unknown = setTimeout(callback, delayMs);
-      // Node and Bun give an object whose timers would keep the process alive; elsewhere it is a number.
-      if (typeof timer === 'object' && timer !== null && 'unref' in timer)
-        (timer as { unref(): void }).unref();
-      return { cancel: () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]) };
-    },
+    setTimer: startTimer,
     newClaimId: () => crypto.randomUUID(),
     random: () => Math.random(),
     sha256:
@@ -58,6 +52,24 @@ export function systemWorld(probe?: World['probe']): World {
     },
     ...(probe === undefined ? {} : { probe }),
   };
+}
+
+/** The longest delay that timers know; a longer one would end at once. */
+const DELAY_MAX_MS = 2 ** 31 - 1;
+
+function startTimer(delayMs: number, callback: () => void): Timer {
+  if (delayMs > DELAY_MAX_MS) return startLongTimer(delayMs, callback);
+  const timer: unknown = setTimeout(callback, delayMs);
+  // Node and Bun give an object whose timers would keep the process alive; elsewhere it is a number.
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer) (timer as { unref(): void }).unref();
+  return { cancel: () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]) };
+}
+
+function startLongTimer(delayMs: number, callback: () => void): Timer {
+  let timer = startTimer(DELAY_MAX_MS, () => {
+    timer = startTimer(delayMs - DELAY_MAX_MS, callback);
+  });
+  return { cancel: () => timer.cancel() };
 }
 
 /** The names of the probe points, for tests that go through all of them. */
