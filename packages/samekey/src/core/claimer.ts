@@ -15,7 +15,7 @@ import type { Emit } from './events.ts';
 import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
-import type { Fingerprint, RecordId, SamekeyRecord } from './record.ts';
+import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from './record.ts';
 import type { ReplayCache } from './replay-cache.ts';
 import type { ClaimResult, FoundReason } from './store.ts';
 import type { Work } from './work.ts';
@@ -27,6 +27,8 @@ export type Begun = { readonly run: RunningAttempt } | Met;
 /** What looks for the right to run. */
 export interface Claimer {
   begin(work: Work): Promise<Begun>;
+  /** The records of the work, under all names of its operation; what the store's silence is answered with. */
+  find(work: Work): Promise<{ readonly records: readonly SamekeyRecord[] } | Met>;
   /** Ends an attempt whose handler never started. */
   handBack(attempt: RunningAttempt, reason: string): Promise<void>;
 }
@@ -59,7 +61,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     if (work.otherIds.length > 0) {
       const known = await knownId(work);
       if ('outcome' in known) return known;
-      id = known.id;
+      id = idText(known.id) === idText(work.id) ? work.id : known.id;
     }
     // Few turns suffice: another label once, an own lost claim once, a former name that had expired once.
     for (let turn = 0; turn < 5; turn += 1) {
@@ -84,7 +86,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           operation: work.operation,
           durationMs: world.monotonicNow() - asked.sentAt,
         });
-        return metOnly({ kind: 'pending', retryAfterMs: retryAfter(0) });
+        return { ...metOnly({ kind: 'pending', retryAfterMs: retryAfter(0) }), isNew: true };
       } else if (result.kind !== 'found') {
         return metOnly(unavailable('store-full', 5_000));
       } else if (result.because === 'other-label' && result.record.fingerprint !== null) {
@@ -158,11 +160,17 @@ export function createClaimer(options: ClaimerOptions): Claimer {
 
   /** The id to claim: the one under which a record exists, be it of another name, else the operation's identity. */
   async function knownId(work: Work): Promise<{ readonly id: RecordId } | Met> {
+    const found = await find(work);
+    if ('outcome' in found) return found;
+    const [first] = found.records;
+    return { id: first === undefined ? work.id : { scope: first.scope, key: first.key } };
+  }
+
+  async function find(work: Work): Promise<{ readonly records: readonly SamekeyRecord[] } | Met> {
     const deadline = world.monotonicNow() + callTimeMaxMs;
-    const ids = [work.id, ...work.otherIds];
     try {
-      const records = await Promise.all(ids.map((id) => dispatch.find(id, deadline)));
-      return { id: ids[records.findIndex((record) => record !== null)] ?? work.id };
+      const records = await Promise.all([work.id, ...work.otherIds].map((id) => dispatch.find(id, deadline)));
+      return { records: records.filter((record) => record !== null) };
     } catch (error) {
       if (!isStoreError(error)) throw error;
       return metOnly(unavailable('store'));
@@ -194,7 +202,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     }
   }
 
-  return { begin, handBack };
+  return { begin, find, handBack };
 }
 
 /** The reason of an attempt that was given back because its record belongs under another name of the operation. */

@@ -11,6 +11,7 @@
  */
 
 import { createAbandoned } from './abandoned.ts';
+import { type Admission, createAdmission, type Refused } from './admission.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
@@ -26,6 +27,7 @@ import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
 import { createSettler, type Settler } from './settler.ts';
+import type { OperationSettings } from './settings.ts';
 import type { Store } from './store.ts';
 import { createWaiter, type Waiter } from './waiter.ts';
 import type { Handler, Work } from './work.ts';
@@ -59,6 +61,7 @@ export class Engine {
   readonly #dispatch: Dispatch;
   readonly #renewer: Renewer;
   readonly #claimer: Claimer;
+  readonly #admission: Admission;
   readonly #settler: Settler;
   readonly #waiter: Waiter;
   readonly #cache: ReplayCache;
@@ -112,6 +115,7 @@ export class Engine {
       isClosing: () => this.#closing,
       emit,
     });
+    this.#admission = createAdmission(world, this.#claimer, emit);
     this.#settler = createSettler({
       world,
       dispatch,
@@ -176,6 +180,11 @@ export class Engine {
       attempt,
       entry,
     });
+  }
+
+  /** Whether somebody may ask how a request stands, by the operation's limits; null: yes. */
+  look(settings: OperationSettings, scope: string, operation: string): Promise<Refused | null> {
+    return this.#admission.look(settings.limits, scope, operation);
   }
 
   /** A record as it is now, for whoever asks how a request stands; undefined when the store cannot say. */
@@ -247,7 +256,7 @@ export class Engine {
         met = joined;
       } else {
         const own = this.#flights.open(work.id, work.fingerprint);
-        const begun = await this.#claimer.begin(work).catch((error: unknown) => {
+        const begun = await this.#admission.begin(work).catch((error: unknown) => {
           this.#flights.close(own, null);
           throw error;
         });

@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   'handed-over',
   'handler-ended',
   'handler-error',
+  'limiter-failed',
   'misuse',
   'outcome',
   'renewal-failed',
@@ -99,6 +100,8 @@ export type SamekeyEvent =
       readonly durationMs: number;
     } & OfAttempt)
   | ({ readonly type: 'handler-error'; readonly error: unknown } & OfAttempt)
+  /** A limiter failed or took too long; what became of the request is told by `whenLimiterFails`. */
+  | { readonly type: 'limiter-failed'; readonly operation: string; readonly error: unknown }
   /** Samekey is used in a way that will hurt; sent once per code. */
   | { readonly type: 'misuse'; readonly code: string; readonly message: string }
   /** A request got its outcome. `id` is null when it never got as far as a key. */

@@ -20,6 +20,8 @@ export type FlightNews =
 export interface Met {
   readonly outcome: Outcome;
   readonly claimLeftMs: number;
+  /** Whether the request was noted as new, for a worker. */
+  readonly isNew?: boolean;
 }
 
 /** The record this process is working on. */

@@ -31,10 +31,16 @@ export const OUTCOME_KINDS = [
 export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
 
 /**
- * Why no decision could be made: the store failed or is full, this process is closing, or the record was written by code
- * that is newer than this (its format, or the label of its fingerprint).
+ * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code
+ * that is newer than this (its format, or the label of its fingerprint), or a limiter that fails closed has failed.
  */
-export type UnavailableReason = 'store' | 'store-full' | 'closing' | 'newer-format' | 'other-label';
+export type UnavailableReason =
+  | 'store'
+  | 'store-full'
+  | 'closing'
+  | 'newer-format'
+  | 'other-label'
+  | 'limiter';
 
 /** What a request met. `retryAfterMs` is a proposal for `Retry-After`, within 1–60 s. */
 export type Outcome =

@@ -3,6 +3,7 @@
  */
 
 import { OptionsError } from './errors.ts';
+import type { Limits } from './limits.ts';
 import { type Policy, type PolicyName, resolvePolicy } from './policy.ts';
 import type { WhenClaimEnds } from './record.ts';
 
@@ -28,6 +29,8 @@ export interface OperationOptions {
   readonly waitMaxMs?: number;
   /** When a reconciler should look at an unknown outcome, in milliseconds; default 60,000. */
   readonly reconcileAfterMs?: number;
+  /** How much a caller may begin, made by `createLimits` of `samekey/guard`; default no limits. */
+  readonly limits?: Limits | null;
 }
 
 /** Settings with every default in place. */
@@ -49,6 +52,7 @@ export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = [
   'tombstoneMs',
   'waitMaxMs',
   'reconcileAfterMs',
+  'limits',
 ];
 
 /** Puts an operation's own options over those of the instance. Throws `OptionsError`. */
@@ -77,7 +81,13 @@ export function resolveSettings(instance: OperationOptions, own: OperationOption
     tombstoneMs: wholeNumber('tombstoneMs', pick('tombstoneMs') ?? 0, 0),
     waitMaxMs: wholeNumber('waitMaxMs', pick('waitMaxMs') ?? 0, 0),
     reconcileAfterMs: wholeNumber('reconcileAfterMs', pick('reconcileAfterMs') ?? 60_000, 0),
+    limits: checkedLimits(pick('limits') ?? null),
   });
+}
+
+function checkedLimits(limits: Limits | null): Limits | null {
+  if (limits === null || typeof limits.takeNewKey === 'function') return limits;
+  throw new OptionsError('limits must be what createLimits of samekey/guard returned.');
 }
 
 /** Checks a whole number within bounds. Throws `OptionsError` with the option's name. */

@@ -37,6 +37,7 @@ export type ProblemCode =
   | 'store-full'
   | 'closing'
   | 'record-newer'
+  | 'limiter-unavailable'
   | 'key-expired'
   | 'key-reused'
   | 'response-not-stored'
@@ -88,6 +89,9 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   closing: unavailableProblem('This server is stopping and did nothing.'),
   'record-newer': unavailableProblem(
     'This key was used with a newer version of this service; nothing was done.',
+  ),
+  'limiter-unavailable': unavailableProblem(
+    'It cannot be decided right now whether more may be started, so nothing was done.',
   ),
   'key-expired': {
     status: 410,
@@ -201,6 +205,7 @@ const UNAVAILABLE_PROBLEMS: Readonly<Record<UnavailableReason, ProblemCode>> = {
   closing: 'closing',
   'newer-format': 'record-newer',
   'other-label': 'record-newer',
+  limiter: 'limiter-unavailable',
 };
 
 function keyProblem(what: string): Problem {

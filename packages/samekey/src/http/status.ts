@@ -40,6 +40,9 @@ export function createStatus<Native>(
       return route.profile.render({ kind: 'anonymous' });
     }
     const parts = typeof scope === 'string' ? [scope] : scope;
+    const { name } = internals.names;
+    const limited = await engine.look(settings, encodeScope(parts, null), name);
+    if (limited !== null) return route.profile.render(limited);
     const record = await find(internals, parts, key(request), route.profile.scopesByOperation);
     const outcome = record === undefined ? unavailable('store') : standing(record, internals);
     if (outcome === null) return NOT_FOUND;

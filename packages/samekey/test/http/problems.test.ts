@@ -26,6 +26,7 @@ const REASONS: readonly UnavailableReason[] = [
   'closing',
   'newer-format',
   'other-label',
+  'limiter',
 ];
 const retryAfterMs = 2_500;
 

@@ -1,0 +1,120 @@
+/**
+ * Whether a request may begin something new (semantics §4, row 13). Limits count fresh keys only: a key that is known goes on,
+ * however much its caller is over a limit.
+ *
+ * Invariants: over a limit an unknown key writes nothing · a known key is never answered 429 · what was taken for a key that
+ * turned out to be known is given back · a limiter that fails or hangs holds nobody beyond `decisionTimeMaxMs`.
+ */
+
+import type { RunningAttempt } from './attempt.ts';
+import type { Claimer, Begun } from './claimer.ts';
+import type { Emit } from './events.ts';
+import type { Met } from './flight.ts';
+import type { Limits, Room } from './limits.ts';
+import { metOnly, unavailable } from './meeting.ts';
+import { type Outcome, retryAfter } from './outcome.ts';
+import { callerOf } from './scope.ts';
+import type { Work } from './work.ts';
+import type { World } from './world.ts';
+
+/** What a limit, or a limiter that failed, answers. */
+export type Refused = Extract<Outcome, { readonly kind: 'limited' | 'unavailable' }>;
+
+/** What lets requests in. */
+export interface Admission {
+  /** As {@link Claimer.begin}, within the limits of the work. */
+  begin(work: Work): Promise<Begun>;
+  /** Whether somebody may look at how a request stands; null: yes. */
+  look(limits: Limits | null, scope: string, operation: string): Promise<Refused | null>;
+}
+
+/** The reason of an attempt that was given back because its key was new after all, and over a limit. */
+export const LIMITED = 'limited';
+
+/** Limits could not tell; `error` is what their library said. */
+interface Undecided {
+  readonly error: unknown;
+}
+
+/** Makes the admission of one engine. */
+export function createAdmission(world: World, claimer: Claimer, emit: Emit): Admission {
+  async function begin(work: Work): Promise<Begun> {
+    const { limits } = work.settings;
+    // A worker takes what was let in before.
+    if (limits === null || work.entry === 'take') return claimer.begin(work);
+    const asker = { caller: callerOf(work.id.scope), operation: work.operation };
+    const room = await bounded(world, limits.decisionTimeMaxMs, limits.takeNewKey(asker));
+    if ('error' in room) {
+      emit?.({ type: 'limiter-failed', operation: work.operation, error: room.error });
+      if (limits.whenLimiterFails === 'open') return claimer.begin(work);
+      return (await unlessKnown(work, unavailable('limiter'))) ?? claimer.begin(work);
+    }
+    if (room.fullForMs === null) return beginIn(room, work);
+    const limited = { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) } as const;
+    const met = await unlessKnown(work, limited);
+    if (met !== null) return met;
+    const begun = await beginIn(room, work);
+    // Known when it was looked up and gone when it was claimed (expired, reaped): it began as new, which is over the limit.
+    if (!('run' in begun) || !isNew(begun.run)) return begun;
+    await claimer.handBack(begun.run, LIMITED);
+    return metOnly(limited);
+  }
+
+  async function beginIn(room: Room, work: Work): Promise<Begun> {
+    let used = false;
+    try {
+      const begun = await claimer.begin(work);
+      used = 'run' in begun ? isNew(begun.run) : begun.isNew === true;
+      return begun;
+    } finally {
+      room.end(used);
+    }
+  }
+
+  /** Null for a key that has a record; the store's silence is answered before any limit. */
+  async function unlessKnown(work: Work, outcome: Outcome): Promise<Met | null> {
+    const known = await claimer.find(work);
+    if ('outcome' in known) return known;
+    const counts = known.records.some(({ state, reason }) => state !== 'retryable' || reason !== LIMITED);
+    return counts ? null : metOnly(outcome);
+  }
+
+  return {
+    begin,
+    async look(limits, scope, operation) {
+      if (limits === null) return null;
+      const asker = { caller: callerOf(scope), operation };
+      const room = await bounded(world, limits.decisionTimeMaxMs, limits.takeLook(asker));
+      if ('error' in room) {
+        emit?.({ type: 'limiter-failed', operation, error: room.error });
+        if (limits.whenLimiterFails === 'open') return null;
+        return { kind: 'unavailable', because: 'limiter', retryAfterMs: retryAfter(0) };
+      }
+      room.end(true);
+      return room.fullForMs === null ? null : { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) };
+    },
+  };
+}
+
+/** Whether nothing has begun under its key, as far as limits go. */
+function isNew({ resumed }: RunningAttempt): boolean {
+  return resumed === null || resumed.reason === LIMITED;
+}
+
+function bounded(world: World, timeMaxMs: number, asked: Promise<Room>): Promise<Room | Undecided> {
+  return new Promise((resolve) => {
+    const timer = world.setTimer(timeMaxMs, () =>
+      resolve({ error: new Error(`The limiter took longer than ${timeMaxMs} ms.`) }),
+    );
+    asked.then(
+      (room) => {
+        timer.cancel();
+        resolve(room);
+      },
+      (error: unknown) => {
+        timer.cancel();
+        resolve({ error });
+      },
+    );
+  });
+}

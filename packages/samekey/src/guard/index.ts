@@ -1,0 +1,3 @@
+export { createLimits, type LimitsOptions } from './limits.ts';
+export type { RateLimiter } from './rate-limiter.ts';
+export type { Asker, Limits, Room } from '../core/limits.ts';

@@ -1,0 +1,72 @@
+/**
+ * Limits of what one caller may begin: new keys in a time, looks in a time. They protect capacity and not money, so by default
+ * a limiter that fails lets requests through.
+ *
+ * Sources: semantics §4 row 13; RFC 6585 §4 (429), RFC 9110 §10.2.3 (`Retry-After`).
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import type { Asker, Limits, Room } from '../core/limits.ts';
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { type RateLimiter, takePoint } from './rate-limiter.ts';
+
+/** What is limited. At least one limit is named. */
+export interface LimitsOptions {
+  /** How many new keys a caller may use in a time: retries, replays and refusals of known keys do not count. */
+  readonly newKeys?: RateLimiter;
+  /** How often a caller may look at how requests stand (`serveStatus`), found or not: what guessing keys costs. */
+  readonly looks?: RateLimiter;
+  /** What a limit is for: a `caller` (default), all operations together, or each `operation` of a caller. */
+  readonly per?: 'caller' | 'operation';
+  /** `open` (default): what a limiter cannot decide goes on. `closed`: it is answered 503, unless the key is known. */
+  readonly whenLimiterFails?: 'open' | 'closed';
+  /** How long a limiter may take, in milliseconds; default 250. Then it has failed. */
+  readonly decisionTimeMaxMs?: number;
+}
+
+/** Makes limits, for the option `limits` of an instance, an operation or a route. Throws `OptionsError`. */
+export function createLimits(options: LimitsOptions): Limits {
+  refuseUnknown('createLimits', options ?? {}, LIMITS_OPTIONS);
+  const { newKeys, looks, per = 'caller', whenLimiterFails = 'open', decisionTimeMaxMs = 250 } = options;
+  checkLimiter('newKeys', newKeys);
+  checkLimiter('looks', looks);
+  if (newKeys === undefined && looks === undefined) {
+    throw new OptionsError('createLimits limits nothing: name newKeys or looks.');
+  }
+  oneOf('per', per, ['caller', 'operation']);
+  oneOf('whenLimiterFails', whenLimiterFails, ['open', 'closed']);
+  // A caller's text has no `|`, so no caller can name itself into another one's operation.
+  const nameOf = ({ caller, operation }: Asker): string =>
+    per === 'caller' ? caller : `${caller}|${operation}`;
+  return Object.freeze({
+    whenLimiterFails,
+    decisionTimeMaxMs: wholeNumber('decisionTimeMaxMs', decisionTimeMaxMs, 1),
+    takeNewKey: async (asker: Asker) => (newKeys === undefined ? FREE : takePoint(newKeys, nameOf(asker))),
+    takeLook: async (asker: Asker) => (looks === undefined ? FREE : takePoint(looks, nameOf(asker))),
+  });
+}
+
+const LIMITS_OPTIONS: readonly (keyof LimitsOptions)[] = [
+  'newKeys',
+  'looks',
+  'per',
+  'whenLimiterFails',
+  'decisionTimeMaxMs',
+];
+
+const FREE: Room = Object.freeze({ fullForMs: null, end: () => undefined });
+
+function checkLimiter(name: string, limiter: RateLimiter | undefined): void {
+  if (limiter === undefined) return;
+  if (typeof limiter?.consume !== 'function' || typeof limiter.reward !== 'function') {
+    throw new OptionsError(
+      `${name} must be a limiter with consume and reward, such as new RateLimiterMemory({ points, duration }) of rate-limiter-flexible.`,
+    );
+  }
+}
+
+function oneOf(name: string, value: string, words: readonly string[]): void {
+  if (!words.includes(value)) {
+    throw new OptionsError(`${name} is "${words.join('" or "')}"; it is ${JSON.stringify(value)}.`);
+  }
+}
