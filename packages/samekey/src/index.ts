@@ -77,6 +77,6 @@ export type { DeferredOptions } from './ways/deferred.ts';
 export type { PlainDefinition } from './ways/plain.ts';
 export type { InputCodec } from './ways/input.ts';
 export type { PhasedAttempt, PhasedDefinition } from './ways/phased.ts';
-export type { EffectCall, EffectRule, EffectVerdict } from './core/effect.ts';
+export type { EffectCall, EffectQuestion, EffectRule, EffectVerdict } from './core/effect.ts';
 export type { TransactionalAttempt, TransactionalDefinition } from './ways/transactional.ts';
 export { PROBE_POINTS, systemWorld } from './system.ts';

@@ -17,7 +17,16 @@ export interface EffectCall {
   readonly mayHaveRunBefore: boolean;
   /** Aborted at `callTimeMaxMs`, and when the attempt's time is up. */
   readonly signal: AbortSignal;
+  /**
+   * Notes what the provider calls it while the call is under way, so that a webhook with this id finds the record, whatever becomes
+   * of this process. 1–255 characters. Resolves when it is stored; a store that cannot say so fails nothing. Throws `StepError` after
+   * the call has ended: return the id then.
+   */
+  noteProviderId(providerId: string): Promise<void>;
 }
+
+/** What a question after an earlier call is told. */
+export type EffectQuestion = Omit<EffectCall, 'noteProviderId'>;
 
 /** What an error of the call means. */
 export type EffectVerdict = 'notExecuted' | 'unknown';
@@ -51,7 +60,7 @@ export type EffectRule<Result> =
        * Asks whether the call took effect. Resolves with its result, or with null for "not found": then the call is made
        * again, once nothing of the earlier one can be under way. A rejection means that nobody knows.
        */
-      readonly inquire: (call: EffectCall) => Promise<{ readonly result: Result } | null>;
+      readonly inquire: (call: EffectQuestion) => Promise<{ readonly result: Result } | null>;
     })
   | (EffectOptions & { readonly rule: 'reconcile' });
 

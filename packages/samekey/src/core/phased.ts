@@ -16,8 +16,9 @@ import { checkRule, classifyError, type EffectCall, type EffectRule } from './ef
 import { FenceLostError, isStoreError, StepError } from './errors.ts';
 import type { Owner } from './owner.ts';
 import type { SamekeyRecord } from './record.ts';
+import { createNotes } from './provider-notes.ts';
 import { response, type StoredResponse } from './response.ts';
-import { openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
+import { downstreamKeyText, openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
 import type { CheckpointRequest } from './store.ts';
 import type { Within } from './transaction.ts';
 
@@ -231,18 +232,20 @@ export class Phases<Tx> {
     before: boolean,
   ): Promise<Result> {
     const { name, rule, callTimeMaxMs, key, input } = effect;
-    const intent: Step = { kind: 'effect', name, input, done: null };
+    const made = { attempt: this.#owner.attempt.number, rule: rule.rule, timeMaxMs: callTimeMaxMs };
+    const intent: Step = { kind: 'effect', name, input, done: null, call: made };
     if (!before) {
       await this.#save([...this.#steps, intent], true);
       this.#steps.push(intent);
     }
     await this.#owner.probe('effect.before');
     await this.#outlast(callTimeMaxMs);
+    const notes = createNotes((providerId) => this.#note(providerId));
     let result: Result;
     try {
       result = await this.#bounded(callTimeMaxMs, (signal) =>
-        call({ downstreamKey: key, mayHaveRunBefore: before, signal }),
-      );
+        call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
+      ).finally(() => notes.end());
     } catch (error) {
       const verdict = (rule.classify ?? classifyError)(error);
       if (verdict !== 'notExecuted' || before) {
@@ -278,6 +281,20 @@ export class Phases<Tx> {
     this.#steps.splice(0, this.#steps.length, ...steps);
     await this.#owner.probe('effect.applied');
     return stored as Result;
+  }
+
+  /** The intent, with what the provider calls it. A hint for webhooks: what cannot be stored is left. */
+  async #note(providerId: string): Promise<void> {
+    const intent = openIntent(this.#steps);
+    if (intent?.call === undefined) return;
+    const steps: Step[] = [...this.#steps.slice(0, -1), { ...intent, call: { ...intent.call, providerId } }];
+    try {
+      const result = await this.#owner.checkpoint({ ...this.#checkpoint(steps), intentOpen: true });
+      // Whatever else was found there, the end of the call finds too.
+      if (result.kind === 'applied') this.#steps.splice(0, this.#steps.length, ...steps);
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+    }
   }
 
   /** The claim must outlast the call, counted from when its last renewal was sent, by both clocks. */
@@ -348,10 +365,7 @@ export class Phases<Tx> {
 
   async #downstreamKey(name: string): Promise<string> {
     const { id, createdAt, fingerprint } = this.#owner.attempt;
-    // The record's creation is the generation: a new use of an expired key never meets the old payment (F55).
-    return this.#digest(
-      JSON.stringify(['samekey-effect-1', id.scope, id.key, fingerprint.digest, name, createdAt]),
-    );
+    return this.#digest(downstreamKeyText({ ...id, createdAt, fingerprint }, name));
   }
 
   async #digest(text: string): Promise<string> {

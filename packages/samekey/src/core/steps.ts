@@ -15,7 +15,20 @@ export type Step =
       readonly input: string;
       /** Null while nobody knows how the call ended. */
       readonly done: { readonly result: unknown } | null;
+      /** Of an intent: what a reconciler must know of the call. Absent in what earlier code has stored. */
+      readonly call?: IntentCall;
     };
+
+/** The call that an intent stands for. */
+export interface IntentCall {
+  /** The attempt that stored the intent. */
+  readonly attempt: number;
+  readonly rule: 'downstreamKey' | 'inquire' | 'reconcile';
+  /** How long the call may take, in milliseconds. */
+  readonly timeMaxMs: number;
+  /** What the provider calls it, if it said so before the call ended. */
+  readonly providerId?: string;
+}
 
 const VERSION = 1;
 
@@ -35,6 +48,22 @@ export function readSteps(text: string | null): Step[] | null {
 export function openIntent(steps: readonly Step[]): Extract<Step, { kind: 'effect' }> | null {
   const last = steps.at(-1);
   return last?.kind === 'effect' && last.done === null ? last : null;
+}
+
+/** What the downstream key of an effect is a digest of. Its record's creation is the generation: a new use of an expired key never meets the old payment (F55). */
+export function downstreamKeyText(
+  { scope, key, fingerprint, createdAt }: DownstreamKeyOf,
+  effect: string,
+): string {
+  return JSON.stringify(['samekey-effect-1', scope, key, fingerprint.digest, effect, createdAt]);
+}
+
+/** What of a record goes into its downstream keys. */
+export interface DownstreamKeyOf {
+  readonly scope: string;
+  readonly key: string;
+  readonly fingerprint: { readonly digest: string };
+  readonly createdAt: number;
 }
 
 /** The last committed phase. */

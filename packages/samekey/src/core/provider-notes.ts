@@ -1,0 +1,38 @@
+/**
+ * What a provider calls a call that is under way, noted with its intent: a webhook that comes when the process has died finds the
+ * record by it.
+ *
+ * Invariant: notes are written one after the other and none after the end of the call, so nothing is written over what the end
+ * stores.
+ */
+
+import { StepError } from './errors.ts';
+
+/** Notes of one call. */
+export interface ProviderNotes {
+  readonly note: (providerId: string) => Promise<void>;
+  /** Resolves when none is under way. */
+  readonly end: () => Promise<void>;
+}
+
+const PROVIDER_ID_LENGTH_MAX = 255;
+
+/** Begins; `write` stores one. */
+export function createNotes(write: (providerId: string) => Promise<void>): ProviderNotes {
+  let last: Promise<void> = Promise.resolve();
+  let ended = false;
+  return {
+    note: async (providerId: string): Promise<void> => {
+      if (ended) throw new StepError('The call has ended: return what the provider calls it.');
+      if (typeof providerId !== 'string' || providerId === '' || providerId.length > PROVIDER_ID_LENGTH_MAX) {
+        throw new StepError(`A provider's id is a text of 1 to ${PROVIDER_ID_LENGTH_MAX} characters.`);
+      }
+      last = last.then(() => (ended ? undefined : write(providerId)));
+      await last;
+    },
+    end: async (): Promise<void> => {
+      ended = true;
+      await last.catch(() => undefined);
+    },
+  };
+}
