@@ -109,6 +109,7 @@ export const TABLE = [
   { at: 'worker', may: ['core', 'outbox', 'samekey', 'system', 'ways'] },
   { at: 'janitor', may: ['core', 'lifecycle', 'outbox'] },
   { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
+  { at: 'operator', may: ['core'] },
   // A browser must not download a server.
   { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
   { at: 'verify', may: ['client', 'http/profiles'] },

@@ -2,9 +2,20 @@
 
 import { errorCode } from 'samekey';
 
+/** Exit codes of all commands: docs/reference/cli.md says them. */
+export const EXIT = { failed: 1, refused: 2 } as const;
+
 /** An expected failure: its message says what happened and what to do, in one line. */
 export class CliError extends Error {
   override readonly name: string = 'CliError';
+  /** What the process ends with. */
+  readonly exitCode: number = EXIT.failed;
+}
+
+/** Nothing failed, and nothing was done: what was found is not what was asked for, or nobody confirmed it. */
+export class RefusedError extends CliError {
+  override readonly name = 'RefusedError';
+  override readonly exitCode: number = EXIT.refused;
 }
 
 /** One line for what was expected to go wrong; the whole stack for a bug. */
@@ -15,4 +26,9 @@ export function explain(error: unknown): string {
     return error.message + cause;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** The exit code for it. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof CliError ? error.exitCode : EXIT.failed;
 }

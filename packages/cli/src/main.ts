@@ -4,9 +4,10 @@
 
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { explain } from './cli-error.ts';
 import { compareLedgerCommand } from './commands/compare-ledger.ts';
+import { exitCodeOf, explain } from './cli-error.ts';
 import { demoCommand } from './commands/demo.ts';
+import { inspectCommand } from './commands/inspect.ts';
 import { migrateCommand } from './commands/migrate.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -16,14 +17,20 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const program = new Command('samekey')
   .description('Same key, same answer: makes state-changing APIs safe to retry.')
   .version(version)
-  .showHelpAfterError('(samekey --help shows what there is)')
-  .addCommand(demoCommand())
-  .addCommand(migrateCommand())
-  .addCommand(compareLedgerCommand());
+  .showHelpAfterError('(samekey --help shows what there is)');
+
+/** In the order in which the help lists them. */
+const COMMANDS: readonly (() => Command)[] = [
+  demoCommand,
+  migrateCommand,
+  inspectCommand,
+  compareLedgerCommand,
+];
+for (const command of COMMANDS) program.addCommand(command());
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.stderr.write(`samekey: ${explain(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = exitCodeOf(error);
 }

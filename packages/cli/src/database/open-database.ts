@@ -1,0 +1,125 @@
+/**
+ * One database, opened for an operator: the store in it, and a way to look beside it. The store is the library's own, so what
+ * the command does is what an application would do.
+ *
+ * Invariants: opening changes nothing and makes no file · `query` cannot write · a table that is not there is told with the command
+ * that makes it.
+ */
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import Database from 'libsql';
+import { Client } from 'pg';
+import type { Store } from 'samekey';
+import { type PostgresStore, postgresStore } from 'samekey/stores/postgres';
+import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
+import { CliError } from '../cli-error.ts';
+import type { Address } from './address.ts';
+
+/** A row by the names of its columns. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** An open database. */
+export interface OpenDatabase {
+  readonly address: Address;
+  readonly store: (PostgresStore | SqliteStore) & Store;
+  /** Its clock, in milliseconds since 1970; where it has none, this machine's. */
+  now(): Promise<number>;
+  /** Reads beside the store; parameters as `$1` on PostgreSQL, `?` on SQLite. */
+  query(sql: string, values?: readonly (string | number)[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
+
+/** A server that does not answer at all is a fault to be told, not to be waited for. */
+const CONNECT_TIME_MAX_MS = 10_000;
+/** An operator's look at a large table takes longer than a request may. */
+const STATEMENT_TIME_MAX_MS = 30_000;
+/** Beside an application that writes. */
+const BUSY_TIME_MAX_MS = 10_000;
+
+/** Opens it. Throws `CliError` where there is nothing to open. */
+export function openDatabase(address: Address, schema: string | undefined): OpenDatabase {
+  if (address.kind === 'postgres') return openPostgres(address, address.url, schema);
+  if (schema !== undefined)
+    throw new CliError('--schema goes with PostgreSQL; an SQLite file has no schemas.');
+  return openSqlite(address, address.path);
+}
+
+function openPostgres(address: Address, url: string, schema: string | undefined): OpenDatabase {
+  const connect = (): Client => {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIME_MAX_MS });
+    // The server may go at any time: the next question says so.
+    client.on('error', () => undefined);
+    return client;
+  };
+  const store = postgresStore({
+    connect,
+    statementTimeMaxMs: STATEMENT_TIME_MAX_MS,
+    ...(schema === undefined ? {} : { schema }),
+  });
+  let own: Promise<Client> | undefined;
+
+  async function ownClient(): Promise<Client> {
+    const client = connect();
+    try {
+      await client.connect();
+      await client.query(`SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIME_MAX_MS};
+        SET search_path = '${(schema ?? 'public').replaceAll("'", "''")}', pg_catalog`);
+    } catch (error) {
+      throw new CliError(`The PostgreSQL server ${address.shown} cannot be asked: ${messageOf(error)}.`);
+    }
+    return client;
+  }
+
+  async function query(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
+    own ??= ownClient();
+    const client = await own;
+    return (await client.query<Row>(sql, [...values])).rows;
+  }
+
+  return {
+    address,
+    store,
+    query,
+    now: async () =>
+      Number((await query('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000) AS now'))[0]?.['now']),
+    async close() {
+      await store.close();
+      const client = await own?.catch(() => undefined);
+      await client?.end();
+    },
+  };
+}
+
+function openSqlite(address: Address, path: string): OpenDatabase {
+  const file = resolve(path);
+  if (!existsSync(file)) {
+    throw new CliError(`There is no file ${file}: check the path, or make it with \`npx samekey migrate\`.`);
+  }
+  const { database, store } = opened(file);
+  return {
+    address,
+    store,
+    now: async () => Date.now(),
+    query: async (sql, values = []) => database.prepare(sql).all(...values) as Row[],
+    async close() {
+      await store.close();
+      database.close();
+    },
+  };
+}
+
+function opened(file: string): { readonly database: Database.Database; readonly store: SqliteStore } {
+  try {
+    const database = new Database(file);
+    return { database, store: sqliteStore({ database, busyTimeMaxMs: BUSY_TIME_MAX_MS }) };
+  } catch (error) {
+    throw new CliError(
+      `The SQLite file ${file} cannot be used: ${messageOf(error)}. Check path, owner and mode.`,
+    );
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

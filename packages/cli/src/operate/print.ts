@@ -1,0 +1,40 @@
+/** What a command says: lines for people, or one line of JSON for programs. */
+
+/** Writes a line, or an object as one line of JSON. What a terminal would take for a command is shown as what it is. */
+export function say(what: string | object): void {
+  process.stdout.write(`${typeof what === 'string' ? harmless(what) : JSON.stringify(what)}\n`);
+}
+
+/** A word to the person at the keyboard that must not get between the lines of the answer. */
+export function note(text: string): void {
+  process.stderr.write(`${harmless(text)}\n`);
+}
+
+/** Keys, reasons and bodies come from strangers: no escape sequence of theirs reaches a terminal. */
+export function harmless(text: string): string {
+  return text.replaceAll(UNSEEN, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, '0');
+    return `\\u${code}`;
+  });
+}
+
+/** Control characters but tab and line feed, and those that turn the direction of text. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Rows under their titles, each column as wide as its widest text; the last one as it is. */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  return [titles, ...rows].map((row) =>
+    row
+      .map((text, i) => (i === row.length - 1 ? text : text.padEnd(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Pairs of a name and what it is. */
+export function pairs(all: readonly (readonly [name: string, value: string])[]): readonly string[] {
+  const width = Math.max(...all.map(([name]) => name.length));
+  return all.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+}

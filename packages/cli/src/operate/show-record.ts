@@ -1,0 +1,144 @@
+/** One record, whole: what it is, why, what it has done, what belongs to it, and what an operator can do. */
+
+import type { SamekeyRecord } from 'samekey';
+import type { StepView, WholeRecord } from 'samekey/operator';
+import { shortDuration, timeAndAge } from './duration.ts';
+import { pairs } from './print.ts';
+import { bytesJson, bytesShown, cut } from './show-bytes.ts';
+import { callerShown, keyShown, recordJson } from './show-list.ts';
+import { nextStep, reasonInWords, stateInWords } from './why.ts';
+
+/** What may be seen. */
+export interface Show {
+  readonly keys: boolean;
+  readonly bodies: boolean;
+}
+
+/** The lines for people. */
+export function recordLines(whole: WholeRecord, now: number, show: Show): readonly string[] {
+  const { record } = whole;
+  const next = nextStep(record, nameOf(record, show), isOver(record, now));
+  return [
+    ...pairs(facts(whole, now, show)),
+    ...section('Steps', stepLines(whole, show)),
+    ...section(
+      'Messages',
+      whole.messages.map((message) => {
+        const { id, topic, state, started, finished, proven, lastError, providerId, payload } = message;
+        const error = lastError === null ? '' : `, last error: ${lastError}`;
+        const provider = providerId === null ? '' : `, provider's id ${providerId}`;
+        const body = show.bodies ? `\n    ${cut(payload)}` : '';
+        return `${id}  ${topic}  ${state}, ${started} deliveries begun, ${finished} ended, ${proven} proven without effect${provider}${error}${body}`;
+      }),
+    ),
+    ...(next === null ? [] : ['', `What to do: ${next}`]),
+  ];
+}
+
+/** The same for programs. */
+export function wholeJson(whole: WholeRecord, now: number, show: Show): object {
+  const { record, steps, messages } = whole;
+  const { response, input } = record;
+  return {
+    ...recordJson(record, now, show.keys),
+    meaning: stateInWords(record),
+    why: reasonInWords(record),
+    isClaimOver: isOver(record, now),
+    isHandedOver: whole.isHandedOver,
+    openEffect: whole.openEffect,
+    steps: steps?.map((step) => (show.bodies ? step : withoutResult(step))) ?? null,
+    messages: messages.map(({ payload, headers, owner: _owner, ...message }) =>
+      show.bodies ? { ...message, payload, headers } : message,
+    ),
+    ...(show.bodies && response !== null
+      ? { answer: { ...response, body: response.body === null ? null : bytesJson(response.body) } }
+      : {}),
+    ...(show.bodies && input !== null ? { input: bytesJson(input) } : {}),
+  };
+}
+
+function facts(whole: WholeRecord, now: number, show: Show): [string, string][] {
+  const { record } = whole;
+  const { attempt, claimTtlMs, lockedUntil, proof, reconcileAfter, finishedAt, renewals } = record;
+  const at = (time: number): string => timeAndAge(time, now);
+  const lines: [string, string | null][] = [
+    ['Key', keyShown(record, show.keys)],
+    ['Caller', callerShown(record, show.keys)],
+    ['Operation', record.operation],
+    ['State', `${record.state}: ${stateInWords(record)}`],
+    ['Why', reasonInWords(record)],
+    [
+      'Proof',
+      proof === null ? null : `the last attempt is proven without effect, or decided by hand: ${proof}`,
+    ],
+    [
+      'Attempt',
+      `${attempt}${renewals > 0 ? `, its claim renewed ${renewals} times` : ''}; a claim is ${shortDuration(claimTtlMs)}`,
+    ],
+    ['First used', at(record.createdAt)],
+    [claimWord(record), record.state === 'completed' || record.state === 'failed' ? null : at(lockedUntil)],
+    ['Finished', finishedAt === null ? null : at(finishedAt)],
+    ['Looked into', reconcileAfter === null ? null : `next ${at(reconcileAfter)}`],
+    [
+      'Intent',
+      record.intentAt === null
+        ? null
+        : `the effect "${whole.openEffect ?? '?'}" is open since ${at(record.intentAt)}`,
+    ],
+    ['Expires', isOpen(record) ? 'not while its outcome is open' : at(record.expiresAt)],
+    ['Answer', answerShown(record, show)],
+    [
+      'Input',
+      record.input === null ? null : show.bodies ? bytesShown(record.input) : `${record.input.length} bytes`,
+    ],
+  ];
+  return lines.filter((line): line is [string, string] => line[1] !== null);
+}
+
+function claimWord({ state }: SamekeyRecord): string {
+  return state === 'pending' ? 'Deadline' : state === 'retryable' ? 'May run from' : 'Claim ends';
+}
+
+function answerShown({ response }: SamekeyRecord, show: Show): string | null {
+  if (response === null) return null;
+  const { status, headers, body } = response;
+  if (body === null) return `${status}, ${headers.length} header lines; its body was not kept`;
+  if (!show.bodies) return `${status}, ${headers.length} header lines, ${body.length} bytes (--show-bodies)`;
+  const lines = headers.map(([name, value]) => `\n    ${name}: ${value}`);
+  return `${status}${lines.join('')}\n    ${bytesShown(body)}`;
+}
+
+function stepLines({ record, steps }: WholeRecord, show: Show): readonly string[] {
+  if (steps === null) return ['they cannot be read here: sealed (use --app), or written by newer code'];
+  if (record.steps === null) return [];
+  return steps.map((step, i) => {
+    const result = show.bodies ? `: ${cut(JSON.stringify(step.result))}` : '';
+    if (step.kind === 'phase') return `${i + 1}. phase "${step.name}" committed${result}`;
+    return step.isDone
+      ? `${i + 1}. effect "${step.name}" done${result}`
+      : `${i + 1}. effect "${step.name}" OPEN: the call was intended, nobody has said how it ended`;
+  });
+}
+
+function withoutResult(step: StepView): object {
+  const { result: _result, ...rest } = step;
+  return rest;
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)];
+}
+
+/** As the commands take it. */
+function nameOf(record: SamekeyRecord, { keys }: Show): string {
+  const shown = keyShown(record, keys);
+  return keys ? `'${shown.replaceAll("'", `'\\''`)}'` : `--hash ${shown.slice(1)}`;
+}
+
+function isOpen({ state, intentAt }: SamekeyRecord): boolean {
+  return state === 'pending' || state === 'in_progress' || state === 'unknown' || intentAt !== null;
+}
+
+function isOver({ state, lockedUntil }: SamekeyRecord, now: number): boolean {
+  return state === 'in_progress' && lockedUntil <= now;
+}

@@ -1,0 +1,107 @@
+/** What an operator's command works on: a database by its name, or the store of an application. */
+
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { createOperator, type Operator } from 'samekey/operator';
+import { loadApp } from '../app/load-app.ts';
+import { CliError } from '../cli-error.ts';
+import { type Address, findAddress } from '../database/address.ts';
+import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
+
+/** Options of every command that works on a store. */
+export interface TargetFlags {
+  readonly database?: string;
+  readonly schema?: string;
+  readonly app?: string;
+  readonly json?: true;
+}
+
+/** An open store and who works on it. */
+export interface Target {
+  readonly operator: Operator;
+  /** Null with `--app`. */
+  readonly database: OpenDatabase | null;
+  /** How it may be shown to people. */
+  readonly shown: string;
+  /** The same for programs. */
+  readonly about: object;
+  /** The time by the database's clock where it has one. */
+  now(): Promise<number>;
+}
+
+/** Adds the options. */
+export function withTarget(command: Command): Command {
+  return command
+    .option(
+      '--database <url>',
+      'postgres://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
+    )
+    .option('--schema <name>', 'PostgreSQL: the schema the tables are in (default: public)')
+    .option(
+      '--app <module>',
+      "instead of --database: the store of an application's module (sealed, or of another kind)",
+    )
+    .option('--json', 'say it as one line of JSON');
+}
+
+/** Opens it, does the work, closes it. */
+export async function onTarget<T>(
+  flags: TargetFlags,
+  actor: string | null,
+  work: (target: Target) => Promise<T>,
+): Promise<T> {
+  if (flags.app !== undefined) return onApp(flags.app, flags, actor, work);
+  const address = findAddress(flags.database);
+  const database = openDatabase(address, flags.schema);
+  try {
+    return await work({
+      operator: createOperator({ store: database.store, actor }),
+      database,
+      shown: described(address),
+      about: { kind: address.kind, database: address.shown, from: address.from },
+      now: () => database.now(),
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+async function onApp<T>(
+  path: string,
+  { database, schema }: TargetFlags,
+  actor: string | null,
+  work: (target: Target) => Promise<T>,
+): Promise<T> {
+  if (database !== undefined || schema !== undefined)
+    throw new CliError('--app brings its own store: leave --database and --schema out.');
+  const app = await loadApp(path);
+  try {
+    return await work({
+      operator: createOperator({ store: app.samekey.store, actor }),
+      database: null,
+      shown: `the ${app.samekey.store.name} store of ${path}`,
+      about: { kind: app.samekey.store.name, app: path, from: '--app' },
+      now: async () => Date.now(),
+    });
+  } finally {
+    await app.samekey.close();
+    await app.close?.();
+  }
+}
+
+/** How a database is shown. */
+export function described({ kind, shown, from }: Address): string {
+  return `${kind === 'postgres' ? 'PostgreSQL' : 'SQLite'} ${shown} (${from})`;
+}
+
+/** Who acts if nobody is named: who is logged in, also behind sudo. */
+export function osUser(): string | null {
+  const before = process.env['SUDO_USER'];
+  if (before !== undefined && before !== '') return before;
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without an entry, as in many containers.
+    return null;
+  }
+}

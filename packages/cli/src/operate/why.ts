@@ -1,0 +1,72 @@
+/** What a record's state and reason mean, and what an operator can do about it, in words. */
+
+import type { SamekeyRecord } from 'samekey';
+
+/** What each state means for the next request with the key. */
+const STATES: Readonly<Partial<Record<SamekeyRecord['state'], string>>> = {
+  pending: 'accepted; its work is with a worker. Retries are answered 202',
+  in_progress: 'an attempt is running. Retries are answered 409 with Retry-After',
+  completed: 'final. Retries get the stored answer',
+  failed: 'final. Retries get the stored error',
+  retryable: 'the last attempt had no effect. The next matching request runs',
+  unknown:
+    'the last attempt may have taken effect, and nobody knows. Retries are answered 409 and nothing runs',
+};
+
+/** What the reasons that Samekey writes mean. Others were written by people, and say it themselves. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['claim-ended', 'the process that ran it died or froze: its claim ended without a word'],
+  [
+    'attempt-time-up',
+    'the handler ran longer than attemptTimeMaxMs and was told to stop; it may still be running',
+  ],
+  ['handler-threw', 'the handler threw, and the policy does not say that nothing happened'],
+  ['never-started', 'it was accepted, and no worker began it by its deadline'],
+  ['attempts-exhausted', 'it has used up its attempts (attemptMax)'],
+  ['message-dead', 'its message is a dead letter: look at the messages below'],
+  ['not-executed', 'the handler declared that nothing happened'],
+  ['effect-open', 'an effect was begun and its result is not known'],
+  ['effect-unknown', 'nobody could say whether an effect took place, and its rule is to stop there'],
+  ['effect-retention-passed', 'the provider may have forgotten the key of an effect that is to be repeated'],
+  ['claim-too-short', 'the claim had not enough left for an effect; the next attempt goes on'],
+  ['steps-newer', 'newer code has written its steps'],
+  ['not-started', 'the handler did not begin'],
+  ['effect-input-changed', 'a later attempt would have sent something else than the intent that is stored'],
+  ['effect-result-not-stored', 'an effect took place, and its result could not be stored'],
+  ['checkpoint-unclear', 'the reply to a checkpoint was lost, and repeating it did not tell in time'],
+  ['phases-changed', 'the code no longer has the steps that are recorded'],
+  ['claim-abandoned', 'the reply to its claim was lost; it was released without having run'],
+  ['outcome-never-known', 'nobody could say for so long that it was given up'],
+  ['forgotten', 'an operator dropped it; its key can be used anew in a few seconds'],
+  ['erased', 'what it held was erased on request; its key never runs again'],
+]);
+
+/** What the state means. */
+export function stateInWords({ state }: SamekeyRecord): string {
+  return STATES[state] ?? 'a state that newer code has written';
+}
+
+/** Why it is so; null when the record says nothing of it. */
+export function reasonInWords({ reason, attempt }: SamekeyRecord): string | null {
+  if (reason === null) return null;
+  const status = /^status-(\d{3})$/.exec(reason)?.[1];
+  const words =
+    status === undefined ? REASONS.get(reason) : `the handler of attempt ${attempt} answered ${status}`;
+  return words === undefined ? reason : `${reason}: ${words}`;
+}
+
+/** The next step of an operator, as a sentence with its command; null when there is nothing to do. `name` names the record. */
+export function nextStep(record: SamekeyRecord, name: string, claimOver: boolean): string | null {
+  switch (record.state) {
+    case 'unknown':
+      return `Find out what happened (the business tables, the provider), then: npx samekey settle ${name} --to completed|failed|retryable --reason …`;
+    case 'in_progress':
+      return claimOver
+        ? 'Its claim is over and nobody has ended it: run `npx samekey janitor --once`, then look again.'
+        : null;
+    case 'failed':
+      return `If it may run again: npx samekey reopen ${name} --reason …`;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,3 @@
+export { callerOf } from '../core/scope.ts';
+export { createOperator, type Operator, type OperatorListRequest, type OperatorOptions } from './operator.ts';
+export type { StepView, WholeRecord } from './look.ts';
