@@ -394,8 +394,8 @@ function resume(
   // Who let it run again by hand meant that it runs: at least once more.
   const byHand = record.proof === 'settled';
   if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);
-  // An effect that may have happened is nobody's failure: somebody must look.
-  if (record.intentAt !== null) {
+  // Phases or effects that are done, or an effect that may be, are nobody's failure: somebody must look.
+  if (record.steps !== null) {
     return found('unknown', { ...record, state: 'unknown', reason: EXHAUSTED, reconcileAfter: view.now });
   }
   return found('exhausted', {

@@ -103,11 +103,13 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
   const change = `${before.state} → ${after.state}`;
   if (verb === 'claim' || verb === 'sweep') {
     if (verb === 'claim' && isOtherRequest(before, request)) return 'another request changed the record';
-    if (verb === 'claim' && before.state === 'retryable' && after.state === 'failed') return null;
+    // For want of attempts: failed, or unknown with steps behind it.
+    const out = before.steps === null ? 'failed' : 'unknown';
+    if (verb === 'claim' && before.state === 'retryable' && after.state === out) return null;
     if (before.state !== 'in_progress') return `${verb}: ${change}`;
     if (before.lockedUntil > now) return `${verb} ended a living claim`;
     const end = before.whenClaimEnds === 'resume' ? 'retryable' : 'unknown';
-    const exhausted = verb === 'claim' && end === 'retryable' && after.state === 'failed';
+    const exhausted = verb === 'claim' && end === 'retryable' && after.state === out;
     return after.state === end || exhausted ? null : `${verb}: ${change}`;
   }
   if (verb === 'reap') return 'the reaper changed a record';

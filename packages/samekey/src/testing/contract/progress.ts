@@ -1,7 +1,7 @@
 /** What phased and deferred operations need of a store: steps, open intents, inputs, and work that waits for a worker. */
 
 import assert from 'node:assert/strict';
-import { NEVER_STARTED } from '../../core/machine.ts';
+import { EXHAUSTED, NEVER_STARTED } from '../../core/machine.ts';
 import type { CheckpointRequest, FencedId } from '../../core/store.ts';
 import {
   type AddTest,
@@ -80,13 +80,19 @@ export function progressTests(test: AddTest): void {
     assert.equal(await t.store.reap(10), 1);
   });
 
-  test('attempts used up with an open intent end as unknown: somebody must look', async (t) => {
-    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
-    await t.store.checkpoint([checkpoint(owner, { intentOpen: true })]);
-    await t.store.finish([finishRequest(owner, 'retryable', { proof: 'policy' })]);
-    await foundBecause(t.store, 'unknown', { attemptMax: 1 });
-    assert.equal((await recordOf(t.store)).state, 'unknown');
-  });
+  for (const [what, intentOpen] of [
+    ['an open intent', true],
+    ['something done', false],
+  ] as const) {
+    test(`attempts used up with ${what} end as unknown: somebody must look`, async (t) => {
+      const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+      await t.store.checkpoint([checkpoint(owner, { intentOpen })]);
+      await t.store.finish([finishRequest(owner, 'retryable', { proof: 'policy' })]);
+      await foundBecause(t.store, 'unknown', { attemptMax: 1 });
+      const { state, reason } = await recordOf(t.store);
+      assert.deepEqual([state, reason], ['unknown', EXHAUSTED]);
+    });
+  }
 
   test('what is only noted is pending, is met as such, and a worker may take it', async (t) => {
     const accept = claimRequest({ entry: 'accept', input: INPUT });
