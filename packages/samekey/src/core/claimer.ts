@@ -11,7 +11,6 @@ import { RunningAttempt } from './attempt.ts';
 import { finishRequest } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
-import type { Emit } from './events.ts';
 import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
@@ -42,15 +41,9 @@ export interface ClaimerOptions {
   readonly callTimeMaxMs: number;
   readonly writeVersion: number;
   isClosing(): boolean;
-  readonly emit: Emit;
 }
 
-type Asked = {
-  readonly result: ClaimResult;
-  readonly attempt: RunningAttempt | null;
-  /** Monotonic. */
-  readonly sentAt: number;
-};
+type Asked = { readonly result: ClaimResult; readonly attempt: RunningAttempt | null };
 
 /** Makes the claimer of one engine. */
 export function createClaimer(options: ClaimerOptions): Claimer {
@@ -80,12 +73,6 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         await handBack(attempt, NAME_EXPIRED);
         id = work.id;
       } else if (result.kind === 'accepted') {
-        options.emit?.({
-          type: 'accepted',
-          id,
-          operation: work.operation,
-          durationMs: world.monotonicNow() - asked.sentAt,
-        });
         return { ...metOnly({ kind: 'pending', retryAfterMs: retryAfter(0) }), isNew: true };
       } else if (result.kind !== 'found') {
         return metOnly(unavailable('store-full', 5_000));
@@ -150,12 +137,11 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           { ...result, fingerprint, sentWallAt },
           sentAt,
         ),
-        sentAt,
       };
     }
     // Our own claim, ended while its reply was under way: nothing ran under it.
     if (result.kind === 'found' && result.because === 'spent') abandoned.add(id, claimId, work.operation);
-    return { result, attempt: null, sentAt };
+    return { result, attempt: null };
   }
 
   /** The id to claim: the one under which a record exists, be it of another name, else the operation's identity. */

@@ -113,7 +113,6 @@ export class Engine {
       callTimeMaxMs,
       writeVersion: options.writeVersion,
       isClosing: () => this.#closing,
-      emit,
     });
     this.#admission = createAdmission(world, this.#claimer, emit);
     this.#settler = createSettler({
@@ -138,14 +137,14 @@ export class Engine {
     const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
     if (known !== null) {
       const replay: Outcome = { kind: 'replay', ...known };
-      this.#tellOutcome(replay, work, startedAt, null, true);
+      this.#tellOutcome(replay, work, startedAt, NOTHING_RAN, true);
       return replay;
     }
-    const ran: Ran = { attempt: null };
+    const ran: Ran = { attempt: null, accepted: false };
     const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran);
     this.#track(running);
     const outcome = asAccepted(work, await running);
-    this.#tellOutcome(outcome, work, startedAt, ran.attempt, false);
+    this.#tellOutcome(outcome, work, startedAt, ran, false);
     return outcome;
   }
 
@@ -158,7 +157,7 @@ export class Engine {
       operation,
       durationMs: this.world.monotonicNow() - startedAt,
       fromCache: false,
-      attempt: null,
+      ...NOTHING_RAN,
       entry: 'run',
     });
   }
@@ -167,7 +166,7 @@ export class Engine {
     { kind }: Outcome,
     { id, operation, entry }: Work,
     startedAt: number,
-    attempt: number | null,
+    { attempt, accepted }: Ran,
     fromCache: boolean,
   ): void {
     this.emit?.({
@@ -178,6 +177,7 @@ export class Engine {
       durationMs: this.world.monotonicNow() - startedAt,
       fromCache,
       attempt,
+      accepted,
       entry,
     });
   }
@@ -266,6 +266,7 @@ export class Engine {
           return this.#execute(begun.run, own, handler, work.entry);
         }
         met = begun;
+        ran.accepted = begun.isNew === true;
         this.#flights.close(own, met);
       }
       // Only a claim of another process is waited for here; one of this process has been waited for in memory.
@@ -380,10 +381,13 @@ export class Engine {
   }
 }
 
-/** What a request was given to run: the number of its attempt; null for nothing. */
+/** What a request was given: the number of its attempt, null for none; or that it was noted for a worker. */
 interface Ran {
   attempt: number | null;
+  accepted: boolean;
 }
+
+const NOTHING_RAN: Readonly<Ran> = { attempt: null, accepted: false };
 
 /** Who left its work to a worker is told that the worker has it, also while it runs. */
 function asAccepted({ entry }: Work, outcome: Outcome): Outcome {

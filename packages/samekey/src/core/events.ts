@@ -9,7 +9,6 @@ import type { Proof, RecordId, State } from './record.ts';
 
 /** The types of event, in alphabetical order. */
 export const EVENT_TYPES = [
-  'accepted',
   'attempt-time-up',
   'claim-abandoned',
   'claim-released',
@@ -51,13 +50,6 @@ interface OfAttempt {
 
 /** An event. */
 export type SamekeyEvent =
-  /** A deferred operation was noted for a worker; `durationMs` is how long the store took to say so. */
-  | {
-      readonly type: 'accepted';
-      readonly id: RecordId;
-      readonly operation: string;
-      readonly durationMs: number;
-    }
   /** The handler ran longer than `attemptTimeMaxMs`; its signal was aborted. */
   | ({ readonly type: 'attempt-time-up' } & OfAttempt)
   /** A claim's reply never came; the claim is remembered and released as soon as it is seen. */
@@ -115,6 +107,8 @@ export type SamekeyEvent =
       readonly fromCache: boolean;
       /** The attempt that ran for it; null when nothing did. */
       readonly attempt: number | null;
+      /** Whether it was noted for a worker now, and not by an earlier request. */
+      readonly accepted: boolean;
       /** As of `claimed`; `accept`: a request for a deferred operation. */
       readonly entry: 'run' | 'accept' | 'take';
     }

@@ -61,7 +61,7 @@ export function createDeliverer(
       emit({ type: 'contradiction', ...about(delivery), record });
     if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
     else if (result !== 'unclear') {
-      emit({ type: 'delivered', ...about(delivery), durationMs: performance.now() - delivery.startedAt });
+      emit({ type: 'delivered', ...told(delivery) });
     }
   }
 
@@ -79,7 +79,7 @@ export function createDeliverer(
     );
     if (options.probe !== undefined) await probe('end.applied', delivery);
     if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
-    else emit({ type: 'delivery-failed', ...about(delivery), error, proven, retryInMs: delayMs });
+    else emit({ type: 'delivery-failed', ...told(delivery), error, proven, retryInMs: delayMs });
   }
 
   async function bury(
@@ -94,7 +94,7 @@ export function createDeliverer(
     if (result === 'lost') return emit({ type: 'lease-lost', ...about(delivery) });
     if (result === 'contradiction' && record !== null)
       emit({ type: 'contradiction', ...about(delivery), record });
-    emit({ type: 'dead-letter', ...about(delivery), error, record: record?.to ?? null });
+    emit({ type: 'dead-letter', ...told(delivery), error, record: record?.to ?? null });
   }
 
   return {
@@ -152,6 +152,20 @@ export function createDeliverer(
 
 function about({ taken }: RunningDelivery): { id: string; topic: string; delivery: number } {
   return { id: taken.id, topic: taken.topic, delivery: taken.started };
+}
+
+function told(delivery: RunningDelivery): ReturnType<typeof about> & {
+  durationMs: number;
+  traceparent: string | null;
+} {
+  const { headers } = delivery.taken;
+  const traceparent =
+    headers === null ? undefined : (JSON.parse(headers) as { traceparent?: string }).traceparent;
+  return {
+    ...about(delivery),
+    durationMs: performance.now() - delivery.startedAt,
+    traceparent: traceparent ?? null,
+  };
 }
 
 function received(taken: TakenMessage): ReceivedMessage {

@@ -10,20 +10,27 @@ interface OfMessage {
   readonly delivery: number;
 }
 
+interface Delivered extends OfMessage {
+  /** From taking it to knowing its end, in milliseconds. */
+  readonly durationMs: number;
+  /** The message's header `traceparent` (W3C Trace Context), if whoever put it in gave one. */
+  readonly traceparent: string | null;
+}
+
 /** An event of a worker. */
 export type WorkerEvent =
   /** The message's record had already moved on and was left as it is: look at it. */
   | ({ readonly type: 'contradiction'; readonly record: RecordId } & OfMessage)
   /** A message is given up; `record` is what became of the attempt that was handed over, null without one. */
-  | ({ readonly type: 'dead-letter'; readonly error: unknown; readonly record: State | null } & OfMessage)
-  | ({ readonly type: 'delivered'; readonly durationMs: number } & OfMessage)
+  | ({ readonly type: 'dead-letter'; readonly error: unknown; readonly record: State | null } & Delivered)
+  | ({ readonly type: 'delivered' } & Delivered)
   /** A delivery failed and will be tried again; `proven`: it certainly had no effect. */
   | ({
       readonly type: 'delivery-failed';
       readonly error: unknown;
       readonly proven: boolean;
       readonly retryInMs: number;
-    } & OfMessage)
+    } & Delivered)
   /** The message is somebody else's by now: the lease ended before the handler did. */
   | ({ readonly type: 'lease-lost' } & OfMessage)
   /** The worker has pushed an unfinished operation on. */
