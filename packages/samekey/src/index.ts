@@ -43,14 +43,21 @@ export type { HeaderLine, StoredResponse } from './core/response.ts';
 export { singleTenant } from './core/scope.ts';
 export type { OperationOptions } from './core/settings.ts';
 export type {
+  AuditAct,
+  AuditRequest,
+  AuditRow,
+  ByHand,
   Capabilities,
   ClaimRequest,
   ClaimResult,
   FencedId,
   FinishRequest,
   FinishResult,
+  HandRequest,
   HandResult,
   ListRequest,
+  NewAuditRow,
+  PruneAuditRequest,
   RenewRequest,
   RenewResult,
   SettleRequest,

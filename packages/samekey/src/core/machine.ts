@@ -8,6 +8,7 @@
  * a claimId is good for one attempt once · what does not match is reported and changes nothing.
  */
 
+import type { ByHand } from './audit.ts';
 import {
   type Fence,
   forgottenClaimId,
@@ -257,7 +258,7 @@ export function decideSettle(
 /** An operator lets a failed key run again: at least once, however many attempts it had. */
 export function decideReopen(
   record: SamekeyRecord | null,
-  request: FencedId & { readonly reason: string },
+  request: FencedId & Pick<ByHand, 'reason'>,
   view: View,
 ): Decision<HandResult> {
   if (!sameFence(record, request) || isForgotten(record)) return refused(record);

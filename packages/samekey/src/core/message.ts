@@ -7,6 +7,7 @@
  * message is found by its state, never by "after the last number" (F51).
  */
 
+import type { ByHand, NewAuditRow } from './audit.ts';
 import type { RecordId } from './record.ts';
 import type { FencedId, FinishRequest } from './store.ts';
 
@@ -165,8 +166,11 @@ export interface MessageStore {
   dead(requests: readonly DeadRequest[]): Promise<readonly LeaseResult[]>;
   /** Records what the provider called it, before the message is done. */
   note(requests: readonly (Lease & { readonly providerId: string })[]): Promise<readonly LeaseResult[]>;
-  /** Dead letters become ready again, in a group at its end; gives the ids of those that did. */
-  requeue(ids: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
+   * the same write.
+   */
+  requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that are gone. */
   drop(ids: readonly string[]): Promise<readonly string[]>;
   list(request: MessageListRequest): Promise<readonly StoredMessage[]>;
@@ -177,6 +181,21 @@ export interface MessageStore {
   listen?(heard: () => void): () => void;
   /** A worker is about to sleep and wants to be woken. */
   idle?(): Promise<void>;
+}
+
+/** The row that a requeued message leaves in the audit: under its record's key, else under its own id. */
+export function requeueRow({ id, owner }: StoredMessage, { reason, actor }: ByHand): NewAuditRow {
+  return {
+    scope: owner?.scope ?? '',
+    key: owner?.key ?? id,
+    operation: null,
+    attempt: owner?.attempt ?? 0,
+    act: 'requeue',
+    from: null,
+    to: null,
+    reason,
+    actor,
+  };
 }
 
 /** A store that keeps messages too. */

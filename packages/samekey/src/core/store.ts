@@ -6,6 +6,7 @@
  * What each verb decides is written once, in `machine.ts`; the contract suite in `samekey/testing` holds stores to it.
  */
 
+import type { AuditStore, ByHand } from './audit.ts';
 import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord, State, WhenClaimEnds } from './record.ts';
 import type { StoredResponse } from './response.ts';
 
@@ -132,11 +133,9 @@ export type FinishResult =
   | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }
   | { readonly kind: 'busy' };
 
-/** An outcome nobody knew, decided by a reconciler or an operator; or a final failure opened again. */
-export interface SettleRequest extends RecordId, Fence {
+/** An outcome nobody knew, decided by a reconciler or an operator. */
+export interface SettleRequest extends RecordId, Fence, ByHand {
   readonly to: 'completed' | 'failed' | 'retryable';
-  /** For people and the audit; required. */
-  readonly reason: string;
   readonly response: StoredResponse | null;
 }
 
@@ -184,6 +183,16 @@ export interface ListRequest {
   readonly limit?: number;
 }
 
+export type {
+  AuditAct,
+  AuditRequest,
+  AuditRow,
+  AuditStore,
+  ByHand,
+  NewAuditRow,
+  PruneAuditRequest,
+} from './audit.ts';
+
 /** What a store can do; each fact says what the engine does when it is false. */
 export interface Capabilities {
   /** User transactions on the same database (`within`). False: the transactional way is refused at start. */
@@ -223,20 +232,23 @@ export interface LifecycleStore {
   reap(limit: number): Promise<number>;
 }
 
-/** The operator's hand and eyes. */
-export interface OperatorStore {
+/** A final failure opened again, or a record dropped. */
+export interface HandRequest extends FencedId, ByHand {}
+
+/** The operator's hand and eyes. Acts by hand say why and leave a row in the audit in the same write; refused ones leave none. */
+export interface OperatorStore extends AuditStore {
   /** `unknown` → `completed`, `failed` or `retryable`. */
   settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
   /**
    * `failed` → `retryable`, with at least one more attempt. If its answer could be replayed, no claim is granted for
    * `REOPEN_DELAY_MS`: other processes may answer from what they read until then.
    */
-  reopen(requests: readonly (FencedId & { readonly reason: string })[]): Promise<readonly HandResult[]>;
+  reopen(requests: readonly HandRequest[]): Promise<readonly HandResult[]>;
   /**
    * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the key
    * stays for `REOPEN_DELAY_MS` and is met as "in progress".
    */
-  forget(requests: readonly FencedId[]): Promise<readonly HandResult[]>;
+  forget(requests: readonly HandRequest[]): Promise<readonly HandResult[]>;
   list(request: ListRequest): Promise<readonly SamekeyRecord[]>;
   count(): Promise<Readonly<Record<State, number>>>;
 }

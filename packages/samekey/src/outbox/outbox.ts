@@ -5,6 +5,7 @@
  * Invariant: nothing is sent from here. What stands in the table is all there is.
  */
 
+import type { ByHand } from '../core/audit.ts';
 import { enrolledWithin } from '../core/enrolled.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { MessageCount, MessageListRequest, MessageStore, StoredMessage } from '../core/message.ts';
@@ -55,8 +56,11 @@ export interface Outbox {
   enqueueAlone(message: OutboxMessage): Promise<string>;
   /** Dead letters, the oldest first. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly DeadLetter[]>;
-  /** Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. */
-  requeue(ids: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. `reason` and `actor` go to the
+   * audit. Throws `StoreError` without a reason.
+   */
+  requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that were. */
   drop(ids: readonly string[]): Promise<readonly string[]>;
   /** How many messages there are, by topic and state. Reads the whole table. */
@@ -94,7 +98,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     },
     deadLetters: async (request = {}) =>
       (await messages.list({ ...request, states: ['dead'] })).map(deadLetter),
-    requeue: (ids) => messages.requeue(ids),
+    requeue: (ids, by) => messages.requeue(ids, by),
     drop: (ids) => messages.drop(ids),
     count: () => messages.count(),
   });

@@ -74,6 +74,9 @@ const VERBS: Readonly<Record<NonNullable<Verb>, true>> = {
   settle: true,
   reopen: true,
   forget: true,
+  audit: true,
+  note: true,
+  pruneAudit: true,
   list: true,
   count: true,
 };

@@ -24,6 +24,7 @@
  * ```
  */
 
+import { auditTests } from './contract/audit.ts';
 import { byteTests } from './contract/bytes.ts';
 import { capabilityTests } from './contract/capabilities.ts';
 import { claimTests } from './contract/claims.ts';
@@ -56,6 +57,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('lifecycle', () => lifecycleTests(test));
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
+    runner.describe('audit', () => auditTests(test));
     runner.describe('progress', () => progressTests(test));
     runner.describe('transactions', () => transactionTests(test));
     runner.describe('model', () => modelTests(test, harness));

@@ -24,7 +24,7 @@ import {
   type RecordId,
   type SamekeyRecord,
 } from '../../src/core/record.ts';
-import { claimRequest, FINGERPRINT, finishRequest } from '../../src/testing/contract/context.ts';
+import { claimRequest, FINGERPRINT, finishRequest, handRequest } from '../../src/testing/contract/context.ts';
 import { arrange, type Bench, checkRow, OWN } from '../../src/testing/contract/state-bench.ts';
 import { type Row, SITUATIONS, stateTableRows } from '../../src/testing/contract/state-table.ts';
 
@@ -127,7 +127,7 @@ describe('the machine', () => {
       expect(await bench.store.finish([finishRequest(fence, 'completed')])).toEqual([
         { kind: 'refused', record },
       ]);
-      expect(await bench.store.forget([fence])).toEqual([{ kind: 'refused', record }]);
+      expect(await bench.store.forget([handRequest(fence)])).toEqual([{ kind: 'refused', record }]);
       expect(bench.get()).toBe(record);
     }
   });
@@ -158,7 +158,7 @@ describe('the machine', () => {
 
 async function arrangeAnew(bench: ReturnType<typeof machineBench>, situation: string): Promise<void> {
   const record = bench.get();
-  if (record !== null) await bench.store.forget([record]);
+  if (record !== null) await bench.store.forget([handRequest(record)]);
   await bench.advance(REOPEN_DELAY_MS);
   await bench.store.reap(1);
   await arrangeAny(bench, situation);

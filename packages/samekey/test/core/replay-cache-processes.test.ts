@@ -142,7 +142,7 @@ describe('replays from memory', () => {
     const [a, b] = [node('a'), node('b')];
     await a.samekey.run(REQUEST, refuse);
     await a.samekey.run(REQUEST, refuse);
-    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back' }]);
+    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back', actor: null }]);
     // a has read the old answer; b, which asks, is told to come back.
     expect((await a.samekey.run(REQUEST, accept)).kind).toBe('replay');
     const met = await b.samekey.run(REQUEST, accept);
@@ -160,7 +160,7 @@ describe('replays from memory', () => {
     const [a, b] = [node('a'), node('b')];
     await a.samekey.run(REQUEST, accept);
     await a.samekey.run(REQUEST, accept);
-    await store.forget([await fenceOf(store)]);
+    await store.forget([{ ...(await fenceOf(store)), reason: 'asked for', actor: null }]);
     expect((await a.samekey.run(REQUEST, accept)).kind).toBe('replay');
     expect((await b.samekey.run({ ...REQUEST, fingerprint: 2 }, refuse)).kind).toBe('in-progress');
     await a.world.advance(REOPEN_DELAY_MS);
@@ -173,7 +173,7 @@ describe('replays from memory', () => {
     const { store, node } = installation();
     const [a, b] = [node('a'), node('b', { waitMaxMs: 10_000 })];
     await a.samekey.run(REQUEST, refuse);
-    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back' }]);
+    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back', actor: null }]);
     const waiting = b.samekey.run(REQUEST, accept);
     await b.world.advance(REOPEN_DELAY_MS + 100);
     expect(await waiting).toMatchObject({ kind: 'executed', attempt: 2 });
@@ -186,7 +186,7 @@ describe('replays from memory', () => {
     await a.samekey.run(REQUEST, refuse);
     await a.samekey.run(REQUEST, refuse);
     a.world.freeze();
-    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back' }]);
+    await store.reopen([{ ...(await fenceOf(store)), reason: 'stock is back', actor: null }]);
     await b.world.advance(REOPEN_DELAY_MS);
     await b.samekey.run(REQUEST, accept);
     a.world.thaw();

@@ -166,7 +166,7 @@ describe('an exchange', () => {
           ]);
           const response = { status: 402, headers: [], body: new Uint8Array(0) };
           await store.settle([
-            { scope, key, claimId, attempt, to: 'failed', reason: 'the bank says no', response },
+            { scope, key, claimId, attempt, to: 'failed', reason: 'the bank says no', actor: null, response },
           ]);
           return answered(201);
         },

@@ -67,7 +67,10 @@ async function useAll({ messages }: PostgresStore): Promise<void> {
   await messages.retry(rest.slice(0, 10).map((each) => ({ ...each, ...failed })));
   await messages.dead(rest.slice(10, 20).map((each) => ({ ...each, ...failed, record: null })));
   await messages.done(rest.slice(20).map((each) => ({ ...each, record: null })));
-  await messages.requeue(rest.slice(10, 20).map(({ id }) => id));
+  await messages.requeue(
+    rest.slice(10, 20).map(({ id }) => id),
+    { reason: 'mended', actor: 'operator-1' },
+  );
   await messages.tidy();
   const last = await take(messages, { limit: 1_000 });
   await messages.done(last.map((each) => ({ ...each, record: null })));

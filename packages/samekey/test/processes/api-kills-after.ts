@@ -67,7 +67,16 @@ export async function settleUnknown(
     const body = new TextEncoder().encode(JSON.stringify({ settled: execution?.effect }));
     const response = { status, headers: [['Content-Type', 'application/json'] as const], body };
     const [result] = await cluster.store.settle([
-      { scope, key, claimId, attempt, to, reason: 'ledger', response: to === 'retryable' ? null : response },
+      {
+        scope,
+        key,
+        claimId,
+        attempt,
+        to,
+        reason: 'ledger',
+        actor: null,
+        response: to === 'retryable' ? null : response,
+      },
     ]);
     if (result?.kind !== 'applied') fail(`could not be settled: ${JSON.stringify(result)}`);
 

@@ -82,6 +82,7 @@ async function settle(
     attempt,
     to: isPaid ? 'completed' : 'retryable',
     reason: 'asked the provider',
+    actor: null,
     response: isPaid ? { status: 201, headers: [['Content-Type', 'application/json'] as const], body } : null,
   } as const;
   const [result] = await steadily(() => golden.store.settle([request]));

@@ -109,6 +109,7 @@ describe.runIf(source !== undefined)('the golden path', () => {
         attempt,
         to: 'retryable',
         reason: 'asked',
+        actor: null,
         response: null,
       } as const;
       expect(await golden.store.settle([settled])).toMatchObject([{ kind: 'applied' }]);

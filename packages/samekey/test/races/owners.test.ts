@@ -119,7 +119,7 @@ onEachStore(
         const { scope, key, claimId, attempt } = record;
         const response = { status: 402, headers: [['Content-Type', 'application/json'] as const], body };
         await cluster.store.settle([
-          { scope, key, claimId, attempt, to: 'failed', reason: 'looked up', response },
+          { scope, key, claimId, attempt, to: 'failed', reason: 'looked up', actor: null, response },
         ]);
         await thaw();
         expect(await first!).toMatchObject({ status: 402, body: '{"settled":true}' });

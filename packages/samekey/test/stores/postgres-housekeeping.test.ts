@@ -121,7 +121,9 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
     expect(await store.reap(10)).toBe(1);
     // An unknown outcome that is settled expires by its own new time.
     const unknown = await recordOf(store, { scope: 'tenant-1/payments', key: 'unknown' });
-    const settled = await store.settle([{ ...unknown, to: 'failed', reason: 'asked', response: null }]);
+    const settled = await store.settle([
+      { ...unknown, to: 'failed', reason: 'asked', actor: null, response: null },
+    ]);
     expect(only(settled).kind).toBe('applied');
     await advance(RETENTION_MS - 1);
     expect(await store.reap(10)).toBe(0);

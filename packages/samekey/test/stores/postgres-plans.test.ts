@@ -11,6 +11,7 @@ import {
   claimRequest,
   finished,
   finishRequest,
+  handRequest,
   recordOf,
   renewRequest,
 } from '../../src/testing/contract/context.ts';
@@ -93,7 +94,7 @@ async function useEveryStatement(store: PostgresStore, prefix: string): Promise<
   await store.finish([finishRequest(one, 'retryable')]);
   await claimed(store, { key: `${prefix}-one` });
   await recordOf(store, one);
-  await store.forget([await finished(store, 'completed', { key: `${prefix}-forgotten` })]);
+  await store.forget([handRequest(await finished(store, 'completed', { key: `${prefix}-forgotten` }))]);
   await store.sweep(10);
   await store.reap(10);
 }

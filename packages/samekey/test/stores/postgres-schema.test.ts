@@ -163,6 +163,16 @@ for (const source of availablePostgres()) {
       ],
       ['an unlogged table', async () => ['ALTER TABLE samekey_records SET UNLOGGED'], /SET LOGGED/],
       [
+        'unlogged messages',
+        async () => ['ALTER TABLE samekey_messages SET UNLOGGED'],
+        /samekey_messages SET LOGGED/,
+      ],
+      [
+        'an unlogged audit',
+        async () => ['ALTER TABLE samekey_audit SET UNLOGGED'],
+        /samekey_audit SET LOGGED/,
+      ],
+      [
         'a read-only role',
         async (db) => [
           `ALTER DATABASE ${new URL(db.url).pathname.slice(1)} SET default_transaction_read_only = on`,
@@ -195,9 +205,18 @@ for (const source of availablePostgres()) {
       const store = postgresStore({ connect: () => postgres(url.href, { max: 1 }) });
       await expect(store.ready()).rejects.toThrow(/GRANT SELECT, INSERT, UPDATE, DELETE/);
       await admin.query(`GRANT UPDATE, DELETE ON samekey_records, samekey_meta TO ${role}`);
+      await expect(store.ready()).rejects.toThrow(
+        /GRANT SELECT, INSERT, UPDATE, DELETE ON .*samekey_messages/,
+      );
+      await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_messages TO ${role}`);
+      await expect(store.ready()).rejects.toThrow(/GRANT SELECT, INSERT ON .*samekey_audit/);
+      await admin.query(`GRANT SELECT, INSERT ON samekey_audit TO ${role}`);
       await store.ready();
-      await admin.query('ALTER TABLE samekey_records ENABLE ROW LEVEL SECURITY');
-      await expect(store.ready()).rejects.toThrow(/DISABLE ROW LEVEL SECURITY/);
+      for (const table of ['records', 'messages', 'audit']) {
+        await admin.query(`ALTER TABLE samekey_${table} ENABLE ROW LEVEL SECURITY`);
+        await expect(store.ready()).rejects.toThrow(`samekey_${table} DISABLE ROW LEVEL SECURITY`);
+        await admin.query(`ALTER TABLE samekey_${table} DISABLE ROW LEVEL SECURITY`);
+      }
       await store.close();
       await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     });

@@ -36,6 +36,7 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
       attempt,
       to: 'retryable',
       reason: 'asked',
+      actor: null,
       response: null,
     } as const;
     expect(await store.settle([settled])).toMatchObject([{ kind: 'applied' }]);
@@ -52,7 +53,9 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
     const [record] = await store.list({ states: ['unknown'] });
     if (record === undefined) throw new Error('It is not unknown.');
     const { scope, key, claimId, attempt } = record;
-    await store.settle([{ scope, key, claimId, attempt, to: 'retryable', reason: 'asked', response: null }]);
+    await store.settle([
+      { scope, key, claimId, attempt, to: 'retryable', reason: 'asked', actor: null, response: null },
+    ]);
     expect(await operation.run(request)).toMatchObject({ kind: 'unknown' });
     expect(await operation.run(request)).toMatchObject({ kind: 'unknown' });
     expect((await billOf(request.input)).calls).toBe(2);

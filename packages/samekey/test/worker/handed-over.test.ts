@@ -118,7 +118,7 @@ for (const kind of kinds()) {
       expect(await order.run(REQUEST)).toMatchObject({ kind: 'unknown' });
       works = true;
       const [letter] = await at.outbox.deadLetters();
-      await at.outbox.requeue([letter?.id ?? '']);
+      await at.outbox.requeue([letter?.id ?? ''], { reason: 'mended', actor: 'operator-1' });
       const done = ended(1);
       at.worker({ onEvent: done.onEvent, deliveriesMax: 1, handlers }).start();
       await done.promise;

@@ -81,7 +81,7 @@ for (const kind of kinds()) {
       const again = ended(1);
       const second = worker({ onEvent: again.onEvent, deliveriesMax: 3, handlers });
       second.start();
-      expect(await outbox.requeue([id])).toEqual([id]);
+      expect(await outbox.requeue([id], { reason: 'mended', actor: 'operator-1' })).toEqual([id]);
       await again.promise;
       expect(new Set(keys).size).toBe(1);
       expect(await outbox.deadLetters()).toEqual([]);

@@ -7,6 +7,7 @@
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
  */
 
+import { type AuditAct, type ByHand, checkByHand, checkNotes, handRow } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
 import { OptionsError } from '../../core/errors.ts';
 import {
@@ -33,6 +34,7 @@ import {
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
 import type { Capabilities, ListRequest, Store, Swept } from '../../core/store.ts';
+import { createMemoryAudit } from './memory-audit.ts';
 
 /** Options of the memory store. */
 export interface MemoryStoreOptions {
@@ -65,6 +67,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const bytesMax = limit('bytesMax', options.bytesMax ?? 256 * 1024 * 1024);
   const now = options.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
+  const audit = createMemoryAudit();
   let bytes = 0;
 
   function apply<Request extends RecordId, Result>(
@@ -76,6 +79,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const decision = decide(record, request, serverView(record, now()));
       write(request, record, decision.write);
       return decision.result;
+    });
+  }
+
+  function byHand<Request extends RecordId & ByHand, Result>(
+    act: AuditAct,
+    requests: readonly Request[],
+    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+  ): Result[] {
+    checkByHand(requests);
+    return requests.map((request) => {
+      const before = records.get(idText(request)) ?? null;
+      const [result] = apply([request], decide);
+      const after = records.get(idText(request)) ?? null;
+      if (before !== null && before !== after) audit.add([handRow(act, before, after, request)], now());
+      return result as Result;
     });
   }
 
@@ -136,9 +154,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .toSorted((a, b) => a.createdAt - b.createdAt)
         .slice(0, most),
 
-    settle: async (requests) => apply(requests, decideSettle),
-    reopen: async (requests) => apply(requests, decideReopen),
-    forget: async (requests) => apply(requests, decideForget),
+    settle: async (requests) => byHand('settle', requests, decideSettle),
+    reopen: async (requests) => byHand('reopen', requests, decideReopen),
+    forget: async (requests) => byHand('forget', requests, decideForget),
+    audit: async (request) => audit.list(request),
+    async note(rows) {
+      checkNotes(rows);
+      audit.add(rows, now());
+    },
+    pruneAudit: async (request) => audit.prune(request, now()),
 
     list: async (request) =>
       [...records.values()]

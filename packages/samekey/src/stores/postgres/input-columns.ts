@@ -88,6 +88,17 @@ export const SEEN_INPUT: readonly InputColumn[] = [
   text('seen_state'),
 ];
 
+/** The row that an act by hand leaves in the audit, beside what the act writes. */
+export const ACT_INPUT: readonly InputColumn[] = [
+  text('audit_operation'),
+  int('audit_attempt'),
+  text('audit_act'),
+  text('audit_from'),
+  text('audit_to'),
+  text('audit_reason'),
+  text('audit_actor'),
+];
+
 /** A whole record as decided; times in milliseconds. */
 export const WRITE_INPUT: readonly InputColumn[] = [
   ...SEEN_INPUT,

@@ -3,6 +3,7 @@
  * would refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by it.
  */
 
+import type { NewAuditRow } from '../../core/audit.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -11,6 +12,7 @@ import type {
   FinishRequest,
   RenewRequest,
 } from '../../core/store.ts';
+import { auditValues } from '../sql/audit-row.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';
 import type { Seen } from './records.ts';
@@ -108,12 +110,21 @@ export function seenRow({ record, version }: Seen): readonly Cell[] {
   return [record.scope, record.key, version, record.claimId, record.attempt, record.state];
 }
 
-/** Rows of `WRITE_INPUT`. */
+/** A row of `ACT_INPUT`; empty for a write that leaves no row in the audit. */
+export function actCells(row: NewAuditRow | undefined): readonly Cell[] {
+  return row === undefined ? [] : auditValues(row).slice(2);
+}
+
+/** Rows of `WRITE_INPUT`, with `ACT_INPUT` where the writes are audited. */
 export function writeRows(
-  writes: readonly { readonly seen: Seen; readonly write: SamekeyRecord }[],
+  writes: readonly {
+    readonly seen: Seen;
+    readonly write: SamekeyRecord;
+    readonly audit: NewAuditRow | undefined;
+  }[],
 ): RowsWithBodies {
   const bodies = new Bodies();
-  const rows = writes.map(({ seen, write }) => {
+  const rows = writes.map(({ seen, write, audit }) => {
     const { fingerprint, response } = write;
     return [
       ...seenRow(seen),
@@ -145,6 +156,7 @@ export function writeRows(
       write.intentAt,
       ...bodies.add(response?.body ?? null),
       ...bodies.add(write.input),
+      ...actCells(audit),
     ];
   });
   return { rows, bodies: bodies.bytes() };

@@ -40,7 +40,7 @@ CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.gro
 
 /**
  * Dead letters of $1 become ready. Those of a group get a new place, at its end: it is inserted anew, because places are given by
- * the table alone. Gives the ids.
+ * the table alone. Each leaves a row in the audit, with the reason $2 and the actor $3. Gives the ids.
  */
 export function requeueStatement(tables: Tables, channel: string): Statement {
   const columns =
@@ -54,11 +54,17 @@ groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-g
   FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
 held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
 alone AS (UPDATE ${tables.messages} m SET state = 'ready', due_at = t.now, finished = m.started, forgiven = m.started
-  FROM q, t WHERE m.ctid = q.tid AND q.group_key IS NULL RETURNING m.id),
+  FROM q, t WHERE m.ctid = q.tid AND q.group_key IS NULL
+  RETURNING m.id, m.scope, m.key, m.attempt),
 left_line AS (DELETE FROM ${tables.messages} m USING q WHERE m.ctid = q.tid AND q.group_key IS NOT NULL RETURNING m.*),
 joined AS (INSERT INTO ${tables.messages} (${columns}, due_at, finished, forgiven)
-  SELECT ${columns}, t.now, started, started FROM held, t, left_line WHERE held.n >= 0 RETURNING id)
-SELECT id, ${bell(tables, channel)} AS rung FROM (SELECT id FROM alone UNION ALL SELECT id FROM joined) AS all_ids`,
+  SELECT ${columns}, t.now, started, started FROM held, t, left_line WHERE held.n >= 0
+  RETURNING id, scope, key, attempt),
+back AS (SELECT * FROM alone UNION ALL SELECT * FROM joined),
+noted AS (INSERT INTO ${tables.audit} (at, scope, key, attempt, act, reason, actor)
+  SELECT t.now, coalesce(back.scope, ''), coalesce(back.key, back.id), coalesce(back.attempt, 0), 'requeue', $2::text, $3::text
+  FROM t, back)
+SELECT id, ${bell(tables, channel)} AS rung FROM back`,
   );
 }
 

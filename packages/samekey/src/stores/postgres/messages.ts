@@ -4,6 +4,7 @@
  * worker hold up claims.
  */
 
+import { checkByHand } from '../../core/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
 import { decideFinish, serverView } from '../../core/machine.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../../core/message.ts';
 import { idText } from '../../core/record.ts';
 import type { FinishRequest } from '../../core/store.ts';
-import { exact, number } from '../sql/record-row.ts';
+import { exact, number, shown } from '../sql/record-row.ts';
 import { finishRows } from './input.ts';
 import type { Ask, Link } from './link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
@@ -192,7 +193,11 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
         ...leaseCells(request),
         exact(request.providerId),
       ]),
-    requeue: async (ids) => idsOf(await writes.ask(requeueDead, [textArray(ids)])),
+    async requeue(ids, by) {
+      checkByHand([by]);
+      const values = [textArray(ids), shown(by.reason), shown(by.actor)];
+      return idsOf(await writes.ask(requeueDead, values));
+    },
     drop: async (ids) => idsOf(await writes.ask(upkeep.dropStatement(tables), [textArray(ids)])),
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));

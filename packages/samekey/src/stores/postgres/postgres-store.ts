@@ -9,11 +9,13 @@
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
 
-import { decideForget, decideReopen, decideSettle } from '../../core/machine.ts';
-import { idText, STATES, type State } from '../../core/record.ts';
+import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
+import { type Decision, decideForget, decideReopen, decideSettle, type View } from '../../core/machine.ts';
+import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
-import type { Store } from '../../core/store.ts';
+import type { HandResult, Store } from '../../core/store.ts';
 import { exact, number } from '../sql/record-row.ts';
+import { createAudit } from './audit.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { countStatement, dueStatement, listStatement } from './housekeeping-statements.ts';
@@ -94,6 +96,16 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     reads,
     link: () => link(statementTimeMaxMs, PLANS),
   });
+  async function byHand<Request extends RecordId & ByHand>(
+    act: AuditAct,
+    requests: readonly Request[],
+    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
+  ): Promise<readonly HandResult[]> {
+    checkByHand(requests);
+    return records.byHand(upkeep.ask, requests, decide, (before, after, request) =>
+      handRow(act, before, after, request),
+    );
+  }
   const hints = notify ? createHints({ open, schema }) : undefined;
 
   return {
@@ -127,9 +139,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return (await upkeep.ask(dues, values)).map((row) => seenOf(row).record);
     },
 
-    settle: (requests) => records.byHand(upkeep.ask, requests, decideSettle),
-    reopen: (requests) => records.byHand(upkeep.ask, requests, decideReopen),
-    forget: (requests) => records.byHand(upkeep.ask, requests, decideForget),
+    settle: (requests) => byHand('settle', requests, decideSettle),
+    reopen: (requests) => byHand('reopen', requests, decideReopen),
+    forget: (requests) => byHand('forget', requests, decideForget),
+    ...createAudit(tables, { upkeep, reads }),
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const { statement, values } = listStatement(tables, request, limit);

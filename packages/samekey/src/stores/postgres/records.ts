@@ -4,16 +4,17 @@
  * that is not the hot path is made of these: claims that take over, settling, reopening, forgetting, sweeping.
  */
 
+import type { NewAuditRow } from '../../core/audit.ts';
 import { StoreError } from '../../core/errors.ts';
 import { type Decision, serverView, type View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { HandResult } from '../../core/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
-import { seenRow, writeRows } from './input.ts';
+import { actCells, seenRow, writeRows } from './input.ts';
 import * as columns from './input-columns.ts';
 import type { Ask } from './link.ts';
 import { type Arity, type Cell, inputValues } from './parameters.ts';
-import type { SqlRow } from './postgres-client.ts';
+import type { SqlRow, Statement } from './postgres-client.ts';
 import * as sql from './statements.ts';
 import type { Tables } from './tables.ts';
 
@@ -30,6 +31,8 @@ export interface Seen {
 export interface Change {
   readonly seen: Seen;
   readonly write: SamekeyRecord | null | undefined;
+  /** The row the audit gets in the same statement. */
+  readonly audit?: NewAuditRow | undefined;
 }
 
 /** Rows of one schema. */
@@ -39,13 +42,21 @@ export interface Records {
   find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>>;
   /** Makes the changes whose rows still are what was seen; returns the `idText` of each that was made. */
   change(ask: Ask, changes: readonly Change[]): Promise<ReadonlySet<string>>;
-  /** Decides and writes, again where somebody was faster. */
+  /** Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. */
   byHand<Request extends RecordId>(
     ask: Ask,
     requests: readonly Request[],
     decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
+    rowOf: RowOf<Request>,
   ): Promise<readonly HandResult[]>;
 }
+
+/** The row that a change leaves in the audit; undefined for none. */
+export type RowOf<Request> = (
+  before: SamekeyRecord,
+  after: SamekeyRecord | null,
+  request: Request,
+) => NewAuditRow | undefined;
 
 /** An operator's write tries this often, with pauses that grow to 100 ms. */
 const HAND_TRIES_MAX = 20;
@@ -53,8 +64,10 @@ const HAND_TRIES_MAX = 20;
 /** Makes them. */
 export function createRecords(tables: Tables): Records {
   const finds = { one: sql.findStatement(tables, 'one'), many: sql.findStatement(tables, 'many') };
-  const writes = { one: sql.writeStatement(tables, 'one'), many: sql.writeStatement(tables, 'many') };
-  const deletes = { one: sql.deleteStatement(tables, 'one'), many: sql.deleteStatement(tables, 'many') };
+  const writes = both((arity) => sql.writeStatement(tables, arity, false));
+  const deletes = both((arity) => sql.deleteStatement(tables, arity, false));
+  const auditedWrites = both((arity) => sql.writeStatement(tables, arity, true));
+  const auditedDeletes = both((arity) => sql.deleteStatement(tables, arity, true));
 
   async function find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>> {
     const found = new Map<string, Seen>();
@@ -69,35 +82,44 @@ export function createRecords(tables: Tables): Records {
   }
 
   async function change(ask: Ask, changes: readonly Change[]): Promise<ReadonlySet<string>> {
-    const written: { readonly seen: Seen; readonly write: SamekeyRecord }[] = [];
-    const gone: Seen[] = [];
-    for (const { seen, write } of changes) {
-      if (write === null) gone.push(seen);
-      else if (write !== undefined) written.push({ seen, write });
-    }
     const made = new Set<string>();
-    const tell = (rows: readonly SqlRow[]): void => {
-      for (const row of rows) made.add(rowIdText(row));
-    };
-    if (written.length > 0) {
-      const arity = arityOf(written);
-      const { rows, bodies } = writeRows(written);
-      const values = [...inputValues(rows, columns.WRITE_INPUT.length, arity), bodies];
-      tell(await ask(writes[arity], [...values, readAt(written.map(({ seen }) => seen))]));
-    }
-    if (gone.length > 0) {
-      const arity = arityOf(gone);
-      const values = inputValues(gone.map(seenRow), columns.SEEN_INPUT.length, arity);
-      tell(await ask(deletes[arity], [...values, readAt(gone)]));
+    for (const audited of [false, true]) {
+      const ours = changes.filter(({ audit }) => (audit !== undefined) === audited);
+      const written = ours.flatMap(({ seen, write, audit }) => (write ? [{ seen, write, audit }] : []));
+      const gone = ours.filter(({ write }) => write === null);
+      for (const row of await writeOver(ask, written, audited)) made.add(rowIdText(row));
+      for (const row of await remove(ask, gone, audited)) made.add(rowIdText(row));
     }
     return made;
+  }
+
+  async function writeOver(
+    ask: Ask,
+    written: Parameters<typeof writeRows>[0],
+    audited: boolean,
+  ): Promise<readonly SqlRow[]> {
+    if (written.length === 0) return [];
+    const arity = arityOf(written);
+    const { rows, bodies } = writeRows(written);
+    const width = columns.WRITE_INPUT.length + (audited ? columns.ACT_INPUT.length : 0);
+    const values = [...inputValues(rows, width, arity), bodies, readAt(written)];
+    return ask((audited ? auditedWrites : writes)[arity], values);
+  }
+
+  async function remove(ask: Ask, gone: readonly Change[], audited: boolean): Promise<readonly SqlRow[]> {
+    if (gone.length === 0) return [];
+    const arity = arityOf(gone);
+    const rows = gone.map(({ seen, audit }) => [...seenRow(seen), ...actCells(audit)]);
+    const width = columns.SEEN_INPUT.length + (audited ? columns.ACT_INPUT.length : 0);
+    const values = [...inputValues(rows, width, arity), readAt(gone)];
+    return ask((audited ? auditedDeletes : deletes)[arity], values);
   }
 
   return {
     tables,
     find,
     change,
-    async byHand(ask, requests, decide) {
+    async byHand(ask, requests, decide, rowOf) {
       const results = new Map<number, HandResult>();
       for (let tries = 0; results.size < requests.length; tries += 1) {
         if (tries > 0) await pause(Math.min(100, 5 * tries));
@@ -110,11 +132,13 @@ export function createRecords(tables: Tables): Records {
         const decided = open.map(([i, request]) => {
           const seen = found.get(idText(request));
           const record = seen?.record ?? null;
-          return { i, seen, ...decide(record, request, serverView(record, seen?.now ?? 0)) };
+          const { write, result } = decide(record, request, serverView(record, seen?.now ?? 0));
+          const audit = record === null || write === undefined ? undefined : rowOf(record, write, request);
+          return { i, seen, write, result, audit };
         });
         const made = await change(
           ask,
-          decided.flatMap(({ seen, write }) => (seen === undefined ? [] : [{ seen, write }])),
+          decided.flatMap(({ seen, write, audit }) => (seen === undefined ? [] : [{ seen, write, audit }])),
         );
         for (const { i, seen, write, result } of decided) {
           if (write === undefined || (seen !== undefined && made.has(idText(seen.record)))) {
@@ -125,6 +149,10 @@ export function createRecords(tables: Tables): Records {
       return requests.map((_, i) => results.get(i) as HandResult);
     },
   };
+}
+
+function both(make: (arity: Arity) => Statement): Record<Arity, Statement> {
+  return { one: make('one'), many: make('many') };
 }
 
 /** One row goes out as the plain statement. */
@@ -144,8 +172,8 @@ export function seenOf(row: SqlRow): Seen {
 }
 
 /** The oldest reading of a group. */
-function readAt(seen: readonly Seen[]): string {
-  return String(Math.min(...seen.map(({ now }) => now)));
+function readAt(changes: readonly { readonly seen: Seen }[]): string {
+  return String(Math.min(...changes.map(({ seen }) => seen.now)));
 }
 
 function held(): StoreError {

@@ -55,7 +55,7 @@ export async function checkDatabase(
         `run \`${migrateCommand(tables)}\` or store.migrate().`,
     );
   }
-  await checkTable(ask, tables);
+  for (const needs of tablesOf(tables)) await checkTable(ask, needs);
   await checkUnique(ask, tables);
   const missing = await missingIndexes(ask, tables, migrations);
   if (missing.length > 0) {
@@ -107,33 +107,61 @@ async function checkServer(ask: Ask): Promise<void> {
   if (found !== undefined) throw new SchemaError(`The PostgreSQL server ${found[1]}.`);
 }
 
-async function checkTable(ask: Ask, { records, meta }: Tables): Promise<void> {
+/** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
+function tablesOf({ records, messages, audit, meta }: Tables): readonly TableNeeds[] {
+  return [
+    {
+      table: records,
+      privileges: 'SELECT, INSERT, UPDATE, DELETE',
+      grantOn: `${records}, ${meta}`,
+      hidden: 'records from this role, so that keys would run twice',
+    },
+    {
+      table: messages,
+      privileges: 'SELECT, INSERT, UPDATE, DELETE',
+      grantOn: messages,
+      hidden: 'messages, so that they would not be delivered',
+    },
+    {
+      table: audit,
+      privileges: 'SELECT, INSERT',
+      grantOn: audit,
+      hidden: 'rows of the audit, or refuses them',
+    },
+  ];
+}
+
+interface TableNeeds {
+  readonly table: string;
+  readonly privileges: string;
+  /** What must be granted together. */
+  readonly grantOn: string;
+  /** What row security would do. */
+  readonly hidden: string;
+}
+
+async function checkTable(ask: Ask, { table, privileges, grantOn, hidden }: TableNeeds): Promise<void> {
+  const wanted = privileges.split(', ');
+  const held = wanted.map((privilege) => `has_table_privilege(oid, '${privilege}')::text`).join(', ');
   const rows = await ask(
     plain(
-      `SELECT relpersistence::text, row_security_active(oid)::text,
-         has_table_privilege(oid, 'SELECT, INSERT, UPDATE, DELETE')::text,
-         has_table_privilege(oid, 'SELECT')::text, has_table_privilege(oid, 'INSERT')::text,
-         has_table_privilege(oid, 'UPDATE')::text, has_table_privilege(oid, 'DELETE')::text
-       FROM pg_class WHERE oid = $1::regclass`,
+      `SELECT relpersistence::text, row_security_active(oid)::text, ${held} FROM pg_class WHERE oid = $1::regclass`,
     ),
-    [records],
+    [table],
   );
-  const [persistence, rowSecurity, , ...privileges] = (rows[0] ?? []).map(String);
+  const [persistence, rowSecurity, ...found] = (rows[0] ?? []).map(String);
   if (persistence !== 'p') {
     throw new SchemaError(
-      `The PostgreSQL table ${records} is emptied when the server crashes: ALTER TABLE ${records} SET LOGGED.`,
+      `The PostgreSQL table ${table} is emptied when the server crashes: ALTER TABLE ${table} SET LOGGED.`,
     );
   }
   if (rowSecurity === 'true') {
     throw new SchemaError(
-      `Row security hides records of ${records} from this role, so that keys would run twice: ` +
-        `ALTER TABLE ${records} DISABLE ROW LEVEL SECURITY.`,
+      `Row security of ${table} hides ${hidden}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY.`,
     );
   }
-  if (privileges.includes('false')) {
-    throw new SchemaError(
-      `This role may not use ${records}: GRANT SELECT, INSERT, UPDATE, DELETE ON ${records}, ${meta} to it.`,
-    );
+  if (found.includes('false') || found.length < wanted.length) {
+    throw new SchemaError(`This role may not use ${table}: GRANT ${privileges} ON ${grantOn} to it.`);
   }
 }
 

@@ -16,7 +16,9 @@
  */
 
 import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../core/machine.ts';
+import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import {
+  ACT_INPUT,
   CHECKPOINT_INPUT,
   CLAIM_INPUT,
   CLAIM_WITH_INPUT,
@@ -209,35 +211,55 @@ CROSS JOIN LATERAL (SELECT r.*, r.xmin::text AS version FROM ${records} r
   );
 }
 
-/** Writes whole records over what was seen, within {@link DECISION_TIME_MAX_MS}. Gives the id of each row written. */
-export function writeStatement(tables: Tables, arity: Arity): Statement {
+/**
+ * Writes whole records over what was seen, within {@link DECISION_TIME_MAX_MS}; `audited`: each with its row in the audit. Gives the id
+ * of each row written.
+ */
+export function writeStatement(tables: Tables, arity: Arity, audited: boolean): Statement {
+  const input = audited ? [...WRITE_INPUT, ...ACT_INPUT] : WRITE_INPUT;
+  const { before, after } = acting(tables, audited);
   return statement(
-    'write',
-    `WITH ${tables.clock}, ${locked(tables, WRITE_INPUT, arity, seen(WRITE_INPUT.length + 2))}
+    audited ? 'write_audited' : 'write',
+    `WITH ${tables.clock}, ${locked(tables, input, arity, seen(input.length + 2))}${before}
 UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, attempt = q.attempt, claim_id = q.claim_id,
   locked_until = ${instant('q.locked_until')}, claim_ttl_ms = q.claim_ttl_ms, renewals = q.renewals,
   when_claim_ends = q.when_claim_ends, fingerprint_label = q.fingerprint_label,
   fingerprint_digest = q.fingerprint_digest, proof = q.proof, reason = q.reason, response_status = q.response_status,
-  response_headers = q.response_headers, response_trailers = q.response_trailers, response_body = ${body(WRITE_INPUT)},
+  response_headers = q.response_headers, response_trailers = q.response_trailers, response_body = ${body(input)},
   format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')},
   created_at = ${instant('q.created_at')}, finished_at = ${instant('q.finished_at')},
   expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
   recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},
-  input = ${bytes(WRITE_INPUT, 'input')},
+  input = ${bytes(input, 'input')},
   watched = (q.state = 'in_progress' OR q.state IN ('pending', 'retryable') AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
 FROM locked AS q WHERE r.ctid = q.tid
-RETURNING r.scope, r.key`,
+${after}`,
   );
 }
 
-/** Deletes what was seen. Gives the id of each row deleted. */
-export function deleteStatement(tables: Tables, arity: Arity): Statement {
+/** Deletes what was seen, as {@link writeStatement} writes. Gives the id of each row deleted. */
+export function deleteStatement(tables: Tables, arity: Arity, audited: boolean): Statement {
+  const input = audited ? [...SEEN_INPUT, ...ACT_INPUT] : SEEN_INPUT;
+  const { before, after } = acting(tables, audited);
   return statement(
-    'delete',
-    `WITH ${tables.clock}, ${locked(tables, SEEN_INPUT, arity, seen(SEEN_INPUT.length + 1))}
+    audited ? 'delete_audited' : 'delete',
+    `WITH ${tables.clock}, ${locked(tables, input, arity, seen(input.length + 1))}${before}
 DELETE FROM ${tables.records} AS r USING locked AS q WHERE r.ctid = q.tid
-RETURNING r.scope, r.key`,
+${after}`,
   );
+}
+
+/** What stands around a write of an act by hand, so that its row in the audit is part of the statement. */
+function acting({ audit }: Tables, audited: boolean): { readonly before: string; readonly after: string } {
+  if (!audited) return { before: '', after: 'RETURNING r.scope, r.key' };
+  const columns = ACT_INPUT.map(({ name }) => name);
+  return {
+    before: ',\nacted AS (',
+    after: `RETURNING r.scope, r.key, q.now, ${columns.map((name) => `q.${name}`).join(', ')}),
+noted AS (INSERT INTO ${audit} (at, ${AUDIT_COLUMNS.join(', ')})
+  SELECT acted.now, acted.scope, acted.key, ${columns.map((name) => `acted.${name}`).join(', ')} FROM acted)
+SELECT scope, key FROM acted`,
+  };
 }
 
 /**

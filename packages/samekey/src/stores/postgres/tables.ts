@@ -7,6 +7,7 @@ export interface Tables {
   readonly schema: string;
   readonly records: string;
   readonly messages: string;
+  readonly audit: string;
   readonly meta: string;
   /** `t`: the time of the statement, and what must hold for it, computed once. */
   readonly clock: string;
@@ -47,6 +48,7 @@ export function createTables(schema: string, now: string): Tables {
     schema: quoted,
     records: `${quoted}.samekey_records`,
     messages: `${quoted}.samekey_messages`,
+    audit: `${quoted}.samekey_audit`,
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),

@@ -5,6 +5,7 @@
  * on its own monotonic clock; a process that has just started watches for one length first.
  */
 
+import { checkByHand } from '../../core/audit.ts';
 import { decideFinish } from '../../core/machine.ts';
 import {
   decideDead,
@@ -15,16 +16,18 @@ import {
   holds,
   isExhausted,
 } from '../../core/message-machine.ts';
-import type {
-  Lease,
-  LeaseResult,
-  MessageStore,
-  NewMessage,
-  TakenMessage,
-  TakeRequest,
-  TakeResult,
+import {
+  type Lease,
+  type LeaseResult,
+  type MessageStore,
+  type NewMessage,
+  requeueRow,
+  type TakenMessage,
+  type TakeRequest,
+  type TakeResult,
 } from '../../core/message.ts';
 import type { FinishRequest } from '../../core/store.ts';
+import type { SqliteAudit } from './audit.ts';
 import { createClaimWatch, type StoreClock } from './clock.ts';
 import { createMessageRows, lease, type MessageRow } from './messages-rows.ts';
 import type { Records } from './records.ts';
@@ -36,6 +39,7 @@ export interface SqliteMessagesOptions {
   readonly connection: Connection;
   readonly writer: Writer;
   readonly records: Records;
+  readonly audit: SqliteAudit;
   readonly clock: StoreClock;
   readonly monotonicNow: () => number;
 }
@@ -189,11 +193,13 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
         rows.write({ ...row, providerId });
         return 'applied';
       }),
-    async requeue(ids) {
+    async requeue(ids, by) {
+      checkByHand([by]);
       const done = await write((now) =>
         ids.filter((id) => {
           const row = rows.dead(id);
           if (row === null) return false;
+          options.audit.add([requeueRow(row, by)], now);
           const after = { ...row, ...decideRequeue(row, row.place, now) };
           if (row.group === null) rows.write(after);
           else {

@@ -3,11 +3,13 @@
  * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
+import type { NewAuditRow } from '../../core/audit.ts';
 import { type Decision, decideSweep, type View } from '../../core/machine.ts';
 import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { DueRequest, ListRequest, Swept } from '../../core/store.ts';
 import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
+import type { SqliteAudit } from './audit.ts';
 import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 import * as sql from './statements.ts';
@@ -19,6 +21,13 @@ export type Decide<Request, Result> = (
   view: View,
 ) => Decision<Result>;
 
+/** The row that a change leaves in the audit; undefined for none. */
+export type RowOf<Request> = (
+  before: SamekeyRecord,
+  after: SamekeyRecord | null,
+  request: Request,
+) => NewAuditRow | undefined;
+
 /** Rows inside an open transaction. */
 export interface Records {
   find(id: RecordId): SamekeyRecord | null;
@@ -26,6 +35,8 @@ export interface Records {
   apply<Request extends RecordId, Result>(
     requests: readonly Request[],
     decide: Decide<Request, Result>,
+    /** The row that a change leaves in the audit. */
+    rowOf?: RowOf<Request>,
   ): Result[];
   /** Newest first. */
   list(request: ListRequest): SamekeyRecord[];
@@ -40,7 +51,12 @@ export interface Records {
 }
 
 /** Makes the row operations of one connection. */
-export function createRecords(connection: Connection, clock: StoreClock, watch: ClaimWatch): Records {
+export function createRecords(
+  connection: Connection,
+  clock: StoreClock,
+  watch: ClaimWatch,
+  audit: SqliteAudit,
+): Records {
   function find(id: RecordId): SamekeyRecord | null {
     const row = connection.get(sql.SELECT_RECORD, id.scope, id.key);
     return row === undefined ? null : rowRecord(row);
@@ -110,13 +126,17 @@ export function createRecords(connection: Connection, clock: StoreClock, watch: 
 
   return {
     find,
-    apply(requests, decide) {
+    apply(requests, decide, rowOf) {
       const now = clock.now(connection);
       let written = false;
       const results = requests.map((request) => {
         const before = find(request);
         const decision = decide(before, request, view(before, now));
         if (write(request, before, decision.write, now)) written = true;
+        if (rowOf !== undefined && before !== null && decision.write !== undefined) {
+          const row = rowOf(before, decision.write, request);
+          if (row !== undefined) audit.add([row], now);
+        }
         return decision.result;
       });
       // A replay writes nothing at all: its COMMIT costs no fsync.

@@ -7,6 +7,7 @@
  * user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
  */
 
+import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
 import {
   decideCheckpoint,
   decideClaim,
@@ -32,6 +33,7 @@ import type {
 } from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
+import { createAudit } from './audit.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
 import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
@@ -98,8 +100,9 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const writer = createWriter({ connection, turns: turnsOf(database, path), busyTimeMaxMs, random });
   const watch = createClaimWatch(monotonicNow);
   const clock = createStoreClock(now);
-  const records = createRecords(connection, clock, watch);
-  const outbox = createMessages({ connection, writer, records, clock, monotonicNow });
+  const audit = createAudit(connection, writer, clock);
+  const records = createRecords(connection, clock, watch, audit);
+  const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
   let sweptTo = 0;
 
@@ -109,6 +112,19 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   ): Promise<readonly Result[]> {
     checkIds(requests);
     return requests.length === 0 ? [] : writer.write(() => records.apply(requests, decide));
+  }
+
+  async function byHand<Request extends RecordId & ByHand>(
+    act: AuditAct,
+    requests: readonly Request[],
+    decide: Decide<Request, HandResult>,
+  ): Promise<readonly HandResult[]> {
+    checkIds(requests);
+    checkByHand(requests);
+    if (requests.length === 0) return [];
+    return writer.write(() =>
+      records.apply(requests, decide, (before, after, request) => handRow(act, before, after, request)),
+    );
   }
 
   async function sweep(limit: number): Promise<readonly Swept[]> {
@@ -164,9 +180,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     due: (request) => writer.read(() => records.due(request)),
     reap,
 
-    settle: (requests) => apply(requests, decideSettle),
-    reopen: (requests) => apply(requests, decideReopen),
-    forget: (requests) => apply(requests, decideForget),
+    settle: (requests) => byHand('settle', requests, decideSettle),
+    reopen: (requests) => byHand('reopen', requests, decideReopen),
+    forget: (requests) => byHand('forget', requests, decideForget),
+    audit: (request) => audit.audit(request),
+    note: (rows) => audit.note(rows),
+    pruneAudit: (request) => audit.pruneAudit(request),
     list: (request) => writer.read(() => records.list(request)),
     count,
 

@@ -178,7 +178,9 @@ export function answerTests(test: AddTest, harness: AdapterHarness): void {
     const { scope, key, claimId, attempt } = record;
     const headers: HeaderLine[] = [['Location', '/x\r\nSet-Cookie: admin=1']];
     const response = { status: 200, headers, body: new Uint8Array(0) };
-    await t.store.settle([{ scope, key, claimId, attempt, to: 'completed', reason: 'by hand', response }]);
+    await t.store.settle([
+      { scope, key, claimId, attempt, to: 'completed', reason: 'by hand', actor: null, response },
+    ]);
     const answer = await app.post('key-1');
     assert.deepEqual(lines(answer, 'set-cookie'), []);
     assert.equal(answer.status, 500);

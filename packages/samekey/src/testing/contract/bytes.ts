@@ -70,10 +70,12 @@ export function byteTests(test: AddTest): void {
   test('an answer given by a hand comes back as it was', async ({ store }) => {
     const owner = await finished(store, 'unknown');
     const answer: StoredResponse = { status: 402, headers: [['x', 'y']], body: EVERY_BYTE };
-    await store.settle([{ ...owner, to: 'failed', reason: 'asked the bank', response: answer }]);
+    await store.settle([{ ...owner, to: 'failed', reason: 'asked the bank', actor: null, response: answer }]);
     assert.deepEqual((await recordOf(store)).response, answer);
     const other = await finished(store, 'unknown', { key: 'no-answer' });
-    await store.settle([{ ...other, to: 'completed', reason: 'asked the bank', response: null }]);
+    await store.settle([
+      { ...other, to: 'completed', reason: 'asked the bank', actor: null, response: null },
+    ]);
     assert.equal((await recordOf(store, other)).response, null);
   });
 

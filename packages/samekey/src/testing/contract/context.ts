@@ -12,6 +12,7 @@ import type {
   FencedId,
   FinishRequest,
   FoundReason,
+  HandRequest,
   RenewRequest,
   SettleRequest,
   Store,
@@ -114,7 +115,18 @@ export function finishRequest(
 
 /** An unknown outcome decided. */
 export function settleRequest(owner: FencedId, to: SettleRequest['to']): SettleRequest {
-  return { ...fencedId(owner), to, reason: 'asked the bank', response: to === 'retryable' ? null : ANSWER };
+  return {
+    ...fencedId(owner),
+    to,
+    reason: 'asked the bank',
+    actor: 'reconciler-1',
+    response: to === 'retryable' ? null : ANSWER,
+  };
+}
+
+/** An act by hand on a record as it was seen. */
+export function handRequest(owner: FencedId, reason = 'mended'): HandRequest {
+  return { ...fencedId(owner), reason, actor: 'operator-1' };
 }
 
 /** A renewal for the usual time. */

@@ -17,6 +17,7 @@ import {
   recordOf,
   renewRequest,
   settleRequest,
+  handRequest,
 } from './context.ts';
 
 export function lifecycleTests(test: AddTest): void {
@@ -190,10 +191,10 @@ export function lifecycleTests(test: AddTest): void {
   // F62: until then another process may replay the answer from what it read.
   test('a forgotten key acts as never used once nobody can replay its answer', async (t) => {
     const owner = await finished(t.store, 'failed', { tombstoneMs: 500 });
-    assert.equal(only(await t.store.forget([fencedId(owner)])).kind, 'applied');
+    assert.equal(only(await t.store.forget([handRequest(owner)])).kind, 'applied');
     const left = await recordOf(t.store);
     assert.deepEqual([left.response, left.fingerprint, left.reason], [null, null, 'forgotten']);
-    assert.deepEqual(only(await t.store.forget([fencedId(owner)])), { kind: 'already' });
+    assert.deepEqual(only(await t.store.forget([handRequest(owner)])), { kind: 'already' });
     const otherBody = { fingerprint: { label: 'v1', digest: 'another' } };
     const { claimLeftMs } = await foundBecause(t.store, 'in-progress', otherBody);
     assert.equal(claimLeftMs, REOPEN_DELAY_MS);
@@ -209,17 +210,17 @@ export function lifecycleTests(test: AddTest): void {
 
   test('what is left of a forgotten key is reaped, and its late owner changes nothing', async (t) => {
     const owner = await finished(t.store, 'completed');
-    await t.store.forget([fencedId(owner)]);
+    await t.store.forget([handRequest(owner)]);
     assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'refused');
     await t.advance(REOPEN_DELAY_MS);
     assert.equal(await t.store.reap(10), 1);
     assert.deepEqual(await t.store.find([ID]), [null]);
-    assert.deepEqual(only(await t.store.forget([fencedId(owner)])), { kind: 'already' });
+    assert.deepEqual(only(await t.store.forget([handRequest(owner)])), { kind: 'already' });
   });
 
   test('a forgotten key whose answer was never kept runs again at once', async ({ store }) => {
     const owner = await finished(store, 'retryable');
-    assert.equal(only(await store.forget([fencedId(owner)])).kind, 'applied');
+    assert.equal(only(await store.forget([handRequest(owner)])).kind, 'applied');
     assert.deepEqual(await store.find([ID]), [null]);
     assert.equal((await claimed(store)).attempt, 1);
   });
@@ -227,7 +228,7 @@ export function lifecycleTests(test: AddTest): void {
   // F62
   test('a reopened key runs again once nobody can replay its answer, and not before', async (t) => {
     const owner = await finished(t.store, 'failed');
-    assert.equal(only(await t.store.reopen([{ ...owner, reason: 'mended' }])).kind, 'applied');
+    assert.equal(only(await t.store.reopen([handRequest(owner, 'mended')])).kind, 'applied');
     const { claimLeftMs } = await foundBecause(t.store, 'in-progress');
     assert.equal(claimLeftMs, REOPEN_DELAY_MS);
     // What its late owner says of it does not bring the next run forward.
@@ -244,7 +245,7 @@ export function lifecycleTests(test: AddTest): void {
     assert.equal((await claimed(t.store, { key: 'settled', attemptMax: 1 })).attempt, 2);
     const reopened = await finished(t.store, 'retryable', { key: 'reopened' });
     await foundBecause(t.store, 'exhausted', { key: 'reopened', attemptMax: 1 });
-    await t.store.reopen([{ ...reopened, reason: 'more of them' }]);
+    await t.store.reopen([handRequest(reopened, 'more of them')]);
     const again = await claimed(t.store, { key: 'reopened', attemptMax: 1 });
     assert.equal(again.attempt, 2);
     await t.store.finish([finishRequest(again, 'retryable')]);
@@ -266,7 +267,7 @@ export function lifecycleTests(test: AddTest): void {
     const owner = await claimed(t.store);
     await foundBecause(other, 'in-progress');
     await t.store.finish([finishRequest(owner, 'failed')]);
-    await t.store.reopen([{ ...owner, reason: 'mended' }]);
+    await t.store.reopen([handRequest(owner, 'mended')]);
     await foundBecause(other, 'in-progress');
     await t.advance(REOPEN_DELAY_MS - 1);
     await foundBecause(other, 'in-progress');

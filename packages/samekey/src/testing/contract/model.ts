@@ -18,10 +18,13 @@ import {
   type StoreHarness,
   type StoreUnderTest,
   settleRequest,
+  handRequest,
 } from './context.ts';
 import { createRandom, type Random } from './random.ts';
 
 const STEPS = 150;
+/** How often the audits are compared. */
+const AUDIT_STEPS = 10;
 const FIXED_SEEDS = 12;
 const FRESH_SEEDS = 3;
 const IDS: readonly RecordId[] = ['s1', 's2'].flatMap((scope) =>
@@ -67,6 +70,7 @@ async function run(t: StoreUnderTest, seed: number, name: string): Promise<void>
       }
       assert.deepEqual(await command.give(t.store), await command.give(oracle), command.text);
       assert.deepEqual(await t.store.find(IDS), await oracle.find(IDS), `records after ${command.text}`);
+      if (step % AUDIT_STEPS === 0 || step === STEPS - 1) await compareAudits(t.store, oracle, command.text);
     }
   } catch (error) {
     throw new Error(
@@ -76,6 +80,16 @@ async function run(t: StoreUnderTest, seed: number, name: string): Promise<void>
       { cause: error },
     );
   }
+}
+
+async function compareAudits(store: Store, oracle: Store, when: string): Promise<void> {
+  assert.deepEqual(await auditOf(store), await auditOf(oracle), `audit after ${when}`);
+}
+
+/** In one call the order is the store's, and so are the numbers. */
+async function auditOf(store: Store): Promise<string[]> {
+  const rows = await store.audit({ limit: 1_000 });
+  return rows.map((row) => JSON.stringify({ ...row, seq: '' })).toSorted();
 }
 
 interface Command {
@@ -147,10 +161,10 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
       return { text: say('settle', requests), give: (store) => store.settle(requests) };
     }
     case 8: {
-      const requests = owners.map((owner) => ({ ...owner, reason: 'mended' }));
+      const requests = owners.map((owner) => handRequest(owner));
       return random.chance(0.5)
         ? { text: say('reopen', requests), give: (store) => store.reopen(requests) }
-        : { text: say('forget', owners), give: (store) => store.forget(owners) };
+        : { text: say('forget', owners), give: (store) => store.forget(requests) };
     }
     case 9:
       return random.chance(0.5)

@@ -16,6 +16,7 @@ import {
   recordOf,
   renewRequest,
   settleRequest,
+  handRequest,
 } from './context.ts';
 
 export function ownerTests(test: AddTest): void {
@@ -116,7 +117,7 @@ export function ownerTests(test: AddTest): void {
     const { record } = await foundBecause(store, 'in-progress', { claimId: 'claim-of-the-waiter' });
     const waiter = { ...ID, claimId: 'claim-of-the-waiter', attempt: record.attempt };
     assert.equal(only(await store.finish([finishRequest(waiter, 'retryable')])).kind, 'refused');
-    assert.equal(only(await store.forget([waiter])).kind, 'refused');
+    assert.equal(only(await store.forget([handRequest(waiter)])).kind, 'refused');
     assert.deepEqual(await recordOf(store), record);
   });
 
@@ -144,7 +145,7 @@ export function ownerTests(test: AddTest): void {
     const owner = await finished(t.store, 'failed');
     const { record } = await foundBecause(t.store, 'final');
     assert.equal(record.state, 'failed');
-    assert.equal(only(await t.store.reopen([{ ...owner, reason: 'stock is back' }])).kind, 'applied');
+    assert.equal(only(await t.store.reopen([handRequest(owner, 'stock is back')])).kind, 'applied');
     const reopened = await recordOf(t.store);
     assert.equal(reopened.response, null);
     assert.equal(reopened.reason, 'stock is back');

@@ -189,7 +189,7 @@ export function progressTests(test: AddTest): void {
     }
     const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
     await t.store.finish([finishRequest(owner, 'unknown')]);
-    const settled = { ...owner, to: 'retryable', reason: 'asked', response: null } as const;
+    const settled = { ...owner, to: 'retryable', reason: 'asked', actor: null, response: null } as const;
     assert.equal(only(await t.store.settle([settled])).kind, 'applied');
     assert.equal(await due(), 1);
   });

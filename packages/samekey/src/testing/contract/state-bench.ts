@@ -7,7 +7,6 @@ import {
   CLAIM_TTL_MS,
   claimRequest,
   describeResult,
-  fencedId,
   FINGERPRINT,
   finishRequest,
   ID,
@@ -15,6 +14,7 @@ import {
   RETENTION_MS,
   renewRequest,
   settleRequest,
+  handRequest,
 } from './context.ts';
 import type { Row } from './state-table.ts';
 
@@ -56,10 +56,10 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
     await store.claim([claimRequest({ ...id, attemptMax: 1 })]);
   } else if (first === 'reopened') {
     await finish('failed');
-    await store.reopen([{ ...own, reason: 'mended' }]);
+    await store.reopen([handRequest(own, 'mended')]);
   } else if (first === 'forgotten') {
     await finish('failed');
-    await store.forget([own]);
+    await store.forget([handRequest(own)]);
   } else if (first === 'tombstone' || first === 'purgeable') {
     await finish('completed');
     await bench.advance(RETENTION_MS);
@@ -97,9 +97,9 @@ export async function perform(
     case 'settle':
       return describeResult(only(await store.settle([settleRequest(owner, to as SettleRequest['to'])])));
     case 'reopen':
-      return describeResult(only(await store.reopen([{ ...fencedId(owner), reason: 'mended' }])));
+      return describeResult(only(await store.reopen([handRequest(owner, 'mended')])));
     case 'forget':
-      return describeResult(only(await store.forget([fencedId(owner)])));
+      return describeResult(only(await store.forget([handRequest(owner)])));
     case 'sweep': {
       const [swept] = await store.sweep(10);
       return swept === undefined ? 'nothing' : `swept ${swept.to}`;

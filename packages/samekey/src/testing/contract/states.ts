@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
-import { type AddTest, fencedId, finishRequest, only, type StoreUnderTest } from './context.ts';
+import { type AddTest, finishRequest, handRequest, only, type StoreUnderTest } from './context.ts';
 import { arrange, checkRow, look, OWN, perform } from './state-bench.ts';
 import { SITUATIONS, stateTableRows } from './state-table.ts';
 
@@ -49,9 +49,9 @@ export function stateTests(test: AddTest): void {
     await arrange(t, 'completed', id);
     const record = await look(t, id);
     const other = { ...id, claimId: 'claim-of-somebody-else', attempt: 1 };
-    assert.deepEqual(await t.store.forget([other]), [{ kind: 'refused', record }]);
+    assert.deepEqual(await t.store.forget([handRequest(other)]), [{ kind: 'refused', record }]);
     assert.deepEqual(await t.store.renew([{ ...other, claimTtlMs: 1 }]), [{ kind: 'lost', record }]);
-    assert.deepEqual(await t.store.forget([{ ...other, key: 'absent' }]), [{ kind: 'already' }]);
+    assert.deepEqual(await t.store.forget([{ ...handRequest(other), key: 'absent' }]), [{ kind: 'already' }]);
   });
 }
 
@@ -61,7 +61,7 @@ async function clear(t: StoreUnderTest, id: RecordId): Promise<void> {
   const record = only(await store.find([id]));
   if (record === null) return;
   await store.finish([finishRequest(record, 'retryable')]);
-  assert.notEqual(only(await store.forget([fencedId(record)])).kind, 'refused');
+  assert.notEqual(only(await store.forget([handRequest(record)])).kind, 'refused');
   if (only(await store.find([id])) === null) return;
   await t.advance(REOPEN_DELAY_MS);
   assert.equal(await store.reap(10), 1);

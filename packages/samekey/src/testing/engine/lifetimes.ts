@@ -50,7 +50,9 @@ export function lifetimeTests(test: AddEngineTest): void {
     const { scope, key, claimId, attempt } = record;
     const decided = response(200, JSON_TYPE, '{"paid":true}');
     const fence = { scope, key, claimId, attempt };
-    await bench.t.store.settle([{ ...fence, to: 'completed', reason: 'asked the bank', response: decided }]);
+    await bench.t.store.settle([
+      { ...fence, to: 'completed', reason: 'asked the bank', actor: null, response: decided },
+    ]);
     await bench.pass(MINUTE_MS);
     replayed(await bench.until(b.ask()), decided);
     await bench.pass(RETENTION_MS - MINUTE_MS - 1_000);

@@ -156,7 +156,16 @@ export function ownerTests(test: AddEngineTest): void {
     const { scope, key, claimId, attempt } = record;
     const decided = response(200, JSON_TYPE, '{"settled":true}');
     const [settled] = await bench.t.store.settle([
-      { scope, key, claimId, attempt, to: 'completed', reason: 'asked the bank', response: decided },
+      {
+        scope,
+        key,
+        claimId,
+        attempt,
+        to: 'completed',
+        reason: 'asked the bank',
+        actor: null,
+        response: decided,
+      },
     ]);
     assert.equal(settled?.kind, 'applied');
     a.world.thaw();

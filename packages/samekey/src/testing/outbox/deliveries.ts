@@ -1,6 +1,7 @@
 /** Taking, ending, counting: one message and its workers. */
 
 import assert from 'node:assert/strict';
+import { isStoreError } from '../../core/errors.ts';
 import { type AddOutboxTest, failed, given, LEASE_MS, look, message, take, takeOne } from './bench.ts';
 
 /** Adds the tests. */
@@ -130,10 +131,41 @@ export function deliveryTests(test: AddOutboxTest): void {
     await messages.dead(taken.map((each) => given(each)));
     assert.deepEqual(await messages.count(), [{ topic: 'mail', state: 'dead', count: 2 }]);
     assert.equal((await look(messages, sent.id))?.lastError, 'no such address');
-    assert.deepEqual(await messages.requeue([sent.id, 'unknown']), [sent.id]);
+    assert.deepEqual(
+      await messages.requeue([sent.id, 'unknown'], { reason: 'mended', actor: 'operator-1' }),
+      [sent.id],
+    );
     assert.deepEqual(await messages.drop([sent.id, other.id]), [other.id]);
     const again = await takeOne(messages, { deliveriesMax: 1 });
     assert.deepEqual([again.id, again.started, again.exhausted], [sent.id, 2, false]);
+  });
+
+  test('requeuing says why and leaves a row in the audit, under the key of the record or the id of the message', async ({
+    store,
+  }) => {
+    const { messages } = store;
+    const owner = { scope: 'tenant-1/payments', key: 'key-1', claimId: 'claim-1', attempt: 2 };
+    const [alone, inGroup, owned] = [message(), message({ group: 'g' }), message({ owner })];
+    await messages.enqueue([alone, inGroup, owned]);
+    for (const taken of await take(messages)) await messages.dead([given(taken)]);
+    const ids = [alone.id, inGroup.id, owned.id];
+    await assert.rejects(
+      () => messages.requeue(ids, { reason: ' ', actor: null }),
+      (error) => isStoreError(error) && error.applied === 'no',
+    );
+    assert.deepEqual(await store.audit({}), []);
+    assert.equal((await messages.requeue([...ids, 'unknown'], { reason: 'mended', actor: null })).length, 3);
+    assert.deepEqual(await messages.requeue(ids, { reason: 'again', actor: null }), []);
+    const rows = (await store.audit({})).map(({ seq: _seq, at: _at, ...row }) => row);
+    const common = { operation: null, act: 'requeue', from: null, to: null, reason: 'mended', actor: null };
+    assert.deepEqual(
+      rows.toSorted((a, b) => ids.indexOf(a.key) - ids.indexOf(b.key)),
+      [
+        { ...common, scope: owner.scope, key: owner.key, attempt: 2 },
+        { ...common, scope: '', key: alone.id, attempt: 0 },
+        { ...common, scope: '', key: inGroup.id, attempt: 0 },
+      ],
+    );
   });
 
   // F53

@@ -82,7 +82,9 @@ async function play(t: OutboxUnderTest, random: Random): Promise<void> {
       default: {
         const dead = model.rows.find(({ state }) => state === 'dead');
         if (dead !== undefined && random.chance(0.5)) {
-          assert.deepEqual(await messages.requeue([dead.id]), [dead.id]);
+          assert.deepEqual(await messages.requeue([dead.id], { reason: 'mended', actor: 'operator-1' }), [
+            dead.id,
+          ]);
           model.replace(dead, decideRequeue(dead, model.nextPlace(), model.now));
         } else if (lease !== undefined) {
           const [result] = await messages.dead([given(lease)]);

@@ -97,7 +97,7 @@ export function togetherTests(test: AddOutboxTest): void {
     // A dead letter that comes back comes last.
     const d = message({ group: 'g' });
     await messages.enqueue([d]);
-    assert.deepEqual(await messages.requeue([b.id]), [b.id]);
+    assert.deepEqual(await messages.requeue([b.id], { reason: 'mended', actor: 'operator-1' }), [b.id]);
     await messages.done([{ ...third, record: null }]);
     const fourth = await takeOne(messages);
     assert.equal(fourth.id, d.id);
@@ -138,7 +138,7 @@ export function togetherTests(test: AddOutboxTest): void {
     assert.deepEqual(await t.store.messages.dead([given(now, endOf(owner, 'unknown'))]), ['applied']);
     assert.equal(await stateOf(t, owner), 'unknown');
     // Requeued, the answer takes the record back from unknown, as a late owner's does.
-    await t.store.messages.requeue([now.id]);
+    await t.store.messages.requeue([now.id], { reason: 'mended', actor: 'operator-1' });
     const again = await takeOne(t.store.messages);
     const end = endOf(owner, 'completed', false);
     assert.deepEqual(await t.store.messages.done([{ ...again, record: end }]), ['applied']);

@@ -67,7 +67,7 @@ export async function settleSome(context: Context, p: number): Promise<void> {
     if (state === 'failed') {
       if (context.calm || !random.chance(0.3)) continue;
       context.trace(record, () => `operator reopens ${claimId}#${attempt}`);
-      await store.reopen([{ ...fence, reason: 'operator' }]);
+      await store.reopen([{ ...fence, reason: 'operator', actor: null }]);
       continue;
     }
     const to = random.pick(['completed', 'failed', 'retryable'] as const);
@@ -78,6 +78,7 @@ export async function settleSome(context: Context, p: number): Promise<void> {
         ...fence,
         to,
         reason: 'operator',
+        actor: null,
         response: to === 'retryable' || random.chance(0.3) ? null : settled,
       },
     ]);
@@ -89,7 +90,7 @@ async function forgetSome({ store, random, trace }: Context, p: number): Promise
     if (!random.chance(p)) continue;
     const { scope, key, claimId, attempt } = record;
     trace(record, () => `operator forgets ${claimId}#${attempt}`);
-    await store.forget([{ scope, key, claimId, attempt }]);
+    await store.forget([{ scope, key, claimId, attempt, reason: 'operator', actor: null }]);
   }
 }
 

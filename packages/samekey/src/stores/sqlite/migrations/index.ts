@@ -6,6 +6,7 @@
 import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
 import { messages } from './0003-messages.ts';
+import { audit } from './0004-audit.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -17,7 +18,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages];
+export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
