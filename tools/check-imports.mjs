@@ -102,7 +102,7 @@ export const TABLE = [
 
   { at: 'phases', may: ['core'] },
   { at: 'metrics', may: ['core'] },
-  { at: 'guard', may: ['core'] },
+  { at: 'guard', may: ['core', 'system'], globals: [...NODE_ONLY, ...MACHINE] },
   { at: 'lifecycle', may: ['core'] },
   { at: 'outbox', may: ['core', 'system'] },
   // What a worker pushes on are the operations of an instance.

@@ -211,5 +211,6 @@ function asStoreError(thrown: unknown): StoreError {
 
 /** Refused now, but an earlier flush with this row had no reply: it may have been applied then. */
 function lostReply(error: StoreError): StoreError {
-  return new StoreError(error.message, { applied: 'unknown', cause: error });
+  const { busy, retryAfterMs } = error;
+  return new StoreError(error.message, { applied: 'unknown', busy, retryAfterMs, cause: error });
 }

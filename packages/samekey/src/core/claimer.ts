@@ -120,7 +120,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       if (!isStoreError(error)) throw error;
       // What is only noted needs nobody to release it: a worker has it, or it never arrived.
       if (error.applied === 'unknown' && work.entry !== 'accept') abandoned.add(id, claimId, work.operation);
-      return metOnly(unavailable('store'));
+      return metOnly(unavailable('store', retryAfter(error.retryAfterMs ?? 0)));
     }
     if (result.kind === 'found' && result.because === 'final')
       cache.putRecord(result.record, asked, result.lifeLeftMs);

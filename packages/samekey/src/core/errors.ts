@@ -78,19 +78,36 @@ export class LedgerError extends SamekeyError {
   }
 }
 
+/** What is known of a {@link StoreError}. */
+export interface StoreErrorOptions {
+  readonly applied: 'no' | 'unknown';
+  /** Default true. */
+  readonly transient?: boolean;
+  /** Default false. */
+  readonly busy?: boolean;
+  /** Default null: not known. */
+  readonly retryAfterMs?: number | null;
+  readonly cause?: unknown;
+}
+
 /**
  * The store could not answer. `applied: 'no'` means the write certainly did not happen; `'unknown'` means its reply was
  * lost and only repeating the same conditional write can tell. `transient` says whether asking again later can help;
- * a fault of the request itself (a value the store cannot hold) is not transient.
+ * a fault of the request itself (a value the store cannot hold) is not transient. `busy`: the store is up, and something holds
+ * it (F54). `retryAfterMs`: when asking again may help, in milliseconds, if that is known.
  */
 export class StoreError extends SamekeyError {
   readonly applied: 'no' | 'unknown';
   readonly transient: boolean;
+  readonly busy: boolean;
+  readonly retryAfterMs: number | null;
 
-  constructor(message: string, options: { applied: 'no' | 'unknown'; transient?: boolean; cause?: unknown }) {
+  constructor(message: string, options: StoreErrorOptions) {
     super('ERR_SAMEKEY_STORE', message, options.cause === undefined ? undefined : { cause: options.cause });
     this.applied = options.applied;
     this.transient = options.transient ?? true;
+    this.busy = options.busy ?? false;
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }
 

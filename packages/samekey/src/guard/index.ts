@@ -1,3 +1,4 @@
+export { type Breaker, type BreakerOptions, withBreaker } from './breaker.ts';
 export { createLimits, type LimitsOptions } from './limits.ts';
 export type { RateLimiter } from './rate-limiter.ts';
 export type { Asker, Limits, Room } from '../core/limits.ts';

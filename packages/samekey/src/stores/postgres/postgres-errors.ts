@@ -86,6 +86,7 @@ export function storeError(error: unknown, sent: boolean): SamekeyError {
   const shown = code === undefined ? 'no code' : `code ${code}`;
   return new StoreError(`PostgreSQL could not answer (${shown}): ${remedy ?? 'see the cause'}.`, {
     applied: appliedBy(error, sent),
+    busy: code === '55P03',
     transient: code === undefined || code.length !== 5 || !OF_THE_VALUE.has(code.slice(0, 2)),
     cause: error,
   });

@@ -207,7 +207,7 @@ export function createWriter(options: WriterOptions): Writer {
 function tooBusy(waitMaxMs: number): StoreError {
   return new StoreError(
     `The SQLite file was busy for ${waitMaxMs} ms: keep transactions on it short, or raise busyTimeMaxMs.`,
-    { applied: 'no' },
+    { applied: 'no', busy: true },
   );
 }
 
