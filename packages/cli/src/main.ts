@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { compareLedgerCommand } from './commands/compare-ledger.ts';
 import { exitCodeOf, explain } from './cli-error.ts';
 import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { migrateCommand } from './commands/migrate.ts';
 
@@ -24,6 +25,7 @@ const COMMANDS: readonly (() => Command)[] = [
   demoCommand,
   migrateCommand,
   inspectCommand,
+  doctorCommand,
   compareLedgerCommand,
 ];
 for (const command of COMMANDS) program.addCommand(command());

@@ -24,9 +24,9 @@ export interface OpenDatabase {
   readonly address: Address;
   readonly store: (PostgresStore | SqliteStore) & Store;
   /** Its clock, in milliseconds since 1970; where it has none, this machine's. */
-  now(): Promise<number>;
+  readonly now: () => Promise<number>;
   /** Reads beside the store; parameters as `$1` on PostgreSQL, `?` on SQLite. */
-  query(sql: string, values?: readonly (string | number)[]): Promise<readonly Row[]>;
+  readonly query: (sql: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
   close(): Promise<void>;
 }
 

@@ -2,10 +2,12 @@
 
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { createOperator, type Operator } from 'samekey/operator';
+import type { Store } from 'samekey';
+import { createOperator, type MessageQueue, type Operator } from 'samekey/operator';
 import { loadApp } from '../app/load-app.ts';
 import { CliError } from '../cli-error.ts';
 import { type Address, findAddress } from '../database/address.ts';
+import type { SchemaStatus } from '../database/schema.ts';
 import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
 
 /** Options of every command that works on a store. */
@@ -16,8 +18,17 @@ export interface TargetFlags {
   readonly json?: true;
 }
 
+/** What a store may have beside its verbs. */
+export interface MessagesOf {
+  readonly messages?: MessageQueue;
+}
+
+/** A store with tables says how far they are. */
+export type StoreWithSchema = Store & { status?(): Promise<SchemaStatus> };
+
 /** An open store and who works on it. */
 export interface Target {
+  readonly store: StoreWithSchema;
   readonly operator: Operator;
   /** Null with `--app`. */
   readonly database: OpenDatabase | null;
@@ -55,6 +66,7 @@ export async function onTarget<T>(
   const database = openDatabase(address, flags.schema);
   try {
     return await work({
+      store: database.store,
       operator: createOperator({ store: database.store, actor }),
       database,
       shown: described(address),
@@ -77,6 +89,7 @@ async function onApp<T>(
   const app = await loadApp(path);
   try {
     return await work({
+      store: app.samekey.store,
       operator: createOperator({ store: app.samekey.store, actor }),
       database: null,
       shown: `the ${app.samekey.store.name} store of ${path}`,

@@ -1,3 +1,5 @@
+export type { MessageStore as MessageQueue, StoredMessage } from '../core/message.ts';
+export { FORMAT_VERSION } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
 export { createOperator, type Operator, type OperatorListRequest, type OperatorOptions } from './operator.ts';
 export type { StepView, WholeRecord } from './look.ts';

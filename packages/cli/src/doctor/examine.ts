@@ -1,0 +1,127 @@
+/** Runs every check. One that fails is a finding of its own, and the others go on. */
+
+import { explain } from '../cli-error.ts';
+import type { Target } from '../operate/target.ts';
+import { claims, messages, pending, unknown } from './backlog.ts';
+import { clock, schema, server, versions } from './database.ts';
+import { claimTtl, retention } from './durations.ts';
+import type { Check, Finding, Level, Patient, Sample, Windows } from './finding.ts';
+import { keys } from './keys.ts';
+import { FORMAT_VERSION } from 'samekey/operator';
+
+/** In the order in which they are told. */
+const CHECKS: readonly (readonly [name: string, check: Check])[] = [
+  ['database', server],
+  ['clock', clock],
+  ['versions', versions],
+  ['unknown', unknown],
+  ['claims', claims],
+  ['pending', pending],
+  ['messages', messages],
+  ['claim-ttl', claimTtl],
+  ['retention', retention],
+  ['keys', keys],
+];
+
+/** Newest records that are looked at, and how many come in one page: their answers are in memory for a moment. */
+const RECENT_MAX = 2_000;
+const PAGE = 100;
+
+const WEIGHT: Readonly<Record<Level, number>> = { failure: 0, warning: 1, note: 2, ok: 3 };
+
+/** Looks at everything; the worst first. Where the tables do not fit, nothing else is asked. */
+export async function examine(target: Target, windows: Windows): Promise<readonly Finding[]> {
+  const { store, operator, database } = target;
+  const outline = {
+    operator,
+    store,
+    database,
+    now: 0,
+    skewMs: null,
+    recent: [],
+    windows,
+    known: FORMAT_VERSION,
+  };
+  const counts = { pending: 0, in_progress: 0, completed: 0, failed: 0, retryable: 0, unknown: 0 };
+  const first = await run('schema', schema, { ...outline, counts });
+  if (first.some(({ level }) => level === 'failure')) return first;
+  const patient: Patient = {
+    ...outline,
+    ...(await times(target)),
+    counts: await store.count(),
+    recent: await recentOf(target),
+  };
+  const findings = [...first];
+  for (const [name, check] of CHECKS) findings.push(...(await run(name, check, patient)));
+  return findings.toSorted((a, b) => WEIGHT[a.level] - WEIGHT[b.level]);
+}
+
+async function run(name: string, check: Check, patient: Patient): Promise<readonly Finding[]> {
+  try {
+    return await check(patient);
+  } catch (error) {
+    const what = `It could not be looked at: ${explain(error)}`;
+    return [
+      {
+        check: name,
+        level: 'failure',
+        what,
+        measured: {},
+        remedy: 'Mend what the message says, and look again.',
+      },
+    ];
+  }
+}
+
+/** The clocks, read so that the way there and back cancels out. */
+async function times(target: Target): Promise<Pick<Patient, 'now' | 'skewMs'>> {
+  // The first question opens the connection.
+  await target.now();
+  const before = Date.now();
+  const now = await target.now();
+  const here = (before + Date.now()) / 2;
+  return { now, skewMs: target.database?.address.kind === 'postgres' ? Math.round(now - here) : null };
+}
+
+async function recentOf({ operator }: Target): Promise<readonly Sample[]> {
+  const recent: Sample[] = [];
+  let createdBefore: number | undefined;
+  while (recent.length < RECENT_MAX) {
+    const page = await operator.list({
+      limit: PAGE,
+      ...(createdBefore === undefined ? {} : { createdBefore }),
+    });
+    for (const { input, ...record } of page) {
+      const {
+        scope,
+        key,
+        operation,
+        state,
+        attempt,
+        claimTtlMs,
+        createdAt,
+        finishedAt,
+        expiresAt,
+        formatVersion,
+        sealKeyId,
+      } = record;
+      recent.push({
+        scope,
+        key,
+        operation,
+        state,
+        attempt,
+        claimTtlMs,
+        createdAt,
+        finishedAt,
+        expiresAt,
+        formatVersion,
+        sealKeyId,
+        mayHaveWaited: input !== null,
+      });
+    }
+    if (page.length < PAGE) break;
+    createdBefore = page.at(-1)?.createdAt;
+  }
+  return recent;
+}

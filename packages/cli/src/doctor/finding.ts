@@ -1,0 +1,70 @@
+/** What the doctor looks at, and what it finds. Looking changes nothing. */
+
+import type { SamekeyRecord, State } from 'samekey';
+import type { Operator } from 'samekey/operator';
+import type { OpenDatabase } from '../database/open-database.ts';
+import type { StoreWithSchema } from '../operate/target.ts';
+
+/** `failure`: keys are not safe, or nothing works. `warning`: it will hurt. `note`: worth knowing. `ok`: looked at, and fine. */
+export type Level = 'failure' | 'warning' | 'note' | 'ok';
+
+/** One finding. */
+export interface Finding {
+  /** The check, as its row in docs/reference/cli.md. */
+  readonly check: string;
+  readonly level: Level;
+  /** What is so, in a sentence. */
+  readonly what: string;
+  /** What was measured, for programs; no key, no caller, no body. */
+  readonly measured: Readonly<Record<string, string | number | boolean | null>>;
+  /** What mends it; null where nothing needs mending. */
+  readonly remedy: string | null;
+}
+
+/** What of a record the checks look at; its answer is not kept in memory. */
+export interface Sample
+  extends Pick<
+    SamekeyRecord,
+    | 'scope'
+    | 'key'
+    | 'operation'
+    | 'state'
+    | 'attempt'
+    | 'claimTtlMs'
+    | 'createdAt'
+    | 'finishedAt'
+    | 'expiresAt'
+    | 'formatVersion'
+    | 'sealKeyId'
+  > {
+  /** Its work may have waited for a worker. */
+  readonly mayHaveWaited: boolean;
+}
+
+/** How long clients retry, how long recovering may take, how long answers must be there for questions; in milliseconds. */
+export interface Windows {
+  readonly retryMs: number | null;
+  readonly recoveryMs: number | null;
+  readonly auditMs: number | null;
+}
+
+/** Everything that checks look at. */
+export interface Patient {
+  readonly operator: Operator;
+  readonly store: StoreWithSchema;
+  /** Null with `--app`: then checks of the database itself are left out, which is said. */
+  readonly database: OpenDatabase | null;
+  /** By the database's clock where it has one. */
+  readonly now: number;
+  /** How far the database's clock is before this machine's, in milliseconds; null where there is only one. */
+  readonly skewMs: number | null;
+  readonly counts: Readonly<Record<State, number>>;
+  /** The newest records. */
+  readonly recent: readonly Sample[];
+  readonly windows: Windows;
+  /** The newest record format that this version reads. */
+  readonly known: number;
+}
+
+/** A check: what it found, nothing where there is nothing to look at. */
+export type Check = (patient: Patient) => Promise<readonly Finding[]> | readonly Finding[];
