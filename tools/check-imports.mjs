@@ -100,6 +100,8 @@ export const TABLE = [
   { at: 'tx/pool.ts', may: [] },
   { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/pool'] },
 
+  // Seals with the platform's cipher, around any store.
+  { at: 'seal', may: ['core'], node: ['node:crypto'] },
   { at: 'phases', may: ['core'] },
   { at: 'metrics', may: ['core'] },
   { at: 'guard', may: ['core', 'system'], globals: [...NODE_ONLY, ...MACHINE] },

@@ -81,7 +81,7 @@ export class RunningAttempt implements Attempt {
   readonly fence: Fence;
   readonly resumed: Attempt['resumed'];
   /** Steps that earlier attempts left; their results are nobody's but the handler's. */
-  readonly left: Pick<Resumed, 'steps' | 'intentAgeMs'>;
+  readonly left: Pick<Resumed, 'steps' | 'intentAgeMs' | 'unreadable'>;
   /** What the record is bound to. */
   readonly fingerprint: Fingerprint;
   /** When the record was made, by the store's clock. */

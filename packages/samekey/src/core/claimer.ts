@@ -66,6 +66,11 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           await handBack(attempt, 'closing');
           return metOnly(unavailable('closing'));
         }
+        if (attempt.left.unreadable !== undefined) {
+          // What earlier attempts have done cannot be read: running now would do it again.
+          await handBack(attempt, 'unreadable');
+          return metOnly(unavailable('unreadable', 5_000));
+        }
         // What was only just given back by the next lines (of another process) is no earlier attempt either.
         const earlier = attempt.resumed !== null && attempt.resumed.reason !== NAME_EXPIRED;
         if (id === work.id || earlier) return { run: attempt };

@@ -6,7 +6,7 @@
 import { createLane, type Lane } from './batcher.ts';
 import { InvariantError, type StoreError } from './errors.ts';
 import type { Emit, StoreVerb } from './events.ts';
-import { idText, type RecordId, type SamekeyRecord } from './record.ts';
+import { idText, type RecordId, type SamekeyRecord, type Unreadable } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type {
   CheckpointRequest,
@@ -90,13 +90,30 @@ export function createDispatch(
     };
   }
 
+  /** Nothing stored for one scope is ever visible to another: a store that mixes rows up is stopped here. */
+  function checkRecord(id: RecordId, record: SamekeyRecord | null): void {
+    if (record === null) return;
+    check(
+      record.scope === id.scope && record.key === id.key,
+      'the store answered with the record of another scope or key',
+    );
+    if (record.unreadable !== undefined) tellUnreadable(id, record.operation, record.unreadable);
+  }
+
+  function tellUnreadable({ scope, key }: RecordId, operation: string, why: Unreadable): void {
+    emit?.({ type: 'record-unreadable', id: { scope, key }, operation, ...why });
+  }
+
   const claims = lane<ClaimRequest, ClaimResult>(
     'claim',
     (requests) => store.claim(requests),
     (request, result) => {
       if (result.kind === 'found') checkRecord(request, result.record);
-      else if (result.kind === 'claimed')
+      else if (result.kind === 'claimed') {
         check(result.attempt >= 1, `claim granted attempt ${result.attempt}`);
+        const why = result.resumed?.unreadable;
+        if (why !== undefined) tellUnreadable(request, request.operation, why);
+      }
     },
     (request) => ROW_BYTES + (request.input?.length ?? 0),
   );
@@ -200,13 +217,4 @@ function checkId(id: RecordId): void {
 function checkFence(request: RecordId & { readonly claimId: string; readonly attempt: number }): void {
   checkId(request);
   check(request.claimId.length > 0 && request.attempt >= 1, 'a write after a claim needs its fence');
-}
-
-/** Nothing stored for one scope is ever visible to another: a store that mixes rows up is stopped here. */
-function checkRecord(id: RecordId, record: SamekeyRecord | null): void {
-  if (record === null) return;
-  check(
-    record.scope === id.scope && record.key === id.key,
-    'the store answered with the record of another scope or key',
-  );
 }

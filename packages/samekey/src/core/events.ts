@@ -5,7 +5,7 @@
 
 import type { Ending } from './attempt.ts';
 import type { OutcomeKind } from './outcome.ts';
-import type { Proof, RecordId, State } from './record.ts';
+import type { Proof, RecordId, State, Unreadable } from './record.ts';
 
 /** The types of event, in alphabetical order. */
 export const EVENT_TYPES = [
@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   'limiter-failed',
   'misuse',
   'outcome',
+  'record-unreadable',
   'renewal-failed',
   'save-abandoned',
   'save-delayed',
@@ -112,6 +113,8 @@ export type SamekeyEvent =
       /** As of `claimed`; `accept`: a request for a deferred operation. */
       readonly entry: 'run' | 'accept' | 'take';
     }
+  /** A sealed part of a record could not be opened: its request is told 503, and nothing runs. */
+  | ({ readonly type: 'record-unreadable'; readonly id: RecordId; readonly operation: string } & Unreadable)
   | { readonly type: 'renewal-failed'; readonly count: number }
   /** The answer of an attempt could not be stored and is given up; its record becomes `unknown` when the claim ends. */
   | ({ readonly type: 'save-abandoned' } & OfAttempt)

@@ -37,6 +37,7 @@ export function outcomeOf(
   switch (result.because) {
     case 'newer-format':
     case 'other-label':
+    case 'unreadable':
       return unavailable(result.because, 5_000);
     case 'expired':
       return { kind: 'expired' };
@@ -66,6 +67,8 @@ export function outcomeOfRecord(
     case 'failed': {
       const { response, attempt, expiresAt, state } = record;
       if (record.reason === EXHAUSTED) return { kind: 'attempts-exhausted' };
+      // There is an answer; that it cannot be opened here says nothing about what it is.
+      if (record.unreadable !== undefined) return unavailable('unreadable', 5_000);
       if (response !== null && response.body !== null)
         return { kind: 'replay', response, attempt, expiresAt };
       const location = response?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;

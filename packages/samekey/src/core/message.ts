@@ -9,6 +9,7 @@
 
 import type { ByHand, NewAuditRow } from './audit.ts';
 import type { RecordId } from './record.ts';
+import type { Unreadable } from './record.ts';
 import type { FencedId, FinishRequest } from './store.ts';
 
 /** `ready`: waits for its time. `leased`: with a worker. `dead`: given up, kept until somebody requeues or drops it. */
@@ -50,6 +51,8 @@ export interface StoredMessage {
   readonly lastError: string | null;
   /** The attempt that was handed over with it; its end is written by the worker. */
   readonly owner: FencedId | null;
+  /** Set where payload or headers are sealed and could not be opened: the payload is then `null`. */
+  readonly unreadable?: Unreadable;
 }
 
 /** A message to enqueue. */

@@ -31,8 +31,9 @@ export const OUTCOME_KINDS = [
 export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
 
 /**
- * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code
- * that is newer than this (its format, or the label of its fingerprint), or a limiter that fails closed has failed.
+ * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code that is
+ * newer than this (its format, or the label of its fingerprint), it is sealed and this process cannot open it, or a limiter that
+ * fails closed has failed.
  */
 export type UnavailableReason =
   | 'store'
@@ -40,6 +41,7 @@ export type UnavailableReason =
   | 'closing'
   | 'newer-format'
   | 'other-label'
+  | 'unreadable'
   | 'limiter';
 
 /** What a request met. `retryAfterMs` is a proposal for `Retry-After`, within 1–60 s. */

@@ -90,7 +90,9 @@ export function createOwner(
       try {
         const result = await dispatch.renew({ ...id, ...fence, claimTtlMs: settings.claimTtlMs }, deadline);
         if (result.kind === 'renewed') attempt.renewed(sentAt, sentWallAt);
-        return result.kind === 'busy' ? { kind: 'unclear' } : result;
+        // Whether this attempt's own write stands there is read from what the record holds.
+        const says = result.kind !== 'busy' && !(result.kind === 'lost' && isSealed(result.record));
+        return says ? result : { kind: 'unclear' };
       } catch (error) {
         if (isStoreError(error)) return { kind: 'unclear' };
         throw error;
@@ -106,7 +108,8 @@ export function createOwner(
 
     async look() {
       try {
-        return await dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
+        const record = await dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
+        return isSealed(record) ? undefined : record;
       } catch (error) {
         if (isStoreError(error)) return undefined;
         throw error;
@@ -118,4 +121,9 @@ export function createOwner(
     },
   };
   return owner;
+}
+
+/** Whether the record holds what cannot be opened now. */
+function isSealed(record: SamekeyRecord | null): boolean {
+  return record?.unreadable !== undefined;
 }

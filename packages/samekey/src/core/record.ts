@@ -88,6 +88,17 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly intentAt: number | null;
   /** The operation's input as bytes, if others than the client may push it on; null for plain and transactional ways. */
   readonly input: Uint8Array | null;
+  /** Set where a sealed part could not be opened: it is then null here, and nothing may be concluded from that. */
+  readonly unreadable?: Unreadable;
+}
+
+/** Why a sealed part of a record or a message could not be opened (`samekey/seal`). */
+export interface Unreadable {
+  /** The first part of which that is so. */
+  readonly part: 'response' | 'steps' | 'input' | 'payload' | 'headers';
+  readonly keyId: string;
+  /** `missing-key`: the ring has no key of this id. `broken-seal`: it has, and it does not open it. */
+  readonly cause: 'missing-key' | 'broken-seal';
 }
 
 /** Whether the record is final: nothing but expiry or an operator moves it. */

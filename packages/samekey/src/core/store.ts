@@ -7,7 +7,16 @@
  */
 
 import type { AuditStore, ByHand } from './audit.ts';
-import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord, State, WhenClaimEnds } from './record.ts';
+import type {
+  Fence,
+  Fingerprint,
+  Proof,
+  RecordId,
+  SamekeyRecord,
+  State,
+  Unreadable,
+  WhenClaimEnds,
+} from './record.ts';
 import type { StoredResponse } from './response.ts';
 
 /** Asks for the exclusive right to run one attempt. Repeating it with the same claimId is safe. */
@@ -41,11 +50,14 @@ export interface Resumed {
   readonly steps: string | null;
   /** How long ago the intent was stored whose result is not, by the store's clock, in milliseconds; null without one. */
   readonly intentAgeMs: number | null;
+  /** The steps could not be opened: the attempt must be given back. */
+  readonly unreadable?: Unreadable;
 }
 
 /** Why a claim was not granted, in order of precedence (semantics §4). */
 export type FoundReason =
   | 'newer-format'
+  | 'unreadable'
   | 'expired'
   | 'other-label'
   | 'mismatch'

@@ -206,6 +206,8 @@ const UNAVAILABLE_PROBLEMS: Readonly<Record<UnavailableReason, ProblemCode>> = {
   'newer-format': 'record-newer',
   'other-label': 'record-newer',
   limiter: 'limiter-unavailable',
+  // Why is for the operator, who is told by an event.
+  unreadable: 'store-unavailable',
 };
 
 function keyProblem(what: string): Problem {

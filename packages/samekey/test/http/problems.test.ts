@@ -22,6 +22,7 @@ const FAULTS: readonly KeyFault[] = [
 ];
 const REASONS: readonly UnavailableReason[] = [
   'store',
+  'unreadable',
   'store-full',
   'closing',
   'newer-format',

@@ -65,8 +65,13 @@ export const CLIENTS: readonly TestClient[] = [
 
 let schemas = 0;
 
-/** The contract's harness: a schema per store in one database. */
-export function postgresHarness(name: string, url: () => string, client: TestClient): StoreHarness {
+/** The contract's harness: a schema per store in one database. `wrap` puts something around each store. */
+export function postgresHarness(
+  name: string,
+  url: () => string,
+  client: TestClient,
+  wrap: (store: PostgresStore) => PostgresStore = (store) => store,
+): StoreHarness {
   return {
     name: `${name} with ${client.name}`,
     async create() {
@@ -81,7 +86,8 @@ export function postgresHarness(name: string, url: () => string, client: TestCli
         CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT now FROM ${schema}.clock'`);
       const stores: PostgresStore[] = [];
       const handle = async (): Promise<PostgresStore> => {
-        const store = postgresStore({ ...client.options(url()), schema, clock: `${schema}.now()` });
+        const options = { ...client.options(url()), schema, clock: `${schema}.now()` };
+        const store = wrap(postgresStore(options));
         stores.push(store);
         await store.ready();
         return store;

@@ -69,8 +69,12 @@ export function temporaryFile(parent: string = tmpdir()): { path: string; remove
 /** Hundreds of small files: on a memory disk, where there is one, since the contract says nothing of power cuts. */
 const MEMORY_DISK = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** The contract's harness: a file per store, and clocks that only `advance` moves. */
-export function sqliteHarness(name: string, open: Open): StoreHarness {
+/** The contract's harness: a file per store, and clocks that only `advance` moves. `wrap` puts something around each store. */
+export function sqliteHarness(
+  name: string,
+  open: Open,
+  wrap: (store: SqliteStore) => SqliteStore = (store) => store,
+): StoreHarness {
   return {
     name: `sqlite with ${name}`,
     async create() {
@@ -80,12 +84,13 @@ export function sqliteHarness(name: string, open: Open): StoreHarness {
       function handle(wallOffsetMs: number): SqliteStore {
         const database = open(file.path);
         clients.push(database);
-        return sqliteStore({
+        const store = sqliteStore({
           database,
           now: () => Date.UTC(2030, 0) + elapsedMs + wallOffsetMs,
           // Each process counts from a zero of its own.
           monotonicNow: () => elapsedMs + clients.indexOf(database) * 5_000_000,
         });
+        return wrap(store);
       }
       const store = handle(0);
       await store.migrate();

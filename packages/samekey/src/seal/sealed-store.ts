@@ -1,0 +1,246 @@
+/**
+ * A store made of a store: what it keeps of requests and answers is sealed before it gets there, and opened after. The store behind
+ * it sees ids, states, fences, fingerprints and times, and decides as ever.
+ *
+ * Invariants: nothing of an answer, an input, a step or a message goes through clear · a part that cannot be opened makes nothing run:
+ * an answer is met as `unreadable`, an attempt whose earlier steps are lost to it is to be given back, work for workers is left where
+ * it is · nothing is decided here.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { callListener } from '../core/listener.ts';
+import type { StoreWithMessages } from '../core/message.ts';
+import { idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
+import { refuseUnknown } from '../core/settings.ts';
+import type {
+  Capabilities,
+  ClaimRequest,
+  ClaimResult,
+  DueRequest,
+  FoundReason,
+  Store,
+} from '../core/store.ts';
+import type { TransactionalStore, Within } from '../core/transaction.ts';
+import { after, all, type Maybe } from './maybe.ts';
+import type { SealRing } from './ring.ts';
+import { sealedMessages } from './sealed-messages.ts';
+import { createSealer, readingOnly, sealAnswer, type Sealer } from './sealer.ts';
+import { withinSealed } from './within.ts';
+
+/** What was met that could not be opened. */
+export interface UnreadableFound extends Unreadable {
+  /** Null for a message. */
+  readonly id: RecordId | null;
+  /** The operation of the record, or the topic of the message. */
+  readonly operation: string;
+  /** Null for a record. */
+  readonly messageId: string | null;
+}
+
+/** Options of {@link sealed}. */
+export interface SealedOptions {
+  /**
+   * False: opens what is sealed and seals nothing new. For the first deploy to several processes, because code that knows of no seal
+   * would give out what it cannot read. Default true.
+   */
+  readonly sealsNew?: boolean;
+  /**
+   * Told of each part that could not be opened, each time it is met; also of what only workers and operators meet. What a request
+   * meets is an event of its instance too (`record-unreadable`).
+   */
+  readonly onUnreadable?: (found: UnreadableFound) => unknown;
+}
+
+/** A sealed store: the store it was made of, as far as types go; only in a transaction its verbs may be promised. */
+export type Sealed<S extends Store> = Omit<S, 'within'> &
+  (S extends { within(handle: infer Handle): infer Verbs }
+    ? { within(handle: Handle): Omit<Verbs, keyof Within> & Within }
+    : unknown);
+
+// Registered: whoever counts keys may have another copy of this package.
+const CLEAR: unique symbol = Symbol.for('samekey.sealedOf');
+
+/** The store behind a sealed one; any other store itself. */
+export function storeBehind(store: Store): Store {
+  return (store as { readonly [CLEAR]?: Store })[CLEAR] ?? store;
+}
+
+/** An envelope's marks, a key's id, an IV and a tag. */
+const ENVELOPE_BYTES_MAX = 1_024;
+/** Records whose steps could not be opened, remembered so that no further attempt of theirs is begun in vain. */
+const SUSPECTS_MAX = 10_000;
+/** How many more records are asked for than are wanted, because that many could not be opened last time. */
+const SKIPPED_MAX = 1_000;
+
+/**
+ * Seals what a store keeps. Rows from before stay readable, and clear. Give the same sealed store to every part of an application:
+ * instance, transactions, outbox, worker. Throws `OptionsError`.
+ */
+export function sealed<S extends Store>(store: S, ring: SealRing, options: SealedOptions = {}): Sealed<S> {
+  check(store, ring);
+  refuseUnknown('sealed', options, ['onUnreadable', 'sealsNew']);
+  const sealer = options.sealsNew === false ? readingOnly(createSealer(ring)) : createSealer(ring);
+  const suspects = new Set<string>();
+  let skipped = 0;
+
+  function tell(found: UnreadableFound): void {
+    if (options.onUnreadable !== undefined) callListener(options.onUnreadable, [found], () => undefined);
+  }
+
+  function openRecord<R extends SamekeyRecord | null>(record: R): Maybe<R> {
+    if (record === null) return record;
+    return after(sealer.openRecord(record), (opened) => {
+      if (opened.unreadable !== undefined) tell({ ...ofRecord(opened), ...opened.unreadable });
+      return opened as R;
+    });
+  }
+
+  /** Any result: its record opened, if it has one. */
+  function openResult<Result>(result: Result): Maybe<Result> {
+    const { record } = result as { readonly record?: SamekeyRecord | null };
+    if (record === undefined || record === null) return result;
+    return after(openRecord(record), (opened) =>
+      opened === record ? result : { ...result, record: opened },
+    );
+  }
+
+  function openClaim(request: ClaimRequest, result: ClaimResult): Maybe<ClaimResult> {
+    if (result.kind === 'found') {
+      return after(openResult(result), (found) => ({ ...found, because: becauseOf(found) }));
+    }
+    if (result.kind !== 'claimed' || result.resumed === null) return result;
+    const { resumed } = result;
+    return after(sealer.openSteps(request, resumed.steps), (steps) => {
+      if (typeof steps === 'string' || steps === null) return { ...result, resumed: { ...resumed, steps } };
+      remember(suspects, idText(request));
+      tell({ ...ofRecord(request), ...steps });
+      return { ...result, resumed: { ...resumed, steps: null, unreadable: steps } };
+    });
+  }
+
+  /** Those of the suspects that still cannot be opened, as they are met. */
+  async function stillUnreadable(requests: readonly ClaimRequest[]): Promise<Map<ClaimRequest, ClaimResult>> {
+    const met = new Map<ClaimRequest, ClaimResult>();
+    if (suspects.size === 0) return met;
+    const asked = requests.filter((request) => suspects.has(idText(request)));
+    if (asked.length === 0) return met;
+    const records = await all((await store.find(asked)).map(openRecord));
+    for (const [i, request] of asked.entries()) {
+      const record = records[i] ?? null;
+      if (record?.unreadable === undefined) suspects.delete(idText(request));
+      else met.set(request, { kind: 'found', because: 'unreadable', record, claimLeftMs: 0, lifeLeftMs: 0 });
+    }
+    return met;
+  }
+
+  async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
+    const met = await stillUnreadable(requests);
+    const asked = requests.filter((request) => !met.has(request));
+    if (asked.length > 0 || requests.length === 0) {
+      const results = await store.claim(await all(asked.map((request) => sealInput(sealer, request))));
+      const opened = await all(results.map((result, i) => openClaim(asked[i] as ClaimRequest, result)));
+      for (const [i, request] of asked.entries()) met.set(request, opened[i] as ClaimResult);
+    }
+    return requests.map((request) => met.get(request) as ClaimResult);
+  }
+
+  async function due(request: DueRequest): Promise<readonly SamekeyRecord[]> {
+    const limit = request.limit + Math.min(skipped, SKIPPED_MAX);
+    const records = await all((await store.due({ ...request, limit })).map(openRecord));
+    const readable = records.filter(({ unreadable }) => unreadable === undefined);
+    skipped = records.length - readable.length;
+    return readable.slice(0, request.limit);
+  }
+
+  /** A verb whose results may hold records; `seal` is what its requests go through. */
+  function opening<Request, Result>(
+    verb: (requests: readonly Request[]) => Promise<readonly Result[]>,
+    seal: (request: Request) => Maybe<Request> = (request) => request,
+  ): (requests: readonly Request[]) => Promise<readonly Result[]> {
+    return async (requests) => all((await verb(await all(requests.map(seal)))).map(openResult));
+  }
+
+  const { messages } = store as Partial<StoreWithMessages>;
+  const transactional = store as Partial<TransactionalStore>;
+  const { capabilities } = store;
+  const own: Store = {
+    ...store,
+    capabilities: Object.freeze({ ...capabilities, recordSizeMaxBytes: sizeMax(capabilities) }),
+    claim,
+    renew: opening((requests) => store.renew(requests)),
+    finish: opening(
+      (requests) => store.finish(requests),
+      (request) => sealAnswer(sealer, request),
+    ),
+    checkpoint: opening(
+      (requests) => store.checkpoint(requests),
+      (request) => after(sealer.steps(request, request.steps), (steps) => ({ ...request, steps })),
+    ),
+    find: async (ids) => all((await store.find(ids)).map(openRecord)),
+    due,
+    settle: opening(
+      (requests) => store.settle(requests),
+      (request) => sealAnswer(sealer, request),
+    ),
+    reopen: opening((requests) => store.reopen(requests)),
+    forget: opening((requests) => store.forget(requests)),
+    list: async (request) => all((await store.list(request)).map(openRecord)),
+  };
+  return {
+    ...own,
+    [CLEAR]: store,
+    ...(messages && { messages: sealedMessages(messages, sealer, tell) }),
+    ...(transactional.within && {
+      within: (handle: unknown) =>
+        withinSealed((transactional as TransactionalStore).within(handle), sealer, openResult),
+    }),
+  } as unknown as Sealed<S>;
+}
+
+/** The envelope takes some of it. */
+function sizeMax({ recordSizeMaxBytes }: Capabilities): number | null {
+  return recordSizeMaxBytes === null ? null : Math.max(0, recordSizeMaxBytes - ENVELOPE_BYTES_MAX);
+}
+
+/** The same request with its input sealed. */
+function sealInput(sealer: Sealer, request: ClaimRequest): Maybe<ClaimRequest> {
+  return after(sealer.input(request, request.input), (input) => ({ ...request, input }));
+}
+
+/** A final answer that cannot be opened is not "final" to whoever asks: nobody may take it for one without a body. */
+function becauseOf({
+  because,
+  record,
+}: {
+  readonly because: FoundReason;
+  readonly record: SamekeyRecord;
+}): FoundReason {
+  return because === 'final' && record.unreadable !== undefined ? 'unreadable' : because;
+}
+
+function ofRecord({
+  scope,
+  key,
+  operation,
+}: RecordId & { readonly operation: string }): Omit<UnreadableFound, keyof Unreadable> {
+  return { id: { scope, key }, operation, messageId: null };
+}
+
+/** The one remembered longest makes room. */
+function remember(suspects: Set<string>, text: string): void {
+  const [oldest] = suspects;
+  if (suspects.size >= SUSPECTS_MAX && oldest !== undefined) suspects.delete(oldest);
+  suspects.add(text);
+}
+
+function check(store: Store, ring: SealRing): void {
+  if (typeof store?.claim !== 'function') {
+    throw new OptionsError('sealed() needs a store first: memoryStore(), sqliteStore({ database }) …');
+  }
+  if (storeBehind(store) !== store) {
+    throw new OptionsError('This store is sealed already: seal it once, with a ring of all keys.');
+  }
+  if (typeof ring?.seal !== 'function' || typeof ring.open !== 'function') {
+    throw new OptionsError('sealed() needs a ring second: keyRing({ current, keys }), or { seal, open }.');
+  }
+}

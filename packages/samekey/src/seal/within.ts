@@ -1,0 +1,31 @@
+/** The verbs inside an open transaction, sealed as outside of it. With a synchronous ring they stay as synchronous as they were. */
+
+import type { Within } from '../core/transaction.ts';
+import { after, all, type Maybe } from './maybe.ts';
+import type { Sealer } from './sealer.ts';
+
+/** Seals what goes in, opens the record that a refusal shows. */
+export function withinSealed(
+  within: Within,
+  sealer: Sealer,
+  openResult: <Result>(result: Result) => Maybe<Result>,
+): Within {
+  return {
+    ...within,
+    finish: (request) =>
+      after(
+        after(sealer.response(request, request.response), (response) =>
+          within.finish({ ...request, response }),
+        ),
+        openResult,
+      ),
+    checkpoint: (request) =>
+      after(
+        after(sealer.steps(request, request.steps), (steps) => within.checkpoint({ ...request, steps })),
+        openResult,
+      ),
+    handOver: (owner) => after(within.handOver(owner), openResult),
+    enqueue: (messages) =>
+      after(all(messages.map((message) => sealer.message(message))), (made) => within.enqueue(made)),
+  };
+}

@@ -1,0 +1,31 @@
+/** A sealed PostgreSQL store holds all contracts, with both clients. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { engineContract } from '../../src/testing/engine-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
+import { RING, sealing } from './rings.ts';
+
+const source = anyPostgres();
+
+describe.runIf(source !== undefined)('sealed', () => {
+  let server: PostgresServer;
+  let url = '';
+  beforeAll(async () => {
+    server = await startPostgres(source as NonNullable<typeof source>);
+    url = await server.createDatabase();
+  });
+  afterAll(() => server.stop());
+
+  for (const client of CLIENTS) {
+    const harness = postgresHarness('sealed PostgreSQL', () => url, client, sealing(RING));
+    storeContract({ describe, it }, harness);
+    engineContract({ describe, it }, harness);
+    outboxContract(
+      { describe, it },
+      { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
+    );
+  }
+});

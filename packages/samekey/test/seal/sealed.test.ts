@@ -1,0 +1,411 @@
+/** What a sealed store keeps from whoever reads the database, and what it does when it cannot open what stands there. */
+
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSamekey, reply, type Samekey, type SamekeyEvent } from '../../src/index.ts';
+import type { NewMessage, StoreWithMessages } from '../../src/core/message.ts';
+import type { ClaimRequest, Store } from '../../src/core/store.ts';
+import { createOutbox } from '../../src/outbox/index.ts';
+import { keyRing, type SealRing, sealed, sealKeysInUse, type UnreadableFound } from '../../src/seal/index.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { claimRequest, finished, finishRequest } from '../../src/testing/contract/context.ts';
+import { message, take } from '../../src/testing/outbox/bench.ts';
+import { fromSqlite } from '../../src/tx/sqlite/index.ts';
+import { pushDue } from '../../src/ways/completer.ts';
+import { internalsOf } from '../../src/samekey.ts';
+import { availableClients, type OpenDatabase, temporaryFile } from '../stores/sqlite-clients.ts';
+import { ASYNC_RING, KEYS, RING } from './rings.ts';
+
+const OLD_RING = keyRing({ current: 'k1', keys: { k1: KEYS.k1 } });
+const NEW_ONLY = keyRing({ current: 'k2', keys: { k2: KEYS.k2 } });
+const MARK = 'the-customers-secret';
+const SCOPE = ['tenant-1'];
+const cleanups: (() => unknown)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0).toReversed()) cleanup();
+});
+
+/** An SQLite file, and stores on it. */
+async function database(): Promise<{ db: OpenDatabase; clear: SqliteStore; bytes: () => string }> {
+  const [client] = availableClients();
+  if (client === undefined) throw new Error('no SQLite client');
+  const file = temporaryFile();
+  cleanups.push(() => file.remove());
+  const db = client.open(file.path);
+  cleanups.push(() => db.close());
+  const clear = sqliteStore({ database: db });
+  await clear.migrate();
+  return {
+    db,
+    clear,
+    // The file and its log, whole.
+    bytes: () =>
+      readdirSync(dirname(file.path))
+        .map((name) => readFileSync(join(dirname(file.path), name), 'latin1'))
+        .join('\n'),
+  };
+}
+
+function instance(store: Store, onEvent?: (event: SamekeyEvent) => void): Samekey {
+  return createSamekey({
+    store,
+    policy: 'payments',
+    ...(onEvent && { onEvent }),
+  });
+}
+
+function request(key: string) {
+  return { operation: 'pay', scope: SCOPE, key, fingerprint: 'same' };
+}
+
+/** A request that is only noted, for a worker. */
+function accept(key: string): ClaimRequest {
+  return claimRequest({ key, entry: 'accept', input: Uint8Array.of(1), pendingTimeMaxMs: 60_000 });
+}
+
+describe('what stands in the database', () => {
+  it('says nothing of answers, headers, inputs, steps and messages; the same without a seal says all', async () => {
+    for (const isSealed of [false, true]) {
+      const { clear, bytes } = await database();
+      const store = isSealed ? sealed(clear, RING) : clear;
+      const samekey = createSamekey({
+        store,
+        policy: 'standard',
+        transactions: fromSqlite(store as SqliteStore),
+      });
+      const outbox = createOutbox({ store });
+      await samekey.run(request('k'), () =>
+        reply(200, { body: `body-${MARK}` }, [['X-Of', `header-${MARK}`]]),
+      );
+      const pay = samekey.deferred(
+        samekey.phased({
+          name: 'phased',
+          run: async (_input: unknown, attempt) => {
+            await attempt.phase('one', async (tx) => {
+              await outbox.enqueue(tx, {
+                topic: 'mail',
+                payload: `payload-${MARK}`,
+                headers: { trace: `line-${MARK}` },
+              });
+              return `step-${MARK}`;
+            });
+            return reply(200, `late-${MARK}`);
+          },
+        }),
+      );
+      await pay.run({ scope: SCOPE, key: 'p', input: `input-${MARK}` });
+      const pushed = await pushDue({ ...internalsOf(samekey), store }, 10);
+      expect(pushed.map(({ outcome }) => outcome.kind)).toEqual(['executed']);
+      const parts = ['body', 'header', 'payload', 'line', 'step', 'late', 'input'];
+      const found = parts.filter((part) => bytes().includes(`${part}-${MARK}`));
+      expect(found, isSealed ? 'sealed' : 'clear').toEqual(isSealed ? [] : parts);
+      // And it is all there for whoever has the key.
+      expect(await samekey.run(request('k'), () => 'again')).toMatchObject({
+        kind: 'replay',
+        value: { body: `body-${MARK}` },
+      });
+    }
+  });
+
+  it('is other bytes each time the same is sealed', async () => {
+    const clear = memoryStore();
+    const store = sealed(clear, RING);
+    for (const key of ['a', 'b']) await finished(store, 'completed', { key });
+    const [first, second] = await clear.list({});
+    expect(Buffer.from(first?.response?.body ?? [])).not.toEqual(Buffer.from(second?.response?.body ?? []));
+    expect(first?.response?.body?.length).toBe(second?.response?.body?.length);
+  });
+});
+
+describe('a seal that does not open', () => {
+  it('an answer that was moved to another key is not given, nothing runs, and it is told', async () => {
+    const { db, clear } = await database();
+    const events: SamekeyEvent[] = [];
+    const found: UnreadableFound[] = [];
+    const onUnreadable = (each: UnreadableFound) => void found.push(each);
+    const samekey = instance(sealed(clear, RING, { onUnreadable }), (event) => events.push(event));
+    for (const key of ['mine', 'yours']) await samekey.run(request(key), () => `for ${key}`);
+    db.exec(`CREATE TABLE other AS SELECT * FROM samekey_records;
+      UPDATE samekey_records SET response_body = (SELECT response_body FROM other WHERE other.key <> samekey_records.key),
+        response_headers = (SELECT response_headers FROM other WHERE other.key <> samekey_records.key)`);
+    let runs = 0;
+    const outcome = await samekey.run(request('mine'), () => (runs += 1));
+    expect(outcome).toMatchObject({ kind: 'unavailable', because: 'unreadable' });
+    expect(runs).toBe(0);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'record-unreadable',
+        cause: 'broken-seal',
+        part: 'response',
+        keyId: 'k2',
+      }),
+    );
+    expect(found).toContainEqual(
+      expect.objectContaining({ id: { scope: expect.any(String), key: 'mine' }, operation: 'pay' }),
+    );
+  });
+
+  it('a bit that was turned, a status that was changed and a body that was replaced are noticed', async () => {
+    const clear = memoryStore();
+    const store = sealed(clear, RING);
+    const owner = await finished(store, 'completed');
+    const [row] = await clear.find([owner]);
+    const response = row?.response as NonNullable<NonNullable<typeof row>['response']>;
+    const turned = new Uint8Array(response.body ?? []);
+    turned[turned.length - 1] = (turned.at(-1) ?? 0) ^ 1;
+    for (const tampered of [
+      { ...response, body: turned },
+      { ...response, status: 402 },
+      { ...response, body: null },
+      { ...response, body: new TextEncoder().encode('{"id":2}') },
+      { ...response, body: turned.subarray(0, 14) },
+    ]) {
+      const behind = { ...clear, find: async () => [{ ...row, response: tampered }] } as unknown as Store;
+      const [seen] = await sealed(behind, RING).find([owner]);
+      expect(seen?.response).toBeNull();
+      expect(seen?.unreadable?.cause).toBe('broken-seal');
+    }
+  });
+
+  it('a missing key answers as a store that cannot, until the key is back', async () => {
+    const { clear } = await database();
+    const before = instance(sealed(clear, OLD_RING));
+    await before.run(request('k'), () => 'paid');
+    const events: SamekeyEvent[] = [];
+    const without = instance(sealed(clear, NEW_ONLY), (event) => events.push(event));
+    let runs = 0;
+    for (let i = 0; i < 3; i += 1) {
+      const outcome = await without.run(request('k'), () => (runs += 1));
+      expect(outcome).toMatchObject({ kind: 'unavailable', because: 'unreadable', retryAfterMs: 5_000 });
+    }
+    expect(runs).toBe(0);
+    expect(events.filter(({ type }) => type === 'record-unreadable')).toHaveLength(3);
+    // Another request under the key is still another request.
+    expect((await without.run({ ...request('k'), fingerprint: 'other' }, () => 'no')).kind).toBe('mismatch');
+    const [record] = await sealed(clear, NEW_ONLY).list({});
+    expect(record).toMatchObject({
+      state: 'completed',
+      response: null,
+      unreadable: { keyId: 'k1', cause: 'missing-key' },
+    });
+    expect(await instance(sealed(clear, RING)).run(request('k'), () => 'no')).toMatchObject({
+      kind: 'replay',
+      value: 'paid',
+    });
+  });
+
+  it('an attempt whose earlier steps cannot be read is given back, and no further one is begun in vain', async () => {
+    const { clear } = await database();
+    let steps = 0;
+    let fails = true;
+    function operation(ring: SealRing) {
+      const store = sealed(clear, ring);
+      const samekey = createSamekey({ store, transactions: fromSqlite(store) });
+      return samekey.phased({
+        name: 'pay',
+        run: async (_input: null, attempt) => {
+          await attempt.phase('book', () => Promise.resolve((steps += 1)));
+          if (fails) throw new Error('stopped here');
+          return reply(200, 'done');
+        },
+      });
+    }
+    const ask = { scope: SCOPE, key: 'k', input: null };
+    await expect(operation(OLD_RING).run(ask)).rejects.toThrow('stopped here');
+    fails = false;
+    const without = operation(NEW_ONLY);
+    for (let i = 0; i < 20; i += 1) {
+      expect(await without.run(ask)).toMatchObject({ kind: 'unavailable', because: 'unreadable' });
+    }
+    const [record] = await clear.list({});
+    expect(record).toMatchObject({ state: 'retryable', attempt: 2, proof: 'declared', reason: 'unreadable' });
+    expect(await operation(RING).run(ask)).toMatchObject({ kind: 'executed', value: 'done', attempt: 3 });
+    expect(steps).toBe(1);
+  });
+
+  it('work for workers is left where it is, and does not keep out what can be read', async () => {
+    const clear = memoryStore();
+    await sealed(clear, OLD_RING).claim(['a', 'b', 'c'].map(accept));
+    const without = sealed(clear, NEW_ONLY);
+    await without.claim([accept('d')]);
+    const due = { operations: ['POST /payments'], limit: 2 };
+    await without.due(due);
+    expect((await without.due(due)).map(({ key }) => key)).toEqual(['d']);
+    expect(await sealed(clear, RING).due({ ...due, limit: 9 })).toHaveLength(4);
+  });
+
+  it('a message that cannot be read is not delivered and not counted, and comes when the key is back', async () => {
+    const { clear } = await database();
+    const { messages } = sealed(clear, OLD_RING) as unknown as StoreWithMessages;
+    const news: NewMessage = message({ headers: '{"a":"b"}' });
+    await messages.enqueue([news]);
+    const found: UnreadableFound[] = [];
+    const without = sealed(clear, NEW_ONLY, { onUnreadable: (each) => found.push(each) });
+    expect(await take(without.messages)).toEqual([]);
+    expect(found).toMatchObject([
+      { id: null, messageId: news.id, operation: 'mail', part: 'payload', keyId: 'k1' },
+    ]);
+    const [row] = await without.messages.list({});
+    expect(row).toMatchObject({
+      state: 'ready',
+      started: 0,
+      payload: 'null',
+      unreadable: { cause: 'missing-key' },
+    });
+    expect(row?.dueAt).toBeGreaterThan(row?.createdAt ?? 0);
+    const [listed] = await sealed(clear, RING).messages.list({});
+    expect(listed).toMatchObject({ payload: news.payload, headers: news.headers });
+  });
+});
+
+describe('a ring of your own', () => {
+  it('that cannot seal makes the answer leave unstored, and it is stored once it can', async () => {
+    let isDown = true;
+    const ring: SealRing = {
+      seal: (bytes, about) => (isDown ? Promise.reject(new Error('KMS is down')) : RING.seal(bytes, about)),
+      open: (keyId, bytes, about) => RING.open(keyId, bytes, about),
+    };
+    const events: SamekeyEvent[] = [];
+    const waiting: (() => void)[] = [];
+    const recovered = new Promise<void>((done) => void waiting.push(done));
+    const samekey = createSamekey({
+      store: sealed(memoryStore(), ring) as Store,
+      policy: 'payments',
+      saveTimeMaxMs: 20,
+      onEvent(event) {
+        events.push(event);
+        if (event.type === 'save-recovered') for (const done of waiting) done();
+      },
+    });
+    expect(await samekey.run(request('k'), () => 'paid')).toMatchObject({ kind: 'executed', stored: false });
+    isDown = false;
+    await recovered;
+    expect(await samekey.run(request('k'), () => 'no')).toMatchObject({ kind: 'replay', value: 'paid' });
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'store-error', verb: 'finish', applied: 'no' }),
+    );
+    await samekey.close();
+  });
+
+  it('that cannot open now makes nothing run', async () => {
+    const clear = memoryStore();
+    await instance(sealed(clear, RING)).run(request('k'), () => 'paid');
+    const ring: SealRing = { ...ASYNC_RING, open: () => Promise.reject(new Error('KMS is down')) };
+    let runs = 0;
+    const outcome = await instance(sealed(clear, ring)).run(request('k'), () => (runs += 1));
+    expect(outcome).toMatchObject({ kind: 'unavailable', because: 'unreadable' });
+    expect(runs).toBe(0);
+  });
+
+  it('may name its keys as a KMS does', async () => {
+    const keyId = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd.v2';
+    const ring: SealRing = {
+      seal: async (bytes, about) => ({ ...(await RING.seal(bytes, about)), keyId }),
+      open: async (id, bytes, about) => (id === keyId ? RING.open('k2', bytes, about) : null),
+    };
+    const clear = memoryStore();
+    const store = sealed(clear, ring) as Store;
+    await finished(store, 'completed', { input: Uint8Array.of(7) });
+    await finished(store, 'completed', { key: 'no-body' });
+    const [record] = await store.list({});
+    expect(record?.sealKeyId).toBe(keyId);
+    expect(record?.unreadable).toBeUndefined();
+  });
+});
+
+describe('rotation', () => {
+  it('seals with the current key, opens with the one a row names, and counts what names it', async () => {
+    const { clear } = await database();
+    await finished(clear, 'completed', { key: 'clear' });
+    const before = sealed(clear, OLD_RING) as unknown as SqliteStore;
+    await finished(before, 'completed', { key: 'old' });
+    const owner = claimRequest({ key: 'both', input: Uint8Array.of(1) });
+    await before.claim([owner]);
+    const store = sealed(clear, RING) as unknown as SqliteStore;
+    await store.finish([finishRequest({ ...owner, attempt: 1 }, 'completed')]);
+    await store.messages.enqueue([message()]);
+    await clear.messages.enqueue([message()]);
+    const records = await store.list({});
+    expect(Object.fromEntries(records.map(({ key, sealKeyId }) => [key, sealKeyId]))).toEqual({
+      clear: null,
+      old: 'k1',
+      both: 'k2',
+    });
+    expect(records.map(({ response }) => response?.status)).toEqual([201, 201, 201]);
+    for (const each of [store, clear]) {
+      expect(await sealKeysInUse(each)).toEqual({
+        records: new Map([
+          [null, 1],
+          ['k1', 2],
+          ['k2', 1],
+        ]),
+        messages: new Map([
+          ['k2', 1],
+          [null, 1],
+        ]),
+        isComplete: true,
+      });
+    }
+  });
+
+  it('is switched on in two deploys: first whoever may meet a seal can open it', async () => {
+    const clear = memoryStore();
+    const first = sealed(clear, RING, { sealsNew: false });
+    const second = sealed(clear, RING);
+    const input = Uint8Array.of(1);
+    for (const [key, store] of Object.entries({ first, second }))
+      await finished(store, 'completed', { key, input });
+    for (const store of [first, second]) {
+      const records = await store.find(['first', 'second'].map((key) => claimRequest({ key })));
+      expect(records.map((record) => [record?.response?.status, record?.sealKeyId])).toEqual([
+        [201, null],
+        [201, 'k2'],
+      ]);
+      expect(records.map((record) => record?.input)).toEqual([input, input]);
+    }
+  });
+
+  it('counts across pages, and says so when it could not', async () => {
+    let now = 1_000;
+    const clear = memoryStore({ now: () => now });
+    const store = sealed(clear, RING) as Store;
+    async function fill(prefix: string): Promise<void> {
+      const requests = Array.from({ length: 900 }, (_, i) =>
+        claimRequest({ key: `${prefix}-${i}`, input: Uint8Array.of(1) }),
+      );
+      await store.claim(requests);
+    }
+    for (const prefix of ['a', 'b', 'c']) {
+      await fill(prefix);
+      now += 1;
+    }
+    expect(await sealKeysInUse(store)).toMatchObject({ records: new Map([['k2', 2_700]]), isComplete: true });
+    await fill('d');
+    await fill('e');
+    expect(await sealKeysInUse(store)).toMatchObject({ isComplete: false });
+  });
+});
+
+describe('options', () => {
+  it.each([
+    ['a short key', () => keyRing({ current: 'a', keys: { a: randomBytes(31) } }), '31 bytes'],
+    [
+      'a key that is text',
+      () => keyRing({ current: 'a', keys: { a: 'x'.repeat(32) as never } }),
+      'of type string',
+    ],
+    ['a current key that is missing', () => keyRing({ current: 'b', keys: { a: randomBytes(32) } }), '"b"'],
+    ['an odd id', () => keyRing({ current: 'a.b', keys: { 'a.b': randomBytes(32) } }), '1–40 letters'],
+    ['no store', () => sealed({} as Store, RING), 'needs a store'],
+    ['no ring', () => sealed(memoryStore(), {} as SealRing), 'needs a ring'],
+    ['two seals', () => sealed(sealed(memoryStore(), RING) as Store, RING), 'sealed already'],
+    ['an unknown option', () => sealed(memoryStore(), RING, { onunreadable: 1 } as never), 'onunreadable'],
+  ])('refuses %s', (_what, make, words) => {
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'ERR_SAMEKEY_OPTIONS', message: expect.stringContaining(words) }),
+    );
+  });
+});
