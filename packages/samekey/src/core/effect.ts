@@ -22,7 +22,7 @@ export interface EffectCall {
    * of this process. 1–255 characters. Resolves when it is stored; a store that cannot say so fails nothing. Throws `StepError` after
    * the call has ended: return the id then.
    */
-  noteProviderId(providerId: string): Promise<void>;
+  readonly noteProviderId: (providerId: string) => Promise<void>;
 }
 
 /** What a question after an earlier call is told. */

@@ -239,17 +239,20 @@ export function decideSettle(
   if (record.state === request.to && record.proof === 'settled')
     return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'unknown') return refused(record);
+  // Of an unknown outcome `lockedUntil` is when its claim ended.
+  if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);
   return {
     write: {
       ...record,
       state: request.to,
       proof: 'settled',
+      steps: request.newSteps ?? record.steps,
       reason: request.reason,
       response: request.response,
       reconcileAfter: null,
       finishedAt: request.to === 'retryable' ? null : view.now,
       expiresAt: lifeAfter(record, view.now),
-      intentAt: request.to === 'retryable' ? record.intentAt : null,
+      intentAt: request.to === 'retryable' && request.newSteps === undefined ? record.intentAt : null,
     },
     result: { kind: 'applied' },
   };

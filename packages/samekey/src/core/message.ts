@@ -208,3 +208,8 @@ export interface StoreWithMessages {
 
 /** Longest JSON of one message, in bytes. */
 export const PAYLOAD_MAX_BYTES: number = 256 * 1024;
+
+/** What the downstream key of a message is a digest of. */
+export function messageKeyText(id: string): string {
+  return `samekey-message\n${id}`;
+}

@@ -149,6 +149,13 @@ export type FinishResult =
 export interface SettleRequest extends RecordId, Fence, ByHand {
   readonly to: 'completed' | 'failed' | 'retryable';
   readonly response: StoredResponse | null;
+  /**
+   * Refused until the claim has been over for this long by the store's clock, in milliseconds; default 0. For `retryable`: a call may
+   * be under way that nobody sees yet.
+   */
+  readonly claimEndedForMs?: number;
+  /** With `retryable`: the steps with the result of the open effect, which is not open any more; the next attempt goes on behind it. */
+  readonly newSteps?: string;
 }
 
 /** Names a record as its caller saw it; the write happens only if it still is that. */

@@ -180,7 +180,12 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     due,
     settle: opening(
       (requests) => store.settle(requests),
-      (request) => sealAnswer(sealer, request),
+      (request) =>
+        after(sealAnswer(sealer, request), (settled) =>
+          settled.newSteps === undefined
+            ? settled
+            : after(sealer.steps(settled, settled.newSteps), (newSteps) => ({ ...settled, newSteps })),
+        ),
     ),
     reopen: opening((requests) => store.reopen(requests)),
     forget: opening((requests) => store.forget(requests)),

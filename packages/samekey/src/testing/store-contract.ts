@@ -33,6 +33,7 @@ import { lifecycleTests } from './contract/lifecycle.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
 import { progressTests } from './contract/progress.ts';
+import { verdictTests } from './contract/verdicts.ts';
 import { stateTests } from './contract/states.ts';
 import { transactionTests } from './contract/transactions.ts';
 
@@ -59,6 +60,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('capabilities', () => capabilityTests(test, harness));
     runner.describe('audit', () => auditTests(test));
     runner.describe('progress', () => progressTests(test));
+    runner.describe('verdicts', () => verdictTests(test));
     runner.describe('transactions', () => transactionTests(test));
     runner.describe('model', () => modelTests(test, harness));
   });

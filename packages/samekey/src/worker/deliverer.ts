@@ -7,7 +7,7 @@
 
 import { InvariantError, isNotExecutedError } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
-import type { TakenMessage } from '../core/message.ts';
+import { messageKeyText, type TakenMessage } from '../core/message.ts';
 import { isReply, toResponse } from '../core/reply.ts';
 import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
@@ -40,7 +40,7 @@ export function createDeliverer(
   const world = systemWorld();
   const encoder = new TextEncoder();
   const digestOf = ({ id }: TakenMessage): string | Promise<string> =>
-    world.sha256(encoder.encode(`samekey-message\n${id}`));
+    world.sha256(encoder.encode(messageKeyText(id)));
   // Most handlers of no outside call never ask for the key.
   const isSync = typeof world.sha256(new Uint8Array()) === 'string';
 

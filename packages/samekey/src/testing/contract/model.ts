@@ -165,7 +165,8 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
     }
     case 7: {
       const to = random.pick<SettleRequest['to']>(['completed', 'failed', 'retryable']) ?? 'failed';
-      const requests = owners.map((owner) => settleRequest(owner, to));
+      const claimEndedForMs = random.chance(0.5) ? 0 : CLAIM_TTL_MS;
+      const requests = owners.map((owner) => ({ ...settleRequest(owner, to), claimEndedForMs }));
       return { text: say('settle', requests), give: (store) => store.settle(requests) };
     }
     case 8: {
