@@ -173,7 +173,8 @@ async function execute(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    // As psql sends it: an index that is built beside the traffic cannot share a message with other statements.
+    for (const statement of sql.split(/;\n/)) await client.query(statement);
   } finally {
     await client.end();
   }

@@ -26,5 +26,5 @@ export const MIGRATIONS: readonly string[] = Array.from(
   ([, name]) => String(name),
 );
 
-/** The version that the command brings a database to. */
-export const NEEDED: number = MIGRATIONS.length;
+/** The version that the command brings a database to: the number in the last title. */
+export const NEEDED: number = Number(/.*^-- (\d{4}) /ms.exec(postgresMigrations())?.[1]);

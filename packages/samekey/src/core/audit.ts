@@ -121,6 +121,18 @@ export function handRow(
   return { scope, key, operation, attempt, act, from, to, reason, actor };
 }
 
+/** The row of an unknown outcome that is given up; undefined for one that is only looked at later. */
+export function giveUpRow(
+  before: SamekeyRecord,
+  after: SamekeyRecord | null,
+  { afterMs, reason }: { readonly afterMs: number | null; readonly reason: string | null },
+): NewAuditRow | undefined {
+  if (afterMs !== null) return undefined;
+  const { scope, key, operation, attempt, state: from } = before;
+  const row = { scope, key, operation, attempt, from, to: after?.state ?? null, actor: null };
+  return { ...row, act: 'give-up', reason: reason?.slice(0, REASON_LENGTH_MAX) ?? null };
+}
+
 /** The row of a change of state; undefined when neither state nor attempt nor claim changed. */
 export function transitionRow(
   before: SamekeyRecord | null,

@@ -34,11 +34,13 @@ import type {
   FinishResult,
   FoundReason,
   HandResult,
+  PostponeRequest,
   RenewRequest,
   RenewResult,
   Resumed,
   SettleRequest,
   Swept,
+  TakeUnknownRequest,
 } from './store.ts';
 
 /** What the store knows at the moment of the decision. */
@@ -152,6 +154,7 @@ export function decideRenew(
       renewals: record.renewals + 1,
       reason: null,
       reconcileAfter: null,
+      inquiries: 0,
     },
     result: { kind: 'renewed' },
   };
@@ -222,6 +225,7 @@ export function decideFinish(
     response: request.response,
     fingerprint: request.unbindFingerprint ? null : record.fingerprint,
     reconcileAfter: request.to === 'unknown' ? view.now + request.reconcileAfterMs : null,
+    inquiries: 0,
     finishedAt: final ? view.now : null,
     expiresAt: lifeAfter(record, view.now) + request.extendMs,
     intentAt: final ? null : record.intentAt,
@@ -256,6 +260,34 @@ export function decideSettle(
     },
     result: { kind: 'applied' },
   };
+}
+
+/** A reconciler takes an unknown outcome that is due, to ask about it; undefined when it is not due. */
+export function decideTakeUnknown(
+  record: SamekeyRecord,
+  request: Pick<TakeUnknownRequest, 'leaseMs'>,
+  view: View,
+): SamekeyRecord | undefined {
+  const { state, reconcileAfter, inquiries } = record;
+  if (state !== 'unknown' || reconcileAfter === null || reconcileAfter > view.now) return undefined;
+  return { ...record, reconcileAfter: view.now + request.leaseMs, inquiries: inquiries + 1 };
+}
+
+/**
+ * A reconciler learned nothing: the record is looked at later, or by an operator. The count of inquiries is part of its fence:
+ * whoever took it since is not disturbed. What the record says of its end stays, because it decides whether its living owner
+ * may take it back.
+ */
+export function decidePostpone(
+  record: SamekeyRecord | null,
+  request: PostponeRequest,
+  view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request) || record.state !== 'unknown') return refused(record);
+  if (record.inquiries !== request.inquiries) return refused(record);
+  const reconcileAfter = request.afterMs === null ? NEVER : view.now + request.afterMs;
+  if (record.reconcileAfter === reconcileAfter) return { write: undefined, result: { kind: 'already' } };
+  return { write: { ...record, reconcileAfter }, result: { kind: 'applied' } };
 }
 
 /** An operator lets a failed key run again: at least once, however many attempts it had. */
@@ -371,6 +403,7 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     formatVersion: request.formatVersion,
     sealKeyId: previous?.sealKeyId ?? null,
     reconcileAfter: null,
+    inquiries: 0,
     createdAt: previous?.createdAt ?? view.now,
     finishedAt: null,
     // Frozen at first use: a later attempt neither shortens nor lengthens it.
@@ -400,7 +433,8 @@ function resume(
   if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);
   // Phases or effects that are done, or an effect that may be, are nobody's failure: somebody must look.
   if (record.steps !== null) {
-    return found('unknown', { ...record, state: 'unknown', reason: EXHAUSTED, reconcileAfter: view.now });
+    const ended = { ...record, state: 'unknown', reason: EXHAUSTED, reconcileAfter: view.now } as const;
+    return found('unknown', { ...ended, inquiries: 0 });
   }
   return found('exhausted', {
     ...record,
@@ -455,7 +489,7 @@ function endClaim(open: SamekeyRecord, view: View): SamekeyRecord {
         reason: CLAIM_ENDED,
         expiresAt: lifeAfter(record, view.now),
       }
-    : { ...record, state: 'unknown', reason: CLAIM_ENDED, reconcileAfter: view.now };
+    : { ...record, state: 'unknown', reason: CLAIM_ENDED, reconcileAfter: view.now, inquiries: 0 };
 }
 
 /** Never shorter than before, and long enough that whoever waited for the end can still read it (F58). */

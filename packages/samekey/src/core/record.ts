@@ -53,7 +53,8 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly state: State;
   /**
    * `in_progress`: the claim ends at this time unless renewed. `retryable`: no claim is granted before this time (reopened or
-   * forgotten while its answer may still be replayed elsewhere). `pending`: its deadline. Meaningless in other states.
+   * forgotten while its answer may still be replayed elsewhere). `pending`: its deadline. `unknown`: since when nobody knows,
+   * which is when its owner gave it up or its last claim was over. Meaningless in final states.
    */
   readonly lockedUntil: number;
   /** How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. */
@@ -70,8 +71,16 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly response: StoredResponse | null;
   readonly formatVersion: number;
   readonly sealKeyId: string | null;
-  /** When a reconciler should look at an unknown outcome (next); null elsewhere. */
+  /**
+   * When a reconciler should look at an unknown outcome (next); null elsewhere. The end of the year 9999: given up, an operator
+   * must look.
+   */
   readonly reconcileAfter: number | null;
+  /**
+   * How often a reconciler has begun to ask about this unknown outcome: counted by the take, so a reconciler that died while it
+   * asked counts too. 0 again with the next word of its owner or the next attempt; a settled record keeps it.
+   */
+  readonly inquiries: number;
   readonly createdAt: number;
   readonly finishedAt: number | null;
   /** End of the retention, frozen at first use; only a late finish may move it, and only later. */

@@ -166,6 +166,25 @@ export type HandResult =
   | { readonly kind: 'applied' | 'already' }
   | { readonly kind: 'refused'; readonly record: SamekeyRecord | null };
 
+/** Which unknown outcomes a reconciler can ask about. */
+export interface TakeUnknownRequest {
+  /** Names of the operations it knows, as records have them; null for all. */
+  readonly operations: readonly string[] | null;
+  /** For how long nobody else is given them, in milliseconds. */
+  readonly leaseMs: number;
+  readonly limit: number;
+}
+
+/** Nothing was learned about an unknown outcome; conditional on the fence and on nobody having taken it since. */
+export interface PostponeRequest extends FencedId {
+  /** As the take gave it. */
+  readonly inquiries: number;
+  /** It is due again after this much, in milliseconds; null: given up, an operator must look. */
+  readonly afterMs: number | null;
+  /** Why it is given up, for people; the record keeps what it says. */
+  readonly reason: string | null;
+}
+
 /** One record the sweeper moved on. */
 export interface Swept extends RecordId, Fence {
   readonly operation: string;
@@ -247,6 +266,13 @@ export interface LifecycleStore {
    * only; whoever begins one claims it.
    */
   due(request: DueRequest): Promise<readonly SamekeyRecord[]>;
+  /**
+   * Unknown outcomes that are due, the longest due first: none is due again before `leaseMs` have passed, and each has one
+   * inquiry more. Two that take at once never get the same one. When the reply is lost, they are due again after the lease.
+   */
+  takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]>;
+  /** Leaves unknown outcomes to a later look, or to an operator. */
+  postpone(requests: readonly PostponeRequest[]): Promise<readonly HandResult[]>;
   /** Deletes records past retention and tombstone time, at most `limit`; returns how many. */
   reap(limit: number): Promise<number>;
 }

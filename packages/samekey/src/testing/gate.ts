@@ -71,6 +71,8 @@ const VERBS: Readonly<Record<NonNullable<Verb>, true>> = {
   sweep: true,
   due: true,
   reap: true,
+  takeUnknown: true,
+  postpone: true,
   settle: true,
   reopen: true,
   forget: true,

@@ -36,6 +36,7 @@ import { progressTests } from './contract/progress.ts';
 import { verdictTests } from './contract/verdicts.ts';
 import { stateTests } from './contract/states.ts';
 import { transactionTests } from './contract/transactions.ts';
+import { unknownTests } from './contract/unknown.ts';
 
 export type { StoreHarness, StoreUnderTest, TestRunner, WithinTransaction } from './contract/context.ts';
 
@@ -56,6 +57,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('claims', () => claimTests(test));
     runner.describe('owners', () => ownerTests(test));
     runner.describe('lifecycle', () => lifecycleTests(test));
+    runner.describe('unknown outcomes', () => unknownTests(test));
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
     runner.describe('audit', () => auditTests(test));

@@ -9,10 +9,12 @@ import {
   decideClaim,
   decideFinish,
   decideForget,
+  decidePostpone,
   decideRenew,
   decideReopen,
   decideSettle,
   decideSweep,
+  decideTakeUnknown,
   serverView,
   type View,
 } from '../../src/core/machine.ts';
@@ -64,6 +66,12 @@ function machineBench(): Bench & { put(record: SamekeyRecord): void; get(): Same
         const decision = record === null ? undefined : decideSweep(record, serverView(record, now));
         return decision === undefined ? [] : [step(() => decision)];
       },
+      takeUnknown: async (request) => {
+        const taken =
+          record === null ? undefined : decideTakeUnknown(record, request, serverView(record, now));
+        return taken === undefined ? [] : [step(() => ({ write: taken, result: taken }))];
+      },
+      postpone: async (requests) => requests.map((one) => step((view) => decidePostpone(record, one, view))),
       reap: async () => {
         if (record === null || !isPurgeable(record, now)) return 0;
         record = null;

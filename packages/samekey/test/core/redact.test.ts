@@ -32,6 +32,7 @@ const record: SamekeyRecord = {
   formatVersion: 1,
   sealKeyId: null,
   reconcileAfter: null,
+  inquiries: 0,
   createdAt: 1,
   finishedAt: 2,
   expiresAt: 3,

@@ -5,7 +5,9 @@
 
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
+import { listStatement } from '../../src/stores/postgres/housekeeping-statements.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
+import { createTables } from '../../src/stores/postgres/tables.ts';
 import {
   claimed,
   claimRequest,
@@ -53,6 +55,29 @@ for (const source of availablePostgres()) {
       expect((await timed(store.reap(10))).ms).toBeLessThan(1_500);
     }, 300_000);
 
+    it('a million settled outcomes cost a look at the unknown ones nothing', async () => {
+      const db = await database();
+      const admin = await db.session();
+      const store = await db.store();
+      await fill(admin);
+      for (let i = 0; i < 20; i += 1) await finished(store, 'unknown', { key: `unknown-${i}` });
+      for (const analyzed of [false, true]) {
+        if (analyzed) await admin.query('ANALYZE samekey_records');
+        const tables = createTables('public', 'clock_timestamp()');
+        const { statement, values } = listStatement(tables, { states: ['unknown'] }, 100);
+        const explained = await admin.query<{ 'QUERY PLAN': string }>(
+          `EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) ${statement.text}`,
+          [...values],
+        );
+        const plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n');
+        expect(plan).toContain('samekey_records_unknown');
+        expect(plan).not.toMatch(/Seq Scan|Filter: .*reconcile_after/);
+        const buffers = /Buffers: shared hit=(\d+)/.exec(plan)?.[1];
+        expect(Number(buffers), plan).toBeLessThan(100);
+      }
+      expect(await store.list({ states: ['unknown'] })).toHaveLength(20);
+    }, 120_000);
+
     it('a finish is a HOT update: it writes no index entry', async () => {
       const db = await database();
       const store = await db.store();
@@ -96,6 +121,8 @@ async function useEveryStatement(store: PostgresStore, prefix: string): Promise<
   await recordOf(store, one);
   await store.forget([handRequest(await finished(store, 'completed', { key: `${prefix}-forgotten` }))]);
   await store.sweep(10);
+  await finished(store, 'unknown', { key: `${prefix}-unknown` });
+  await store.takeUnknown({ operations: ['POST /payments'], leaseMs: 1_000, limit: 10 });
   await store.reap(10);
 }
 
@@ -115,7 +142,8 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
       const plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan, name).not.toMatch(/Seq Scan|Hash|Merge|Sort|Bitmap/);
       expect(custom, `${name} is planned once`).toBe('0');
-      const upkeep = /watch|stretch|mark|reap/.test(name);
+      const upkeep = /watch|stretch|mark|reap|unknown/.test(name);
+      if (name.includes('unknown')) expect(plan, name).toContain('samekey_records_reconcile');
       expect(plan, name).toMatch(upkeep ? /Index Scan|Result/ : /samekey_records_scope_key/);
       seen += 1;
     }

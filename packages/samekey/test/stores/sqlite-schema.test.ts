@@ -142,6 +142,9 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
         for (const statement of [sql.SELECT_PURGEABLE, sql.DELETE_PURGEABLE]) {
           expect(plan(statement)).toMatch(/samekey_purge \(state=\? AND <expr><\?\)/);
         }
+        for (const operations of [null, 2]) {
+          expect(plan(sql.selectUnknownDue(operations))).toMatch(/samekey_reconcile \(reconcile_after<\?\)/);
+        }
         expect(plan(sql.COUNT_OPEN)).toContain('COVERING INDEX samekey_open');
         expect(plan(sql.COUNT_EXPIRING)).toContain('COVERING INDEX samekey_purge');
         explaining.close();

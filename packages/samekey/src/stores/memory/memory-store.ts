@@ -7,7 +7,7 @@
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
  */
 
-import { type AuditAct, type ByHand, checkByHand, checkNotes, handRow } from '../../core/audit.ts';
+import { type AuditAct, type ByHand, checkByHand, checkNotes, giveUpRow, handRow } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
 import { OptionsError } from '../../core/errors.ts';
 import {
@@ -16,10 +16,12 @@ import {
   decideClaim,
   decideFinish,
   decideForget,
+  decidePostpone,
   decideRenew,
   decideReopen,
   decideSettle,
   decideSweep,
+  decideTakeUnknown,
   serverView,
   type View,
 } from '../../core/machine.ts';
@@ -33,7 +35,7 @@ import {
   type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { Capabilities, ListRequest, Store, Swept } from '../../core/store.ts';
+import type { Capabilities, HandResult, ListRequest, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 
 /** Options of the memory store. */
@@ -153,6 +155,28 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .filter((record) => operations.includes(record.operation) && isDue(record, now(), backoff))
         .toSorted((a, b) => a.createdAt - b.createdAt)
         .slice(0, most),
+
+    async takeUnknown({ operations, limit: most, ...request }) {
+      const taken = [...records.values()]
+        .filter(({ operation }) => operations?.includes(operation) ?? true)
+        .toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0))
+        .map((record) => ({ record, after: decideTakeUnknown(record, request, serverView(record, now())) }))
+        .filter(({ after }) => after !== undefined)
+        .slice(0, most);
+      return taken.map(({ record, after }) => {
+        write(record, record, after);
+        return after as SamekeyRecord;
+      });
+    },
+    postpone: async (requests) =>
+      requests.map((request) => {
+        const before = records.get(idText(request)) ?? null;
+        const [result] = apply([request], decidePostpone);
+        const after = records.get(idText(request)) ?? null;
+        const row = before === null || before === after ? undefined : giveUpRow(before, after, request);
+        if (row !== undefined) audit.add([row], now());
+        return result as HandResult;
+      }),
 
     settle: async (requests) => byHand('settle', requests, decideSettle),
     reopen: async (requests) => byHand('reopen', requests, decideReopen),

@@ -5,7 +5,7 @@ import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
-import { instant, interval, milliseconds, type Tables } from './tables.ts';
+import { instant, interval, IS_UNKNOWN, milliseconds, type Tables } from './tables.ts';
 
 /** Watched claims that are over, as find gives them; at most $1. */
 export function watchedStatement({ records, clock, columns }: Tables): Statement {
@@ -66,6 +66,23 @@ ORDER BY r.created_at LIMIT $2::int`,
   );
 }
 
+/**
+ * Takes unknown outcomes that are due, of the operations named in $1 (null: of all), for $2 milliseconds, at most $3. What
+ * somebody else is taking right now is left out.
+ */
+export function takeUnknownStatement({ records, clock, columns }: Tables): Statement {
+  return statement(
+    'take_unknown',
+    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid FROM ${records} r
+  WHERE r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'
+    AND ($1::text[] IS NULL OR r.operation = ANY ($1::text[]))
+  ORDER BY r.reconcile_after LIMIT $3::int FOR NO KEY UPDATE SKIP LOCKED)
+UPDATE ${records} r SET reconcile_after = t.now + ${interval('$2::bigint')}, inquiries = r.inquiries + 1
+FROM due, t WHERE r.ctid = due.tid
+RETURNING ${milliseconds('t.now')}, r.xmin::text, ${columns}`,
+  );
+}
+
 export function readMarkStatement({ meta }: Tables): Statement {
   return statement('mark', `SELECT value FROM ${meta} WHERE name = 'swept_to'`);
 }
@@ -104,6 +121,7 @@ export function listStatement(
   const conditions = ['true'];
   if (request.states !== undefined) {
     const states = STATES.filter((state) => request.states?.includes(state));
+    if (states.length === 1 && states[0] === 'unknown') conditions.push(`r.${IS_UNKNOWN}`);
     conditions.push(`r.state = ANY (${parameter(`{${states.join(',')}}`)}::text[])`);
   }
   if (request.operation !== undefined) conditions.push(`r.operation = ${parameter(request.operation)}`);

@@ -120,6 +120,7 @@ export const WRITE_INPUT: readonly InputColumn[] = [
   int('format_version'),
   text('seal_key_id'),
   bigint('reconcile_after'),
+  int('inquiries'),
   bigint('created_at'),
   bigint('finished_at'),
   bigint('expires_at'),

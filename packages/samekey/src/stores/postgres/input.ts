@@ -146,6 +146,7 @@ export function writeRows(
       write.formatVersion,
       write.sealKeyId,
       write.reconcileAfter,
+      write.inquiries,
       write.createdAt,
       write.finishedAt,
       write.expiresAt,

@@ -6,7 +6,13 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { LOCK_TIME_MAX_MS, MIGRATIONS, type Migration, migrationStatements } from './migrations/index.ts';
+import {
+  LOCK_TIME_MAX_MS,
+  MIGRATIONS,
+  type Migration,
+  migrationStatements,
+  versionAfter,
+} from './migrations/index.ts';
 import type { Connection, SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
 import { checkReadable, missingIndexes, plain, schemaState } from './schema.ts';
@@ -61,7 +67,7 @@ async function applyAll(ask: Ask, tables: Tables, migrations: readonly Migration
   const there = await ask('SELECT to_regnamespace($1)::text', tables.schema);
   if (there[0]?.[0] === null) await ask(`CREATE SCHEMA ${tables.schema}`);
   const state = await schemaState(({ text }, values) => ask(text, ...values.map(String)), tables);
-  checkReadable(state, migrations.length);
+  checkReadable(state, versionAfter(migrations));
   for (const migration of migrations) {
     if (migration.number <= state.version) continue;
     for (const statement of migrationStatements(migration, tables)) await ask(statement);

@@ -9,8 +9,15 @@
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
 
-import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
-import { type Decision, decideForget, decideReopen, decideSettle, type View } from '../../core/machine.ts';
+import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../core/audit.ts';
+import {
+  type Decision,
+  decideForget,
+  decidePostpone,
+  decideReopen,
+  decideSettle,
+  type View,
+} from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
 import type { HandResult, Store } from '../../core/store.ts';
@@ -18,11 +25,16 @@ import { exact, number } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { countStatement, dueStatement, listStatement } from './housekeeping-statements.ts';
+import {
+  countStatement,
+  dueStatement,
+  listStatement,
+  takeUnknownStatement,
+} from './housekeeping-statements.ts';
 import { createLink, type Link } from './link.ts';
 import { createMessages } from './messages.ts';
 import { migrate } from './migrate.ts';
-import { MIGRATIONS } from './migrations/index.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from './migrations/index.ts';
 import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
@@ -87,6 +99,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
   const dues = dueStatement(tables);
+  const takeUnknown = takeUnknownStatement(tables);
   const hotPath = createHotPath(records, { work, ends, upkeep });
   const housekeeping = createHousekeeping(records, upkeep);
   const outbox = createMessages({
@@ -139,6 +152,15 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return (await upkeep.ask(dues, values)).map((row) => seenOf(row).record);
     },
 
+    async takeUnknown({ operations, leaseMs, limit }) {
+      if (limit < 1 || operations?.length === 0) return [];
+      const names = operations === null ? null : textArray(operations.map(exact));
+      const rows = await upkeep.ask(takeUnknown, [names, String(leaseMs), String(limit)]);
+      const taken = rows.map((row) => seenOf(row).record);
+      return taken.toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0));
+    },
+    postpone: (requests) => records.byHand(upkeep.ask, requests, decidePostpone, giveUpRow),
+
     settle: (requests) => byHand('settle', requests, decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
@@ -161,7 +183,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       const { version } = await schemaState(upkeep.ask, tables);
       const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
       const indexes = version === 0 ? [] : await missingIndexes(upkeep.ask, tables);
-      return { version, needed: MIGRATIONS.length, missing: [...missing, ...indexes] };
+      return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes] };
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
     within: createWithin(records, prepare ?? false, outbox.enqueueWithin),

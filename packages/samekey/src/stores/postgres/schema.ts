@@ -7,7 +7,7 @@
 import { SchemaError } from '../../core/errors.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
-import { MIGRATIONS, type Migration } from './migrations/index.ts';
+import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
 import type { Statement } from './postgres-client.ts';
 import type { Tables } from './tables.ts';
 
@@ -47,11 +47,12 @@ export async function checkDatabase(
 ): Promise<void> {
   await checkServer(ask);
   const state = await schemaState(ask, tables);
-  checkReadable(state, migrations.length);
-  if (state.version < migrations.length) {
+  const needed = versionAfter(migrations);
+  checkReadable(state, needed);
+  if (state.version < needed) {
     const what = state.version === 0 ? 'has no Samekey tables' : `has version ${state.version}`;
     throw new SchemaError(
-      `The PostgreSQL schema ${tables.schema} ${what}, version ${migrations.length} is needed: ` +
+      `The PostgreSQL schema ${tables.schema} ${what}, version ${needed} is needed: ` +
         `run \`${migrateCommand(tables)}\` or store.migrate().`,
     );
   }

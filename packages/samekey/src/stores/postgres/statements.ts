@@ -116,7 +116,7 @@ RETURNING r.scope, r.key`,
 
 function updateCheckpoint({ records }: Tables): string {
   return `UPDATE ${records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
-  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL,
+  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL, inquiries = 0,
   recovery_point = q.recovery_point, steps = q.steps, intent_at = CASE WHEN q.intent_open = 1 THEN q.now END`;
 }
 
@@ -138,7 +138,7 @@ export function renewStatement(tables: Tables, arity: Arity): Statement {
     'renew',
     `WITH ${tables.clock}, ${locked(tables, RENEW_INPUT, arity, RENEW_FENCE)}
 UPDATE ${tables.records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
-  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL,
+  locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL, inquiries = 0,
   watched = true
 FROM locked AS q WHERE r.ctid = q.tid
 RETURNING r.scope, r.key`,
@@ -195,6 +195,7 @@ export function updateFinished({ records }: Tables, input: readonly InputColumn[
   fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,
   fingerprint_digest = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_digest END,
   reconcile_after = CASE WHEN q.state = 'unknown' THEN q.now + ${interval('q.reconcile_after_ms')} END,
+  inquiries = 0,
   finished_at = CASE WHEN q.state IN ('completed', 'failed') THEN q.now END,
   expires_at = ${expiresAt}, reap_after = least(r.reap_after, ${expiresAt} + ${interval('r.tombstone_ms')})`;
 }
@@ -226,7 +227,7 @@ UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, atte
   when_claim_ends = q.when_claim_ends, fingerprint_label = q.fingerprint_label,
   fingerprint_digest = q.fingerprint_digest, proof = q.proof, reason = q.reason, response_status = q.response_status,
   response_headers = q.response_headers, response_trailers = q.response_trailers, response_body = ${body(input)},
-  format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')},
+  format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')}, inquiries = q.inquiries,
   created_at = ${instant('q.created_at')}, finished_at = ${instant('q.finished_at')},
   expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
   recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},

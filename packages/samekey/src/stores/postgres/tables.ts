@@ -38,6 +38,12 @@ const DURABLE =
   "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
   "THEN 'on' ELSE current_setting('synchronous_commit') END, true) AS durable";
 
+/**
+ * What a query on unknown outcomes by age must say word for word to find their index. Nothing that asks for what is due says it: such
+ * a query would read all of them by that index and sort.
+ */
+export const IS_UNKNOWN = "reconcile_after > '-infinity'::timestamptz";
+
 /** Makes them. `now` is the SQL of the clock: `clock_timestamp()`, never the start of a transaction (F46). */
 export function createTables(schema: string, now: string): Tables {
   const quoted = quote(schema);

@@ -3,12 +3,25 @@
  * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
-import type { NewAuditRow } from '../../core/audit.ts';
-import { type Decision, decideSweep, type View } from '../../core/machine.ts';
-import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { giveUpRow, type NewAuditRow } from '../../core/audit.ts';
+import {
+  type Decision,
+  decidePostpone,
+  decideSweep,
+  decideTakeUnknown,
+  type View,
+} from '../../core/machine.ts';
+import { type Fence, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
-import type { DueRequest, ListRequest, Swept } from '../../core/store.ts';
-import { type ColumnValue, recordValues, rowRecord } from '../sql/record-row.ts';
+import type {
+  DueRequest,
+  HandResult,
+  ListRequest,
+  PostponeRequest,
+  Swept,
+  TakeUnknownRequest,
+} from '../../core/store.ts';
+import { type ColumnValue, number, recordValues, type Row, rowRecord } from '../sql/record-row.ts';
 import type { SqliteAudit } from './audit.ts';
 import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
@@ -42,6 +55,12 @@ export interface Records {
   list(request: ListRequest): SamekeyRecord[];
   /** What a worker may push on, the oldest first. */
   due(request: DueRequest): SamekeyRecord[];
+  /** Whether an unknown outcome is due for a look. */
+  isUnknownDue(request: TakeUnknownRequest): boolean;
+  /** Leaves unknown outcomes to a later look, or to an operator. */
+  postpone(requests: readonly PostponeRequest[]): HandResult[];
+  /** Unknown outcomes that are due, taken. */
+  takeUnknown(request: TakeUnknownRequest): SamekeyRecord[];
   /** Accepted and not begun by the deadline. */
   neverStarted(limit: number): RecordId[];
   /** Ends those of the claims that are still over. */
@@ -50,12 +69,13 @@ export interface Records {
   reap(limit: number): number;
 }
 
-/** Makes the row operations of one connection. */
+/** Makes the row operations of one connection: `watch` is on claims, `leases` on who asks about unknown outcomes. */
 export function createRecords(
   connection: Connection,
   clock: StoreClock,
   watch: ClaimWatch,
   audit: SqliteAudit,
+  leases: ClaimWatch,
 ): Records {
   function find(id: RecordId): SamekeyRecord | null {
     const row = connection.get(sql.SELECT_RECORD, id.scope, id.key);
@@ -124,25 +144,43 @@ export function createRecords(
     expectOne(connection.run(sql.DELETE_RECORD, ...fence(record)), 'delete');
   }
 
+  function apply<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: Decide<Request, Result>,
+    rowOf?: RowOf<Request>,
+  ): Result[] {
+    const now = clock.now(connection);
+    let written = false;
+    const results = requests.map((request) => {
+      const before = find(request);
+      const decision = decide(before, request, view(before, now));
+      if (write(request, before, decision.write, now)) written = true;
+      if (rowOf !== undefined && before !== null && decision.write !== undefined) {
+        const row = rowOf(before, decision.write, request);
+        if (row !== undefined) audit.add([row], now);
+      }
+      return decision.result;
+    });
+    // A replay writes nothing at all: its COMMIT costs no fsync.
+    if (written) clock.save(connection, now);
+    return results;
+  }
+
+  /** By the file's time; and if the last one that took it never said a word, by the watch, as with claims. */
+  function unknownDue({ operations, limit }: TakeUnknownRequest, now: number): SamekeyRecord[] {
+    const text = sql.selectUnknownDue(operations?.length ?? null);
+    const rows = connection.all(text, now, ...(operations ?? []), limit + LEASED_MAX);
+    const due = rows.filter((row) => {
+      // Without an inquiry, what an earlier end of the record has left there.
+      if (number(row['inquiries']) === 0 || row['lease_ms'] === null) return true;
+      return leases.see(asked(rowRecord(row), number(row['lease_ms']))) === 0;
+    });
+    return due.slice(0, limit).map(rowRecord);
+  }
+
   return {
     find,
-    apply(requests, decide, rowOf) {
-      const now = clock.now(connection);
-      let written = false;
-      const results = requests.map((request) => {
-        const before = find(request);
-        const decision = decide(before, request, view(before, now));
-        if (write(request, before, decision.write, now)) written = true;
-        if (rowOf !== undefined && before !== null && decision.write !== undefined) {
-          const row = rowOf(before, decision.write, request);
-          if (row !== undefined) audit.add([row], now);
-        }
-        return decision.result;
-      });
-      // A replay writes nothing at all: its COMMIT costs no fsync.
-      if (written) clock.save(connection, now);
-      return results;
-    },
+    apply,
     list(request) {
       const { operation, scope, caller, key, createdBefore } = request;
       const states = [...new Set(request.states)];
@@ -173,7 +211,30 @@ export function createRecords(
     },
     neverStarted(limit) {
       const rows = connection.all(sql.SELECT_NEVER_STARTED, clock.now(connection), limit);
-      return rows.map((row) => ({ scope: String(row['scope']), key: String(row['key']) }));
+      return rows.map(rowId);
+    },
+    isUnknownDue: (request) => unknownDue({ ...request, limit: 1 }, clock.now(connection)).length > 0,
+    postpone(requests) {
+      const results = apply(requests, decidePostpone, giveUpRow);
+      for (const [i, request] of requests.entries()) {
+        if (results[i]?.kind !== 'applied') continue;
+        connection.run(sql.UPDATE_LEASE, null, ...fence({ ...request, state: 'unknown' }));
+      }
+      return results;
+    },
+    takeUnknown(request) {
+      const now = clock.now(connection);
+      const taken: SamekeyRecord[] = [];
+      for (const before of unknownDue(request, now)) {
+        const after = decideTakeUnknown(before, request, view(before, now));
+        if (after === undefined) continue;
+        write(before, before, after, now);
+        expectOne(connection.run(sql.UPDATE_LEASE, request.leaseMs, ...fence(after)), 'lease');
+        leases.restart(asked(after, request.leaseMs));
+        taken.push(after);
+      }
+      if (taken.length > 0) clock.save(connection, now);
+      return taken;
     },
     sweep(ids) {
       const now = clock.now(connection);
@@ -201,6 +262,20 @@ export function createRecords(
 const LIST_LIMIT = 100;
 const LIST_LIMIT_MAX = 1000;
 
-function fence(record: SamekeyRecord): [string, string, string, number, string] {
+function rowId(row: Row): RecordId {
+  return { scope: String(row['scope']), key: String(row['key']) };
+}
+
+/** So many may be with others at once before those behind them are seen. */
+const LEASED_MAX = 1000;
+
+/** What is watched of who asks about an unknown outcome. */
+function asked(record: SamekeyRecord, leaseMs: number): WatchedClaim {
+  return { ...record, renewals: record.inquiries, claimTtlMs: leaseMs };
+}
+
+function fence(
+  record: RecordId & Fence & Pick<SamekeyRecord, 'state'>,
+): [string, string, string, number, string] {
   return [record.scope, record.key, record.claimId, record.attempt, record.state];
 }

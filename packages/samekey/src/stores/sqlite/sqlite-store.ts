@@ -101,7 +101,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const watch = createClaimWatch(monotonicNow);
   const clock = createStoreClock(now);
   const audit = createAudit(connection, writer, clock);
-  const records = createRecords(connection, clock, watch, audit);
+  const leases = createClaimWatch(monotonicNow);
+  const records = createRecords(connection, clock, watch, audit, leases);
   const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
   let sweptTo = 0;
@@ -179,6 +180,16 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     sweep,
     due: (request) => writer.read(() => records.due(request)),
     reap,
+    async takeUnknown(request) {
+      if (request.limit < 1 || request.operations?.length === 0) return [];
+      // A look that finds nothing takes no write lock.
+      const due = await writer.read(() => records.isUnknownDue(request));
+      return due ? writer.write(() => records.takeUnknown(request)) : [];
+    },
+    async postpone(requests) {
+      checkIds(requests);
+      return requests.length === 0 ? [] : writer.write(() => records.postpone(requests));
+    },
 
     settle: (requests) => byHand('settle', requests, decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),

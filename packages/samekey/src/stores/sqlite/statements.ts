@@ -57,6 +57,21 @@ export function selectDue(operations: number): string {
   );
 }
 
+/** Unknown outcomes that are due for a look, the longest due first; values: the time, names of operations, the limit. */
+export function selectUnknownDue(operations: number | null): string {
+  const names =
+    operations === null
+      ? ''
+      : `AND operation IN (${Array.from({ length: operations }, () => '?').join(', ')}) `;
+  return (
+    `SELECT ${COLUMNS}, lease_ms FROM samekey_records ` +
+    `WHERE reconcile_after <= ? AND state = 'unknown' ${names}ORDER BY reconcile_after LIMIT ?`
+  );
+}
+
+/** Who asks about it has it for itself so long; null when the last one has ended its look. */
+export const UPDATE_LEASE: string = `UPDATE samekey_records SET lease_ms = ? WHERE ${FENCE}`;
+
 /** An intent without a result keeps its record, whatever its age. */
 const PURGEABLE = `${EXPIRING} AND NOT (state = 'retryable' AND intent_at IS NOT NULL) AND expires_at + tombstone_ms <= ?`;
 

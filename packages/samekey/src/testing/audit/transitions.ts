@@ -4,15 +4,25 @@
  */
 
 import type { SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, FinishRequest, SettleRequest } from '../../core/store.ts';
+import type { ClaimRequest, FinishRequest, PostponeRequest, SettleRequest } from '../../core/store.ts';
 
 /** The verbs that change records. */
-export type WritingVerb = 'claim' | 'renew' | 'finish' | 'settle' | 'reopen' | 'forget' | 'sweep' | 'reap';
+export type WritingVerb =
+  | 'claim'
+  | 'renew'
+  | 'finish'
+  | 'settle'
+  | 'reopen'
+  | 'forget'
+  | 'sweep'
+  | 'takeUnknown'
+  | 'postpone'
+  | 'reap';
 
 /** One change, as it was seen at the store. */
 export interface Transition {
   readonly verb: WritingVerb;
-  /** The row of the call; null for sweeping and reaping. */
+  /** The row of the call; null for sweeping, taking and reaping. */
   readonly request: object | null;
   readonly before: SamekeyRecord | null;
   readonly after: SamekeyRecord | null;
@@ -114,6 +124,7 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
   }
   if (verb === 'reap') return 'the reaper changed a record';
   if (verb === 'forget') return 'forget changed a record';
+  if (verb === 'takeUnknown') return faultOfTake(t, before, after);
   const fence = request as { readonly claimId: string; readonly attempt: number };
   if (fence.claimId !== before.claimId || fence.attempt !== before.attempt)
     return `${verb} passed with another attempt's fence`;
@@ -133,6 +144,10 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
       return before.state === 'unknown' && after.state === (request as SettleRequest).to
         ? null
         : `settle: ${change}`;
+    case 'postpone':
+      if (before.inquiries !== (request as PostponeRequest).inquiries)
+        return 'a look at an unknown outcome was postponed by somebody who no longer had it';
+      return onlyLooked(before, after, before.inquiries) ? null : `postpone: ${change}`;
     case 'reopen':
       if (trusted(before, now) && after.lockedUntil < now + TRUST_MS)
         return 'a reopened key may run too early (F62)';
@@ -140,6 +155,18 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
     default:
       return verb satisfies never;
   }
+}
+
+function faultOfTake({ now }: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
+  if (before.reconcileAfter === null || before.reconcileAfter > now)
+    return `a ${before.state} record was taken before it was due`;
+  return onlyLooked(before, after, before.inquiries + 1) ? null : 'taking an unknown outcome changed it';
+}
+
+/** Whether the record is as unknown as before: nothing but the next look and the count of looks is another. */
+function onlyLooked(before: SamekeyRecord, after: SamekeyRecord, inquiries: number): boolean {
+  if (before.state !== 'unknown' || after.state !== 'unknown' || after.reconcileAfter === null) return false;
+  return after.inquiries === inquiries && after.reason === before.reason && after.proof === before.proof;
 }
 
 function isOtherRequest(before: SamekeyRecord, request: object | null): boolean {

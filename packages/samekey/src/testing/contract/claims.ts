@@ -48,6 +48,7 @@ export function claimTests(test: AddTest): void {
       formatVersion: FORMAT_VERSION,
       sealKeyId: null,
       reconcileAfter: null,
+      inquiries: 0,
       createdAt,
       finishedAt: null,
       expiresAt: createdAt + RETENTION_MS,

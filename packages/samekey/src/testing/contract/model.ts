@@ -118,7 +118,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
   const owners = ids.map((id) => fenceOf(random, fences, id));
   const say = (verb: string, detail: unknown = ''): string =>
     `${step}. ${verb} ${ids.map(({ scope, key }) => `${scope}/${key}`).join(' ')} ${JSON.stringify(detail)}`;
-  switch (random.below(13)) {
+  switch (random.below(14)) {
     case 0:
     case 1:
     case 2: {
@@ -189,7 +189,25 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
       }));
       return { text: say('checkpoint', requests), give: (store) => store.checkpoint(requests) };
     }
-    case 11:
+    case 11: {
+      if (random.chance(0.5)) {
+        const leaseMs = random.pick([500, 2_000]) ?? 500;
+        const operations = random.pick([null, ['POST /payments'], ['another']]) ?? null;
+        const request = { operations, leaseMs, limit: 100 };
+        return {
+          text: `${step}. take ${JSON.stringify(request)}`,
+          give: async (store) => byId(await store.takeUnknown(request)),
+        };
+      }
+      const requests = owners.map((owner) => ({
+        ...owner,
+        inquiries: random.below(3),
+        afterMs: random.pick([null, 0, 1_000]) ?? null,
+        reason: null,
+      }));
+      return { text: say('postpone', requests), give: (store) => store.postpone(requests) };
+    }
+    case 12:
       return {
         text: `${step}. count, list, due`,
         give: async (store) => [

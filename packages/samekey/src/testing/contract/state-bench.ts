@@ -22,7 +22,17 @@ import type { Row } from './state-table.ts';
 export interface Bench {
   readonly store: Pick<
     Store,
-    'claim' | 'renew' | 'finish' | 'settle' | 'reopen' | 'forget' | 'sweep' | 'reap' | 'find'
+    | 'claim'
+    | 'renew'
+    | 'finish'
+    | 'settle'
+    | 'reopen'
+    | 'forget'
+    | 'sweep'
+    | 'reap'
+    | 'find'
+    | 'takeUnknown'
+    | 'postpone'
   >;
   advance(ms: number): void | Promise<void>;
 }
@@ -104,6 +114,14 @@ export async function perform(
       const [swept] = await store.sweep(10);
       return swept === undefined ? 'nothing' : `swept ${swept.to}`;
     }
+    case 'take': {
+      const [taken] = await store.takeUnknown({ operations: null, leaseMs: 1_000, limit: 10 });
+      return taken === undefined ? 'nothing' : `taken ${taken.inquiries}`;
+    }
+    case 'postpone':
+      return describeResult(
+        only(await store.postpone([{ ...owner, inquiries: 0, afterMs: 60_000, reason: null }])),
+      );
     default:
       assert.equal(verb, 'reap', `unknown command ${command}`);
       return (await store.reap(10)) === 0 ? 'nothing' : 'reaped';

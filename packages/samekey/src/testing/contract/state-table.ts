@@ -133,6 +133,14 @@ sweep
   over-resume                                       swept retryable     retryable
   otherwise                                         nothing             =
 
+take
+  given-up                                          taken 1             unknown
+  otherwise                                         nothing             =
+
+postpone
+  unknown, given-up                                 applied             unknown
+  otherwise                                         refused             =
+
 reap
   purgeable, forgotten-later                        reaped              absent
   otherwise                                         nothing             =

@@ -33,7 +33,7 @@ export function stateTests(test: AddTest): void {
         await arrange(t, situation, id);
         const before = await look(t, id);
         for (const command of commands) {
-          if (/^(claim|sweep|reap)/.test(command)) continue;
+          if (/^(claim|sweep|take|reap)/.test(command)) continue;
           const result = await perform(t, command, id, fence);
           const expected =
             command === 'renew' ? 'lost' : command === 'forget' && before === null ? 'already' : 'refused';

@@ -75,13 +75,16 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       settle: watched('settle', (requests) => store.settle(requests)),
       reopen: watched('reopen', (requests) => store.reopen(requests)),
       forget: watched('forget', (requests) => store.forget(requests)),
+      takeUnknown: (request) =>
+        pass(() => watch('takeUnknown', ids, false, () => store.takeUnknown(request))),
+      postpone: watched('postpone', (requests) => store.postpone(requests)),
       sweep: (limit) => pass(() => watch('sweep', ids, false, () => store.sweep(limit))),
       reap: (limit) => pass(() => watch('reap', ids, false, () => store.reap(limit))),
     };
   };
 }
 
-/** What a sweep or a reap says that moved nothing. */
+/** What a sweep, a take or a reap says that moved nothing. */
 function isNothing(result: unknown): boolean {
   return result === 0 || (Array.isArray(result) && result.length === 0);
 }

@@ -8,6 +8,7 @@ import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
 import { messages } from './0003-messages.ts';
 import { audit } from './0004-audit.ts';
+import { inquiries } from './0005-inquiries.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -24,10 +25,15 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit];
+export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries];
+
+/** The schema version that migrations lead to. */
+export function versionAfter(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.number ?? 0;
+}
 
 /** The version this code needs. */
-export const SCHEMA_VERSION: number = MIGRATIONS.length;
+export const SCHEMA_VERSION: number = versionAfter(MIGRATIONS);
 
 /**
  * How long a migration waits for a lock, in milliseconds. Every statement on the table queues up behind it meanwhile, and those

@@ -7,6 +7,7 @@ import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
 import { messages } from './0003-messages.ts';
 import { audit } from './0004-audit.ts';
+import { inquiries } from './0005-inquiries.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -18,10 +19,10 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit];
+export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries];
 
 /** The version this code needs. */
-export const SCHEMA_VERSION: number = MIGRATIONS.length;
+export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
 
 /** What a migration runs, its bookkeeping included. */
 export function migrationStatements(migration: Migration): readonly string[] {
