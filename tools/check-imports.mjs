@@ -103,8 +103,9 @@ export const TABLE = [
   // Seals with the platform's cipher, around any store.
   { at: 'seal', may: ['core'], node: ['node:crypto'] },
   { at: 'phases', may: ['core'] },
-  { at: 'metrics', may: ['core'] },
   { at: 'guard', may: ['core', 'system'], globals: [...NODE_ONLY, ...MACHINE] },
+  // It listens to the services, and needs nothing of them but what their events look like.
+  { at: 'metrics', may: ['core', 'system', 'type:worker', 'type:janitor', 'type:reconcile'] },
   { at: 'lifecycle', may: ['core'] },
   { at: 'outbox', may: ['core', 'system'] },
   // What a worker pushes on are the operations of an instance.
