@@ -134,6 +134,7 @@ export class Engine {
   async run(work: Work, handler: Handler): Promise<Outcome> {
     this.#options.store.refuseCaller?.();
     const startedAt = this.world.monotonicNow();
+    if (work.settings.retentionMs < work.settings.retryWindowMs) this.#tellShortRetention(work);
     const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
     if (known !== null) {
       const replay: Outcome = { kind: 'replay', ...known };
@@ -233,6 +234,11 @@ export class Engine {
     if (left > 0) this.emit?.({ type: 'close-left-running', count: left });
     for (const part of this.#stops) part.stop();
     return left;
+  }
+
+  #tellShortRetention({ operation, settings: { retentionMs, retryWindowMs } }: Work): void {
+    const message = `Keys of "${operation}" are remembered for ${retentionMs} ms and may be retried for ${retryWindowMs} ms: a late retry runs again. Make retentionMs longer, or say in retryWindowMs when your clients give up.`;
+    this.misuse('retention-short', message, operation);
   }
 
   /** Counts work that `close` should wait for. */

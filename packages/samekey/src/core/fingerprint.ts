@@ -49,6 +49,8 @@ export interface FingerprintInput {
   readonly contentType: string | undefined;
   /** The whole body, its content coding removed. */
   readonly body: Uint8Array;
+  /** What of the caller it is bound to; needed by a bound fingerprinter. */
+  readonly binding?: string;
 }
 
 /** What a record keeps. */
@@ -73,6 +75,7 @@ interface Way {
   readonly headers: readonly string[];
   readonly path: ((path: string) => string) | undefined;
   readonly secret: Uint8Array | undefined;
+  readonly bound: boolean;
 }
 
 /** Names the encoding itself: changed with any change to what {@link encode} writes. */
@@ -80,9 +83,19 @@ const SCHEME = 'sk1';
 const SECRET_BYTES_MIN = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Compiles options once, at start; throws {@link OptionsError} for those that cannot work. */
-export function createFingerprinter(options: FingerprintOptions, digester: Digester): Fingerprinter {
-  const [current, ...others] = waysOf(options);
+/**
+ * Compiles options once, at start; throws {@link OptionsError} for those that cannot work. `bound`: the input's `binding` counts
+ * too; records from before it did are still known.
+ */
+export function createFingerprinter(
+  options: FingerprintOptions,
+  digester: Digester,
+  bound = false,
+): Fingerprinter {
+  const [current, ...others] = bound
+    ? [...waysOf(options, true), ...waysOf(options, false)]
+    : waysOf(options, false);
+  if (current === undefined) throw new OptionsError('A fingerprint needs a way to be made.');
   const ways = new Map([[current.label, current]]);
   for (const way of others) {
     const known = ways.get(way.label);
@@ -104,19 +117,27 @@ export function createFingerprinter(options: FingerprintOptions, digester: Diges
 }
 
 /** The ways of an option set, the current secret's first, then those of its former secrets and option sets. */
-function waysOf(options: FingerprintOptions): [Way, ...Way[]] {
+function waysOf(options: FingerprintOptions, bound: boolean): [Way, ...Way[]] {
   const omit = options.omit && pointersOf(options.omit);
   const pick = options.pick && pointersOf(options.pick);
   const headers = headerNames(options.headers ?? []);
-  const parts = [options.version ?? '', omit ?? [], pick ?? null, headers, options.path !== undefined];
+  const parts: unknown[] = [
+    options.version ?? '',
+    omit ?? [],
+    pick ?? null,
+    headers,
+    options.path !== undefined,
+  ];
+  if (bound) parts.push('bound');
   const common = {
     label: `${SCHEME}.${shortHash(JSON.stringify(parts))}`,
     selection: bodySelection({ omit: pathTree(omit), pick: pathTree(pick) }),
     headers,
     path: options.path,
     secret: undefined,
+    bound,
   };
-  const former = (options.formerly ?? []).flatMap(waysOf);
+  const former = (options.formerly ?? []).flatMap((set) => waysOf(set, bound));
   if (options.secrets === undefined) return [common, ...former];
   const { current, keys } = options.secrets;
   const withSecret = (name: string): Way => ({
@@ -175,6 +196,7 @@ function encode(way: Way, input: FingerprintInput): Uint8Array {
     // Several lines are one list (RFC 9110 §5.3): some runtimes join them before we see them. Absent is not empty.
     writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
   }
+  if (way.bound) writeText(writer, input.binding ?? '');
   return written(writer);
 }
 

@@ -6,6 +6,7 @@
 import type { KeyFault } from './errors.ts';
 import type { State } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import type { TimeFault } from './signed-time.ts';
 
 /** The kinds of outcome, in order of precedence. */
 export const OUTCOME_KINDS = [
@@ -14,6 +15,8 @@ export const OUTCOME_KINDS = [
   'key-malformed',
   'request-unreadable',
   'request-too-large',
+  'request-time-invalid',
+  'request-too-old',
   'unavailable',
   'expired',
   'mismatch',
@@ -52,6 +55,10 @@ export type Outcome =
   | { readonly kind: 'key-malformed'; readonly fault: KeyFault; readonly detail: string }
   | { readonly kind: 'request-unreadable'; readonly detail: string }
   | { readonly kind: 'request-too-large'; readonly sizeMaxBytes: number }
+  /** The request must say when it was sent, signed, and does not. */
+  | { readonly kind: 'request-time-invalid'; readonly fault: TimeFault }
+  /** Sent longer ago than `windowMs`: perhaps not by whom it came from. */
+  | { readonly kind: 'request-too-old'; readonly windowMs: number }
   | { readonly kind: 'unavailable'; readonly because: UnavailableReason; readonly retryAfterMs: number }
   /** Past its retention and kept as a tombstone: never runs again. */
   | { readonly kind: 'expired' }

@@ -21,6 +21,8 @@ export interface OperationOptions {
   readonly attemptMax?: number;
   /** How long a key is remembered from its first use, in milliseconds; default 24 h. */
   readonly retentionMs?: number;
+  /** How long clients may retry, in milliseconds; default 24 h. A shorter `retentionMs` is warned of. */
+  readonly retryWindowMs?: number;
   /** How long a record lives at least after it became final, in milliseconds; default `retentionMs`. */
   readonly replayMinMs?: number;
   /** How long an expired key answers "gone" instead of running again, in milliseconds; default 0. */
@@ -48,6 +50,7 @@ export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = [
   'attemptTimeMaxMs',
   'attemptMax',
   'retentionMs',
+  'retryWindowMs',
   'replayMinMs',
   'tombstoneMs',
   'waitMaxMs',
@@ -77,6 +80,7 @@ export function resolveSettings(instance: OperationOptions, own: OperationOption
     attemptTimeMaxMs: wholeNumber('attemptTimeMaxMs', pick('attemptTimeMaxMs') ?? 300_000, 1),
     attemptMax: wholeNumber('attemptMax', pick('attemptMax') ?? 10, 1),
     retentionMs,
+    retryWindowMs: wholeNumber('retryWindowMs', pick('retryWindowMs') ?? DAY_MS, 0),
     replayMinMs: wholeNumber('replayMinMs', pick('replayMinMs') ?? retentionMs, 0),
     tombstoneMs: wholeNumber('tombstoneMs', pick('tombstoneMs') ?? 0, 0),
     waitMaxMs: wholeNumber('waitMaxMs', pick('waitMaxMs') ?? 0, 0),

@@ -39,7 +39,7 @@ export interface Digester {
 export interface World extends Digester {
   /** Milliseconds on a clock that never goes back; its zero means nothing. Never compared between processes. */
   monotonicNow(): number;
-  /** Milliseconds since 1970 by the machine's wall clock: for display only, never for a decision. */
+  /** Milliseconds since 1970 by the machine's wall clock: for display, and for the signed time of requests; never for a claim. */
   wallNow(): number;
   /** Calls `callback` once after `delayMs`. A pending timer never keeps the process alive. */
   setTimer(delayMs: number, callback: () => void): Timer;

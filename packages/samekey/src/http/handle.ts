@@ -19,6 +19,7 @@ import { type HeaderLine, response, type StoredResponse } from '../core/response
 import { encodeScope } from '../core/scope.ts';
 import type { Handler, Work } from '../core/work.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
+import { staleness } from './freshness.ts';
 import { httpDate, storableHeaders } from './headers.ts';
 import type { Route } from './route.ts';
 
@@ -124,6 +125,15 @@ async function prepare<Native>(
   if (parsed.kind === 'malformed') {
     return { outcome: { kind: 'key-malformed', fault: parsed.fault, detail: parsed.detail } };
   }
+  if (route.freshness !== null) {
+    const { native, request } = exchange;
+    const stale = await staleness(route.freshness, native, request, parsed.key, engine.world);
+    if (stale !== null) return { outcome: stale };
+  }
+  const binding = route.bindTo === null ? undefined : await route.bindTo(exchange.native);
+  if (route.bindTo !== null && (typeof binding !== 'string' || binding === '')) {
+    return { outcome: { kind: 'anonymous' } };
+  }
   const body = await exchange.readBody(route.requestSizeMaxBytes);
   if (body.kind === 'unreadable') return { outcome: { kind: 'request-unreadable', detail: body.detail } };
   if (body.kind === 'too-large') {
@@ -139,7 +149,8 @@ async function prepare<Native>(
     );
   }
   const { fingerprinter, profile, settings } = route;
-  const input = fingerprintInput(exchange, operation, body.decoded);
+  const plain = fingerprintInput(exchange, operation, body.decoded);
+  const input = typeof binding === 'string' ? { ...plain, binding } : plain;
   const computed = fingerprinter.compute(input);
   const idOf = (name: string): RecordId => ({
     scope: encodeScope(scope, profile.scopesByOperation ? name : null),

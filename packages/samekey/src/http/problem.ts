@@ -33,6 +33,8 @@ export type ProblemCode =
   | 'key-personal-data'
   | 'body-unreadable'
   | 'body-too-large'
+  | 'request-time-invalid'
+  | 'request-too-old'
   | 'store-unavailable'
   | 'store-full'
   | 'closing'
@@ -82,6 +84,20 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     status: 413,
     title: 'The request body is too large',
     detail: 'The body is larger than this operation accepts.',
+    retryable: false,
+  },
+  'request-time-invalid': {
+    status: 400,
+    title: 'The request does not say when it was sent',
+    detail:
+      'This operation needs the signed time of the request: sign the present time, the method, the path and the key, and send the request again.',
+    retryable: false,
+  },
+  'request-too-old': {
+    status: 400,
+    title: 'The request is too old',
+    detail:
+      'The signed time of the request lies too far back: sign it with the present time and send it again under the same key.',
     retryable: false,
   },
   'store-unavailable': unavailableProblem('Keys cannot be checked right now, so nothing was done.'),
@@ -169,6 +185,8 @@ export function problemCode(outcome: ProblemOutcome): ProblemCode {
       return 'outcome-unknown';
     case 'anonymous':
     case 'key-missing':
+    case 'request-time-invalid':
+    case 'request-too-old':
     case 'response-not-stored':
     case 'pending':
     case 'in-progress':

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
+import { compileFreshness, type Freshness, type FreshnessOptions } from './freshness.ts';
 import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
@@ -47,6 +48,13 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly key?: KeyOptions;
   /** What must be equal on a retry. */
   readonly fingerprint?: FingerprintOptions;
+  /** Requests must say when they were sent, signed; default not. A recorded request is then of no use later. */
+  readonly freshness?: FreshnessOptions<Native>;
+  /**
+   * What of the caller a key is bound to, such as its session: part of what must be equal on a retry, so the same key from
+   * another session is refused and never runs. Nothing (null, undefined, an empty text): the request is refused as anonymous.
+   */
+  readonly bindTo?: (request: Native) => string | null | undefined | Promise<string | null | undefined>;
   /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
   readonly profile?: 'ietf' | 'stripe' | Profile;
   /** Largest request body, decoded, in bytes; default 1 MiB. */
@@ -73,6 +81,8 @@ export interface Route<Native> {
   readonly header: string;
   readonly key: KeyOptions;
   readonly fingerprinter: Fingerprinter;
+  readonly freshness: Freshness<Native> | null;
+  readonly bindTo: NonNullable<RouteOptions<Native>['bindTo']> | null;
   readonly profile: Profile;
   readonly requestSizeMaxBytes: number;
   readonly responseSizeMaxBytes: number;
@@ -91,6 +101,8 @@ const ROUTE_OPTIONS: readonly string[] = [
   'header',
   'key',
   'fingerprint',
+  'freshness',
+  'bindTo',
   'profile',
   'requestSizeMaxBytes',
   'responseSizeMaxBytes',
@@ -128,13 +140,16 @@ export function compileRoute<Native>(
     methods: protectedMethods(options.methods ?? ['POST', 'PATCH']),
     header: token('header', options.header ?? 'Idempotency-Key').toLowerCase(),
     key: keyOptions,
-    fingerprinter: createFingerprinter(options.fingerprint ?? {}, digester),
+    fingerprinter: createFingerprinter(options.fingerprint ?? {}, digester, options.bindTo !== undefined),
+    freshness:
+      options.freshness === undefined ? null : compileFreshness(options.freshness, settings.retentionMs),
+    bindTo: listener('bindTo', options.bindTo),
     profile: resolveProfile(options.profile ?? 'ietf'),
     requestSizeMaxBytes: wholeNumber('requestSizeMaxBytes', options.requestSizeMaxBytes ?? MIB, 0),
     responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
     bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0, TIMER_MAX_MS),
     storeSetCookie: yesOrNo('storeSetCookie', options.storeSetCookie ?? false),
-    onOutcome: listener(options.onOutcome),
+    onOutcome: listener('onOutcome', options.onOutcome),
   });
 }
 
@@ -170,9 +185,9 @@ function protectedMethods(methods: unknown): ReadonlySet<string> {
   return new Set(upper);
 }
 
-function listener<Listener>(value: Listener | undefined): Listener | null {
+function listener<Listener>(name: string, value: Listener | undefined): Listener | null {
   if (value === undefined) return null;
-  if (typeof value !== 'function') throw new OptionsError(`onOutcome is a function; it is ${show(value)}.`);
+  if (typeof value !== 'function') throw new OptionsError(`${name} is a function; it is ${show(value)}.`);
   return value;
 }
 

@@ -12,6 +12,9 @@ export interface Asked {
   readonly headers?: readonly HeaderLine[];
   readonly routePattern?: string | null;
   readonly path?: string;
+  readonly query?: string;
+  /** The framework's request; default a text. */
+  readonly native?: string;
   readonly body?: () => Promise<BodyRead>;
   readonly handler?: (attempt: Attempt) => Promise<HandlerEnd> | HandlerEnd;
 }
@@ -43,11 +46,11 @@ export async function exchangeOf(
   };
   const { headers = [KEY], handler = () => answered() } = asked;
   const exchange: Exchange<string> = {
-    native: 'the request',
+    native: asked.native ?? 'the request',
     request: {
       method: asked.method ?? 'POST',
       path: asked.path ?? '/things',
-      query: '',
+      query: asked.query ?? '',
       routePattern: asked.routePattern ?? null,
       headerLines: (name) =>
         headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value),

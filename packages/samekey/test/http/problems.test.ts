@@ -37,6 +37,8 @@ const OUTCOMES: readonly ProblemOutcome[] = [
   ...FAULTS.map((fault) => ({ kind: 'key-malformed', fault, detail: `about ${fault}` }) as const),
   { kind: 'request-unreadable', detail: 'x' },
   { kind: 'request-too-large', sizeMaxBytes: 10 },
+  { kind: 'request-time-invalid', fault: 'missing' },
+  { kind: 'request-too-old', windowMs: 1_000 },
   ...REASONS.map((because) => ({ kind: 'unavailable', because, retryAfterMs }) as const),
   { kind: 'expired' },
   { kind: 'mismatch' },

@@ -8,6 +8,7 @@ export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
 export type { Profile } from '../../http/profile.ts';
 export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions, ScopeFunction } from '../../http/route.ts';
+export type { FreshnessOptions } from '../../http/freshness.ts';
 export { rememberRawBody } from '../../http-node/body.ts';
 export { attemptOf } from '../../http-node/exchange.ts';
 export { idempotent } from './express-adapter.ts';

@@ -61,6 +61,8 @@ function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, ty
     retryable: problem.retryable,
   };
   if (outcome.kind === 'request-too-large') document['sizeMaxBytes'] = outcome.sizeMaxBytes;
+  if (outcome.kind === 'request-time-invalid') document['fault'] = outcome.fault;
+  if (outcome.kind === 'request-too-old') document['windowMs'] = outcome.windowMs;
   if (outcome.kind === 'response-not-stored') {
     document['originalStatus'] = outcome.originalStatus;
     if (outcome.location !== null) headers.push(['Location', outcome.location]);

@@ -51,7 +51,7 @@ export interface ContractRoute {
   /** Such as `/payments/:id`. */
   readonly pattern: string;
   /** The adapter's options, but for the scope. */
-  readonly options: Omit<RouteOptions<never>, 'scope' | 'onOutcome'>;
+  readonly options: Omit<RouteOptions<never>, 'scope' | 'onOutcome' | 'freshness' | 'bindTo'>;
   /** The scope function, called with the request in the contract's form. */
   readonly scope: ContractScope;
   /** Runs before Samekey; false is answered with 403 and `refused`. */

@@ -133,6 +133,7 @@ function drawOperation(i: number, kind: HistoryKind, random: Random): OperationP
     tombstoneMs: random.chance(0.2) ? 30_000 : 0,
     waitMaxMs: random.chance(0.3) ? random.between(50, 400) : 0,
     reconcileAfterMs: 1_000,
+    retryWindowMs: 0,
     limits: null,
   };
   return {

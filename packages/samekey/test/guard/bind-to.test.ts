@@ -1,0 +1,41 @@
+/** Keys that are bound to a session: the same key from another one is refused, and never runs. */
+
+import { expect, it } from 'vitest';
+import { memoryStore } from 'samekey/stores/memory';
+import { createSamekey } from '../../src/samekey.ts';
+import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
+
+const scope = (session: string): string[] => ['acme', session];
+const bindTo = (session: string): string => session;
+
+it('the same key from another session of the same caller is refused and does not run', async () => {
+  const samekey = createSamekey({ store: memoryStore() });
+  expect((await exchangeOf(samekey, { bindTo }, { native: 'laptop' })).end).toBe('released');
+  const stolen = await exchangeOf(samekey, { bindTo }, { native: 'elsewhere' });
+  expect([codeOf(stolen), stolen.answer?.status, stolen.calls]).toEqual([
+    'key-reused',
+    422,
+    ['readBody', 'replaced'],
+  ]);
+  expect((await exchangeOf(samekey, { bindTo }, { native: 'laptop' })).answer?.status).toBe(201);
+});
+
+it('a session in the scope instead would have run it a second time', async () => {
+  const samekey = createSamekey({ store: memoryStore() });
+  expect((await exchangeOf(samekey, { scope }, { native: 'laptop' })).end).toBe('released');
+  expect((await exchangeOf(samekey, { scope }, { native: 'phone' })).end).toBe('released');
+});
+
+it('a request without a session is refused as anonymous before its body is read', async () => {
+  const samekey = createSamekey({ store: memoryStore() });
+  const refused = await exchangeOf(samekey, { bindTo: async () => undefined });
+  expect([codeOf(refused), refused.calls]).toEqual(['anonymous', ['replaced']]);
+});
+
+// F59
+it('keys from before a route was bound are replayed for every session, as they were', async () => {
+  const samekey = createSamekey({ store: memoryStore() });
+  await exchangeOf(samekey, {}, { native: 'laptop' });
+  const after = await exchangeOf(samekey, { bindTo }, { native: 'phone' });
+  expect([after.answer?.status, after.calls]).toEqual([201, ['readBody', 'replaced']]);
+});
