@@ -4,12 +4,17 @@
 
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { auditCommand } from './commands/audit.ts';
 import { compareLedgerCommand } from './commands/compare-ledger.ts';
 import { exitCodeOf, explain } from './cli-error.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { forgetCommand } from './commands/forget.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { reopenCommand } from './commands/reopen.ts';
+import { requeueCommand } from './commands/requeue.ts';
+import { settleCommand } from './commands/settle.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -25,6 +30,11 @@ const COMMANDS: readonly (() => Command)[] = [
   demoCommand,
   migrateCommand,
   inspectCommand,
+  settleCommand,
+  reopenCommand,
+  forgetCommand,
+  requeueCommand,
+  auditCommand,
   doctorCommand,
   compareLedgerCommand,
 ];

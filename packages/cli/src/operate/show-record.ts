@@ -2,6 +2,7 @@
 
 import type { SamekeyRecord } from 'samekey';
 import type { StepView, WholeRecord } from 'samekey/operator';
+import { auditLines, forPrograms } from './show-audit.ts';
 import { shortDuration, timeAndAge } from './duration.ts';
 import { pairs } from './print.ts';
 import { bytesJson, bytesShown, cut } from './show-bytes.ts';
@@ -31,6 +32,7 @@ export function recordLines(whole: WholeRecord, now: number, show: Show): readon
         return `${id}  ${topic}  ${state}, ${started} deliveries begun, ${finished} ended, ${proven} proven without effect${provider}${error}${body}`;
       }),
     ),
+    ...section('Audit', whole.audit.length === 0 ? [] : auditLines(whole.audit, show.keys)),
     ...(next === null ? [] : ['', `What to do: ${next}`]),
   ];
 }
@@ -47,6 +49,7 @@ export function wholeJson(whole: WholeRecord, now: number, show: Show): object {
     isHandedOver: whole.isHandedOver,
     openEffect: whole.openEffect,
     steps: steps?.map((step) => (show.bodies ? step : withoutResult(step))) ?? null,
+    audit: whole.audit.map((row) => forPrograms(row, show.keys)),
     messages: messages.map(({ payload, headers, owner: _owner, ...message }) =>
       show.bodies ? { ...message, payload, headers } : message,
     ),
@@ -116,8 +119,15 @@ function stepLines({ record, steps }: WholeRecord, show: Show): readonly string[
     if (step.kind === 'phase') return `${i + 1}. phase "${step.name}" committed${result}`;
     return step.isDone
       ? `${i + 1}. effect "${step.name}" done${result}`
-      : `${i + 1}. effect "${step.name}" OPEN: the call was intended, nobody has said how it ended`;
+      : `${i + 1}. effect "${step.name}" OPEN: the call was intended, nobody has said how it ended${callShown(step)}`;
   });
+}
+
+/** What is known of an open call. */
+function callShown({ call }: Extract<StepView, { kind: 'effect' }>): string {
+  if (call === null) return '';
+  const provider = call.providerId === undefined ? '' : `, the provider calls it ${call.providerId}`;
+  return ` (attempt ${call.attempt}, rule ${call.rule}, at most ${shortDuration(call.timeMaxMs)}${provider})`;
 }
 
 function withoutResult(step: StepView): object {

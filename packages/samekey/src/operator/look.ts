@@ -1,8 +1,9 @@
 /** One record with everything that Samekey knows of it, for an operator who has to decide what happened. Reads only. */
 
 import type { MessageStore, StoredMessage, StoreWithMessages } from '../core/message.ts';
+import type { AuditRow } from '../core/audit.ts';
 import { isHandedOver, type RecordId, type SamekeyRecord } from '../core/record.ts';
-import { readSteps } from '../core/steps.ts';
+import { type IntentCall, readSteps } from '../core/steps.ts';
 import type { Store } from '../core/store.ts';
 
 /** A recorded step of a phased operation. */
@@ -15,6 +16,8 @@ export type StepView =
       readonly isDone: boolean;
       /** What it gave; null while it is open. */
       readonly result: unknown;
+      /** Of an open one: who may have made the call, under which rule, for how long; null in what earlier code has stored. */
+      readonly call: IntentCall | null;
     };
 
 /** A record and what belongs to it. */
@@ -28,7 +31,12 @@ export interface WholeRecord {
   readonly isHandedOver: boolean;
   /** Messages that attempts of this record handed over, at most {@link MESSAGES_MAX}; delivered ones are gone. */
   readonly messages: readonly StoredMessage[];
+  /** What was done to it by hand and what contradicted itself, newest first, at most {@link AUDIT_MAX}. */
+  readonly audit: readonly AuditRow[];
 }
+
+/** Older rows are paged by `operator.audit`. */
+export const AUDIT_MAX = 100;
 
 /** An attempt hands over one message: more is another life of the key, or a fault. */
 export const MESSAGES_MAX = 100;
@@ -45,6 +53,7 @@ export async function lookAt(store: Store, id: RecordId): Promise<WholeRecord | 
     openEffect: last?.kind === 'effect' && !last.isDone ? last.name : null,
     isHandedOver: isHandedOver(record),
     messages: await messagesFor(store, id),
+    audit: await store.audit({ scope: id.scope, key: id.key, limit: AUDIT_MAX }),
   };
 }
 
@@ -70,6 +79,7 @@ function stepsOf({ steps }: SamekeyRecord): readonly StepView[] | null {
               name: step.name,
               isDone: step.done !== null,
               result: step.done?.result ?? null,
+              call: step.call ?? null,
             },
       ) ?? null
     );

@@ -6,10 +6,13 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
+import type { AuditRequest, AuditRow } from '../core/audit.ts';
+import type { MessageListRequest, StoredMessage } from '../core/message.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { refuseUnknown } from '../core/settings.ts';
 import type { ListRequest, Store } from '../core/store.ts';
-import { lookAt, type WholeRecord } from './look.ts';
+import { type Act, type ActResult, forget, reopen, type Settlement, settle } from './acts.ts';
+import { lookAt, messagesIn, type WholeRecord } from './look.ts';
 
 /** Options of {@link createOperator}. */
 export interface OperatorOptions {
@@ -28,6 +31,18 @@ export interface Operator {
   find(id: RecordId): Promise<WholeRecord | null>;
   /** Records, newest first. Throws `StoreError`. */
   list(request?: OperatorListRequest): Promise<readonly SamekeyRecord[]>;
+  /** What was done by hand, what contradicted itself, and changes of state where they are kept; newest first. Throws `StoreError`. */
+  audit(request?: AuditRequest): Promise<readonly AuditRow[]>;
+  /** Decides an unknown outcome. Throws `StoreError`, also for a reason that is missing or too long. */
+  settle(id: RecordId, settlement: Settlement): Promise<ActResult>;
+  /** Lets a failed key run again, at least once; after six seconds if its answer could still be replayed elsewhere. */
+  reopen(id: RecordId, act: Act): Promise<ActResult>;
+  /** Drops a final or retryable record: the key acts as never used, after as long. */
+  forget(id: RecordId, act: Act): Promise<ActResult>;
+  /** Messages that were given up, the oldest first; none where the store keeps no messages. */
+  deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly StoredMessage[]>;
+  /** Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. */
+  requeue(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
 }
 
 /** Makes one. Throws `OptionsError`. */
@@ -40,8 +55,15 @@ export function createOperator(options: OperatorOptions): Operator {
   if (actor !== null && (typeof actor !== 'string' || actor.trim() === '')) {
     throw new OptionsError('actor must be the name of who acts, or null where nobody can be named.');
   }
+  const messages = messagesIn(store);
   return Object.freeze<Operator>({
     find: (id) => lookAt(store, id),
     list: (request = {}) => store.list(request),
+    audit: (request = {}) => store.audit(request),
+    settle: (id, settlement) => settle(store, actor, id, settlement),
+    reopen: (id, act) => reopen(store, actor, id, act),
+    forget: (id, act) => forget(store, actor, id, act),
+    deadLetters: async (request = {}) => (await messages?.list({ ...request, states: ['dead'] })) ?? [],
+    requeue: async (ids, { reason }) => (await messages?.requeue(ids, { reason, actor })) ?? [],
   });
 }

@@ -1,0 +1,29 @@
+/** `samekey reopen`: lets a failed key run again. Exit codes as of `samekey settle`. */
+
+import { Command } from 'commander';
+import { actOnRecord, type ActFlags, withAct } from '../operate/act.ts';
+import { type RecordFlags, withRecord } from '../operate/find-record.ts';
+import { withTarget } from '../operate/target.ts';
+
+/** The command. */
+export function reopenCommand(): Command {
+  const command = new Command('reopen')
+    .description('Let a failed key run again: the next request with it runs the handler')
+    .argument('[key]', 'the key of the record');
+  return withTarget(withRecord(withAct(command))).action(
+    (key: string | undefined, flags: ActFlags & RecordFlags) =>
+      actOnRecord(
+        key,
+        flags,
+        {
+          question: () =>
+            'Reopen it (its stored error is dropped, and the next request with this key runs the handler again)',
+          done: () =>
+            'Reopened: failed → retryable. It runs with the next request, at the earliest in six seconds.',
+          misfit:
+            'Only failed keys are reopened; an unknown outcome is settled, any other final one is forgotten.',
+        },
+        ({ operator }, record, given) => operator.reopen(record, given),
+      ),
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * `samekey settle`: says what happened where nobody knew. Refused unless the record still is what was shown.
+ *
+ * Exit codes: 0 settled, or had been · 1 it failed · 2 refused: not found, several, another state, not proven, not confirmed.
+ */
+
+import { Command, Option } from 'commander';
+import { actOnRecord, type ActFlags, withAct } from '../operate/act.ts';
+import { answerOf, type AnswerFlags, withAnswer } from '../operate/answer.ts';
+import { type RecordFlags, withRecord } from '../operate/find-record.ts';
+import { withTarget } from '../operate/target.ts';
+import { CliError } from '../cli-error.ts';
+
+interface SettleFlags extends ActFlags, RecordFlags, AnswerFlags {
+  readonly to: 'completed' | 'failed' | 'retryable';
+  readonly ownerGone?: true;
+  readonly downstreamKey?: true;
+}
+
+const EFFECTS = {
+  completed: 'retries get the answer you give, and nothing runs',
+  failed: 'retries get the error you give, and nothing runs',
+  retryable: 'the next request with this key runs the handler again',
+} as const;
+
+/** The command. */
+export function settleCommand(): Command {
+  const command = new Command('settle')
+    .description('Say what happened to a record whose outcome is unknown')
+    .argument('[key]', 'the key of the record')
+    .addOption(
+      new Option(
+        '--to <state>',
+        'what it is now: completed (it happened), failed (it was refused), retryable (nothing happened)',
+      )
+        .choices(['completed', 'failed', 'retryable'])
+        .makeOptionMandatory(),
+    )
+    .option(
+      '--owner-gone',
+      'with --to retryable: whoever ran the attempt is proven gone, and every call of it has ended',
+    )
+    .option(
+      '--downstream-key',
+      'with --to retryable: every call carries a key under which the provider acts once',
+    );
+  return withTarget(withRecord(withAct(withAnswer(command)))).action(run);
+}
+
+async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
+  const { to, ownerGone, downstreamKey } = flags;
+  if ((ownerGone === true || downstreamKey === true) && to !== 'retryable')
+    throw new CliError('--owner-gone and --downstream-key go with --to retryable.');
+  const response = answerOf(to, flags);
+  const because = ownerGone === true ? 'owner-gone' : downstreamKey === true ? 'downstream-key' : undefined;
+  await actOnRecord(
+    key,
+    flags,
+    {
+      question: () => `Settle it as ${to} (${EFFECTS[to]})`,
+      done: ({ state }) => `Settled: ${state} → ${to}. From now on ${EFFECTS[to]}.`,
+      misfit: 'Only unknown outcomes are settled; a failed key is opened again by samekey reopen.',
+    },
+    ({ operator }, record, given) =>
+      operator.settle(record, { ...given, to, response, ...(because === undefined ? {} : { because }) }),
+  );
+}

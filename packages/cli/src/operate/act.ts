@@ -1,0 +1,129 @@
+/**
+ * What all commands have in common that change something: who and why, a question before it, and what became of it.
+ *
+ * Invariants: no question is asked where nobody can answer it; then `--yes` has to say so · the act is done to the record that was
+ * shown, or not at all.
+ */
+
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import type { SamekeyRecord } from 'samekey';
+import type { Act, ActResult } from 'samekey/operator';
+import { EXIT, RefusedError } from '../cli-error.ts';
+import { shortDuration } from './duration.ts';
+import { findRecord, type RecordFlags } from './find-record.ts';
+import { say } from './print.ts';
+import { keyShown, recordJson } from './show-list.ts';
+import { onTarget, osUser, type Target, type TargetFlags } from './target.ts';
+import { reasonInWords, stateInWords } from './why.ts';
+
+/** Who acts, and why. */
+export interface ActFlags extends TargetFlags {
+  readonly reason: string;
+  readonly actor?: string;
+  readonly yes?: true;
+}
+
+/** Adds the options. */
+export function withAct(command: Command): Command {
+  return command
+    .requiredOption('--reason <text>', 'why, for the audit; it outlives the record, so no personal data')
+    .option('--actor <name>', 'who acts, for the audit (default: the user of this machine)')
+    .option('--yes', 'do not ask; needed where nobody can answer');
+}
+
+/** Who acts. Throws `RefusedError` where nobody is named. */
+export function actorOf({ actor }: ActFlags): string {
+  const name = actor ?? osUser();
+  if (name === null || name.trim() === '')
+    throw new RefusedError('This machine knows no name for who acts: pass --actor.');
+  return name;
+}
+
+/** What an act does, in words. */
+export interface ActWords {
+  /** "Settle as completed". */
+  readonly question: (record: SamekeyRecord) => string;
+  /** Past: "Settled as completed". */
+  readonly done: (record: SamekeyRecord) => string;
+  /** What to do where the state does not fit. */
+  readonly misfit: string;
+}
+
+/** Finds one record, asks, acts, and tells what became of it. */
+export async function actOnRecord(
+  key: string | undefined,
+  flags: ActFlags & RecordFlags,
+  words: ActWords,
+  act: (target: Target, record: SamekeyRecord, given: Act) => Promise<ActResult>,
+): Promise<void> {
+  await onTarget(flags, actorOf(flags), async (target) => {
+    const record = await findRecord(target.operator, key, flags);
+    const now = await target.now();
+    const age = shortDuration(now - record.createdAt);
+    const why = reasonInWords(record);
+    await confirm(
+      flags,
+      `${keyShown(record, false)} of ${record.operation}, ${age} old: ${record.state}${why === null ? '' : ` (${why})`}.\n${words.question(record)} in ${target.shown}?`,
+    );
+    const { claimId, attempt } = record;
+    const result = await act(target, record, { reason: flags.reason, seen: { claimId, attempt } });
+    tell(target, flags, result, record, words, now);
+  });
+}
+
+/** Asks a yes-or-no question. Throws `RefusedError` where the answer is no, or nobody is there to give one. */
+export async function confirm({ yes }: ActFlags, question: string): Promise<void> {
+  if (yes === true) return;
+  if (!process.stdin.isTTY)
+    throw new RefusedError('Nobody is there to be asked: pass --yes to do it without a question.');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(`${question} [y/N] `);
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new RefusedError('Nothing was done.');
+  } finally {
+    terminal.close();
+  }
+}
+
+function tell(
+  target: Target,
+  { json }: ActFlags,
+  result: ActResult,
+  asked: SamekeyRecord,
+  words: ActWords,
+  now: number,
+): void {
+  if (json === true) {
+    if (result.kind === 'refused' || result.kind === 'absent') process.exitCode = EXIT.refused;
+    const record =
+      'record' in result && result.record !== null ? recordJson(result.record, now, false) : null;
+    return say({ ...target.about, ...result, record });
+  }
+  if (result.kind === 'applied' || result.kind === 'already') {
+    const before = result.kind === 'already' ? 'It had been done before: ' : '';
+    return say(before + words.done(asked));
+  }
+  throw new RefusedError(refusal(result, words));
+}
+
+function refusal(result: Extract<ActResult, { kind: 'refused' | 'absent' }>, { misfit }: ActWords): string {
+  if (result.kind === 'absent' || result.record === null)
+    return 'Nothing was done: the record is gone. Its retention is over, or somebody dropped it.';
+  const { record, because } = result;
+  const found = `it is ${record.state} (${stateInWords(record)})`;
+  switch (because) {
+    case 'state':
+      return `Nothing was done: ${found}. ${misfit}`;
+    case 'changed':
+      return `Nothing was done: the record has moved on, now ${found}, attempt ${record.attempt}. Look at it again.`;
+    case 'not-proven':
+      return (
+        'Nothing was done: "no effect" is not proven. Whoever ran the attempt fell silent, and a process that only stood still may ' +
+        'wake and make its call. Find out that it is gone (its process or machine has ended, and the longest call to a provider has ' +
+        'had its time), then say --owner-gone; or say --downstream-key if every call carries a key under which the provider acts once.'
+      );
+    default:
+      return because satisfies never;
+  }
+}

@@ -1,0 +1,176 @@
+/** The operator's functions: what they find, that an act meets what was seen or nothing, and when "no effect" counts. */
+
+import { createOperator } from 'samekey/operator';
+import { createSamekey, type SamekeyRecord, type Store } from 'samekey';
+import { memoryStore } from 'samekey/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { shownBy } from '../../src/operator/no-effect.ts';
+import { type Step, stepsText } from '../../src/core/steps.ts';
+
+const ID = { scope: 'acme/alice|pay', key: 'k1' };
+const ANSWER = { status: 201, headers: [], body: new TextEncoder().encode('{"id":1}') };
+
+async function withUnknown(): Promise<{ readonly store: Store; readonly record: SamekeyRecord }> {
+  const store = memoryStore();
+  const samekey = createSamekey({ store, policy: 'payments' });
+  await samekey
+    .run({ operation: 'pay', scope: ['acme', 'alice'], key: 'k1', fingerprint: null }, () => {
+      throw new Error('the connection was lost');
+    })
+    .catch(() => undefined);
+  return { store, record: await found(store) };
+}
+
+async function found(store: Store): Promise<SamekeyRecord> {
+  const [record] = await store.find([ID]);
+  if (record === null || record === undefined) throw new Error('no record');
+  return record;
+}
+
+describe('an operator', () => {
+  it('finds a record whole, and nothing where there is none', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    expect(await operator.find(ID)).toEqual({
+      record,
+      steps: [],
+      openEffect: null,
+      isHandedOver: false,
+      messages: [],
+      audit: [],
+    });
+    expect(await operator.find({ ...ID, key: 'other' })).toBeNull();
+    expect(await operator.list({ states: ['unknown'] })).toEqual([record]);
+  });
+
+  it('settles what it found, once, and the audit says who and why', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    const settlement = { to: 'completed', reason: 'found at the provider', response: ANSWER } as const;
+    expect(await operator.settle(ID, settlement)).toEqual({ kind: 'applied', record });
+    expect(await operator.settle(ID, settlement)).toMatchObject({ kind: 'already' });
+    expect(await operator.audit()).toMatchObject([
+      { act: 'settle', from: 'unknown', to: 'completed', actor: 'alice', reason: 'found at the provider' },
+    ]);
+    expect((await operator.find(ID))?.audit).toEqual(await operator.audit());
+  });
+
+  it('changes nothing when the record is not what was seen any more, and says what it is', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    const { claimId, attempt } = record;
+    await operator.settle(ID, { to: 'retryable', reason: 'nothing happened' });
+    await store.claim([
+      {
+        ...ID,
+        operation: 'pay',
+        claimId: 'the-next',
+        claimTtlMs: 30_000,
+        fingerprint: record.fingerprint ?? { label: '', digest: '' },
+        whenClaimEnds: 'unknown',
+        retentionMs: 1_000,
+        replayMinMs: 0,
+        tombstoneMs: 0,
+        attemptMax: 10,
+        formatVersion: 1,
+        entry: 'run',
+        input: null,
+        pendingTimeMaxMs: 0,
+      },
+    ]);
+    const before = await found(store);
+    const seen = { claimId, attempt };
+    const refused = { kind: 'refused', because: 'changed', record: before };
+    expect(await operator.settle(ID, { to: 'completed', reason: 'late', response: ANSWER, seen })).toEqual(
+      refused,
+    );
+    expect(await operator.forget(ID, { reason: 'late', seen })).toEqual(refused);
+    expect(await operator.reopen(ID, { reason: 'late', seen })).toEqual(refused);
+    expect(await found(store)).toEqual(before);
+    expect(await operator.audit({ acts: ['settle', 'forget', 'reopen'] })).toHaveLength(1);
+  });
+
+  it('changes nothing when the record moves on between the look and the write', async () => {
+    const { store, record } = await withUnknown();
+    // Somebody else settles it at just that moment.
+    const raced: Store = {
+      ...store,
+      settle: async (requests) => {
+        await store.settle(
+          requests.map((each) => ({ ...each, to: 'failed', reason: 'by another', actor: 'bob' })),
+        );
+        return store.settle(requests);
+      },
+    };
+    const operator = createOperator({ store: raced, actor: 'alice' });
+    const result = await operator.settle(ID, { to: 'completed', reason: 'found', response: ANSWER });
+    expect(result).toMatchObject({ kind: 'refused', because: 'changed', record: { state: 'failed' } });
+    expect((await found(store)).reason).toBe('by another');
+    expect(record.state).toBe('unknown');
+  });
+
+  it('refuses what the state does not allow', async () => {
+    const { store } = await withUnknown();
+    const operator = createOperator({ store, actor: null });
+    expect(await operator.reopen(ID, { reason: 'r' })).toMatchObject({ kind: 'refused', because: 'state' });
+    expect(await operator.forget(ID, { reason: 'r' })).toMatchObject({ kind: 'refused', because: 'state' });
+    const absent = { ...ID, key: 'never' };
+    expect(await operator.settle(absent, { to: 'failed', reason: 'r' })).toEqual({ kind: 'absent' });
+  });
+
+  it.each(['', '   ', 'x'.repeat(1_001)])('refuses an act without a usable reason: "%s"', async (reason) => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    await expect(operator.settle(ID, { to: 'retryable', reason })).rejects.toThrow(/reason/);
+    expect(await found(store)).toEqual(record);
+  });
+
+  it('is refused without a store or with an empty name', () => {
+    expect(() => createOperator({ store: {} as Store, actor: 'a' })).toThrow(/needs a store/);
+    expect(() => createOperator({ store: memoryStore(), actor: ' ' })).toThrow(/actor/);
+  });
+});
+
+/** Steps with an open effect. */
+function intent(rule: 'downstreamKey' | 'inquire' | 'reconcile', attempt: number): readonly Step[] {
+  return [
+    { kind: 'phase', name: 'reserve', result: 1 },
+    { kind: 'effect', name: 'charge', input: 'd', done: null, call: { attempt, rule, timeMaxMs: 10_000 } },
+  ];
+}
+
+// F61
+describe('"no effect" by hand', () => {
+  it.each<[string, Partial<SamekeyRecord>, string | null]>([
+    ['a claim that ended without a word', { reason: 'claim-ended' }, null],
+    ['a handler that hung', { reason: 'attempt-time-up' }, null],
+    ['a message that was given up', { reason: 'message-dead' }, null],
+    ['used-up attempts', { reason: 'attempts-exhausted', attempt: 3 }, null],
+    ['a handler that threw', { reason: 'handler-threw' }, 'owner-gone'],
+    ['a handler that answered 500', { reason: 'status-500' }, 'owner-gone'],
+    [
+      'a word of the owner of a later attempt, of a resumable way',
+      { reason: 'handler-threw', attempt: 2, whenClaimEnds: 'resume' },
+      null,
+    ],
+    [
+      'an open effect of the attempt that told its end',
+      { reason: 'effect-unknown', attempt: 2, steps: stepsText(intent('reconcile', 2)) },
+      'owner-gone',
+    ],
+    [
+      'an open effect of an attempt that fell silent',
+      { reason: 'effect-unknown', attempt: 2, steps: stepsText(intent('reconcile', 1)) },
+      null,
+    ],
+    [
+      'a call that carries a downstream key',
+      { reason: 'claim-ended', steps: stepsText(intent('downstreamKey', 1)) },
+      'downstream-key',
+    ],
+    ['steps that cannot be read here', { reason: 'claim-ended', steps: 'samekey-seal.1.k1.AAAA' }, null],
+  ])('is shown by the record, or not: %s', async (_what, change, shown) => {
+    const { record } = await withUnknown();
+    expect(shownBy({ ...record, ...change })).toBe(shown);
+  });
+});
