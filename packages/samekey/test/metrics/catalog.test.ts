@@ -1,77 +1,10 @@
 /** The catalogue: every metric is moved by something, by the same amount in both libraries, and labels stay few. */
 
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES, type SamekeyEvent } from '../../src/core/events.ts';
+import { EVENT_TYPES } from '../../src/core/events.ts';
 import { ALL_METRICS, prometheusName } from '../../src/metrics/index.ts';
-import type { ReconcilerSignal, UpkeepSignal } from '../../src/metrics/service-events.ts';
-import type { WorkerEvent } from '../../src/worker/index.ts';
 import { startMeters, sumOf, valueOf } from './meters.ts';
-
-const id = { scope: 'a4:acme|pay', key: 'k-1' };
-const of = { id, operation: 'pay', attempt: 1 };
-const message = { id: 'm-1', topic: 'mail', delivery: 1 };
-const delivered = { ...message, durationMs: 5, traceparent: null };
-const error = new Error('an error');
-const outcome = { type: 'outcome', id, operation: 'pay', durationMs: 5, fromCache: false } as const;
-const met = { ...outcome, attempt: null, accepted: false, entry: 'run' } as const;
-const claimed = { type: 'claimed', ...of, entry: 'run', durationMs: 5 } as const;
-
-/** One of each, and of those that count in several ways, one of each way. */
-const ENGINE: readonly SamekeyEvent[] = [
-  { type: 'attempt-time-up', ...of },
-  { type: 'claim-abandoned', id, operation: 'pay' },
-  { type: 'claim-released', id, operation: 'pay' },
-  { ...claimed, resumed: null },
-  { ...claimed, resumed: { proof: 'declared', reason: null } },
-  { type: 'close-left-running', count: 1 },
-  { type: 'commit-unclear', ...of, error },
-  { type: 'contradiction', ...of, wanted: 'completed', found: 'failed' },
-  { type: 'fence-lost', ...of, found: null },
-  { type: 'finished', ...of, to: 'completed', proof: null, reason: null, durationMs: 5, claimAgeMs: 9 },
-  { type: 'handed-over', ...of },
-  { type: 'handler-ended', ...of, ending: 'answered', durationMs: 5 },
-  { type: 'handler-error', ...of, error },
-  { type: 'limiter-failed', operation: 'pay', error },
-  { type: 'misuse', code: 'protected-twice', message: 'it is protected twice' },
-  { ...met, kind: 'replay' },
-  { ...met, kind: 'in-progress' },
-  { ...met, kind: 'mismatch' },
-  { ...met, kind: 'unknown' },
-  { ...met, kind: 'executed', attempt: 2, entry: 'take' },
-  { type: 'record-unreadable', id, operation: 'pay', part: 'response', keyId: 'k1', cause: 'missing-key' },
-  { type: 'renewal-failed', count: 1 },
-  { type: 'save-abandoned', ...of },
-  { type: 'save-delayed', ...of },
-  { type: 'save-recovered', ...of },
-  { type: 'store-call', verb: 'claim', rows: 2, busy: 1, durationMs: 5, failed: false },
-  { type: 'store-error', verb: 'claim', applied: 'no', error },
-  { type: 'transaction-not-started', ...of, error },
-];
-const WORKER: readonly WorkerEvent[] = [
-  { type: 'delivered', ...delivered },
-  { type: 'delivery-failed', ...delivered, error, proven: false, retryInMs: 10 },
-  { type: 'dead-letter', ...delivered, error, record: null },
-  { type: 'lease-lost', ...message },
-  { type: 'time-up', ...message },
-  { type: 'contradiction', ...message, record: id },
-  { type: 'store-error', verb: 'take', error },
-];
-const JANITOR: readonly UpkeepSignal[] = [
-  { type: 'swept-record', ...of, from: 'in_progress', to: 'unknown', reason: 'claim-ended', ageMs: 7 },
-  { type: 'swept-record', ...of, from: 'pending', to: 'failed', reason: 'never-begun', ageMs: 7 },
-  { type: 'reaped', count: 3, durationMs: 5 },
-  { type: 'audit-pruned', count: 2 },
-  { type: 'janitor-run', verb: 'sweep', count: 2, durationMs: 5 },
-  { type: 'store-error', verb: 'sweep', error },
-];
-const RECONCILER: readonly ReconcilerSignal[] = [
-  { type: 'reconcile-scheduled', ...of, inquiries: 1, afterMs: 5 },
-  { type: 'reconcile-resolved', ...of, to: 'completed', inquiries: 2, ageMs: 5_000, by: 'inquiry' },
-  { type: 'reconcile-failed', ...of, error },
-  { type: 'reconcile-given-up', ...of, inquiries: 9 },
-  { type: 'contradiction', ...of, wanted: 'completed', found: 'failed' },
-  { type: 'store-error', verb: 'settle', error },
-];
+import { delivered, ENGINE, JANITOR, met, RECONCILER, WORKER } from './samples.ts';
 
 function tellAll({ metrics }: ReturnType<typeof startMeters>): void {
   for (const event of ENGINE) metrics.samekey(event);

@@ -1,6 +1,7 @@
 /** The gauges: what a look at the store finds, how seldom it looks, and what it costs. */
 
 import { EventEmitter, once } from 'node:events';
+import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { ListRequest } from '../../src/core/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
@@ -9,8 +10,8 @@ import { createSamekey } from '../../src/samekey.ts';
 import { parse, startMeters, valueOf } from './meters.ts';
 import { openShop } from './shop.ts';
 
-const doomed = (_message: unknown, { giveUp }: { readonly giveUp: () => void }): never => {
-  giveUp();
+const doomed = (_message: unknown, delivery: Delivery): never => {
+  delivery.giveUp();
   throw new Error('never');
 };
 

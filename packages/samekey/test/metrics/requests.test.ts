@@ -1,5 +1,6 @@
 /** Real requests of every outcome, against the counters: metric by metric, by OpenTelemetry and by prom-client alike. */
 
+import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { SamekeyEvent } from '../../src/core/events.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
@@ -162,8 +163,8 @@ describe('metrics of real requests', () => {
       flaky(_message: unknown, { number }: { readonly number: number }) {
         if (number === 1) throw new Error('not now');
       },
-      doomed(_message: unknown, { giveUp }: { readonly giveUp: () => void }) {
-        giveUp();
+      doomed(_message: unknown, delivery: Delivery) {
+        delivery.giveUp();
         throw new Error('never');
       },
     };

@@ -25,6 +25,9 @@ afterEach(async () => {
 export const SECRET_KEY = 'key-nobody-may-read';
 export const SECRET_CALLER = 'caller-nobody-may-read';
 
+/** Runs around the handling of a request. */
+export type Around = (then: () => void) => void;
+
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -46,6 +49,7 @@ export interface Shop {
 export async function openShop(
   onEvent: EventListener,
   onWorkerEvent: (event: WorkerEvent) => void,
+  { around = (then) => then() }: { readonly around?: Around } = {},
 ): Promise<Shop> {
   const [client] = availableClients();
   if (client === undefined) throw new Error('No client of SQLite can be loaded: run npm install.');
@@ -66,7 +70,7 @@ export async function openShop(
     [0, 1].map(async () => {
       const samekey = createSamekey({ store: faults, onEvent, transactions: fromSqlite(store) });
       toEnd.push(() => samekey.close({ drainMs: 0 }));
-      return { samekey, port: await listen(applicationOf(samekey, gate)) };
+      return { samekey, port: await listen(applicationOf(samekey, gate, around)) };
     }),
   );
   return {
@@ -104,8 +108,13 @@ export async function openShop(
 
 const scope = (req: Request): string => String(req.get('x-caller'));
 
-function applicationOf(samekey: ReturnType<typeof createSamekey>, gate: Gate): express.Express {
+function applicationOf(
+  samekey: ReturnType<typeof createSamekey>,
+  gate: Gate,
+  around: Around,
+): express.Express {
   const app = express();
+  app.use((_req, _res, next) => around(next));
   // Says in its body what becomes of it.
   app.post(
     '/pay',
