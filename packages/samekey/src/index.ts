@@ -40,7 +40,7 @@ export {
 export type { OutboxMessage } from './core/new-message.ts';
 export { type Reply, type ReplyValue, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
-export { singleTenant } from './core/scope.ts';
+export { callerScope, singleTenant } from './core/scope.ts';
 export type { OperationOptions } from './core/settings.ts';
 export type {
   AuditAct,
@@ -50,6 +50,8 @@ export type {
   Capabilities,
   ClaimRequest,
   ClaimResult,
+  EraseRequest,
+  EraseResult,
   FencedId,
   FinishRequest,
   FinishResult,

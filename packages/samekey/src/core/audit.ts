@@ -171,6 +171,16 @@ export function checkByHand(acts: readonly ByHand[]): void {
   }
 }
 
+/** Throws `StoreError` (nothing applied) unless the request says why, and names a caller as `callerScope` does. */
+export function checkErase(request: ByHand & { readonly scope: string }): void {
+  checkByHand([request]);
+  if (request.scope === '' || request.scope.includes('|')) {
+    throw refused(
+      `erase() takes the caller's part of a scope; it was given ${request.scope === '' ? 'an empty text' : 'one with an operation'}: pass callerScope(parts).`,
+    );
+  }
+}
+
 /** Throws `StoreError` (nothing applied) for more rows than one call may add. */
 export function checkNotes(rows: readonly NewAuditRow[]): void {
   if (rows.length > NOTES_MAX)

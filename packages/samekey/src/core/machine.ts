@@ -11,7 +11,9 @@
 import type { ByHand } from './audit.ts';
 import {
   type Fence,
+  erasedClaimId,
   forgottenClaimId,
+  isErased,
   isExpired,
   isFinal,
   isForgotten,
@@ -296,7 +298,7 @@ export function decideReopen(
   request: FencedId & Pick<ByHand, 'reason'>,
   view: View,
 ): Decision<HandResult> {
-  if (!sameFence(record, request) || isForgotten(record)) return refused(record);
+  if (!sameFence(record, request) || isForgotten(record) || isErased(record)) return refused(record);
   if (record.state === 'retryable' && record.proof === 'settled')
     return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'failed') return refused(record);
@@ -331,7 +333,7 @@ export function decideForget(
     const same = claimId === request.claimId || claimId === forgottenClaimId(request.claimId);
     return same && record.attempt === request.attempt ? already : refused(record);
   }
-  if (!sameFence(record, request)) return refused(record);
+  if (!sameFence(record, request) || isErased(record)) return refused(record);
   if (!isFinal(record) && record.state !== 'retryable') return refused(record);
   const opened = record.state === 'retryable' && view.claimLeftMs > 0;
   if (!opened && !isReplayable(record, view.now)) return { write: null, result: { kind: 'applied' } };
@@ -358,6 +360,44 @@ export function decideForget(
   return { write, result: { kind: 'applied' } };
 }
 
+/**
+ * What a caller's record becomes whose content is to go: a tombstone that never expires. Left as they are: what somebody works on,
+ * an outcome nobody knows, and an effect that may have happened; whoever ends them may need what they hold.
+ */
+export function decideErase(
+  record: SamekeyRecord,
+  _request: unknown,
+  view: Pick<View, 'now'>,
+): Decision<'erased' | 'left' | 'already'> {
+  if (isErased(record)) return { write: undefined, result: 'already' };
+  const isIdle =
+    isFinal(record) ||
+    (record.state === 'retryable' && record.intentAt === null) ||
+    (record.state === 'pending' && !isHandedOver(record));
+  if (!isIdle) return { write: undefined, result: 'left' };
+  return {
+    write: {
+      ...record,
+      state: record.state === 'completed' ? 'completed' : 'failed',
+      claimId: erasedClaimId(record.claimId),
+      proof: null,
+      reason: ERASED,
+      response: null,
+      // The digest of a short body tells the body.
+      fingerprint: null,
+      sealKeyId: null,
+      finishedAt: record.finishedAt ?? view.now,
+      expiresAt: NEVER,
+      tombstoneMs: 0,
+      recoveryPoint: null,
+      steps: null,
+      intentAt: null,
+      input: null,
+    },
+    result: 'erased',
+  };
+}
+
 /** The sweeper ends a claim that is over; undefined when there is nothing to end. */
 export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> | undefined {
   if (!view.claimOver) return undefined;
@@ -375,6 +415,8 @@ export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> 
 
 /** The reason of a record that was forgotten and whose key may not run yet. */
 export const FORGOTTEN = 'forgotten';
+/** The reason of a record whose content was erased. */
+export const ERASED = 'erased';
 /** The reason of a record whose claim ended without a word from its owner. */
 export const CLAIM_ENDED = 'claim-ended';
 /** The reason of a record that was accepted and not begun by its deadline. */

@@ -194,6 +194,21 @@ export function isForgotten(record: SamekeyRecord): boolean {
   return record.state === 'retryable' && record.claimId.startsWith(FORGOTTEN);
 }
 
+const ERASED = 'erased:';
+
+/**
+ * The claimId of an erased record. Another one than its owner's, so that nothing that comes late under the old fence brings its
+ * content back.
+ */
+export function erasedClaimId(claimId: string): string {
+  return ERASED + claimId;
+}
+
+/** Whether the record was erased: what it held is gone, and its key never runs again. */
+export function isErased(record: SamekeyRecord): boolean {
+  return isFinal(record) && record.claimId.startsWith(ERASED);
+}
+
 /** One string for one `(scope, key)`, injective because the length of the scope leads; for maps in memory. */
 export function idText(id: RecordId): string {
   return `${id.scope.length}:${id.scope}${id.key}`;

@@ -57,6 +57,25 @@ export function afterCaller(caller: string): string {
 /** Between caller and operation; escaped in both parts of a caller's text. The character behind it is `}`. */
 const OPERATION_MARK = '|';
 
+/**
+ * The caller's part of a scope, as records have it before the `|`: what `store.erase` and the audit name a caller by. The same parts
+ * as the `scope` option gives for a request. Throws as {@link encodeScope} does.
+ */
+export function callerScope(parts: readonly string[]): string {
+  return encodeScope(parts, null);
+}
+
+/**
+ * All scopes of a caller as ranges of text compared by bytes, each from its first bound up to its second: a scope is printable, so nothing but
+ * the text itself lies between it and the text with a space behind it.
+ */
+export function scopeRanges(caller: string): readonly (readonly [from: string, to: string])[] {
+  return [
+    [caller, `${caller} `],
+    [`${caller}|`, afterCaller(caller)],
+  ];
+}
+
 function encodeParts(parts: readonly string[]): string {
   if (!Array.isArray(parts) || parts.length === 0) {
     throw new OptionsError('The scope has no parts: name the tenant and the caller, or use singleTenant().');

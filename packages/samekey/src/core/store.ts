@@ -280,6 +280,23 @@ export interface LifecycleStore {
 /** A final failure opened again, or a record dropped. */
 export interface HandRequest extends FencedId, ByHand {}
 
+/** Whose records are to lose what they hold. */
+export interface EraseRequest extends ByHand {
+  /** The caller's part of the scope, as `callerScope` encodes it: everything before the `|`. */
+  readonly scope: string;
+  /** Records of this call at most. */
+  readonly limit: number;
+}
+
+/**
+ * `erased`: how many records this call has emptied. `left`: how many of the caller's still hold something, because of the limit, because
+ * somebody works on them, or because nobody knows their outcome: call again later.
+ */
+export interface EraseResult {
+  readonly erased: number;
+  readonly left: number;
+}
+
 /** The operator's hand and eyes. Acts by hand say why and leave a row in the audit in the same write; refused ones leave none. */
 export interface OperatorStore extends AuditStore {
   /** `unknown` → `completed`, `failed` or `retryable`. */
@@ -294,6 +311,11 @@ export interface OperatorStore extends AuditStore {
    * stays for `REOPEN_DELAY_MS` and is met as "in progress".
    */
   forget(requests: readonly HandRequest[]): Promise<readonly HandResult[]>;
+  /**
+   * Empties a caller's records: answers, inputs, steps and fingerprints go, and so do the dead letters of these records. Their keys stay as
+   * tombstones that never expire: they never run again, and are met as "answer not stored". A row in the audit for each.
+   */
+  erase(request: EraseRequest): Promise<EraseResult>;
   list(request: ListRequest): Promise<readonly SamekeyRecord[]>;
   count(): Promise<Readonly<Record<State, number>>>;
 }

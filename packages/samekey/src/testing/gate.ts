@@ -76,6 +76,7 @@ const VERBS: Readonly<Record<NonNullable<Verb>, true>> = {
   settle: true,
   reopen: true,
   forget: true,
+  erase: true,
   audit: true,
   note: true,
   pruneAudit: true,

@@ -29,6 +29,7 @@ import { byteTests } from './contract/bytes.ts';
 import { capabilityTests } from './contract/capabilities.ts';
 import { claimTests } from './contract/claims.ts';
 import type { AddTest, StoreHarness, TestRunner } from './contract/context.ts';
+import { erasingTests } from './contract/erasing.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
@@ -61,6 +62,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
     runner.describe('audit', () => auditTests(test));
+    runner.describe('erasing', () => erasingTests(test));
     runner.describe('progress', () => progressTests(test));
     runner.describe('verdicts', () => verdictTests(test));
     runner.describe('transactions', () => transactionTests(test));

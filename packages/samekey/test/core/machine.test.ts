@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Decision,
   decideClaim,
+  decideErase,
   decideFinish,
   decideForget,
   decidePostpone,
@@ -20,6 +21,7 @@ import {
 } from '../../src/core/machine.ts';
 import {
   idText,
+  isErased,
   isForgotten,
   isPurgeable,
   REOPEN_DELAY_MS,
@@ -61,6 +63,12 @@ function machineBench(): Bench & { put(record: SamekeyRecord): void; get(): Same
       settle: async (requests) => requests.map((one) => step((view) => decideSettle(record, one, view))),
       reopen: async (requests) => requests.map((one) => step((view) => decideReopen(record, one, view))),
       forget: async (requests) => requests.map((one) => step((view) => decideForget(record, one, view))),
+      erase: async () => {
+        if (record === null) return { erased: 0, left: 0 };
+        const found = record;
+        const result = step((view) => decideErase(found, null, view));
+        return { erased: result === 'erased' ? 1 : 0, left: result === 'left' ? 1 : 0 };
+      },
       find: async () => [record],
       sweep: async () => {
         const decision = record === null ? undefined : decideSweep(record, serverView(record, now));
@@ -86,7 +94,7 @@ function checkWrite(before: SamekeyRecord | null, after: SamekeyRecord | null | 
   if (before === null || after === null || after === undefined) return;
   expect(idText(after)).toBe(idText(before));
   const newLife = after.attempt === 1 && after.claimId !== before.claimId;
-  if (newLife || isForgotten(after)) return;
+  if (newLife || isForgotten(after) || isErased(after)) return;
   expect(after.attempt === before.attempt || after.attempt === before.attempt + 1).toBe(true);
   expect(after.claimId === before.claimId).toBe(after.attempt === before.attempt);
   expect(after.expiresAt).toBeGreaterThanOrEqual(before.expiresAt);

@@ -7,13 +7,22 @@
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
  */
 
-import { type AuditAct, type ByHand, checkByHand, checkNotes, giveUpRow, handRow } from '../../core/audit.ts';
+import {
+  type AuditAct,
+  type ByHand,
+  checkByHand,
+  checkErase,
+  checkNotes,
+  giveUpRow,
+  handRow,
+} from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
 import { OptionsError } from '../../core/errors.ts';
 import {
   type Decision,
   decideCheckpoint,
   decideClaim,
+  decideErase,
   decideFinish,
   decideForget,
   decidePostpone,
@@ -181,6 +190,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     settle: async (requests) => byHand('settle', requests, decideSettle),
     reopen: async (requests) => byHand('reopen', requests, decideReopen),
     forget: async (requests) => byHand('forget', requests, decideForget),
+    async erase(request) {
+      checkErase(request);
+      let erased = 0;
+      let left = 0;
+      for (const record of records.values()) {
+        if (callerOf(record.scope) !== request.scope) continue;
+        const { write: after, result } = decideErase(record, request, { now: now() });
+        if (result === 'already') continue;
+        if (!after || erased >= request.limit) left += 1;
+        else {
+          write(record, record, after);
+          audit.add([handRow('erase', record, after, request)], now());
+          erased += 1;
+        }
+      }
+      return { erased, left };
+    },
     audit: async (request) => audit.list(request),
     async note(rows) {
       checkNotes(rows);

@@ -4,7 +4,7 @@
  *
  * It keeps three connections of its own, never taken from under handlers: one for claims, one for the ends of attempts and their
  * checkpoints, one for upkeep (renewals, look-ups, sweeps, operators' writes). A fourth is opened when an operator lists or
- * counts, which may take long. With one for claims and ends, each waits for the other's commit.
+ * counts, a fifth when one erases, both of which may take long. With one for claims and ends, each waits for the other's commit.
  *
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
@@ -23,6 +23,7 @@ import type { StoreWithMessages } from '../../core/message.ts';
 import type { HandResult, Store } from '../../core/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
+import { createErase } from './erase.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import {
@@ -98,6 +99,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const ends = link(statementTimeMaxMs, PLANS);
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
+  const erasing = link(READ_TIME_MAX_MS, PLANS);
   const dues = dueStatement(tables);
   const takeUnknown = takeUnknownStatement(tables);
   const hotPath = createHotPath(records, { work, ends, upkeep });
@@ -164,6 +166,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     settle: (requests) => byHand('settle', requests, decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
+    erase: createErase(tables, erasing),
     ...createAudit(tables, { upkeep, reads }),
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
@@ -199,6 +202,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
         ends.close(),
         upkeep.close(),
         reads.close(),
+        erasing.close(),
         outbox.close(),
         hints?.close(),
       ]);

@@ -6,6 +6,7 @@
 import { giveUpRow, type NewAuditRow } from '../../core/audit.ts';
 import {
   type Decision,
+  decideErase,
   decidePostpone,
   decideSweep,
   decideTakeUnknown,
@@ -65,6 +66,8 @@ export interface Records {
   neverStarted(limit: number): RecordId[];
   /** Ends those of the claims that are still over. */
   sweep(ids: readonly RecordId[]): Swept[];
+  /** Empties those of the records that nobody works on; returns how many. */
+  erase(ids: readonly RecordId[], rowOf: RowOf<RecordId>): number;
   /** Deletes records past retention and tombstone time; returns how many. */
   reap(limit: number): number;
 }
@@ -249,6 +252,9 @@ export function createRecords(
       if (swept.length > 0) clock.save(connection, now);
       return swept;
     },
+    erase(ids, rowOf) {
+      return apply(ids, eraseIfThere, rowOf).filter((result) => result === 'erased').length;
+    },
     reap(limit) {
       const now = clock.now(connection);
       const deleted = connection.run(sql.DELETE_PURGEABLE, now, limit);
@@ -257,6 +263,12 @@ export function createRecords(
     },
   };
 }
+
+const eraseIfThere: Decide<RecordId, ReturnType<typeof decideErase>['result'] | 'absent'> = (
+  record,
+  id,
+  view,
+) => (record === null ? { write: undefined, result: 'absent' } : decideErase(record, id, view));
 
 /** As `ListRequest` says. */
 const LIST_LIMIT = 100;

@@ -35,6 +35,7 @@ import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
+import { createErase } from './erase.ts';
 import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createMessages } from './messages.ts';
@@ -105,6 +106,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const records = createRecords(connection, clock, watch, audit, leases);
   const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
+  const erase = createErase(connection, writer, records);
   let sweptTo = 0;
 
   async function apply<Request extends RecordId, Result>(
@@ -194,6 +196,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     settle: (requests) => byHand('settle', requests, decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
+    erase,
     audit: (request) => audit.audit(request),
     note: (rows) => audit.note(rows),
     pruneAudit: (request) => audit.pruneAudit(request),

@@ -81,6 +81,19 @@ export const DELETE_PURGEABLE: string =
   'DELETE FROM samekey_records WHERE rowid IN ' +
   `(SELECT rowid FROM samekey_records WHERE ${PURGEABLE} LIMIT ?)`;
 
+/** Erased records, as `isErased` knows them; nothing else is final under such a claimId. */
+const NOT_ERASED = `substr(claim_id, 1, 7) <> 'erased:'`;
+
+/** As `decideErase`: records whose scope lies from the first value up to the second, at most so many. */
+export const SELECT_ERASABLE: string =
+  `SELECT scope, key FROM samekey_records WHERE scope >= ? AND scope < ? AND ${NOT_ERASED} AND ` +
+  `(state IN ('completed', 'failed') OR state = 'retryable' AND intent_at IS NULL OR state = 'pending' AND attempt = 0) LIMIT ?`;
+
+/** Records in the range that still hold something. */
+export const COUNT_NOT_ERASED: string = `SELECT count(*) AS n FROM samekey_records WHERE scope >= ? AND scope < ? AND ${NOT_ERASED}`;
+
+export const DELETE_DEAD_OF: string = `DELETE FROM samekey_messages WHERE state = 'dead' AND scope = ? AND key = ?`;
+
 /** Two walks over narrow indexes instead of one over every stored body. */
 export const COUNT_OPEN: string = `SELECT state, count(*) AS n FROM samekey_records WHERE ${OPEN} GROUP BY state`;
 export const COUNT_EXPIRING: string = `SELECT state, count(*) AS n FROM samekey_records WHERE ${EXPIRING} GROUP BY state`;

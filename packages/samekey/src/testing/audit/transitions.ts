@@ -14,6 +14,7 @@ export type WritingVerb =
   | 'settle'
   | 'reopen'
   | 'forget'
+  | 'erase'
   | 'sweep'
   | 'takeUnknown'
   | 'postpone'
@@ -44,6 +45,8 @@ export function faultOf(t: Transition): string | null {
   if (after.scope !== before.scope || after.key !== before.key) return 'a record changed its key';
   if (beginsLife(t)) return faultOfFirst(t);
   if (verb === 'forget') return faultOfForgetting(t, before, after);
+  if (verb === 'erase') return faultOfErasing(before, after);
+  if (isErased(before)) return `${verb} changed an erased record`;
   if (after.createdAt !== before.createdAt) return 'a living record was replaced';
   if (after.expiresAt < before.expiresAt) return 'the retention became shorter';
   if (after.attempt < before.attempt) return 'the attempt number went back';
@@ -75,6 +78,23 @@ function faultOfForgetting({ now }: Transition, before: SamekeyRecord, after: Sa
     return 'something of a forgotten record was kept';
   if (after.claimId === before.claimId) return 'a forgotten record kept its fence';
   return after.lockedUntil >= now + TRUST_MS ? null : 'a forgotten key may run too early (F62)';
+}
+
+/** Nothing is left but the key, for ever. */
+function faultOfErasing(before: SamekeyRecord, after: SamekeyRecord): string | null {
+  const idle = mayExpire(before) || (before.state === 'pending' && before.attempt === 0);
+  if (!idle) return `a ${before.state} record was erased`;
+  if (after.state !== (before.state === 'completed' ? 'completed' : 'failed'))
+    return `erasing made a ${before.state} record ${after.state}`;
+  const { response, fingerprint, input, steps, expiresAt, claimId } = after;
+  if (response !== null || fingerprint !== null || input !== null || steps !== null)
+    return 'something of an erased record was kept';
+  if (claimId === before.claimId) return 'an erased record kept its fence';
+  return expiresAt > Date.UTC(9000, 0) ? null : 'an erased key may run again';
+}
+
+function isErased({ claimId }: SamekeyRecord): boolean {
+  return claimId.startsWith('erased:');
 }
 
 /** How long a process may answer from what it read (semantics §8). */
@@ -124,6 +144,7 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
   }
   if (verb === 'reap') return 'the reaper changed a record';
   if (verb === 'forget') return 'forget changed a record';
+  if (verb === 'erase') return 'erase changed a record';
   if (verb === 'takeUnknown') return faultOfTake(t, before, after);
   const fence = request as { readonly claimId: string; readonly attempt: number };
   if (fence.claimId !== before.claimId || fence.attempt !== before.attempt)

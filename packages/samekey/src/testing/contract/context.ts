@@ -9,6 +9,7 @@ import type { StoredResponse } from '../../core/response.ts';
 import type {
   ClaimRequest,
   ClaimResult,
+  EraseRequest,
   FencedId,
   FinishRequest,
   FoundReason,
@@ -127,6 +128,11 @@ export function settleRequest(owner: FencedId, to: SettleRequest['to']): SettleR
 /** An act by hand on a record as it was seen. */
 export function handRequest(owner: FencedId, reason = 'mended'): HandRequest {
   return { ...fencedId(owner), reason, actor: 'operator-1' };
+}
+
+/** Empties a caller's records, by hand. */
+export function eraseRequest(scope: string, limit = 100): EraseRequest {
+  return { scope, limit, reason: 'asked to be forgotten', actor: 'operator-1' };
 }
 
 /** A renewal for the usual time. */

@@ -12,6 +12,7 @@ import {
   type AddTest,
   CLAIM_TTL_MS,
   claimRequest,
+  eraseRequest,
   FINGERPRINT,
   finishRequest,
   RETENTION_MS,
@@ -27,7 +28,8 @@ const STEPS = 150;
 const AUDIT_STEPS = 10;
 const FIXED_SEEDS = 12;
 const FRESH_SEEDS = 3;
-const IDS: readonly RecordId[] = ['s1', 's2'].flatMap((scope) =>
+/** Those of the caller `s2` are erased now and then. */
+const IDS: readonly RecordId[] = ['s1', 's2', 's2|POST /payments'].flatMap((scope) =>
   ['a', 'A', 'b'].map((key) => ({ scope, key })),
 );
 
@@ -176,6 +178,9 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         : { text: say('forget', owners), give: (store) => store.forget(requests) };
     }
     case 9:
+      if (random.chance(0.1)) {
+        return { text: `${step}. erase s2`, give: (store) => store.erase(eraseRequest('s2')) };
+      }
       return random.chance(0.5)
         ? { text: `${step}. sweep`, give: async (store) => byId(await store.sweep(100)) }
         : { text: `${step}. reap`, give: (store) => store.reap(100) };

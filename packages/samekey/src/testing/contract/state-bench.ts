@@ -7,6 +7,7 @@ import {
   CLAIM_TTL_MS,
   claimRequest,
   describeResult,
+  eraseRequest,
   FINGERPRINT,
   finishRequest,
   ID,
@@ -28,6 +29,7 @@ export interface Bench {
     | 'settle'
     | 'reopen'
     | 'forget'
+    | 'erase'
     | 'sweep'
     | 'reap'
     | 'find'
@@ -70,6 +72,9 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
   } else if (first === 'forgotten') {
     await finish('failed');
     await store.forget([handRequest(own)]);
+  } else if (first === 'erased') {
+    await finish(second as FinishRequest['to']);
+    await store.erase(eraseRequest(id.scope));
   } else if (first === 'tombstone' || first === 'purgeable') {
     await finish('completed');
     await bench.advance(RETENTION_MS);
@@ -110,6 +115,11 @@ export async function perform(
       return describeResult(only(await store.reopen([handRequest(owner, 'mended')])));
     case 'forget':
       return describeResult(only(await store.forget([handRequest(owner)])));
+    case 'erase': {
+      const { erased, left } = await store.erase(eraseRequest(id.scope));
+      assert.ok(erased + left <= 1, 'the row is alone in its scope');
+      return erased === 1 ? 'erased' : left === 1 ? 'left' : 'nothing';
+    }
     case 'sweep': {
       const [swept] = await store.sweep(10);
       return swept === undefined ? 'nothing' : `swept ${swept.to}`;

@@ -8,14 +8,13 @@ import assert from 'node:assert/strict';
 /** What a record may be like when a command meets it; `pending` cannot be reached by the verbs of today's stores. */
 export const SITUATIONS: readonly string[] =
   `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
-   settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable`.split(
-    /\s+/,
-  );
+   settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable
+   erased-completed erased-failed`.split(/\s+/);
 
 /**
  * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `given-up`,
  * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
- * `-later`: after that time. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
+ * `-later`: after that time. `erased-completed`, `erased-failed`: emptied, for ever. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
 export const STATE_TABLE = `
 claim
@@ -26,6 +25,7 @@ claim
   retryable, settled-retryable, reopened-later      claimed 2           in_progress
   given-up-resume                                   claimed 2           in_progress
   completed, failed                                 found final         =
+  erased-completed, erased-failed                   found final         =
   settled-completed, settled-failed                 found final         =
   exhausted                                         found exhausted     =
   unknown, given-up                                 found unknown       =
@@ -36,18 +36,21 @@ claim again with its own claimId
   absent, forgotten-later                           claimed 1           in_progress
   forgotten                                         found in-progress   =
   in_progress, over, over-resume                    claimed 1           =
+  erased-completed, erased-failed                   found final         =
   otherwise                                         found spent         =
 
 claim for another body
   absent, purgeable, forgotten-later                claimed 1           in_progress
   forgotten                                         found in-progress   =
   tombstone                                         found expired       =
+  erased-completed, erased-failed                   found final         =
   otherwise                                         found mismatch      =
 
 claim with a fingerprint made another way
   absent, purgeable, forgotten-later                claimed 1           in_progress
   forgotten                                         found in-progress   =
   tombstone                                         found expired       =
+  erased-completed, erased-failed                   found final         =
   otherwise                                         found other-label   =
 
 claim by older code
@@ -123,7 +126,7 @@ reopen
 forget
   absent, forgotten, forgotten-later                already             =
   in_progress, over, over-resume, unknown, pending  refused             =
-  given-up                                          refused             =
+  given-up, erased-completed, erased-failed         refused             =
   completed, settled-completed                      applied             retryable
   failed, settled-failed, reopened                  applied             retryable
   otherwise                                         applied             absent
@@ -140,6 +143,17 @@ take
 postpone
   unknown, given-up                                 applied             unknown
   otherwise                                         refused             =
+
+erase
+  completed, settled-completed                      erased              completed
+  tombstone, purgeable                              erased              completed
+  failed, exhausted, settled-failed                 erased              failed
+  retryable, settled-retryable, given-up-resume     erased              failed
+  reopened, reopened-later                          erased              failed
+  forgotten, forgotten-later                        erased              failed
+  in_progress, over, over-resume, unknown           left                =
+  given-up, pending                                 left                =
+  otherwise                                         nothing             =
 
 reap
   purgeable, forgotten-later                        reaped              absent

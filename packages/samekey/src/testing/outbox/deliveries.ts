@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { isStoreError } from '../../core/errors.ts';
+import type { NewMessage } from '../../core/message.ts';
+import { claimRequest, finishRequest } from '../contract/context.ts';
 import { type AddOutboxTest, failed, given, LEASE_MS, look, message, take, takeOne } from './bench.ts';
 
 /** Adds the tests. */
@@ -166,6 +168,32 @@ export function deliveryTests(test: AddOutboxTest): void {
         { ...common, scope: '', key: inGroup.id, attempt: 0 },
       ],
     );
+  });
+
+  test('erasing a caller deletes the dead letters of its records, and no other message', async ({
+    store,
+  }) => {
+    const { messages } = store;
+    const scope = 'tenant-1|POST /payments';
+    const claim = claimRequest({ scope, key: 'ended', claimId: 'claim-ended' });
+    await store.claim([claim, claimRequest({ scope, key: 'open', claimId: 'claim-open' })]);
+    await store.finish([finishRequest({ ...claim, attempt: 1 }, 'failed')]);
+    const owned = (key: string): NewMessage =>
+      message({ owner: { scope, key, claimId: `claim-${key}`, attempt: 1 } });
+    const [ended, open, others, alone, waiting] = [
+      owned('ended'),
+      owned('open'),
+      message({ owner: { scope: 'tenant-2|POST /payments', key: 'ended', claimId: 'c', attempt: 1 } }),
+      message(),
+      message({ delayMs: LEASE_MS }),
+    ];
+    await messages.enqueue([ended, open, others, alone, waiting]);
+    for (const taken of await take(messages)) await messages.dead([given(taken)]);
+    const erase = { scope: 'tenant-1', limit: 10, reason: 'asked to be forgotten', actor: null };
+    assert.deepEqual(await store.erase(erase), { erased: 1, left: 1 });
+    const left = (await messages.list({})).map(({ id }) => id);
+    assert.deepEqual(left, [open.id, others.id, alone.id, waiting.id]);
+    assert.deepEqual(await messages.requeue([ended.id], { reason: 'mended', actor: null }), []);
   });
 
   // F53

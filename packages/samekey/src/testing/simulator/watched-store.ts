@@ -78,6 +78,7 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       takeUnknown: (request) =>
         pass(() => watch('takeUnknown', ids, false, () => store.takeUnknown(request))),
       postpone: watched('postpone', (requests) => store.postpone(requests)),
+      erase: (request) => pass(() => watch('erase', ids, false, () => store.erase(request))),
       sweep: (limit) => pass(() => watch('sweep', ids, false, () => store.sweep(limit))),
       reap: (limit) => pass(() => watch('reap', ids, false, () => store.reap(limit))),
     };
