@@ -127,7 +127,7 @@ for (const kind of kinds()) {
       expect(refused).toMatchObject({ code: 2, stdout: '' });
       expect(refused.stderr).toMatch(/not proven.*--owner-gone.*--downstream-key/);
       expect((await recordOf('k-silent'))?.state).toBe('unknown');
-      const done = await samekey(...settle, '--owner-gone');
+      const done = await samekey(...settle, '--owner-gone', '--call-time', '10ms');
       expect(done).toMatchObject({ code: 0, stderr: '' });
       expect(await recordOf('k-silent')).toMatchObject({ state: 'retryable', proof: 'settled' });
     });
@@ -135,8 +135,19 @@ for (const kind of kinds()) {
     it('takes "no effect" where the owner told its own end', async () => {
       await request(app, 'k-told', 500);
       const settle = ['settle', 'k-told', '--to', 'retryable', '--reason', 'refused by the provider', ...BY];
-      expect(await samekey(...settle)).toMatchObject({ code: 0, stderr: '' });
+      const early = await samekey(...settle);
+      expect(early).toMatchObject({ code: 2, stdout: '' });
+      expect(early.stderr).toContain('may still be under way');
+      expect(await samekey(...settle, '--call-time', '0ms')).toMatchObject({ code: 0, stderr: '' });
       expect(await request(app, 'k-told', 201)).toMatchObject({ kind: 'executed' });
+    });
+
+    it('puts in the result of an effect that did happen, and refuses it where none is open', async () => {
+      await request(app, 'k-effect', 500);
+      const settle = ['settle', 'k-effect', '--to', 'retryable', '--effect-result', '{"id":"pay_1"}'];
+      const refused = await samekey(...settle, '--reason', 'it was charged', ...BY);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('no effect of the record is open');
     });
 
     it('opens a failed key again, which then runs', async () => {
@@ -251,6 +262,7 @@ for (const kind of kinds()) {
       [['--to', 'completed', '--status', '404'], /goes with a status below 400/],
       [['--to', 'failed', '--status', '200'], /of 400 or more/],
       [['--to', 'failed', '--status', '402', '--owner-gone'], /go with --to retryable/],
+      [['--to', 'retryable', '--effect-result', 'pay_1'], /must be JSON/],
       [['--to', 'completed', '--status', '200', '--header', 'no colon'], /Name: value/],
       [['--to', 'completed', '--status', '200', '--body', 'x', '--body-file', 'y'], /two bodies/],
       [['--to', 'gone'], /completed, failed, retryable/],

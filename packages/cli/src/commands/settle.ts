@@ -4,9 +4,10 @@
  * Exit codes: 0 settled, or had been · 1 it failed · 2 refused: not found, several, another state, not proven, not confirmed.
  */
 
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { actOnRecord, type ActFlags, withAct } from '../operate/act.ts';
 import { answerOf, type AnswerFlags, withAnswer } from '../operate/answer.ts';
+import { duration } from '../operate/duration.ts';
 import { type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { withTarget } from '../operate/target.ts';
 import { CliError } from '../cli-error.ts';
@@ -15,6 +16,8 @@ interface SettleFlags extends ActFlags, RecordFlags, AnswerFlags {
   readonly to: 'completed' | 'failed' | 'retryable';
   readonly ownerGone?: true;
   readonly downstreamKey?: true;
+  readonly callTime?: number;
+  readonly effectResult?: { readonly value: unknown };
 }
 
 const EFFECTS = {
@@ -44,13 +47,27 @@ export function settleCommand(): Command {
       '--downstream-key',
       'with --to retryable: every call carries a key under which the provider acts once',
     );
+  command
+    .option(
+      '--call-time <duration>',
+      'with --to retryable: how long a call may be under way after its claim has ended (default: what the open effect says, else 60s)',
+      duration,
+    )
+    .option(
+      '--effect-result <json>',
+      'with --to retryable: the open effect did happen and gave this; the next attempt goes on behind it',
+      json,
+    );
   return withTarget(withRecord(withAct(withAnswer(command)))).action(run);
 }
 
 async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
-  const { to, ownerGone, downstreamKey } = flags;
-  if ((ownerGone === true || downstreamKey === true) && to !== 'retryable')
-    throw new CliError('--owner-gone and --downstream-key go with --to retryable.');
+  const { to, ownerGone, downstreamKey, callTime, effectResult } = flags;
+  const retryableOnly = [ownerGone, downstreamKey, callTime, effectResult].some((each) => each !== undefined);
+  if (retryableOnly && to !== 'retryable')
+    throw new CliError(
+      '--owner-gone, --downstream-key, --call-time and --effect-result go with --to retryable.',
+    );
   const response = answerOf(to, flags);
   const because = ownerGone === true ? 'owner-gone' : downstreamKey === true ? 'downstream-key' : undefined;
   await actOnRecord(
@@ -62,6 +79,21 @@ async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
       misfit: 'Only unknown outcomes are settled; a failed key is opened again by samekey reopen.',
     },
     ({ operator }, record, given) =>
-      operator.settle(record, { ...given, to, response, ...(because === undefined ? {} : { because }) }),
+      operator.settle(record, {
+        ...given,
+        to,
+        response,
+        ...(because === undefined ? {} : { because }),
+        ...(callTime === undefined ? {} : { callTimeMaxMs: callTime }),
+        ...(effectResult === undefined ? {} : { effectResult: effectResult.value }),
+      }),
   );
+}
+
+function json(text: string): { readonly value: unknown } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    throw new InvalidArgumentError('It must be JSON; a text is in double quotes.');
+  }
 }

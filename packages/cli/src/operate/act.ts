@@ -123,6 +123,13 @@ function refusal(result: Extract<ActResult, { kind: 'refused' | 'absent' }>, { m
         'wake and make its call. Find out that it is gone (its process or machine has ended, and the longest call to a provider has ' +
         'had its time), then say --owner-gone; or say --downstream-key if every call carries a key under which the provider acts once.'
       );
+    case 'too-early':
+      return (
+        'Nothing was done: a call to a provider may still be under way, so "no effect" does not count yet. Wait, or say with --call-time ' +
+        'how long the longest call takes after its claim has ended.'
+      );
+    case 'no-open-effect':
+      return 'Nothing was done: no effect of the record is open that --effect-result could be of.';
     default:
       return because satisfies never;
   }

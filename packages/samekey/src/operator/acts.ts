@@ -6,7 +6,8 @@
 import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { FencedId, HandResult, Store } from '../core/store.ts';
-import { type NoEffectBecause, shownBy } from './no-effect.ts';
+import { wholeNumber } from '../core/settings.ts';
+import { callTimeOf, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
 
 /** What every act by hand names. */
 export interface Act {
@@ -27,13 +28,24 @@ export interface Settlement extends Act {
   readonly response?: StoredResponse | null;
   /** For `retryable`: why nothing of the last attempt can happen any more. Not needed where the record shows it. */
   readonly because?: NoEffectBecause;
+  /**
+   * For `retryable`: how long a call to a provider may be under way after the claim has ended, in milliseconds; "no effect" does not
+   * count earlier. Default: what the open effect says of its call, else 60,000.
+   */
+  readonly callTimeMaxMs?: number;
+  /**
+   * For `retryable`: the open effect did happen, and gave this, any JSON value. Its call is not made again, and the next attempt goes on
+   * behind it. Then nothing has to be proven.
+   */
+  readonly effectResult?: unknown;
 }
 
 /**
  * Why an act was refused. `state`: the record is in no state for it. `changed`: it is not what was seen any more. `not-proven`: "no
- * effect" without a word on why nothing can happen any more.
+ * effect" without a word on why nothing can happen any more. `too-early`: a call may still be under way. `no-open-effect`: a result was
+ * given, and there is no effect that it could be of.
  */
-export type RefusedBecause = 'state' | 'changed' | 'not-proven';
+export type RefusedBecause = 'state' | 'changed' | 'not-proven' | 'too-early' | 'no-open-effect';
 
 /**
  * What became of an act. `applied`: done; `record` is what it was done to. `already`: this was done before. `absent`: there is no such
@@ -54,11 +66,19 @@ export function settle(
   id: RecordId,
   settlement: Settlement,
 ): Promise<ActResult> {
-  const { to, reason, response = null, because } = settlement;
+  const { to, reason } = settlement;
   return act(store, id, settlement, ['unknown'], (fenced, record) => {
-    if (to === 'retryable' && because === undefined && shownBy(record) === null) return 'not-proven';
-    return () =>
-      store.settle([{ ...fenced, to, reason, actor, response: to === 'retryable' ? null : response }]);
+    const by = { ...fenced, reason, actor };
+    if (to !== 'retryable') return () => store.settle([{ ...by, to, response: settlement.response ?? null }]);
+    if (settlement.effectResult !== undefined) {
+      const newSteps = stepsWithResult(record, settlement.effectResult);
+      return newSteps === null
+        ? 'no-open-effect'
+        : () => store.settle([{ ...by, to, response: null, newSteps }]);
+    }
+    if (settlement.because === undefined && shownBy(record) === null) return 'not-proven';
+    const claimEndedForMs = wholeNumber('callTimeMaxMs', settlement.callTimeMaxMs ?? callTimeOf(record), 0);
+    return () => store.settle([{ ...by, to, response: null, claimEndedForMs }]);
   });
 }
 
@@ -106,9 +126,16 @@ async function act(
   const [result] = await write();
   if (result === undefined || result.kind === 'refused') {
     const now = result?.record ?? null;
-    const moved =
-      now === null || now.claimId !== claimId || now.attempt !== attempt || states.includes(record.state);
-    return { kind: 'refused', because: moved ? 'changed' : 'state', record: now };
+    return { kind: 'refused', because: refusalOf(record, now, states.includes(record.state)), record: now };
   }
   return { kind: result.kind, record };
+}
+
+/** Why the store refused it, from what stood there before and now. */
+function refusalOf(before: SamekeyRecord, now: SamekeyRecord | null, fitted: boolean): RefusedBecause {
+  const isSame = now !== null && now.claimId === before.claimId && now.attempt === before.attempt;
+  if (!isSame) return 'changed';
+  if (!fitted) return 'state';
+  // Where nothing has moved, only the time stood in the way.
+  return now.state === before.state ? 'too-early' : 'changed';
 }

@@ -5,7 +5,8 @@
  */
 
 import type { SamekeyRecord } from '../core/record.ts';
-import { openIntent, readSteps } from '../core/steps.ts';
+import { OptionsError } from '../core/errors.ts';
+import { openIntent, readSteps, stepsText } from '../core/steps.ts';
 
 /**
  * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone (`owner-gone`), or
@@ -28,6 +29,27 @@ export function shownBy(record: SamekeyRecord): NoEffectBecause | null {
   const isItsOwn = intent !== null ? intent.call?.attempt === record.attempt : record.attempt === 1;
   return isItsOwn || (intent === null && record.whenClaimEnds === 'unknown') ? 'owner-gone' : null;
 }
+
+/** How long a call may be under way after its claim has ended, in milliseconds. */
+export function callTimeOf(record: SamekeyRecord): number {
+  return openEffect(record)?.call?.timeMaxMs ?? CALL_TIME_MAX_MS;
+}
+
+/** The steps with what the open effect's call gave; null when none is open. Throws `OptionsError` for what JSON cannot hold. */
+export function stepsWithResult(record: SamekeyRecord, result: unknown): string | null {
+  const intent = openEffect(record);
+  if (intent === null) return null;
+  const before = readSteps(record.steps)?.slice(0, -1) ?? [];
+  const { kind, name, input } = intent;
+  try {
+    return stepsText([...before, { kind, name, input, done: { result } }]);
+  } catch {
+    throw new OptionsError('The result of an effect is plain data that JSON can hold.');
+  }
+}
+
+/** Longer than any sane time-out of a client. */
+const CALL_TIME_MAX_MS = 60_000;
 
 function openEffect(record: SamekeyRecord): ReturnType<typeof openIntent> {
   try {

@@ -59,7 +59,7 @@ describe('an operator', () => {
     const { store, record } = await withUnknown();
     const operator = createOperator({ store, actor: 'alice' });
     const { claimId, attempt } = record;
-    await operator.settle(ID, { to: 'retryable', reason: 'nothing happened' });
+    await operator.settle(ID, { to: 'retryable', reason: 'nothing happened', callTimeMaxMs: 0 });
     await store.claim([
       {
         ...ID,
@@ -107,6 +107,31 @@ describe('an operator', () => {
     expect(result).toMatchObject({ kind: 'refused', because: 'changed', record: { state: 'failed' } });
     expect((await found(store)).reason).toBe('by another');
     expect(record.state).toBe('unknown');
+  });
+
+  it('waits for calls that may be under way, and puts in the result of one that did happen', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    const early = await operator.settle(ID, { to: 'retryable', reason: 'nothing happened' });
+    expect(early).toEqual({ kind: 'refused', because: 'too-early', record });
+    const none = await operator.settle(ID, { to: 'retryable', reason: 'charged', effectResult: { id: 1 } });
+    expect(none).toEqual({ kind: 'refused', because: 'no-open-effect', record });
+    // As the phased way leaves it.
+    const steps = stepsText(intent('reconcile', 1));
+    const open: Store = {
+      ...store,
+      find: async (ids) => (await store.find(ids)).map((each) => (each === null ? each : { ...each, steps })),
+    };
+    const result = await createOperator({ store: open, actor: 'alice' }).settle(ID, {
+      to: 'retryable',
+      reason: 'charged',
+      effectResult: { id: 'pay_1' },
+    });
+    expect(result).toMatchObject({ kind: 'applied' });
+    const whole = await operator.find(ID);
+    expect(whole?.record.state).toBe('retryable');
+    expect(whole?.openEffect).toBeNull();
+    expect(whole?.steps?.at(-1)).toMatchObject({ name: 'charge', isDone: true, result: { id: 'pay_1' } });
   });
 
   it('refuses what the state does not allow', async () => {
