@@ -17,7 +17,16 @@ import { parseArgs } from 'node:util';
 import { isAvailable } from './proofs/backend.mjs';
 
 /** In the order in which they run: the quickest to fail first. */
-const PROOFS = ['simulator', 'simulator-stores', 'races', 'golden', 'kills', 'restarts', 'promotions'];
+const PROOFS = [
+  'simulator',
+  'reconcile',
+  'simulator-stores',
+  'races',
+  'golden',
+  'kills',
+  'restarts',
+  'promotions',
+];
 
 /** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string }} Piece */
 /** @typedef {{ rounds: number, failures: string[] }} Result */

@@ -133,10 +133,10 @@ export type SamekeyEvent =
       readonly durationMs: number;
       readonly failed: boolean;
     }
-  /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). `note`: a contradiction that was to go to the audit. */
+  /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). */
   | {
       readonly type: 'store-error';
-      readonly verb: StoreVerb | 'note';
+      readonly verb: StoreVerb;
       readonly applied: 'no' | 'unknown';
       readonly error: unknown;
     }

@@ -243,9 +243,11 @@ export class Phases<Tx> {
     const notes = createNotes((providerId) => this.#note(providerId));
     let result: Result;
     try {
-      result = await this.#bounded(callTimeMaxMs, (signal) =>
-        call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
-      ).finally(() => notes.end());
+      result = await notes.during(() =>
+        this.#bounded(callTimeMaxMs, (signal) =>
+          call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
+        ),
+      );
     } catch (error) {
       const verdict = (rule.classify ?? classifyError)(error);
       if (verdict !== 'notExecuted' || before) {

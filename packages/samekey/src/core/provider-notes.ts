@@ -11,8 +11,8 @@ import { StepError } from './errors.ts';
 /** Notes of one call. */
 export interface ProviderNotes {
   readonly note: (providerId: string) => Promise<void>;
-  /** Resolves when none is under way. */
-  readonly end: () => Promise<void>;
+  /** Makes the call; ends as it does, and not before the last note. */
+  readonly during: <Result>(call: () => Promise<Result>) => Promise<Result>;
 }
 
 const PROVIDER_ID_LENGTH_MAX = 255;
@@ -30,9 +30,13 @@ export function createNotes(write: (providerId: string) => Promise<void>): Provi
       last = last.then(() => (ended ? undefined : write(providerId)));
       await last;
     },
-    end: async (): Promise<void> => {
-      ended = true;
-      await last.catch(() => undefined);
+    during: async (call) => {
+      try {
+        return await call();
+      } finally {
+        ended = true;
+        await last.catch(() => undefined);
+      }
     },
   };
 }

@@ -5,7 +5,6 @@
 
 import type { Request, RequestHandler } from 'express';
 import { handle } from '../../http/handle.ts';
-import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { NodeExchange } from '../../http-node/exchange.ts';
@@ -27,7 +26,7 @@ export function serve<Input>(
   options: ServeOptions<Request, Input>,
 ): RequestHandler {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
-  const answer: RequestHandler = (req, res, next) => {
+  return (req, res, next) => {
     const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
       routePattern: null,
       next: () => next(),
@@ -35,7 +34,6 @@ export function serve<Input>(
     });
     void handle(engine, route, exchange, wrapped);
   };
-  return markProtected(answer, { ...route, answers: true });
 }
 
 /**

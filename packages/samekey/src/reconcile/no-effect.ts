@@ -1,0 +1,70 @@
+/**
+ * When "no effect" counts (semantics §5). A provider that knows of no payment knows of none *yet*: the call may be under way, or an
+ * owner that stood still before it may wake and make it (F61). Pure.
+ *
+ * Invariant: it counts only after the end of the last claim and the longest call, by the store's clock; and only if the owner told its
+ * own end, so that nothing of it is left to happen, or if a call that still happens carries the key that the next one carries.
+ */
+
+import type { SamekeyRecord } from '../core/record.ts';
+import type { OpenEffect } from './effect-of.ts';
+
+/** How calls of an operation are made. */
+export interface CallRule {
+  /** How long a call may be under way after its claim has ended, in milliseconds. */
+  readonly callTimeMaxMs: number;
+  /** Every call carries a key under which the provider makes one payment, however often it is called. */
+  readonly downstreamKey: boolean;
+}
+
+/** Whether it counts; `afterMs`: it may, so much later; null: it never will. */
+export type NoEffect =
+  | { readonly counts: true }
+  | { readonly counts: false; readonly because: 'call-time'; readonly afterMs: number }
+  | { readonly counts: false; readonly because: 'owner'; readonly afterMs: null };
+
+/**
+ * Reasons that an owner writes when its handler has returned or thrown. Not among them: a claim that ended without a word, used-up
+ * attempts, a handler that hung (`attempt-time-up`), a message that was given up: whoever made the call there may still be alive.
+ */
+const TOLD_BY_OWNER = /^(?:handler-threw|status-\d{3}|effect-[a-z-]+|phases-changed|steps-newer)$/;
+
+/** Whether the owner that may have made the call is proven gone. */
+export function isOwnerGone(record: SamekeyRecord, effect: OpenEffect | null): boolean {
+  if (!TOLD_BY_OWNER.test(record.reason ?? '')) return false;
+  // An attempt that went on after another had ended without a word says nothing of that one's call.
+  if (effect !== null) return (effect.attempt ?? 1) === record.attempt;
+  return record.attempt === 1 || record.whenClaimEnds === 'unknown';
+}
+
+/** Whether the calls of all attempts carry one key, under which the provider makes one payment. */
+export function carriesKey(effect: OpenEffect | null, rule: CallRule): boolean {
+  return rule.downstreamKey || effect?.rule === 'downstreamKey';
+}
+
+/** How long the calls of a record may be under way after its claim has ended, in milliseconds. */
+export function callTimeOf(effect: OpenEffect | null, rule: CallRule): number {
+  return Math.max(rule.callTimeMaxMs, effect?.callTimeMaxMs ?? 0);
+}
+
+/**
+ * Decides it for an answer that was asked for when the store's clock showed `askedAt`. Where that is a clock that may be set,
+ * `watchedMs` is how long this process has seen the outcome unknown by its own; null where it is a server's.
+ */
+export function noEffectCounts(
+  record: SamekeyRecord,
+  effect: OpenEffect | null,
+  rule: CallRule,
+  askedAt: number,
+  watchedMs: number | null,
+): NoEffect {
+  if (!carriesKey(effect, rule) && !isOwnerGone(record, effect))
+    return { counts: false, because: 'owner', afterMs: null };
+  // Of an unknown outcome `lockedUntil` is when its claim ended.
+  const callTimeMs = callTimeOf(effect, rule);
+  const leftMs = Math.max(
+    record.lockedUntil + callTimeMs - askedAt,
+    watchedMs === null ? 0 : callTimeMs - watchedMs,
+  );
+  return leftMs <= 0 ? { counts: true } : { counts: false, because: 'call-time', afterMs: leftMs };
+}

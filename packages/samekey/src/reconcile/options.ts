@@ -1,0 +1,184 @@
+/** The reconciler's options, checked before anything starts. */
+
+import { OptionsError } from '../core/errors.ts';
+import { callListener } from '../core/listener.ts';
+import type { RecordId, SamekeyRecord } from '../core/record.ts';
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import type { Store } from '../core/store.ts';
+import type { World } from '../core/world.ts';
+import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
+import { systemWorld } from '../system.ts';
+import type { OpenEffect } from './effect-of.ts';
+import type { ReconcileEvent } from './events.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What a question is told. */
+export interface Inquiry {
+  /** How often this outcome has been asked about, this time included. */
+  readonly inquiry: number;
+  /** The phased operation's effect that is open; null for the other ways. */
+  readonly effect: OpenEffect | null;
+  /** Aborted at `inquiryTimeMaxMs`, and when the reconciler stops. */
+  readonly signal: AbortSignal;
+}
+
+/** How the outcomes of one operation are found out. */
+export interface ReconcileOperation {
+  /** Asks the provider what became of an attempt. May be called more than once for one outcome; changes nothing there. */
+  readonly inquire: (record: SamekeyRecord, inquiry: Inquiry) => Promise<Verdict>;
+  /**
+   * How long a call to the provider may be under way after its claim has ended, in milliseconds; default 60,000, and never less
+   * than what an effect says of its call. "No effect" does not count earlier.
+   */
+  readonly callTimeMaxMs?: number;
+  /**
+   * Every call carries a key that is the same in each attempt, and under which the provider makes one payment only. Default false:
+   * then "no effect" counts only if the owner told its own end. Effects of the rule `downstreamKey` are known to carry one.
+   */
+  readonly downstreamKey?: boolean;
+}
+
+/** Places at which a test may stop, race or kill a reconciler. */
+export type ReconcileProbePoint = 'take.applied' | 'inquire.before' | 'inquire.after' | 'settle.applied';
+
+/** Options of `createReconciler`: `samekey` or `store`, and the operations. */
+export interface ReconcilerOptions {
+  /** An instance: former names of its operations are known too. */
+  readonly samekey?: Samekey<never>;
+  readonly store?: Store;
+  /** By name. Outcomes of other operations are left to other reconcilers, and to operators. */
+  readonly operations: Readonly<Record<string, ReconcileOperation>>;
+  /** How long a question waits that got no answer, doubled each time: from 30,000 to 3,600,000 ms. */
+  readonly backoff?: { readonly minMs?: number; readonly maxMs?: number };
+  /** Questions about one outcome before it is left to an operator; default 50, about two days. */
+  readonly inquiriesMax?: number;
+  /** Questions at once; default 10. */
+  readonly concurrency?: number;
+  /** How long an outcome is this reconciler's, in milliseconds; default 60,000. More than a question takes. */
+  readonly leaseMs?: number;
+  /** How often it looks for what is due, in milliseconds; default 10,000. */
+  readonly pollMs?: number;
+  /** How long a question may take, in milliseconds; default 20,000. */
+  readonly inquiryTimeMaxMs?: number;
+  /** Records looked through for a webhook that names none; default 10,000. */
+  readonly lookupMax?: number;
+  /** Who settles, for the audit; default `reconciler`. */
+  readonly actor?: string;
+  readonly onEvent?: (event: ReconcileEvent) => void;
+  /** For tests. */
+  readonly world?: World;
+  readonly probe?: (point: ReconcileProbePoint, id: RecordId) => void | Promise<void>;
+}
+
+/** How an operation is asked about, with its defaults. */
+export type CheckedOperation = Required<ReconcileOperation>;
+
+/** The options with their defaults filled in. */
+export interface CheckedReconcilerOptions {
+  readonly store: Store;
+  readonly world: World;
+  /** By every name that records may have. */
+  readonly operations: ReadonlyMap<string, CheckedOperation>;
+  readonly backoffMinMs: number;
+  readonly backoffMaxMs: number;
+  readonly inquiriesMax: number;
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly inquiryTimeMaxMs: number;
+  readonly lookupMax: number;
+  readonly actor: string;
+  readonly emit: (event: ReconcileEvent) => void;
+  readonly probe: (point: ReconcileProbePoint, id: RecordId) => Promise<void>;
+}
+
+const NAMES: readonly (keyof ReconcilerOptions)[] = [
+  'samekey',
+  'store',
+  'operations',
+  'backoff',
+  'inquiriesMax',
+  'concurrency',
+  'leaseMs',
+  'pollMs',
+  'inquiryTimeMaxMs',
+  'lookupMax',
+  'actor',
+  'onEvent',
+  'world',
+  'probe',
+];
+
+/** Fills in defaults. Throws `OptionsError` naming the option. */
+export function checkReconcilerOptions(options: ReconcilerOptions): CheckedReconcilerOptions {
+  refuseUnknown('createReconciler', options ?? {}, NAMES);
+  const { samekey, backoff = {}, onEvent, probe, actor = 'reconciler' } = options;
+  refuseUnknown('backoff', backoff, ['minMs', 'maxMs']);
+  const internals = samekey === undefined ? null : internalsOf(samekey);
+  const store = internals?.store ?? options.store;
+  if (store === undefined || (samekey !== undefined && options.store !== undefined)) {
+    throw new OptionsError('createReconciler takes either samekey or store; give exactly one of them.');
+  }
+  if (typeof actor !== 'string' || actor === '')
+    throw new OptionsError('actor is a text that is not empty: it stands in the audit.');
+  const backoffMinMs = wholeNumber('backoff.minMs', backoff.minMs ?? 30_000, 1);
+  const inquiryTimeMaxMs = wholeNumber('inquiryTimeMaxMs', options.inquiryTimeMaxMs ?? 20_000, 1);
+  return {
+    store,
+    world: options.world ?? internals?.engine.world ?? systemWorld(),
+    operations: checkOperations(options.operations, internals),
+    backoffMinMs,
+    backoffMaxMs: wholeNumber(
+      'backoff.maxMs',
+      backoff.maxMs ?? Math.max(backoffMinMs, 3_600_000),
+      backoffMinMs,
+    ),
+    inquiriesMax: wholeNumber('inquiriesMax', options.inquiriesMax ?? 50, 1),
+    concurrency: wholeNumber('concurrency', options.concurrency ?? 10, 1, 1_000),
+    // Else another one asks about it while this one still does.
+    leaseMs: wholeNumber(
+      `leaseMs (inquiryTimeMaxMs is ${inquiryTimeMaxMs})`,
+      options.leaseMs ?? Math.max(60_000, inquiryTimeMaxMs * 2),
+      inquiryTimeMaxMs + 1,
+    ),
+    pollMs: wholeNumber('pollMs', options.pollMs ?? 10_000, 1),
+    inquiryTimeMaxMs,
+    lookupMax: wholeNumber('lookupMax', options.lookupMax ?? 10_000, 1),
+    actor,
+    emit(event) {
+      if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);
+    },
+    async probe(point, id) {
+      if (probe !== undefined) await probe(point, id);
+    },
+  };
+}
+
+function checkOperations(
+  given: Readonly<Record<string, ReconcileOperation>>,
+  internals: SamekeyInternals | null,
+): ReadonlyMap<string, CheckedOperation> {
+  const operations = new Map<string, CheckedOperation>();
+  for (const [name, operation] of Object.entries(given ?? {})) {
+    refuseUnknown(`The operation "${name}"`, operation ?? {}, ['inquire', 'callTimeMaxMs', 'downstreamKey']);
+    const { inquire, callTimeMaxMs = 60_000, downstreamKey = false } = operation ?? {};
+    if (typeof inquire !== 'function')
+      throw new OptionsError(`inquire of the operation "${name}" is a function; it is ${typeof inquire}.`);
+    if (typeof downstreamKey !== 'boolean')
+      throw new OptionsError(`downstreamKey of the operation "${name}" is true or false.`);
+    const checked = {
+      inquire,
+      callTimeMaxMs: wholeNumber(`callTimeMaxMs of the operation "${name}"`, callTimeMaxMs, 0),
+      downstreamKey,
+    };
+    const known = internals?.operations.get(name);
+    for (const one of [name, known?.names.name ?? name, ...(known?.names.formerly ?? [])])
+      operations.set(one, checked);
+  }
+  if (operations.size === 0) {
+    throw new OptionsError(
+      'createReconciler needs operations: { [name]: { inquire } }, one for each whose outcomes it can find out.',
+    );
+  }
+  return operations;
+}

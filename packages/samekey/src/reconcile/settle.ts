@@ -1,0 +1,124 @@
+/**
+ * Writes what was learned about an unknown outcome, under the fence of the record as it was asked about, and tells what stands
+ * there if that is something else.
+ *
+ * Invariants: a lost reply is repeated, and "already" is what the repeat then finds · nothing is ever written over an answer ·
+ * a contradiction is an event and a row of the audit, never silence.
+ */
+
+import { isStoreError } from '../core/errors.ts';
+import type { SamekeyRecord } from '../core/record.ts';
+import type { HandResult, SettleRequest } from '../core/store.ts';
+import { type CallRule, callTimeOf } from './no-effect.ts';
+import { type OpenEffect, stepsWithResult } from './effect-of.ts';
+import type { ReconciledBy } from './events.ts';
+import type { CheckedReconcilerOptions } from './options.ts';
+import { meet, type Meeting } from './meet.ts';
+import type { FinalVerdict } from './verdict.ts';
+
+/** Who says so. */
+export interface Teller {
+  readonly by: ReconciledBy;
+  readonly actor: string;
+  /** What stands in the record if the verdict gives no reason. */
+  readonly reason: string;
+  /** The attempt that the verdict is about; null: whichever there is. */
+  readonly attempt: number | null;
+}
+
+/** `too-early`: "no effect", and the longest call has not had its time by the store's clock. */
+export type Settled = { readonly kind: 'applied' } | { readonly kind: 'too-early' } | Meeting;
+
+/** Writes verdicts. Throws `StoreError` when the store could not say whether it was written. */
+export type Settler = (
+  record: SamekeyRecord,
+  found: {
+    readonly verdict: FinalVerdict;
+    readonly effect: OpenEffect | null;
+    readonly rule: CallRule;
+  },
+  teller: Teller,
+) => Promise<Settled>;
+
+const TRIES_MAX = 5;
+const PAUSE_MIN_MS = 50;
+
+/** Makes it. */
+export function createSettler(options: CheckedReconcilerOptions): Settler {
+  const { emit, store, world } = options;
+
+  async function write(request: SettleRequest): Promise<HandResult> {
+    let unclear = false;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const [result] = await store.settle([request]);
+        if (result === undefined) throw new TypeError('The store gave no result.');
+        return result.kind === 'already' && unclear ? { kind: 'applied' } : result;
+      } catch (error) {
+        emit({ type: 'store-error', verb: 'settle', error });
+        if (!isStoreError(error) || !error.transient || tries >= TRIES_MAX) throw error;
+        unclear ||= error.applied === 'unknown';
+        const pauseMs = PAUSE_MIN_MS * 2 ** tries;
+        await new Promise<void>((resolve) => void world.setTimer(pauseMs, resolve));
+      }
+    }
+  }
+
+  return async (record, { verdict, effect, rule }, teller) => {
+    const { scope, key, claimId, attempt, operation } = record;
+    const { says, to, response } = verdict;
+    const about = { id: { scope, key }, operation, attempt };
+    const reason = verdict.reason ?? teller.reason;
+    let met: Meeting;
+    const isAbout = teller.attempt === null || teller.attempt >= attempt;
+    if (record.state === 'unknown' && isAbout) {
+      const newSteps = says === 'took-effect' ? stepsWithResult(record, verdict.result) : undefined;
+      const result = await write({
+        scope,
+        key,
+        claimId,
+        attempt,
+        to,
+        response,
+        reason,
+        actor: teller.actor,
+        ...(says === 'no-effect' ? { claimEndedForMs: callTimeOf(effect, rule) } : {}),
+        ...(newSteps === undefined ? {} : { newSteps }),
+      });
+      if (result.kind === 'applied') {
+        store.hints?.changed({ scope, key });
+        const ageMs = Math.max(0, (record.reconcileAfter ?? record.lockedUntil) - record.lockedUntil);
+        emit({ type: 'reconcile-resolved', ...about, to, inquiries: record.inquiries, ageMs, by: teller.by });
+        return { kind: 'applied' };
+      }
+      if (result.kind !== 'refused') return { kind: 'already', state: to };
+      const { record: there } = result;
+      const isSame = there?.claimId === claimId && there.attempt === attempt;
+      if (there?.state === 'unknown' && isSame) return { kind: 'too-early' };
+      met = meet(says, there, attempt);
+    } else met = meet(says, record, teller.attempt);
+    if (met.kind !== 'contradiction') return met;
+    // "It took effect" wants no retry, whatever state it would have led to.
+    const wanted = says === 'took-effect' ? 'completed' : to;
+    emit({ type: 'contradiction', ...about, wanted, found: met.found });
+    try {
+      await store.note([
+        {
+          scope,
+          key,
+          operation,
+          attempt,
+          act: 'contradiction',
+          from: met.found,
+          to,
+          reason,
+          actor: teller.actor,
+        },
+      ]);
+    } catch (error) {
+      // The event has told it; the record is as it was.
+      emit({ type: 'store-error', verb: 'note', error });
+    }
+    return met;
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * What a provider says by itself: webhooks. They come twice, late, out of order, and sometimes before the record knows that anything is
+ * unknown; each gets an answer that says what to tell the provider.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { refuseUnknown } from '../core/settings.ts';
+import type { SamekeyRecord, State } from '../core/record.ts';
+import { openEffectOf } from './effect-of.ts';
+import { findRecord, type FindOptions, type ToldAbout } from './find.ts';
+import { type CallRule, callTimeOf, carriesKey, noEffectCounts } from './no-effect.ts';
+import type { CheckedReconcilerOptions } from './options.ts';
+import type { Settler } from './settle.ts';
+import { checkVerdict, type Verdict } from './verdict.ts';
+
+/** A word that came by itself. */
+export interface Told {
+  readonly by: ToldAbout;
+  readonly verdict: Exclude<Verdict, { readonly kind: 'not-known' }>;
+  /** Who says so, for the audit: `webhook:stripe`. */
+  readonly source: string;
+}
+
+/**
+ * What became of it, in the order in which it is found out. `not-known-here`: no such record, or not found within `lookupMax`.
+ * `not-yet`: somebody is at work on it; answer so that the webhook comes again (503). `too-early`: "no effect" does not count yet; the
+ * same. `contradiction`: the record says something else and was left as it is. `already`: it says so already. `applied`: it does now.
+ */
+export type ToldResult =
+  | { readonly kind: 'not-known-here' }
+  | { readonly kind: 'not-yet'; readonly state: State }
+  | {
+      readonly kind: 'too-early';
+      /** `owner`: it will not count however often it comes, unless the question finds out more. */
+      readonly because: 'call-time' | 'owner';
+      /** When it may count, in milliseconds from now at most; null for `owner`. */
+      readonly afterMs: number | null;
+    }
+  | { readonly kind: 'contradiction'; readonly found: State | null }
+  | { readonly kind: 'already'; readonly state: State }
+  | { readonly kind: 'applied'; readonly to: 'completed' | 'failed' | 'retryable' };
+
+/** Of operations that this reconciler does not ask about: as careful as can be. */
+const UNKNOWN_OPERATION: CallRule = {
+  callTimeMaxMs: 60_000,
+  downstreamKey: false,
+};
+
+/** Makes `tell`. It throws `OptionsError` for what is no verdict, and `StoreError`. */
+export function createTell(
+  options: CheckedReconcilerOptions,
+  find: FindOptions,
+  settle: Settler,
+  watchedMs: ((record: SamekeyRecord) => number) | null,
+): (told: Told) => Promise<ToldResult> {
+  return async (told) => {
+    refuseUnknown('tell', told ?? {}, ['by', 'verdict', 'source']);
+    const { by, source } = told;
+    if (typeof source !== 'string' || source === '')
+      throw new OptionsError('tell needs a source, such as "webhook:stripe": it stands in the audit.');
+    const verdict = checkVerdict(told.verdict);
+    if (verdict.says === 'not-known')
+      throw new OptionsError('"not-known" tells nothing: leave such a webhook alone.');
+    const record = await findRecord(by, find);
+    if (record === null) return { kind: 'not-known-here' };
+    const rule = options.operations.get(record.operation) ?? UNKNOWN_OPERATION;
+    const effect = await openEffectOf(record, options.world);
+    if (record.state === 'unknown' && verdict.says === 'no-effect') {
+      // The store's clock has its word when it is written.
+      const counts = noEffectCounts(
+        record,
+        effect,
+        rule,
+        Number.POSITIVE_INFINITY,
+        watchedMs?.(record) ?? null,
+      );
+      if (!counts.counts) return { kind: 'too-early', because: counts.because, afterMs: counts.afterMs };
+    }
+    // Under one key the payment of one attempt is that of all.
+    const attempt = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;
+    const settled = await settle(
+      record,
+      { verdict, effect, rule },
+      { by: 'webhook', actor: source, reason: `told by ${source}`, attempt },
+    );
+    switch (settled.kind) {
+      case 'applied':
+        return { kind: 'applied', to: verdict.to };
+      case 'too-early':
+        return { kind: 'too-early', because: 'call-time', afterMs: callTimeOf(effect, rule) };
+      case 'already':
+      case 'contradiction':
+      case 'not-yet':
+        return settled;
+      default:
+        return settled satisfies never;
+    }
+  };
+}

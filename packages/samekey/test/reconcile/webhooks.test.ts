@@ -1,0 +1,227 @@
+/** What a provider says by itself: duplicates, late and early words, words that contradict, and words about nobody. */
+
+import { describe, expect, it } from 'vitest';
+import { createSamekey, reply } from '../../src/index.ts';
+import type { Told, ToldAbout } from '../../src/reconcile/index.ts';
+import { readSteps } from '../../src/core/steps.ts';
+import { CALL_TIME_MAX_MS, createBench } from './bench.ts';
+
+const BY_ID = { scope: ['t'], operation: 'pay', key: 'k' } as const;
+const PAID = { kind: 'completed', answer: reply(201, { id: 'ch_1' }) } as const;
+const DECLINED = { kind: 'failed', answer: reply(402, { code: 'declined' }) } as const;
+const NONE = { kind: 'no-effect' } as const;
+const told = (verdict: Told['verdict'], by: ToldAbout = BY_ID): Told => ({
+  by,
+  verdict,
+  source: 'webhook:bank',
+});
+
+describe('a webhook', () => {
+  it('settles an unknown outcome, and a duplicate of it is told that it is known', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const reconciler = bench.reconciler();
+    expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'applied', to: 'completed' });
+    expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'already', state: 'completed' });
+    expect(await bench.again()).toBe('replay {"id":"ch_1"}');
+    expect(bench.events).toMatchObject([{ type: 'reconcile-resolved', to: 'completed', by: 'webhook' }]);
+    expect(await bench.store.audit({})).toMatchObject([
+      { act: 'settle', actor: 'webhook:bank', reason: 'told by webhook:bank' },
+    ]);
+  });
+
+  it('that comes at the same moment as its duplicates and an answer settles once', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    bench.answers.push(PAID);
+    const reconciler = bench.reconciler();
+    const run = reconciler.run();
+    const results = await Promise.all(Array.from({ length: 5 }, () => reconciler.tell(told(PAID))));
+    await run;
+    expect(results.filter(({ kind }) => kind === 'applied').length).toBeLessThanOrEqual(1);
+    expect(bench.types()).toEqual(['reconcile-resolved']);
+    expect(await bench.store.audit({})).toHaveLength(1);
+  });
+
+  it.each<[string, (bench: ReturnType<typeof createBench>) => ToldAbout | Promise<ToldAbout>]>([
+    ['what the call sent along', () => ({ scope: 't|order', key: 'k', attempt: 1 })],
+    ['scope, operation and key', () => ({ scope: ['t'], operation: 'order', key: 'k' })],
+    ['what the provider calls it', () => ({ providerId: 'pi_k' })],
+    [
+      'the downstream key',
+      async (bench) => {
+        await bench.reconciler().run();
+        return {
+          downstreamKey: bench.asked.find(({ key }) => key === 'k')?.inquiry.effect?.downstreamKey ?? '',
+        };
+      },
+    ],
+  ])('finds its record by %s, and the operation goes on', async (_what, by) => {
+    const bench = createBench();
+    for (const other of ['a', 'b', 'k', 'z']) await bench.open(other);
+    const about = await by(bench);
+    const verdict = { kind: 'took-effect', result: 'ch_7' } as const;
+    const reconciler = bench.reconciler();
+    expect(await reconciler.tell(told(verdict, about))).toEqual({ kind: 'applied', to: 'retryable' });
+    // Known by the effect no more, for it is not open any more; by its id it is.
+    const again = 'scope' in about ? { kind: 'already', state: 'retryable' } : { kind: 'not-known-here' };
+    expect(await reconciler.tell(told(verdict, about))).toEqual(again);
+    expect(await bench.again('k')).toBe('executed "ch_7"');
+    expect(await bench.record('a')).toMatchObject({ state: 'unknown' });
+    expect(readSteps((await bench.record('z')).steps)).toMatchObject([{ done: null }]);
+  });
+
+  it('about nobody is told so', async () => {
+    const bench = createBench();
+    await bench.open();
+    const reconciler = bench.reconciler();
+    for (const by of [
+      { ...BY_ID, key: 'other' },
+      { ...BY_ID, scope: ['u'] },
+      { downstreamKey: 'x' },
+      { providerId: 'x' },
+    ])
+      expect(await reconciler.tell(told(PAID, by))).toEqual({ kind: 'not-known-here' });
+  });
+
+  it('looks through so many records and no more', async () => {
+    const bench = createBench();
+    for (let i = 0; i < 12; i += 1) {
+      await bench.open(`k-${i}`);
+      if (i % 3 === 0) await bench.world.advance(1);
+    }
+    // The newest come first, and some were made in the same millisecond.
+    const by = { providerId: 'pi_k-0' };
+    const verdict = { kind: 'took-effect', result: 1 } as const;
+    expect(await bench.reconciler({ lookupMax: 11 }).tell(told(verdict, by))).toEqual({
+      kind: 'not-known-here',
+    });
+    expect(await bench.reconciler({ lookupMax: 12 }).tell(told(verdict, by))).toMatchObject({
+      kind: 'applied',
+    });
+  });
+
+  it('that comes while the call is under way is told to come again', async () => {
+    const bench = createBench();
+    const samekey = createSamekey({ store: bench.store, world: bench.world, policy: 'payments' });
+    let answer: (() => void) | null = null as (() => void) | null;
+    const running = samekey.run({ ...BY_ID, scope: ['t'], fingerprint: null }, async () => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return 'mine';
+    });
+    await bench.world.advance(1);
+    const reconciler = bench.reconciler();
+    expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'not-yet', state: 'in_progress' });
+    answer?.();
+    await running;
+    expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'already', state: 'completed' });
+    expect(bench.types()).toEqual([]);
+  });
+
+  it('about a request that waits for a worker is told to come again', async () => {
+    const bench = createBench();
+    const samekey = createSamekey({ store: bench.store, world: bench.world, policy: 'payments' });
+    const pay = samekey.deferred(samekey.plain({ name: 'pay', run: () => 'done' }));
+    await pay.run({ scope: ['t'], key: 'k', input: null });
+    expect(await bench.reconciler().tell(told(PAID))).toEqual({ kind: 'not-yet', state: 'pending' });
+  });
+
+  it('that says otherwise than what stands there contradicts, and changes nothing', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const reconciler = bench.reconciler();
+    await reconciler.tell(told(PAID));
+    expect(await reconciler.tell(told(DECLINED))).toEqual({ kind: 'contradiction', found: 'completed' });
+    expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'contradiction', found: 'completed' });
+    expect(await bench.again()).toBe('replay {"id":"ch_1"}');
+    expect(bench.types()).toEqual(['reconcile-resolved', 'contradiction', 'contradiction']);
+    expect(await bench.store.audit({ acts: ['contradiction'] })).toMatchObject([
+      { to: 'retryable', from: 'completed', actor: 'webhook:bank' },
+      { to: 'failed', from: 'completed' },
+    ]);
+  });
+
+  it('that comes late, when somebody has said that nothing happened, contradicts', async () => {
+    const bench = createBench();
+    const { scope, key, claimId, attempt } = await bench.thrown();
+    const settled = { to: 'retryable', reason: 'asked by phone', actor: 'anna', response: null } as const;
+    await bench.store.settle([{ scope, key, claimId, attempt, ...settled }]);
+    expect(await bench.reconciler().tell(told(PAID))).toEqual({ kind: 'contradiction', found: 'retryable' });
+    expect(await bench.record()).toMatchObject({ state: 'retryable' });
+  });
+
+  it('about an attempt before the one that runs contradicts, if it says which', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    await bench.world.advance(CALL_TIME_MAX_MS);
+    const reconciler = bench.reconciler();
+    expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'applied', to: 'retryable' });
+    await bench.thrown();
+    const paid = told(PAID, { ...BY_ID, attempt: 1 });
+    expect(await bench.record()).toMatchObject({ state: 'unknown', attempt: 2 });
+    expect(await reconciler.tell(paid)).toEqual({ kind: 'contradiction', found: 'unknown' });
+  });
+
+  it('that says "no effect" is too early until the longest call has had its time', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const reconciler = bench.reconciler();
+    const early = { kind: 'too-early', because: 'call-time', afterMs: CALL_TIME_MAX_MS };
+    expect(await reconciler.tell(told(NONE))).toEqual(early);
+    await bench.world.advance(CALL_TIME_MAX_MS - 1);
+    expect(await reconciler.tell(told(NONE))).toEqual(early);
+    await bench.world.advance(1);
+    expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'applied', to: 'retryable' });
+    expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'already', state: 'retryable' });
+    expect(await bench.again()).toBe('executed "ran again"');
+  });
+
+  // F61
+  it('that says "no effect" of an owner that is not proven gone never counts', async () => {
+    const bench = createBench();
+    await bench.died();
+    await bench.world.advance(86_400_000);
+    expect(await bench.reconciler().tell(told(NONE))).toEqual({
+      kind: 'too-early',
+      because: 'owner',
+      afterMs: null,
+    });
+    expect(await bench.record()).toMatchObject({ state: 'unknown' });
+  });
+
+  it('settles what was given up', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const reconciler = bench.reconciler({ inquiriesMax: 1 });
+    expect(await reconciler.run()).toMatchObject({ givenUp: 1 });
+    await bench.world.advance(30 * 86_400_000);
+    expect(await reconciler.tell(told(DECLINED))).toEqual({ kind: 'applied', to: 'failed' });
+  });
+
+  it('is as careful with operations that the reconciler does not ask about', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const reconciler = bench.reconciler({ operations: { other: { inquire: async () => NONE } } });
+    await bench.world.advance(59_999);
+    expect(await reconciler.tell(told(NONE))).toMatchObject({ kind: 'too-early' });
+    await bench.world.advance(1);
+    expect(await reconciler.tell(told(NONE))).toMatchObject({ kind: 'applied' });
+  });
+
+  it.each<[string, Partial<Told>, RegExp]>([
+    ['no verdict', { verdict: { kind: 'maybe' } as never }, /A verdict is/],
+    ['a verdict that tells nothing', { verdict: { kind: 'not-known' } as never }, /tells nothing/],
+    ['no source', { source: '' }, /source/],
+    ['nobody it is about', { by: {} as never }, /needs by/],
+    ['a key that is none', { by: { ...BY_ID, key: '' } }, /no key/],
+    ['parts of a scope without an operation', { by: { scope: ['t'], key: 'k' } as never }, /by\.operation/],
+    ['what nobody reads', { reason: 'x' } as never, /no option "reason"/],
+  ])('with %s is refused', async (_what, wrong, message) => {
+    const bench = createBench();
+    await bench.thrown();
+    await expect(bench.reconciler().tell({ ...told(PAID), ...wrong })).rejects.toThrow(message);
+    expect(await bench.record()).toMatchObject({ state: 'unknown' });
+  });
+});
