@@ -100,6 +100,8 @@ export const TABLE = [
   { at: 'tx/pool.ts', may: [] },
   { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/pool'] },
 
+  // Frameworks are passed in and looked at as they are.
+  { at: 'coverage', may: ['core', 'http/marker'], globals: NODE_ONLY },
   // Seals with the platform's cipher, around any store.
   { at: 'seal', may: ['core'], node: ['node:crypto'] },
   { at: 'phases', may: ['core'] },

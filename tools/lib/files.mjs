@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
-const NEVER = new Set(['node_modules', 'dist', '.out', '.git', '.build', 'coverage']);
+const NEVER = new Set(['node_modules', 'dist', '.out', '.git', '.build']);
 
 /**
  * All files under `folder`, without what is installed or built.

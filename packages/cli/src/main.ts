@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
 import { compareLedgerCommand } from './commands/compare-ledger.ts';
 import { exitCodeOf, explain } from './cli-error.ts';
+import { coverageCommand } from './commands/coverage.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { forgetCommand } from './commands/forget.ts';
@@ -37,6 +38,7 @@ const COMMANDS: readonly (() => Command)[] = [
   auditCommand,
   doctorCommand,
   compareLedgerCommand,
+  coverageCommand,
 ];
 for (const command of COMMANDS) program.addCommand(command());
 

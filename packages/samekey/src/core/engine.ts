@@ -22,6 +22,7 @@ import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner } from './owner.ts';
+import { createNoter } from './noter.ts';
 import type { RecordId, SamekeyRecord } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
@@ -125,6 +126,15 @@ export class Engine {
       saveTimeMaxMs: options.saveTimeMaxMs,
       recordSizeMaxBytes: options.store.capabilities.recordSizeMaxBytes,
       emit,
+      noter: createNoter({
+        store: options.store,
+        world,
+        callTimeMaxMs,
+        failed(error) {
+          const applied = isStoreError(error) ? error.applied : 'unknown';
+          emit?.({ type: 'store-error', verb: 'note', applied, error });
+        },
+      }),
       track: (work) => this.#track(work),
     });
     this.#stops = [renewer, saver, abandoned, this.#waiter];

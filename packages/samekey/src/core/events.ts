@@ -133,10 +133,10 @@ export type SamekeyEvent =
       readonly durationMs: number;
       readonly failed: boolean;
     }
-  /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). */
+  /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). `note`: a contradiction that was to go to the audit. */
   | {
       readonly type: 'store-error';
-      readonly verb: StoreVerb;
+      readonly verb: StoreVerb | 'note';
       readonly applied: 'no' | 'unknown';
       readonly error: unknown;
     }

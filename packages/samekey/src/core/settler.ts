@@ -12,6 +12,7 @@ import { isStoreError } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { Flight, Flights } from './flight.ts';
 import { metOnly, outcomeOfRecord, unavailable } from './meeting.ts';
+import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
@@ -39,6 +40,7 @@ export interface SettlerOptions {
   readonly saveTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
   readonly emit: Emit;
+  readonly noter: Noter;
   /** Counts background work, so that `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -234,6 +236,13 @@ export function createSettler(options: SettlerOptions): Settler {
     if (conclusion.to !== 'retryable') {
       const found = record?.state ?? null;
       emit?.({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
+      const row = contradictionRow({
+        ...about(attempt),
+        wanted: conclusion.to,
+        found,
+        reason: conclusion.reason,
+      });
+      options.track(options.noter.note(row));
     }
     return lost(attempt, flight, record);
   }

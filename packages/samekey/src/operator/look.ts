@@ -67,7 +67,8 @@ export function messagesIn(store: Store): MessageStore | null {
   return (store as Partial<StoreWithMessages>).messages ?? null;
 }
 
-function stepsOf({ steps }: SamekeyRecord): readonly StepView[] | null {
+function stepsOf({ steps, unreadable }: SamekeyRecord): readonly StepView[] | null {
+  if (unreadable !== undefined) return null;
   try {
     const read = readSteps(steps);
     return (

@@ -22,6 +22,8 @@ const TOLD_BY_OWNER = /^(?:handler-threw|status-\d{3}|effect-[a-z-]+|phases-chan
 
 /** What the record itself shows; null: it shows neither, and a person has to know. */
 export function shownBy(record: SamekeyRecord): NoEffectBecause | null {
+  // An effect may be open that cannot be seen here.
+  if (record.unreadable !== undefined) return null;
   const intent = openEffect(record);
   if (intent?.call?.rule === 'downstreamKey') return 'downstream-key';
   if (!TOLD_BY_OWNER.test(record.reason ?? '')) return null;

@@ -19,6 +19,7 @@ import type {
   DueRequest,
   FoundReason,
   Store,
+  TakeUnknownRequest,
 } from '../core/store.ts';
 import type { TransactionalStore, Within } from '../core/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
@@ -152,6 +153,12 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     return readable.slice(0, request.limit);
   }
 
+  /** One that cannot be opened is due again after its lease: nobody could be asked about it. */
+  async function takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]> {
+    const records = await all((await store.takeUnknown(request)).map(openRecord));
+    return records.filter(({ unreadable }) => unreadable === undefined);
+  }
+
   /** A verb whose results may hold records; `seal` is what its requests go through. */
   function opening<Request, Result>(
     verb: (requests: readonly Request[]) => Promise<readonly Result[]>,
@@ -178,7 +185,7 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     ),
     find: async (ids) => all((await store.find(ids)).map(openRecord)),
     due,
-    takeUnknown: async (request) => all((await store.takeUnknown(request)).map(openRecord)),
+    takeUnknown,
     postpone: opening((requests) => store.postpone(requests)),
     settle: opening(
       (requests) => store.settle(requests),

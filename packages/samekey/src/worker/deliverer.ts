@@ -8,7 +8,9 @@
 import { InvariantError, isNotExecutedError } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import { messageKeyText, type TakenMessage } from '../core/message.ts';
+import { contradictionRow, createNoter } from '../core/noter.ts';
 import { isReply, toResponse } from '../core/reply.ts';
+import type { FinishRequest } from '../core/store.ts';
 import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
@@ -19,6 +21,9 @@ import { recordOfAnswer, recordOfDeath } from './settle.ts';
 const NEVER_ENDED = 'Its last delivery began and never ended: its worker died, or its handler hung.';
 /** Errors are kept for people: their beginning tells. */
 const ERROR_LENGTH_MAX = 2_000;
+
+/** Longest time of one note to the audit, in milliseconds. */
+const NOTE_TIME_MAX_MS = 5_000;
 
 /** Delivers. */
 export interface Deliverer {
@@ -38,6 +43,12 @@ export function createDeliverer(
 ): Deliverer {
   const { emit, handlers, leaseMs, deliveryTimeMaxMs } = options;
   const world = systemWorld();
+  const noter = createNoter({
+    store: options.store,
+    world,
+    callTimeMaxMs: NOTE_TIME_MAX_MS,
+    failed: (error) => emit({ type: 'store-error', verb: 'note', error }),
+  });
   const encoder = new TextEncoder();
   const digestOf = ({ id }: TakenMessage): string | Promise<string> =>
     world.sha256(encoder.encode(messageKeyText(id)));
@@ -46,6 +57,16 @@ export function createDeliverer(
 
   async function probe(point: WorkerProbePoint, { taken }: RunningDelivery): Promise<void> {
     if (options.probe !== undefined) await options.probe(point, taken.id);
+  }
+
+  /** Told, and noted beside the delivery: the message has ended as it should. */
+  function contradicted(delivery: RunningDelivery, record: FinishRequest): void {
+    emit({ type: 'contradiction', ...about(delivery), record });
+    const { scope, key, attempt, to: wanted } = record;
+    const reason = `message ${delivery.taken.id}`;
+    void noter.note(
+      contradictionRow({ id: { scope, key }, operation: null, attempt, found: null, wanted, reason }),
+    );
   }
 
   async function succeeded(delivery: RunningDelivery, value: unknown): Promise<void> {
@@ -57,8 +78,7 @@ export function createDeliverer(
     const result = await ends.done({ ...lease, record }, leasedUntil);
     if (options.probe !== undefined) await probe('end.applied', delivery);
     if (record !== null) options.store.hints?.changed(record);
-    if (result === 'contradiction' && record !== null)
-      emit({ type: 'contradiction', ...about(delivery), record });
+    if (result === 'contradiction' && record !== null) contradicted(delivery, record);
     if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
     else if (result !== 'unclear') {
       emit({ type: 'delivered', ...told(delivery) });
@@ -92,8 +112,7 @@ export function createDeliverer(
     const result = await ends.dead({ ...lease, error: textOf(error), ...how, record }, leasedUntil);
     if (record !== null) options.store.hints?.changed(record);
     if (result === 'lost') return emit({ type: 'lease-lost', ...about(delivery) });
-    if (result === 'contradiction' && record !== null)
-      emit({ type: 'contradiction', ...about(delivery), record });
+    if (result === 'contradiction' && record !== null) contradicted(delivery, record);
     emit({ type: 'dead-letter', ...told(delivery), error, record: record?.to ?? null });
   }
 

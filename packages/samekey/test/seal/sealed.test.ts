@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSamekey, reply, type Samekey, type SamekeyEvent } from '../../src/index.ts';
 import type { NewMessage, StoreWithMessages } from '../../src/core/message.ts';
-import type { ClaimRequest, Store } from '../../src/core/store.ts';
+import type { ClaimRequest, HotStore, LifecycleStore, OperatorStore, Store } from '../../src/core/store.ts';
 import { createOutbox } from '../../src/outbox/index.ts';
 import { keyRing, type SealRing, sealed, sealKeysInUse, type UnreadableFound } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { claimRequest, finished, finishRequest } from '../../src/testing/contract/context.ts';
-import { message, take } from '../../src/testing/outbox/bench.ts';
+import { message, take as takeMessages } from '../../src/testing/outbox/bench.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
 import { internalsOf } from '../../src/samekey.ts';
@@ -237,6 +237,19 @@ describe('a seal that does not open', () => {
     expect(await sealed(clear, RING).due({ ...due, limit: 9 })).toHaveLength(4);
   });
 
+  it('an unknown outcome that cannot be read is not asked about, and is due again after its lease', async () => {
+    let now = 0;
+    const clear = memoryStore({ now: () => now });
+    const owner = { ...claimRequest({ input: Uint8Array.of(1) }), attempt: 1 };
+    await sealed(clear, OLD_RING).claim([owner]);
+    await clear.finish([finishRequest(owner, 'unknown', { reconcileAfterMs: 0 })]);
+    const take = { operations: null, leaseMs: 1_000, limit: 10 };
+    expect(await sealed(clear, NEW_ONLY).takeUnknown(take)).toEqual([]);
+    expect(await sealed(clear, RING).takeUnknown(take)).toEqual([]);
+    now += 1_000;
+    expect(await sealed(clear, RING).takeUnknown(take)).toMatchObject([{ input: Uint8Array.of(1) }]);
+  });
+
   it('a message that cannot be read is not delivered and not counted, and comes when the key is back', async () => {
     const { clear } = await database();
     const { messages } = sealed(clear, OLD_RING) as unknown as StoreWithMessages;
@@ -244,7 +257,7 @@ describe('a seal that does not open', () => {
     await messages.enqueue([news]);
     const found: UnreadableFound[] = [];
     const without = sealed(clear, NEW_ONLY, { onUnreadable: (each) => found.push(each) });
-    expect(await take(without.messages)).toEqual([]);
+    expect(await takeMessages(without.messages)).toEqual([]);
     expect(found).toMatchObject([
       { id: null, messageId: news.id, operation: 'mail', part: 'payload', keyId: 'k1' },
     ]);
@@ -386,6 +399,41 @@ describe('rotation', () => {
     await fill('d');
     await fill('e');
     expect(await sealKeysInUse(store)).toMatchObject({ isComplete: false });
+  });
+});
+
+describe('the seam', () => {
+  /** All verbs: one that is missing here does not compile. */
+  const VERBS: Readonly<
+    Record<keyof HotStore | keyof LifecycleStore | keyof OperatorStore, 'sealed' | 'carries none'>
+  > = {
+    claim: 'sealed',
+    renew: 'sealed',
+    finish: 'sealed',
+    checkpoint: 'sealed',
+    find: 'sealed',
+    sweep: 'carries none',
+    due: 'sealed',
+    takeUnknown: 'sealed',
+    postpone: 'sealed',
+    reap: 'carries none',
+    settle: 'sealed',
+    reopen: 'sealed',
+    forget: 'sealed',
+    erase: 'carries none',
+    list: 'sealed',
+    count: 'carries none',
+    audit: 'carries none',
+    note: 'carries none',
+    pruneAudit: 'carries none',
+  };
+
+  it('each verb that carries something sealed is put around, and no other', () => {
+    const clear = memoryStore();
+    const store = sealed(clear, RING);
+    for (const [verb, how] of Object.entries(VERBS) as [keyof typeof VERBS, string][]) {
+      expect(store[verb] === clear[verb] ? 'carries none' : 'sealed', verb).toBe(how);
+    }
   });
 });
 

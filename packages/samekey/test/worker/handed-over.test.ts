@@ -125,6 +125,51 @@ for (const kind of kinds()) {
       expect(await order.run(REQUEST)).toMatchObject({ kind: 'replay', value: { shipped: true } });
     });
 
+    it('a delivery whose request was decided meanwhile says so, and leaves a row in the audit', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      let works = false;
+      const dead = ended(2);
+      const handlers = {
+        audit: () => undefined,
+        ship(): unknown {
+          if (!works) throw new NotExecutedError('connection refused');
+          return { shipped: true };
+        },
+      };
+      const worker = at.worker({ onEvent: dead.onEvent, deliveriesMax: 1, handlers });
+      await order.run(REQUEST);
+      worker.start();
+      await dead.promise;
+      await worker.stop();
+      expect((await at.store.count()).failed).toBe(1);
+      works = true;
+      const [letter] = await at.outbox.deadLetters();
+      const id = letter?.id ?? '';
+      await at.outbox.requeue([id], { reason: 'mended', actor: 'operator-1' });
+      const done = ended(1);
+      const second = at.worker({ onEvent: done.onEvent, deliveriesMax: 1, handlers });
+      second.start();
+      await done.promise;
+      const { record } = second.events.find((event) => event.type === 'contradiction') ?? {};
+      await expect
+        .poll(() => at.store.audit({ acts: ['contradiction'] }))
+        .toEqual([
+          expect.objectContaining({
+            scope: record?.scope,
+            key: 'k-1',
+            attempt: 1,
+            from: null,
+            to: 'completed',
+            reason: `message ${id}`,
+            actor: null,
+          }),
+        ]);
+      expect(await at.store.audit({ acts: ['requeue'] })).toMatchObject([
+        { key: 'k-1', reason: 'mended', actor: 'operator-1' },
+      ]);
+    });
+
     it('a worker pushes deferred operations on, and the sweeper ends claims', async () => {
       const at = await place();
       const samekey = createSamekey({ store: at.store, transactions: at.transactions });

@@ -7,6 +7,7 @@ import type { Engine } from '../../core/engine.ts';
 import { OptionsError } from '../../core/errors.ts';
 import { normalisePath } from '../../core/percent.ts';
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { attemptOf, NodeExchange } from '../../http-node/exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
@@ -32,7 +33,7 @@ import { hearErrors } from './not-executed.ts';
 export function idempotent(samekey: Samekey, options: RouteOptions<Request>): RequestHandler {
   const { engine, defaults } = internalsOf(samekey);
   const route = compileRoute<Request>(defaults, options, engine.world);
-  return (req, res, next) => {
+  const protect: RequestHandler = (req, res, next) => {
     const outer = attemptOf(req);
     if (outer !== null && route.methods.has(req.method.toUpperCase())) {
       // It would meet its own claim, or hold an answer that is held already. Nothing has run yet.
@@ -47,6 +48,7 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
     });
     void handle(engine, route, exchange);
   };
+  return markProtected(protect, { ...route, answers: false });
 }
 
 function protectedTwice(engine: Engine): OptionsError {

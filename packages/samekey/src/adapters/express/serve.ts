@@ -5,6 +5,7 @@
 
 import type { Request, RequestHandler } from 'express';
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { NodeExchange } from '../../http-node/exchange.ts';
@@ -26,7 +27,7 @@ export function serve<Input>(
   options: ServeOptions<Request, Input>,
 ): RequestHandler {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
-  return (req, res, next) => {
+  const answer: RequestHandler = (req, res, next) => {
     const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
       routePattern: null,
       next: () => next(),
@@ -34,6 +35,7 @@ export function serve<Input>(
     });
     void handle(engine, route, exchange, wrapped);
   };
+  return markProtected(answer, { ...route, answers: true });
 }
 
 /**

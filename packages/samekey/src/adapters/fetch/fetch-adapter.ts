@@ -8,6 +8,7 @@
 
 import type { Attempt } from '../../core/attempt.ts';
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
 import { type FetchContext, noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
@@ -48,7 +49,7 @@ export function idempotent<Context extends FetchContext = FetchContext>(
   const { engine, defaults } = internalsOf(samekey);
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
   const route = compileRoute<Request>(defaults, routeOptions, engine.world);
-  return (request, context = {} as Context) => {
+  const answer = (request: Request, context: Context = {} as Context): Promise<Response> => {
     const exchange = new FetchExchange(request, route, engine.world, (own, attempt) =>
       handler(own, context, attempt),
     );
@@ -60,4 +61,5 @@ export function idempotent<Context extends FetchContext = FetchContext>(
     context.waitUntil?.(done);
     return exchange.response;
   };
+  return markProtected(answer, { ...route, answers: true });
 }

@@ -3,6 +3,7 @@
  */
 
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import type { Operation } from '../../ways/operation.ts';
@@ -18,12 +19,13 @@ export function serve<Input>(
   options: ServeOptions<Request, Input>,
 ): (request: Request, context?: FetchContext) => Promise<Response> {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
-  return (request, context = {}) => {
+  const answer = (request: Request, context: FetchContext = {}): Promise<Response> => {
     const exchange = new FetchExchange(request, route, engine.world, () => methodNotAllowed(route.methods));
     const done = handle(engine, route, exchange, wrapped);
     context.waitUntil?.(done);
     return exchange.response;
   };
+  return markProtected(answer, { ...route, answers: true });
 }
 
 function methodNotAllowed(methods: ReadonlySet<string>): Response {

@@ -10,6 +10,7 @@ import type { Context } from 'hono';
 import type { Attempt } from '../../core/attempt.ts';
 import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
@@ -63,7 +64,7 @@ export function idempotent<C extends HonoContext = Context>(
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
   const route = compileRoute<C>(defaults, routeOptions, engine.world);
 
-  return async (c, next) => {
+  const protect = async (c: C, next: () => Promise<void>): Promise<void> => {
     const protects = route.methods.has(c.req.method.toUpperCase());
     if (!protects) return next();
     const outer = attemptOf(c);
@@ -114,4 +115,5 @@ export function idempotent<C extends HonoContext = Context>(
     }
     if (!turn.isOver && attemptOf(c) !== null) turn.givenUp = giveBack(c, engine.world);
   };
+  return markProtected(protect, { ...route, answers: false });
 }

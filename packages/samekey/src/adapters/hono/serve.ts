@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { handle } from '../../http/handle.ts';
+import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
@@ -23,13 +24,14 @@ export function serve<Input, C extends HonoContext = Context>(
   const { engine, route, wrapped } = compileServed<C, Input>(operation, options);
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
-  return (c) => {
+  const answer = (c: C): Promise<Response> => {
     const place = { native: c, routePattern: null, headers: outerHeaders(c) };
     const exchange = new FetchExchange<C>(c.req.raw, route, engine.world, refuse, place);
     const done = handle(engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);
     return exchange.response;
   };
+  return markProtected(answer, { ...route, answers: true });
 }
 
 /** The status resource of an operation: 202 while it is unfinished, then the stored answer; 404 for anybody else's. */

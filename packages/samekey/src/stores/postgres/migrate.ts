@@ -37,7 +37,7 @@ export async function migrate(
     for (let tries = 1; ; tries += 1) {
       try {
         await applyAll(ask, tables, migrations);
-        await buildIndexes(ask, tables, migrations);
+        await buildIndexes(open, ask, tables, migrations);
         return;
       } catch (error) {
         await ask('ROLLBACK').catch(() => undefined);
@@ -75,33 +75,77 @@ async function applyAll(ask: Ask, tables: Tables, migrations: readonly Migration
   await ask('COMMIT');
 }
 
-/** Beside the traffic. A build that was broken off leaves an invalid index: it goes, and is built again. */
-async function buildIndexes(ask: Ask, tables: Tables, migrations: readonly Migration[]): Promise<void> {
+/**
+ * Beside the traffic, by one process at a time: a build looks invalid until it is done, so another process would take it for one
+ * that was broken off. A build that was leaves an invalid index: it goes, and is built again.
+ */
+async function buildIndexes(
+  open: () => Promise<Connection>,
+  ask: Ask,
+  tables: Tables,
+  migrations: readonly Migration[],
+): Promise<void> {
   const definitions = Object.assign(
     {},
     ...migrations.map((migration) => migration.indexes?.(tables) ?? {}),
   ) as Record<string, string>;
-  for (let tries = 0; tries < INDEX_TRIES_MAX; tries += 1) {
-    const [name] = await missingIndexes(
-      ({ text }, values) => ask(text, ...values.map(String)),
-      tables,
-      migrations,
-    );
-    if (name === undefined) return;
-    const building = await ask(
-      'SELECT 1 FROM pg_stat_progress_create_index WHERE relid = $1::regclass',
-      tables.records,
-    );
-    if (building.length > 0) {
-      await new Promise((resolve) => void setTimeout(resolve, 500));
-      continue;
+  const missing = async (): Promise<string | undefined> =>
+    (await missingIndexes(({ text }, values) => ask(text, ...values.map(String)), tables, migrations))[0];
+  if ((await missing()) === undefined) return;
+  await alone(open, tables, async (isMine) => {
+    for (let tries = 0; tries < INDEX_TRIES_MAX; tries += 1) {
+      // First the lock: what was missing before may have been built since.
+      const isOurs = await isMine();
+      const name = await missing();
+      if (name === undefined) return;
+      const building = await ask(
+        'SELECT 1 FROM pg_stat_progress_create_index WHERE relid = $1::regclass',
+        tables.records,
+      );
+      if (!isOurs || building.length > 0) {
+        await new Promise((resolve) => void setTimeout(resolve, 400 + Math.random() * 200));
+        continue;
+      }
+      await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${tables.schema}.${name}`);
+      await ask(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definitions[name] ?? ''}`);
     }
-    await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${tables.schema}.${name}`);
-    await ask(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definitions[name] ?? ''}`);
-  }
-  throw new StoreError('An index is still being built by another process: run the migration again later.', {
-    applied: 'no',
+    throw new StoreError('An index is still being built by another process: run the migration again later.', {
+      applied: 'no',
+    });
   });
+}
+
+/**
+ * Runs `body` with a way to get a lock, and to know whether it is ours: held by a transaction of a connection of its own, because a
+ * build cannot run within one and a pooler may hand each statement outside of one to another session. Asked for without waiting, and
+ * by LOCK: the build waits for every snapshot, which whoever waits for a lock has, and a cursor of a SELECT that is done as well. The
+ * traffic reads and writes the locked table as before.
+ */
+async function alone(
+  open: () => Promise<Connection>,
+  tables: Tables,
+  body: (isMine: () => Promise<boolean>) => Promise<void>,
+): Promise<void> {
+  const guard = await connected(open);
+  const ask = (text: string): Promise<unknown> => guard.query(plain(text), [], false);
+  let isOurs = false;
+  try {
+    await body(async () => {
+      if (isOurs) return true;
+      await ask('BEGIN');
+      await ask(`SET LOCAL idle_in_transaction_session_timeout = '0'`);
+      try {
+        await ask(`LOCK TABLE ${tables.meta} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`);
+        isOurs = true;
+      } catch (error) {
+        await ask('ROLLBACK');
+        if (errorCodeOf(error) !== '55P03') throw error;
+      }
+      return isOurs;
+    });
+  } finally {
+    await guard.close().catch(() => undefined);
+  }
 }
 
 /** Others may be building for an hour; looked at twice a second. */

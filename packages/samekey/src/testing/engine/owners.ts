@@ -59,6 +59,11 @@ export function ownerTests(test: AddEngineTest): void {
       [contradiction?.attempt, contradiction?.wanted, contradiction?.found, more.length],
       [1, 'completed', 'completed', 0],
     );
+    const rows = await bench.t.store.audit({ acts: ['contradiction'] });
+    assert.deepEqual(
+      rows.map(({ scope, key, attempt, from, to }) => [scope, key, attempt, from, to]),
+      [[contradiction?.id.scope, contradiction?.id.key, 1, 'completed', 'completed']],
+    );
     replayed(await bench.until((await bench.node()).ask()), answer);
   });
 
@@ -115,6 +120,8 @@ export function ownerTests(test: AddEngineTest): void {
       eventsOf(a, 'contradiction').map(({ attempt, found }) => [attempt, found]),
       [[1, 'in_progress']],
     );
+    const [row] = await bench.t.store.audit({ acts: ['contradiction'] });
+    assert.deepEqual([row?.attempt, row?.from, row?.to], [1, 'in_progress', 'completed']);
     younger.end();
     const { response: answer } = executed(await bench.until(younger.outcome), {
       attempt: 2,

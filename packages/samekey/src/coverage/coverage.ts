@@ -1,0 +1,151 @@
+/**
+ * Which state-changing routes of an application are protected. A forgotten route is found by a test, not by a customer who was charged
+ * twice.
+ *
+ * Invariant: what cannot be looked into counts as not protected.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import { refuseUnknown } from '../core/settings.ts';
+import { checkExemptions, type Exemption, isAbout } from './exempt.ts';
+import { expressRoutes, expressStack } from './express.ts';
+import { fastifyRoutes, isFastify } from './fastify.ts';
+import { honoList, honoRoutes } from './hono.ts';
+import { koaMiddleware, koaRoutes } from './koa.ts';
+import { isNest, nestRoutes } from './nest.ts';
+import { openApiDocument, openApiRoutes } from './openapi.ts';
+import { CHANGING, type Route, type Routes, type Unseen } from './route.ts';
+
+/** Options of {@link coverage}. */
+export interface CoverageOptions {
+  /** Routes that need no protection, each with a reason. */
+  readonly exempt?: readonly Exemption[];
+  /** Express: applications that are used in this one (`app.use(path, other)`), and theirs. */
+  readonly mounted?: readonly unknown[];
+  /** OpenAPI: the header that carries the key; default `Idempotency-Key`. */
+  readonly header?: string;
+}
+
+/** What {@link coverage} found. */
+export interface CoverageReport {
+  /** State-changing routes (POST, PATCH, PUT, DELETE), by path. */
+  readonly routes: readonly Route[];
+  /** Those that are neither protected nor exempt. */
+  readonly gaps: readonly Route[];
+  /** Parts that could not be looked into. */
+  readonly unseen: readonly Unseen[];
+  /** Lines of `exempt` that are about no route. */
+  readonly stale: readonly Exemption[];
+  /** No gaps, nothing unseen, nothing stale. */
+  readonly isFull: boolean;
+}
+
+/**
+ * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router, NestJS 11 or 12, or of
+ * an OpenAPI 3 document. Throws `OptionsError` for anything else.
+ */
+export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
+  refuseUnknown('coverage', options, ['exempt', 'mounted', 'header']);
+  const { mounted = [], header = 'Idempotency-Key' } = options;
+  if (isNest(app)) return nestRoutes(app, mounted);
+  if (isFastify(app)) return fastifyRoutes(app);
+  const document = openApiDocument(app);
+  if (document !== null) return openApiRoutes(document, header);
+  const koa = koaMiddleware(app);
+  if (koa !== null) return koaRoutes(koa);
+  const hono = honoList(app);
+  if (hono !== null) return honoRoutes(hono);
+  if (expressStack(app) !== null) return expressRoutes(app, mounted);
+  throw new OptionsError(
+    'Its routes cannot be listed: pass an application of Express, Fastify, Hono, Koa or NestJS, or an OpenAPI 3 document.',
+  );
+}
+
+/** Whether {@link routesOf} knows how to list its routes. */
+export function isListable(app: unknown): boolean {
+  return (
+    isNest(app) ||
+    isFastify(app) ||
+    openApiDocument(app) !== null ||
+    koaMiddleware(app) !== null ||
+    honoList(app) !== null ||
+    expressStack(app) !== null
+  );
+}
+
+/** Which state-changing routes are protected. Throws `OptionsError` as {@link routesOf}, and for exemptions without a reason. */
+export function coverage(app: unknown, options: CoverageOptions = {}): CoverageReport {
+  const exempt = options.exempt ?? [];
+  checkExemptions(exempt);
+  const found = routesOf(app, options);
+  const changing = found.routes.filter(({ method }) => CHANGING.includes(method));
+  const routes = changing
+    .map((route) => exempted(route, exempt))
+    .toSorted((a, b) => order(a.path, b.path) || order(a.method, b.method));
+  const gaps = routes.filter(({ protectedBy }) => protectedBy === null);
+  const unseen = found.unseen.filter((part) => !exempt.some((each) => excuses(each, part)));
+  const stale = exempt.filter(
+    (each) =>
+      !changing.some((route) => isAbout(each, route)) && !found.unseen.some((part) => excuses(each, part)),
+  );
+  const isFull = gaps.length === 0 && unseen.length === 0 && stale.length === 0;
+  return { routes, gaps, unseen, stale, isFull };
+}
+
+/**
+ * Throws an `Error` with a list of what is missing, for a test:
+ *
+ * ```ts
+ * it('every state-changing route is safe to retry', () => expectFullCoverage(app));
+ * ```
+ */
+export function expectFullCoverage(app: unknown, options: CoverageOptions = {}): void {
+  const report = coverage(app, options);
+  if (!report.isFull) throw new Error(coverageText(report));
+}
+
+/** A report for people: what is missing first, what is exempt and why last. */
+export function coverageText({ routes, gaps, unseen, stale, isFull }: CoverageReport): string {
+  const protectedCount = routes.filter(({ protectedBy }) => protectedBy === 'samekey').length;
+  const exempt = routes.filter(({ protectedBy }) => protectedBy === 'exempt');
+  const head =
+    `${protectedCount} of ${routes.length} state-changing routes protected, ${exempt.length} exempt, ` +
+    `${gaps.length} not protected${unseen.length > 0 ? `, ${unseen.length} not seen` : ''}.`;
+  return [
+    head,
+    ...section('Not protected: put idempotent() or serve() there, or exempt("why").', gaps.map(routeLine)),
+    ...section(
+      'Not seen:',
+      unseen.map(({ where, why }) => `${where}  ${why}`),
+    ),
+    ...section(
+      'Exemptions of no route: take them off the list.',
+      stale.map(({ method = '*', path }) => `${method} ${path}`),
+    ),
+    ...section(isFull ? 'Exempt:' : 'Exempt, as declared:', exempt.map(routeLine)),
+  ].join('\n');
+}
+
+function exempted(route: Route, exempt: readonly Exemption[]): Route {
+  if (route.protectedBy !== null) return route;
+  const found = exempt.find((each) => isAbout(each, route));
+  return found === undefined ? route : { ...route, protectedBy: 'exempt', reason: found.reason.trim() };
+}
+
+/** What nobody can look into has no methods: a line about one of them does not excuse it. */
+function excuses(each: Exemption, { where }: Unseen): boolean {
+  return each.method === undefined && isAbout(each, { method: '', path: where });
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
+}
+
+function routeLine({ method, path, reason }: Route): string {
+  return `${method.padEnd(6)} ${path}${reason === null ? '' : `  (${reason})`}`;
+}
+
+/** By code units, so that a report is the same everywhere. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

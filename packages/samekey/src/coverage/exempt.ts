@@ -1,0 +1,85 @@
+/** Saying that a route needs no protection, and why: where the route is, or in a list. */
+
+import { OptionsError } from '../core/errors.ts';
+
+const EXEMPT: unique symbol = Symbol.for('samekey.exempt');
+
+type Continue = (...values: never[]) => unknown;
+
+/** Middleware of Express, Hono and Koa, and a hook of Fastify: it does nothing but go on. */
+export type ExemptMiddleware = (first: unknown, second: unknown, third?: unknown) => unknown;
+
+/**
+ * Declares a route exempt: as middleware in front of its handler, or around the handler. Throws `OptionsError` without a reason.
+ *
+ * ```ts
+ * app.post('/search', exempt('reads only'), search);
+ * ```
+ */
+export function exempt(reason: string): ExemptMiddleware;
+export function exempt<Handler extends (...args: never[]) => unknown>(
+  reason: string,
+  handler: Handler,
+): Handler;
+export function exempt(reason: string, handler?: (...args: never[]) => unknown): unknown {
+  const said = checked(reason);
+  if (handler !== undefined) {
+    const wrapped = (...args: never[]): unknown => handler(...args);
+    // Frameworks tell handlers from middleware and from error handlers by their number of parameters.
+    return mark(Object.defineProperty(wrapped, 'length', { value: handler.length }), said);
+  }
+  return mark(goOn.bind(null), said);
+}
+
+/** `next` comes third in Express and Fastify, second in Hono and Koa. Three parameters: middleware to each of them. */
+function goOn(_first: unknown, second: unknown, third: unknown): unknown {
+  const next = typeof third === 'function' ? third : second;
+  return (next as Continue)();
+}
+
+/** Declares a method of a NestJS controller exempt, or all of a controller. Throws `OptionsError` without a reason. */
+export function Exempt(reason: string): ClassDecorator & MethodDecorator {
+  const said = checked(reason);
+  return (target: object, _key?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const value: unknown = descriptor === undefined ? target : descriptor.value;
+    mark(value as object, said);
+  };
+}
+
+/** Why a function is exempt; null if it is not. */
+export function exemptionOf(fn: unknown): string | null {
+  return (fn as { readonly [EXEMPT]?: string } | null | undefined)?.[EXEMPT] ?? null;
+}
+
+/** One line of a list of exemptions. */
+export interface Exemption {
+  /** Default every method. */
+  readonly method?: string;
+  /** As the report spells it; with `*` at its end whatever begins so. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Checks a list. Throws `OptionsError`. */
+export function checkExemptions(list: readonly Exemption[]): void {
+  for (const { path, reason } of list) {
+    if (typeof path !== 'string' || path === '')
+      throw new OptionsError('An exemption names a path, as the report spells it.');
+    checked(reason, ` of ${path}`);
+  }
+}
+
+/** Whether a line of a list is about a route. */
+export function isAbout({ method, path }: Exemption, route: { method: string; path: string }): boolean {
+  if (method !== undefined && method.toUpperCase() !== route.method) return false;
+  return path.endsWith('*') ? route.path.startsWith(path.slice(0, -1)) : path === route.path;
+}
+
+function checked(reason: unknown, of = ''): string {
+  if (typeof reason === 'string' && reason.trim() !== '') return reason.trim();
+  throw new OptionsError(`An exemption${of} needs a reason: say why a repeat of this request does no harm.`);
+}
+
+function mark<Value extends object>(value: Value, reason: string): Value {
+  return Object.defineProperty(value, EXEMPT, { value: reason });
+}

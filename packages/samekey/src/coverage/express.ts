@@ -1,0 +1,142 @@
+/**
+ * Routes of Express 4 and 5: `app.router.stack`, `app._router.stack`, `router.stack`. Middleware counts for what is registered behind
+ * it below its mount, as Express itself goes through the stack.
+ *
+ * An application that is mounted in another is hidden behind a function of its parent's; it is looked into if it is passed beside it.
+ * Sources: express 4.22 lib/router, express 5.3 lib/application.js (`use`), router 2.3 lib/layer.js.
+ */
+
+import { CHANGING, covers, joined, judge, type Route, type Routes, type Unseen } from './route.ts';
+
+interface Layer {
+  readonly name?: string;
+  readonly handle?: { readonly stack?: readonly Layer[]; readonly length?: number };
+  readonly route?: ExpressRoute;
+  /** Express 5, since router 2.3. */
+  readonly rawPath?: Path;
+  /** Express 5: mounted at `/`. */
+  readonly slash?: boolean;
+  /** Express 4. */
+  readonly regexp?: RegExp & { readonly fast_slash?: boolean };
+  readonly keys?: readonly { readonly name: string | number }[];
+}
+
+interface ExpressRoute {
+  readonly path: Path;
+  readonly methods: Readonly<Record<string, boolean>>;
+  readonly stack: readonly { readonly method?: string; readonly handle: { readonly length: number } }[];
+}
+
+type Path = string | RegExp | readonly (string | RegExp)[];
+
+const ROUTER_4 = '_router';
+
+interface ExpressApp {
+  readonly stack?: readonly Layer[];
+  readonly router?: { readonly stack?: readonly Layer[] };
+  /** Express 4. */
+  readonly [ROUTER_4]?: { readonly stack?: readonly Layer[] };
+  readonly parent?: unknown;
+  readonly mountpath?: string | readonly string[];
+}
+
+interface Active {
+  readonly mount: string;
+  readonly fn: unknown;
+}
+
+/** The stack of an application or a router; null for anything else. */
+export function expressStack(app: unknown): readonly Layer[] | null {
+  const candidate = app as ExpressApp | null;
+  if (typeof candidate !== 'function' && typeof candidate !== 'object') return null;
+  if (Array.isArray(candidate?.stack)) return candidate.stack;
+  const router4 = candidate?.[ROUTER_4]?.stack;
+  if (Array.isArray(router4)) return router4;
+  // Express 4 throws at `router`, and has no `_router` before its first route.
+  if (typeof (candidate as { lazyrouter?: unknown } | null)?.lazyrouter === 'function') return [];
+  return Array.isArray(candidate?.router?.stack) ? candidate.router.stack : null;
+}
+
+/** Lists them. `mounted`: applications that are used in this one. */
+export function expressRoutes(root: unknown, mounted: readonly unknown[]): Routes {
+  const routes: Route[] = [];
+  const unseen: Unseen[] = [];
+  walk(root, '', []);
+  return { routes, unseen };
+
+  function walk(owner: unknown, prefix: string, inherited: readonly Active[]): void {
+    const apps = mounted.filter((each) => (each as ExpressApp | null)?.parent === owner);
+    walkStack(expressStack(owner) ?? [], prefix, inherited, apps);
+  }
+
+  function walkStack(
+    stack: readonly Layer[],
+    prefix: string,
+    inherited: readonly Active[],
+    apps: readonly unknown[],
+  ): void {
+    const active = [...inherited];
+    for (const layer of stack) {
+      if (layer.route !== undefined) addRoute(layer.route, prefix, active);
+      else for (const mount of mountsOf(layer)) addMounted(layer, mount, prefix, active, apps);
+    }
+  }
+
+  function addMounted(
+    layer: Layer,
+    mount: string | null,
+    prefix: string,
+    active: Active[],
+    apps: readonly unknown[],
+  ): void {
+    const at = joined(prefix, mount ?? UNKNOWN);
+    if (layer.handle?.stack !== undefined) walkStack(layer.handle.stack, at, active, apps);
+    else if (layer.name === 'mounted_app') {
+      const app = apps.find((each) => [(each as ExpressApp).mountpath].flat().includes(mount ?? UNKNOWN));
+      if (app !== undefined) return walk(app, at, active);
+      unseen.push({
+        where: at,
+        why: 'An application is mounted here, and hides its routes: pass it as "mounted", or use a Router.',
+      });
+    } else if (mount !== null) active.push({ mount: at, fn: layer.handle });
+  }
+
+  function addRoute(route: ExpressRoute, prefix: string, active: readonly Active[]): void {
+    const named = Object.keys(route.methods).map((method) => method.toUpperCase());
+    const methods = named.includes('_ALL') ? CHANGING : named;
+    for (const path of [route.path].flat()) {
+      const whole = joined(prefix, typeof path === 'string' ? path : String(path));
+      const before = active.filter(({ mount }) => covers(mount, whole)).map(({ fn }) => fn);
+      for (const method of methods) {
+        const own = route.stack
+          .filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)
+          .map((layer) => layer.handle)
+          // Error handlers answer for others.
+          .filter((fn) => fn.length !== 4);
+        routes.push(judge(method, whole, [...before, ...own]));
+      }
+    }
+  }
+}
+
+/** A mount that cannot be read: an expression, or a version that does not keep it. */
+const UNKNOWN = '/(?)';
+
+/** Where a layer is mounted; null: not to be known, so what stands there counts for nothing else. */
+function mountsOf(layer: Layer): readonly (string | null)[] {
+  if (layer.slash === true || layer.regexp?.fast_slash === true) return [''];
+  if (layer.rawPath !== undefined)
+    return [layer.rawPath].flat().map((path) => (typeof path === 'string' ? path : null));
+  return [layer.regexp === undefined ? null : mountOfRegexp(layer.regexp, layer.keys ?? [])];
+}
+
+/** Express 4 keeps only the expression that it made of the mount. */
+function mountOfRegexp(regexp: RegExp, keys: NonNullable<Layer['keys']>): string | null {
+  const [, pattern] = /^\^(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(regexp.source) ?? [];
+  if (pattern === undefined) return null;
+  let key = 0;
+  const path = pattern
+    .replaceAll('(?:\\/([^/]+?))', () => `/:${keys[key++]?.name ?? '?'}`)
+    .replaceAll(/\\([/.-])/g, '$1');
+  return /[\\()[\]{}|^$+*?]/.test(path) ? null : path;
+}

@@ -1,0 +1,94 @@
+/**
+ * Operations of an OpenAPI 3 document: one is protected if it declares the key's header as a required parameter, exempt if it says
+ * `x-idempotency-exempt: <reason>`. What the document says; whether the server does it is for `samekey verify`.
+ * Source: OpenAPI 3.1.1 §4.8.9 (Path Item), §4.8.12 (Parameter), §4.8.23 (Reference).
+ */
+
+import { CHANGING, type Route, type Routes, type Unseen } from './route.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const METHODS: readonly string[] = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+/** A chain of references longer than this goes round. */
+const REFERENCES_MAX = 20;
+
+/** The document, if it is one. */
+export function openApiDocument(value: unknown): Json | null {
+  const { openapi } = (value ?? {}) as { readonly openapi?: unknown };
+  return typeof openapi === 'string' && openapi.startsWith('3.') ? (value as Json) : null;
+}
+
+/** Lists them. `header`: the one that carries the key. */
+export function openApiRoutes(document: Json, header: string): Routes {
+  const routes: Route[] = [];
+  const unseen: Unseen[] = [];
+  for (const [path, given] of Object.entries(objectOf(document['paths']))) {
+    const item = resolved(document, given);
+    if (item === null) {
+      unseen.push({ where: path, why: 'It stands in another document: bundle them into one.' });
+      continue;
+    }
+    for (const method of METHODS) {
+      if (item[method] === undefined) continue;
+      const operation = objectOf(item[method]);
+      const name = method.toUpperCase();
+      const parameters = [...listOf(item['parameters']), ...listOf(operation['parameters'])].map((each) =>
+        resolved(document, each),
+      );
+      if (CHANGING.includes(name) && parameters.includes(null)) {
+        unseen.push({
+          where: `${name} ${path}`,
+          why: 'A parameter stands in another document: bundle them into one.',
+        });
+        continue;
+      }
+      routes.push(judged(name, path, operation, parameters as readonly Json[], header));
+    }
+  }
+  return { routes, unseen };
+}
+
+function judged(
+  method: string,
+  path: string,
+  operation: Json,
+  parameters: readonly Json[],
+  header: string,
+): Route {
+  // A parameter of the operation overrides that of its path.
+  const key = parameters.findLast(
+    (each) => each['in'] === 'header' && String(each['name']).toLowerCase() === header.toLowerCase(),
+  );
+  if (key?.['required'] === true) return { method, path, protectedBy: 'samekey', reason: null };
+  const exempt = operation['x-idempotency-exempt'];
+  if (typeof exempt === 'string' && exempt.trim() !== '')
+    return { method, path, protectedBy: 'exempt', reason: exempt.trim() };
+  if (exempt !== undefined)
+    return { method, path, protectedBy: null, reason: 'x-idempotency-exempt needs a reason, as text.' };
+  const reason = key === undefined ? null : `${header} is declared, but not as required.`;
+  return { method, path, protectedBy: null, reason };
+}
+
+/** What a value stands for, references of this document followed; null for one that leads elsewhere. */
+function resolved(document: Json, value: unknown): Json | null {
+  let found = objectOf(value);
+  for (let steps = 0; steps < REFERENCES_MAX; steps += 1) {
+    const reference = found['$ref'];
+    if (typeof reference !== 'string') return found;
+    if (!reference.startsWith('#/')) return null;
+    let place: unknown = document;
+    for (const part of reference.slice(2).split('/'))
+      place = objectOf(place)[decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')];
+    if (place === undefined) return null;
+    found = objectOf(place);
+  }
+  return null;
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

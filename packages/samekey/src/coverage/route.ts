@@ -1,0 +1,67 @@
+/** What a list of routes is made of, and how one is judged by the functions that its requests go through. */
+
+import { protectionOf } from '../http/marker.ts';
+import { exemptionOf } from './exempt.ts';
+
+/** A route of an application. */
+export interface Route {
+  /** In upper case. */
+  readonly method: string;
+  /** As the framework spells it, mounts included. */
+  readonly path: string;
+  readonly protectedBy: 'samekey' | 'exempt' | null;
+  /** Why it is exempt, or why it is not protected although it looks so; else null. */
+  readonly reason: string | null;
+}
+
+/** A part of an application that could not be looked into. */
+export interface Unseen {
+  /** A path, or what stands there. */
+  readonly where: string;
+  readonly why: string;
+}
+
+/** What was found. */
+export interface Routes {
+  readonly routes: readonly Route[];
+  /** Each counts as not protected. */
+  readonly unseen: readonly Unseen[];
+}
+
+/** The methods whose requests change something; others are not asked for protection. */
+export const CHANGING: readonly string[] = ['POST', 'PATCH', 'PUT', 'DELETE'];
+
+/** Judges a route by its chain: the functions that a request goes through, in order, the last one answering. */
+export function judge(method: string, path: string, chain: readonly unknown[]): Route {
+  let reason: string | null = null;
+  for (const [i, fn] of chain.entries()) {
+    const protection = protectionOf(fn);
+    if (protection === null) continue;
+    if (!protection.methods.has(method)) {
+      reason = `Samekey passes ${method} here: add it to "methods".`;
+    } else if (!protection.answers && i === chain.length - 1) {
+      reason = 'Nothing stands behind idempotent().';
+    } else {
+      const optional = protection.required ? null : 'A request without a key runs (required: false).';
+      return { method, path, protectedBy: 'samekey', reason: optional };
+    }
+  }
+  for (const fn of chain) {
+    const exemption = exemptionOf(fn);
+    if (exemption !== null) return { method, path, protectedBy: 'exempt', reason: exemption };
+  }
+  return { method, path, protectedBy: null, reason };
+}
+
+/** A path behind a mount. */
+export function joined(mount: string, path: string): string {
+  const tail = path === '/' ? '' : path;
+  const head = mount.endsWith('/') ? mount.slice(0, -1) : mount;
+  return head + (tail === '' || tail.startsWith('/') ? tail : `/${tail}`) || '/';
+}
+
+/** Whether what is mounted at `mount` sees all requests of a path: by whole segments, parameters by their names. */
+export function covers(mount: string, path: string): boolean {
+  const head = mount.endsWith('/') ? mount.slice(0, -1) : mount;
+  return head === '' || path === head || path.startsWith(`${head}/`);
+}

@@ -1,0 +1,176 @@
+/** Coverage of Hono, Koa and Fastify, against the frameworks themselves. */
+
+import { Router } from '@koa/router';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import { describe, expect, it } from 'vitest';
+import { idempotent, serve } from '../../src/adapters/hono/index.ts';
+import { coverage, exempt, markProtected, routesOf, watchRoutes } from '../../src/coverage/index.ts';
+import { createSamekey, singleTenant } from '../../src/index.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
+
+const samekey = createSamekey({ store: memoryStore(), policy: 'standard' });
+const scope = singleTenant();
+
+/** As an adapter of one's own would mark its middleware. */
+function marked<Fn extends object>(fn: Fn, answers = false): Fn {
+  return markProtected(fn, { methods: new Set(['POST', 'PUT']), required: true, answers });
+}
+
+function lines(app: unknown): readonly string[] {
+  return coverage(app).routes.map(
+    ({ method, path, protectedBy }) => `${method} ${path} ${protectedBy ?? '-'}`,
+  );
+}
+
+describe('Hono', () => {
+  const protect = idempotent(samekey, { scope });
+
+  it('lists routes with what they go through, also those of nested applications', () => {
+    const app = new Hono();
+    const inner = new Hono();
+    // Hono wraps the handlers of such an application.
+    inner.onError((_error, c) => c.text('no', 500));
+    inner.post('/capture', protect, (c) => c.text('ok'));
+    inner.post('/void', (c) => c.text('ok'));
+    app.get('/payments', (c) => c.text('ok'));
+    app.post('/payments', protect, (c) => c.text('ok'));
+    app.route('/payments/:id', inner);
+    app.post('/reports', serve(samekey.plain({ name: 'report hono', run: async () => 1 }), { scope }));
+    app.post('/search', exempt('reads only'), (c) => c.text('ok'));
+    app.all('/any', (c) => c.text('ok'));
+    expect(lines(app)).toEqual([
+      'DELETE /any -',
+      'PATCH /any -',
+      'POST /any -',
+      'PUT /any -',
+      'POST /payments samekey',
+      'POST /payments/:id/capture samekey',
+      'POST /payments/:id/void -',
+      'POST /reports samekey',
+      'POST /search exempt',
+    ]);
+  });
+
+  it('counts middleware for what stands behind it, below its path', () => {
+    const app = new Hono();
+    app.post('/v1/early', (c) => c.text('ok'));
+    app.use('/v1/*', protect);
+    app.post('/v1/late', (c) => c.text('ok'));
+    app.put('/v1/late', (c) => c.text('ok'));
+    app.post('/v10', (c) => c.text('ok'));
+    app.post('/bare', protect);
+    expect(lines(app)).toEqual([
+      'POST /bare -',
+      'POST /v1/early -',
+      'POST /v1/late samekey',
+      'PUT /v1/late -',
+      'POST /v10 -',
+    ]);
+  });
+
+  it('an exempt handler still answers', async () => {
+    const app = new Hono();
+    app.post('/x', exempt('reads only'), (c) => c.text('found'));
+    app.post(
+      '/y',
+      exempt('reads only', (c: { text(text: string): Response }) => c.text('too')),
+    );
+    expect(await (await app.request('/x', { method: 'POST' })).text()).toBe('found');
+    expect(await (await app.request('/y', { method: 'POST' })).text()).toBe('too');
+    expect(coverage(app).isFull).toBe(true);
+  });
+});
+
+const passes: Koa.Middleware = (_ctx, next) => next();
+const koaHandler: Koa.Middleware = (ctx) => {
+  ctx.body = 'ok';
+};
+
+describe('Koa', () => {
+  it('lists the routes of its routers with what they go through', () => {
+    const app = new Koa();
+    const nested = new Router();
+    nested.post('/capture', marked(passes.bind(null)), koaHandler);
+    const router = new Router({ prefix: '/v1' });
+    router.post('/early', koaHandler);
+    router.use('/only', marked(passes.bind(null)));
+    router.post('/only/this', koaHandler);
+    router.put(['/a', '/b'], exempt('whole documents'), koaHandler);
+    router.use('/payments/:id', nested.routes());
+    router.use(marked(passes.bind(null)));
+    router.post('/late', koaHandler);
+    router.all('/all', koaHandler);
+    app.use(passes).use(router.routes()).use(router.allowedMethods());
+    expect(lines(app)).toEqual([
+      'PUT /v1/a exempt',
+      'DELETE /v1/all -',
+      'PATCH /v1/all -',
+      'POST /v1/all samekey',
+      'PUT /v1/all samekey',
+      'PUT /v1/b exempt',
+      'POST /v1/early -',
+      'POST /v1/late samekey',
+      'POST /v1/only/this samekey',
+      'POST /v1/payments/:id/capture samekey',
+    ]);
+    expect(lines(router)).toHaveLength(10);
+  });
+
+  it('counts what the application uses before the router', () => {
+    const router = new Router().post('/x', koaHandler);
+    expect(lines(new Koa().use(marked(passes.bind(null))).use(router.routes()))).toEqual(['POST /x samekey']);
+    expect(lines(new Koa().use(router.routes()).use(marked(passes.bind(null))))).toEqual(['POST /x -']);
+  });
+
+  it('without a router it says that nothing can be seen', () => {
+    expect(coverage(new Koa().use(koaHandler))).toMatchObject({
+      isFull: false,
+      unseen: [{ where: 'the application' }],
+    });
+  });
+});
+
+const handler = async () => 'ok';
+const hook = async () => undefined;
+
+describe('Fastify', () => {
+  it('lists what was registered since it is watched, plugins and hooks of routes included', async () => {
+    const app = watchRoutes(fastify());
+    app.get('/payments', handler);
+    app.post('/payments', { preHandler: [hook, marked(hook.bind(null))] }, handler);
+    app.route({
+      method: ['PUT', 'DELETE'],
+      url: '/payments/:id',
+      onRequest: marked(hook.bind(null)),
+      handler,
+    });
+    await app.register(async (plugin) => void plugin.post('/capture', handler), { prefix: '/v1' });
+    app.post('/search', { preHandler: exempt('reads only') as never }, handler);
+    app.post('/served', marked(handler.bind(null), true));
+    await app.ready();
+    expect(lines(app)).toEqual([
+      'POST /payments samekey',
+      'DELETE /payments/:id -',
+      'PUT /payments/:id samekey',
+      'POST /search exempt',
+      'POST /served samekey',
+      'POST /v1/capture -',
+    ]);
+    const answer = await app.inject({ method: 'POST', url: '/search' });
+    expect([answer.statusCode, answer.body]).toEqual([200, 'ok']);
+    await app.close();
+  });
+
+  it('says so when it was not watched from the beginning', async () => {
+    const app = fastify();
+    app.post('/x', handler);
+    await app.ready();
+    const report = coverage(app);
+    expect(report.isFull).toBe(false);
+    expect(report.unseen[0]?.why).toContain('watchRoutes');
+    expect(routesOf(app).routes).toEqual([]);
+    await app.close();
+  });
+});
