@@ -10,12 +10,14 @@ import { exitCodeOf, explain } from './cli-error.ts';
 import { coverageCommand } from './commands/coverage.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { eraseCommand } from './commands/erase.ts';
 import { forgetCommand } from './commands/forget.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { reopenCommand } from './commands/reopen.ts';
 import { requeueCommand } from './commands/requeue.ts';
 import { settleCommand } from './commands/settle.ts';
+import { workerCommand } from './commands/worker.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -34,9 +36,11 @@ const COMMANDS: readonly (() => Command)[] = [
   settleCommand,
   reopenCommand,
   forgetCommand,
+  eraseCommand,
   requeueCommand,
   auditCommand,
   doctorCommand,
+  workerCommand,
   compareLedgerCommand,
   coverageCommand,
 ];

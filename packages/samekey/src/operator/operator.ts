@@ -9,8 +9,9 @@ import { OptionsError } from '../core/errors.ts';
 import type { AuditRequest, AuditRow } from '../core/audit.ts';
 import type { MessageListRequest, StoredMessage } from '../core/message.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
+import { callerScope } from '../core/scope.ts';
 import { refuseUnknown } from '../core/settings.ts';
-import type { ListRequest, Store } from '../core/store.ts';
+import type { EraseResult, ListRequest, Store } from '../core/store.ts';
 import { type Act, type ActResult, forget, reopen, type Settlement, settle } from './acts.ts';
 import { lookAt, messagesIn, type WholeRecord } from './look.ts';
 
@@ -39,11 +40,22 @@ export interface Operator {
   reopen(id: RecordId, act: Act): Promise<ActResult>;
   /** Drops a final or retryable record: the key acts as never used, after as long. */
   forget(id: RecordId, act: Act): Promise<ActResult>;
+  /**
+   * Empties the records of a caller, given by the parts of its scope or their encoding, at most `limit` of them (default 1,000), and keeps
+   * their keys: an erased key never runs again. `left`: call again later.
+   */
+  erase(
+    caller: string | readonly string[],
+    act: Pick<Act, 'reason'> & { readonly limit?: number },
+  ): Promise<EraseResult>;
   /** Messages that were given up, the oldest first; none where the store keeps no messages. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly StoredMessage[]>;
   /** Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. */
   requeue(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
 }
+
+/** Few enough for one transaction. */
+const ERASE_LIMIT = 1_000;
 
 /** Makes one. Throws `OptionsError`. */
 export function createOperator(options: OperatorOptions): Operator {
@@ -63,6 +75,12 @@ export function createOperator(options: OperatorOptions): Operator {
     settle: (id, settlement) => settle(store, actor, id, settlement),
     reopen: (id, act) => reopen(store, actor, id, act),
     forget: (id, act) => forget(store, actor, id, act),
+    erase(caller, { reason, limit = ERASE_LIMIT }) {
+      const scope = typeof caller === 'string' ? caller : callerScope(caller);
+      if (scope === '' || scope.includes('|'))
+        throw new OptionsError('Erased is a whole caller: its part of the scope, before the operation.');
+      return store.erase({ scope, reason, actor, limit });
+    },
     deadLetters: async (request = {}) => (await messages?.list({ ...request, states: ['dead'] })) ?? [],
     requeue: async (ids, { reason }) => (await messages?.requeue(ids, { reason, actor })) ?? [],
   });
