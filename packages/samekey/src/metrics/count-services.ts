@@ -1,9 +1,10 @@
 /** What the events of worker, janitor and reconciler add to the metrics. */
 
+import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import type { Labels } from './labels.ts';
 import type { Recorder } from './recorder.ts';
-import type { ReconcilerSignal, UpkeepSignal } from './service-events.ts';
+import type { UpkeepSignal } from './service-events.ts';
 
 /** Makes the listener of a worker. */
 export function countWorker(recorder: Recorder, labels: Labels): (event: WorkerEvent) => void {
@@ -78,7 +79,7 @@ function countUpkeep(
 }
 
 /** Makes the listener of a reconciler. */
-export function countReconciler(recorder: Recorder, labels: Labels): (event: ReconcilerSignal) => void {
+export function countReconciler(recorder: Recorder, labels: Labels): (event: ReconcileEvent) => void {
   return (event) => {
     switch (event.type) {
       case 'reconcile-scheduled':

@@ -9,6 +9,7 @@ import { OptionsError } from '../core/errors.ts';
 import type { SamekeyEvent } from '../core/events.ts';
 import { hashCaller, hashKey } from '../core/redact.ts';
 import { refuseUnknown } from '../core/settings.ts';
+import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { LOG_LEVELS, LOG_LINES, type LoggedType, type LogLevel, OUTCOME_LEVELS } from './log-lines.ts';
 import type { AnyEvent } from './service-events.ts';
@@ -38,7 +39,7 @@ export interface Logs {
   readonly samekey: (event: SamekeyEvent) => void;
   readonly worker: (event: WorkerEvent) => void;
   readonly janitor: (event: AnyEvent) => void;
-  readonly reconciler: (event: AnyEvent) => void;
+  readonly reconciler: (event: ReconcileEvent) => void;
 }
 
 /** Makes listeners that log. Throws `OptionsError`. */

@@ -27,25 +27,6 @@ export type UpkeepSignal =
     }
   | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown };
 
-/** What a reconciler tells. */
-export type ReconcilerSignal =
-  | ({
-      readonly type: 'reconcile-scheduled';
-      readonly inquiries: number;
-      readonly afterMs: number;
-    } & OfRecord)
-  | ({
-      readonly type: 'reconcile-resolved';
-      readonly to: State;
-      readonly inquiries: number;
-      readonly ageMs: number;
-      readonly by: 'inquiry' | 'webhook' | 'hand';
-    } & OfRecord)
-  | ({ readonly type: 'reconcile-failed'; readonly error: unknown } & OfRecord)
-  | ({ readonly type: 'reconcile-given-up'; readonly inquiries: number } & OfRecord)
-  | ({ readonly type: 'contradiction'; readonly wanted: State; readonly found: State | null } & OfRecord)
-  | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown };
-
 /** An event of which the type is known, and may be one of a later version: those are let pass. */
 export interface AnyEvent {
   readonly type: string;

@@ -3,6 +3,7 @@
 import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { SamekeyEvent } from '../../src/core/events.ts';
+import { createReconciler } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 import { type Exposed, startMeters, sumOf, valueOf } from './meters.ts';
 import { openShop, SECRET_CALLER, SECRET_KEY } from './shop.ts';
@@ -178,6 +179,40 @@ describe('metrics of real requests', () => {
     expect(valueOf(all, name, { topic: 'flaky', end: 'delivered' })).toBe(1);
     expect(valueOf(all, name, { topic: 'doomed', end: 'dead' })).toBe(1);
     expect(valueOf(all, 'api_idempotency_delivery_duration_seconds_count', { topic: 'flaky' })).toBe(2);
+  });
+
+  it('what a reconciler asks, learns and gives up is counted', async () => {
+    const { shop, exposed, metrics } = await open();
+    for (const key of ['settled', 'hopeless'])
+      expect((await shop.send('/pay', key, { ends: 'unknown' })).status).toBe(500);
+    const answers = {
+      settled: ['throws', 'not-known', 'completed'],
+      hopeless: ['not-known', 'not-known', 'not-known'],
+    };
+    const reconciler = createReconciler({
+      store: shop.store,
+      backoff: { minMs: 1, maxMs: 1 },
+      inquiriesMax: 3,
+      onEvent: metrics.reconciler,
+      operations: {
+        'POST /pay': {
+          async inquire({ key }) {
+            const answer = answers[key as keyof typeof answers].shift();
+            if (answer === 'throws') throw new Error('the provider is away');
+            return answer === 'completed' ? { kind: 'completed', answer: {} } : { kind: 'not-known' };
+          },
+        },
+      },
+    });
+    // By the store's clock a question is due a millisecond after the one before.
+    while (Object.values(answers).some((left) => left.length > 0)) await reconciler.run();
+    const all = await exposed();
+    const name = (what: string): string => `api_idempotency_reconcile_${what}_count_total`;
+    expect(valueOf(all, name('failed'), { operation: 'POST /pay' })).toBe(1);
+    expect(valueOf(all, name('resolved'), { to: 'completed', by: 'inquiry' })).toBe(1);
+    expect(sumOf(all, name('scheduled'))).toBeGreaterThanOrEqual(3);
+    expect(sumOf(all, name('given_up'))).toBe(1);
+    expect(sumOf(all, 'api_idempotency_reconcile_age_seconds_count')).toBe(1);
   });
 
   it('no key and no caller is exposed, only the hash of a busy caller', async () => {

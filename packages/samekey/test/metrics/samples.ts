@@ -1,7 +1,8 @@
 /** Events of every type, for what goes through all of them. */
 
 import type { SamekeyEvent } from '../../src/core/events.ts';
-import type { ReconcilerSignal, UpkeepSignal } from '../../src/metrics/service-events.ts';
+import type { UpkeepSignal } from '../../src/metrics/service-events.ts';
+import type { ReconcileEvent } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 
 /** In every error and message: never in a line of a log. */
@@ -64,7 +65,7 @@ export const JANITOR: readonly UpkeepSignal[] = [
   { type: 'janitor-run', verb: 'sweep', count: 2, durationMs: 5 },
   { type: 'store-error', verb: 'sweep', error },
 ];
-export const RECONCILER: readonly ReconcilerSignal[] = [
+export const RECONCILER: readonly ReconcileEvent[] = [
   { type: 'reconcile-scheduled', ...of, inquiries: 1, afterMs: 5 },
   { type: 'reconcile-resolved', ...of, to: 'completed', inquiries: 2, ageMs: 5_000, by: 'inquiry' },
   { type: 'reconcile-failed', ...of, error },

@@ -118,7 +118,7 @@ function applicationOf(
   // Says in its body what becomes of it.
   app.post(
     '/pay',
-    idempotent(samekey, { policy: 'payments', scope }),
+    idempotent(samekey, { policy: 'payments', scope, reconcileAfterMs: 0 }),
     express.json(),
     (req: Request<unknown, unknown, { readonly ends?: string }>, res) => {
       if (req.body.ends === 'throws') throw new NotExecutedError('the provider refused the connection');
