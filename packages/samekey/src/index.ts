@@ -18,6 +18,7 @@ export {
   StepError,
   StoreError,
 } from './core/errors.ts';
+export type { FingerprintSecrets } from './core/fingerprint.ts';
 export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
 export { type Executed, OUTCOME_KINDS, type Outcome, type OutcomeKind } from './core/outcome.ts';
 export { type EndingClass, POLICIES, type Policy, type PolicyName, type Verdict } from './core/policy.ts';

@@ -6,6 +6,7 @@ import type { Attempt } from './core/attempt.ts';
 import { Engine } from './core/engine.ts';
 import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
+import type { FingerprintSecrets } from './core/fingerprint.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
 import { type Reply, type ReplyValue, toResponse } from './core/reply.ts';
 import { response } from './core/response.ts';
@@ -62,6 +63,11 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   readonly batchBytesMax?: number;
   /** The record format to write, while code that reads the newer one is still being deployed; default the newest. */
   readonly writeVersion?: number;
+  /**
+   * Secrets for fingerprints (HMAC-SHA-256 instead of SHA-256): of `run` and operations, and of routes that name none of their own.
+   * Records made without are still compared. Default none.
+   */
+  readonly fingerprintSecrets?: FingerprintSecrets;
   /** The machine; default `systemWorld()`. For tests. */
   readonly world?: World;
 }
@@ -157,6 +163,7 @@ const INSTANCE_OPTIONS: readonly (keyof SamekeyOptions)[] = [
   'batchRowsMax',
   'batchBytesMax',
   'writeVersion',
+  'fingerprintSecrets',
   'world',
 ];
 const RUN_OPTIONS: readonly string[] = [
@@ -197,6 +204,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     batchRowsMax: wholeNumber('batchRowsMax', options.batchRowsMax ?? 500, 1),
     batchBytesMax: wholeNumber('batchBytesMax', options.batchBytesMax ?? 4 * MIB, 1),
     writeVersion: wholeNumber('writeVersion', options.writeVersion ?? FORMAT_VERSION, 1, FORMAT_VERSION),
+    fingerprintSecrets: options.fingerprintSecrets ?? null,
   });
   const transactions = transactionsFor(store, options.transactions);
   const defaults: OperationOptions = Object.fromEntries(

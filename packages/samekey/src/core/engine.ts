@@ -17,6 +17,7 @@ import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { Emit, EventListener, SamekeyEvent } from './events.ts';
+import type { FingerprintSecrets } from './fingerprint.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
@@ -30,6 +31,7 @@ import { createSaver } from './saver.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { OperationSettings } from './settings.ts';
 import type { Store } from './store.ts';
+import { createValueFingerprinter, type ValueFingerprinter } from './value-fingerprint.ts';
 import { createWaiter, type Waiter } from './waiter.ts';
 import type { Handler, Work } from './work.ts';
 import type { World } from './world.ts';
@@ -51,11 +53,16 @@ export interface EngineOptions {
   /** Format written into records; during a deploy one behind what is read. */
   readonly writeVersion: number;
   readonly onEvent: EventListener | null;
+  /** For fingerprints of values, and of routes that have no secrets of their own. */
+  readonly fingerprintSecrets: FingerprintSecrets | null;
 }
 
 /** The engine of one Samekey instance. */
 export class Engine {
   readonly world: World;
+  readonly fingerprintSecrets: FingerprintSecrets | null;
+  /** Fingerprints of what `run` is given. */
+  readonly values: ValueFingerprinter;
   /** Sends an event; null when nobody listens. */
   readonly emit: Emit;
   readonly #options: EngineOptions;
@@ -96,6 +103,8 @@ export class Engine {
     });
     this.#options = options;
     this.world = world;
+    this.fingerprintSecrets = options.fingerprintSecrets;
+    this.values = createValueFingerprinter(world, options.fingerprintSecrets);
     this.#cache = cache;
     this.#dispatch = dispatch;
     this.#renewer = renewer;

@@ -35,6 +35,17 @@ export interface FingerprintOptions {
   readonly formerly?: readonly FingerprintOptions[];
 }
 
+/** Secrets for all digests of an instance. */
+export interface FingerprintSecrets {
+  /**
+   * The name of the one that new records are made with; null: none yet, they are only known. For the first deploy to several processes,
+   * because one that does not know the name answers 503.
+   */
+  readonly current: string | null;
+  /** By name (1–40 letters, digits, `_`, `-`), 16 bytes or more each; a name is never used for another secret. */
+  readonly keys: Readonly<Record<string, Uint8Array>>;
+}
+
 /** A request, as the fingerprint sees it. */
 export interface FingerprintInput {
   readonly method: string;
@@ -116,6 +127,28 @@ export function createFingerprinter(
   });
 }
 
+/**
+ * The same option set under an instance's secrets; one with secrets of its own stays as it is. What was made without, and what an
+ * earlier set made with or without, is still known.
+ */
+export function withSecrets(
+  options: FingerprintOptions,
+  secrets: FingerprintSecrets | null,
+): FingerprintOptions {
+  if (secrets === null || options.secrets !== undefined) return options;
+  const { formerly = [], ...own } = options;
+  const [first] = Object.keys(secrets.keys);
+  const current = secrets.current ?? first;
+  const keyed = (one: FingerprintOptions): FingerprintOptions =>
+    one.secrets !== undefined || current === undefined
+      ? one
+      : { ...one, secrets: { current, keys: secrets.keys } };
+  const before = formerly.flatMap((one) => (one.secrets === undefined ? [keyed(one), one] : [one]));
+  return secrets.current === null
+    ? { ...own, formerly: [keyed(own), ...before] }
+    : { ...keyed(own), formerly: [own, ...before] };
+}
+
 /** The ways of an option set, the current secret's first, then those of its former secrets and option sets. */
 function waysOf(options: FingerprintOptions, bound: boolean): [Way, ...Way[]] {
   const omit = options.omit && pointersOf(options.omit);
@@ -159,7 +192,8 @@ function headerNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => name.toLowerCase()))].toSorted();
 }
 
-function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Array {
+/** A copy of a secret that may be used. Throws {@link OptionsError}. */
+export function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Array {
   if (!/^[\w-]{1,40}$/.test(name)) {
     throw new OptionsError(
       'The name of a fingerprint secret must be 1–40 letters, digits, "_" or "-": rename it.',

@@ -3,7 +3,13 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { createFingerprinter, type Fingerprinter, type FingerprintOptions } from '../core/fingerprint.ts';
+import {
+  createFingerprinter,
+  type Fingerprinter,
+  type FingerprintOptions,
+  type FingerprintSecrets,
+  withSecrets,
+} from '../core/fingerprint.ts';
 import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
 import { operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -118,11 +124,12 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Safe methods are never protected (RFC 9110 §9.2.1). */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 
-/** Checks a route's options and puts the defaults in place. Throws `OptionsError`. */
+/** Checks a route's options and puts the defaults in place; `secrets` are the instance's. Throws `OptionsError`. */
 export function compileRoute<Native>(
   defaults: OperationOptions,
   options: RouteOptions<Native>,
   digester: Digester,
+  secrets: FingerprintSecrets | null = null,
 ): Route<Native> {
   if (typeof options !== 'object' || options === null) {
     throw new OptionsError('A protected route needs options: at least a policy and a scope.');
@@ -140,7 +147,11 @@ export function compileRoute<Native>(
     methods: protectedMethods(options.methods ?? ['POST', 'PATCH']),
     header: token('header', options.header ?? 'Idempotency-Key').toLowerCase(),
     key: keyOptions,
-    fingerprinter: createFingerprinter(options.fingerprint ?? {}, digester, options.bindTo !== undefined),
+    fingerprinter: createFingerprinter(
+      withSecrets(options.fingerprint ?? {}, secrets),
+      digester,
+      options.bindTo !== undefined,
+    ),
     freshness:
       options.freshness === undefined ? null : compileFreshness(options.freshness, settings.retentionMs),
     bindTo: listener('bindTo', options.bindTo),

@@ -65,6 +65,7 @@ export function compileServed<Native, Input>(
     {},
     { ...routeOptions, ...internals.settings, operation: name, formerly: formerly ?? [] },
     internals.engine.world,
+    internals.engine.fingerprintSecrets,
   );
   return {
     engine: internals.engine,

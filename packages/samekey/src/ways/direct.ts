@@ -2,7 +2,6 @@
  * Requests without HTTP: from scope, key and a value to compare, to the engine's work and back to the handler's value.
  */
 
-import { canonicalText } from '../core/digest.ts';
 import type { Engine } from '../core/engine.ts';
 import { KeyError } from '../core/errors.ts';
 import { checkKey, describeKeyFault } from '../core/key.ts';
@@ -12,7 +11,6 @@ import { valueOf } from '../core/reply.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
-import type { World } from '../core/world.ts';
 
 /** What `run` resolves with: the outcome, and the handler's value where there is one. */
 export type RunOutcome<Value> =
@@ -63,8 +61,8 @@ async function workOf(
     operation: names.name,
     id: idOf(identityOf(names)),
     otherIds: otherNames(names).map(idOf),
-    fingerprint: { label: RUN_LABEL, digest: await digestOf(engine.world, request.fingerprint) },
-    refingerprint: () => undefined,
+    fingerprint: await engine.values.compute(request.fingerprint),
+    refingerprint: (label) => engine.values.computeFor(label, request.fingerprint),
     settings,
     ...AT_ONCE,
   };
@@ -72,22 +70,3 @@ async function workOf(
 
 /** Run by whoever asks, nothing kept for others. */
 const AT_ONCE = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
-
-/** Names how fingerprints of values are made. */
-const RUN_LABEL = 'run1';
-
-/** A leading byte tells the two forms apart, so that bytes never equal a value. */
-const VALUE_FORM = 1;
-const BYTES_FORM = 2;
-
-function digestOf(world: World, fingerprint: unknown): string | Promise<string> {
-  if (fingerprint instanceof Uint8Array) return world.sha256(withForm(BYTES_FORM, fingerprint));
-  return world.sha256(withForm(VALUE_FORM, new TextEncoder().encode(canonicalText(fingerprint))));
-}
-
-function withForm(form: number, bytes: Uint8Array): Uint8Array {
-  const marked = new Uint8Array(bytes.length + 1);
-  marked[0] = form;
-  marked.set(bytes, 1);
-  return marked;
-}

@@ -69,7 +69,11 @@ export async function exchangeOf(
     replace: (answer) => end('replaced', { answer }),
     fail: (error) => end('failed', { error }),
   };
-  await handle(engine, compileRoute(defaults, { ...OPTIONS, ...options }, engine.world), exchange);
+  await handle(
+    engine,
+    compileRoute(defaults, { ...OPTIONS, ...options }, engine.world, engine.fingerprintSecrets),
+    exchange,
+  );
   const [only] = ends;
   if (only === undefined || ends.length > 1) throw new Error(`The exchange ended ${ends.length} times.`);
   return only;

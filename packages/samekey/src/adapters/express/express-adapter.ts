@@ -32,7 +32,7 @@ import { hearErrors } from './not-executed.ts';
  */
 export function idempotent(samekey: Samekey, options: RouteOptions<Request>): RequestHandler {
   const { engine, defaults } = internalsOf(samekey);
-  const route = compileRoute<Request>(defaults, options, engine.world);
+  const route = compileRoute<Request>(defaults, options, engine.world, engine.fingerprintSecrets);
   const protect: RequestHandler = (req, res, next) => {
     const outer = attemptOf(req);
     if (outer !== null && route.methods.has(req.method.toUpperCase())) {

@@ -48,7 +48,7 @@ export function idempotent<Context extends FetchContext = FetchContext>(
 ): (request: Request, context?: Context) => Promise<Response> {
   const { engine, defaults } = internalsOf(samekey);
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
-  const route = compileRoute<Request>(defaults, routeOptions, engine.world);
+  const route = compileRoute<Request>(defaults, routeOptions, engine.world, engine.fingerprintSecrets);
   const answer = (request: Request, context: Context = {} as Context): Promise<Response> => {
     const exchange = new FetchExchange(request, route, engine.world, (own, attempt) =>
       handler(own, context, attempt),

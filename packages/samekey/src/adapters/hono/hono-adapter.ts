@@ -62,7 +62,7 @@ export function idempotent<C extends HonoContext = Context>(
 ): (c: C, next: () => Promise<void>) => Promise<void> {
   const { engine, defaults } = internalsOf(samekey);
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
-  const route = compileRoute<C>(defaults, routeOptions, engine.world);
+  const route = compileRoute<C>(defaults, routeOptions, engine.world, engine.fingerprintSecrets);
 
   const protect = async (c: C, next: () => Promise<void>): Promise<void> => {
     const protects = route.methods.has(c.req.method.toUpperCase());

@@ -7,6 +7,10 @@ import { type AddTest, jsonRequest } from './kit.ts';
 
 type Route = Partial<ContractRoute>;
 
+function withSecrets(current: string, keys: Readonly<Record<string, Uint8Array>>): Route {
+  return { options: { policy: 'standard', fingerprint: { secrets: { current, keys } } } };
+}
+
 export function deployTests(test: AddTest): void {
   test('a renamed route parameter changes nothing', async (t) => {
     const route = (name: string): Route => ({
@@ -67,6 +71,22 @@ export function deployTests(test: AddTest): void {
     await after.send(young);
     assertProblem(await before.send(young), 503, 'record-newer');
     assert.equal(before.runs + after.runs, 2);
+  });
+
+  test('a rotated secret: what names the old one replays where it is known, and is 503 where it is not', async (t) => {
+    const [first, second] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    const before = await t.start({ routes: [withSecrets('s1', { s1: first })] });
+    const after = await t.start({ routes: [withSecrets('s2', { s1: first, s2: second })] });
+    const late = await t.start({ routes: [withSecrets('s2', { s2: second })] });
+    const old = await before.post('key-1');
+    assertReplay(old, await after.post('key-1'));
+    assertProblem(await after.send(jsonRequest('key-1', { amount: 2 })), 422, 'key-reused');
+    for (const amount of [1, 2])
+      assertProblem(await late.send(jsonRequest('key-1', { amount })), 503, 'record-newer');
+    const young = await after.post('key-2');
+    assertReplay(young, await late.post('key-2'));
+    assertProblem(await before.post('key-2'), 503, 'record-newer');
+    assert.equal(before.runs + after.runs + late.runs, 2);
   });
 
   test('a fingerprint made in a way that nobody here knows is 503, never a mismatch and never a second run', async (t) => {
