@@ -103,13 +103,17 @@ function isNew({ resumed }: RunningAttempt): boolean {
 
 function bounded(world: World, timeMaxMs: number, asked: Promise<Room>): Promise<Room | Undecided> {
   return new Promise((resolve) => {
-    const timer = world.setTimer(timeMaxMs, () =>
-      resolve({ error: new Error(`The limiter took longer than ${timeMaxMs} ms.`) }),
-    );
+    let late = false;
+    const timer = world.setTimer(timeMaxMs, () => {
+      late = true;
+      resolve({ error: new Error(`The limiter took longer than ${timeMaxMs} ms.`) });
+    });
     asked.then(
       (room) => {
         timer.cancel();
-        resolve(room);
+        // Nobody waits for it any more, and nobody else would give it back.
+        if (late) room.end(false);
+        else resolve(room);
       },
       (error: unknown) => {
         timer.cancel();

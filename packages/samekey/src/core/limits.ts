@@ -14,7 +14,10 @@ export interface Asker {
 export interface Room {
   /** Null: there is room. Else when there may be some, in milliseconds. */
   readonly fullForMs: number | null;
-  /** What became of it: `used` for a key that was new, else what was taken is given back. Called once; never throws. */
+  /**
+   * What became of it: `used` for a key that was new, else what was taken is given back. Called at most once, and not for what was
+   * refused because there was no room; never throws.
+   */
   end(used: boolean): void;
 }
 

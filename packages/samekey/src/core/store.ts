@@ -17,6 +17,7 @@ import type {
   Unreadable,
   WhenClaimEnds,
 } from './record.ts';
+import type { Counters } from './counters.ts';
 import type { StoredResponse } from './response.ts';
 
 /** Asks for the exclusive right to run one attempt. Repeating it with the same claimId is safe. */
@@ -337,6 +338,8 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly capabilities: Capabilities;
   /** Absent: requests that wait find out by reading alone. */
   readonly hints?: ChangeHints | undefined;
+  /** Absent: callers cannot be limited by how many keys they have stored. */
+  readonly counters?: Counters | undefined;
   /**
    * Throws `StoreError` when its caller stands where a call would wait for itself: inside an open transaction that holds the
    * store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent: nobody can stand there.

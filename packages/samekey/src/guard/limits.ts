@@ -1,5 +1,5 @@
 /**
- * Limits of what one caller may begin: new keys in a time, looks in a time. They protect capacity and not money, so by default
+ * Limits of what one caller may begin: new keys in a time, keys stored at once, looks in a time. They protect capacity and not money, so by default
  * a limiter that fails lets requests through.
  *
  * Sources: semantics §4 row 13; RFC 6585 §4 (429), RFC 9110 §10.2.3 (`Retry-After`).
@@ -8,12 +8,15 @@
 import { OptionsError } from '../core/errors.ts';
 import type { Asker, Limits, Room } from '../core/limits.ts';
 import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { type ActiveKeysOptions, createActiveKeys } from './active-keys.ts';
 import { type RateLimiter, takePoint } from './rate-limiter.ts';
 
 /** What is limited. At least one limit is named. */
 export interface LimitsOptions {
   /** How many new keys a caller may use in a time: retries, replays and refusals of known keys do not count. */
   readonly newKeys?: RateLimiter;
+  /** How many keys a caller may have stored at once, all operations together. */
+  readonly activeKeys?: ActiveKeysOptions;
   /** How often a caller may look at how requests stand (`serveStatus`), found or not: what guessing keys costs. */
   readonly looks?: RateLimiter;
   /** What a limit is for: a `caller` (default), all operations together, or each `operation` of a caller. */
@@ -24,14 +27,21 @@ export interface LimitsOptions {
   readonly decisionTimeMaxMs?: number;
 }
 
+/** Limits, and what ends them. */
+export interface CallerLimits extends Limits {
+  /** Writes down what this process has counted of `activeKeys`; before it ends. Rejects when the store cannot. */
+  flush(): Promise<void>;
+}
+
 /** Makes limits, for the option `limits` of an instance, an operation or a route. Throws `OptionsError`. */
-export function createLimits(options: LimitsOptions): Limits {
+export function createLimits(options: LimitsOptions): CallerLimits {
   refuseUnknown('createLimits', options ?? {}, LIMITS_OPTIONS);
   const { newKeys, looks, per = 'caller', whenLimiterFails = 'open', decisionTimeMaxMs = 250 } = options;
   checkLimiter('newKeys', newKeys);
   checkLimiter('looks', looks);
-  if (newKeys === undefined && looks === undefined) {
-    throw new OptionsError('createLimits limits nothing: name newKeys or looks.');
+  const activeKeys = options.activeKeys === undefined ? null : createActiveKeys(options.activeKeys);
+  if (newKeys === undefined && looks === undefined && activeKeys === null) {
+    throw new OptionsError('createLimits limits nothing: name newKeys, activeKeys or looks.');
   }
   oneOf('per', per, ['caller', 'operation']);
   oneOf('whenLimiterFails', whenLimiterFails, ['open', 'closed']);
@@ -41,13 +51,24 @@ export function createLimits(options: LimitsOptions): Limits {
   return Object.freeze({
     whenLimiterFails,
     decisionTimeMaxMs: wholeNumber('decisionTimeMaxMs', decisionTimeMaxMs, 1),
-    takeNewKey: async (asker: Asker) => (newKeys === undefined ? FREE : takePoint(newKeys, nameOf(asker))),
+    async takeNewKey(asker: Asker) {
+      const point = newKeys === undefined ? FREE : await takePoint(newKeys, nameOf(asker));
+      if (activeKeys === null || point.fullForMs !== null) return point;
+      const room = await activeKeys.take(asker.caller).catch((error: unknown) => {
+        point.end(false);
+        throw error;
+      });
+      if (room.fullForMs !== null) point.end(false);
+      return room.fullForMs !== null ? room : both(point, room);
+    },
+    flush: async () => activeKeys?.flush(),
     takeLook: async (asker: Asker) => (looks === undefined ? FREE : takePoint(looks, nameOf(asker))),
   });
 }
 
 const LIMITS_OPTIONS: readonly (keyof LimitsOptions)[] = [
   'newKeys',
+  'activeKeys',
   'looks',
   'per',
   'whenLimiterFails',
@@ -55,6 +76,16 @@ const LIMITS_OPTIONS: readonly (keyof LimitsOptions)[] = [
 ];
 
 const FREE: Room = Object.freeze({ fullForMs: null, end: () => undefined });
+
+function both(first: Room, second: Room): Room {
+  return {
+    fullForMs: null,
+    end(used) {
+      first.end(used);
+      second.end(used);
+    },
+  };
+}
 
 function checkLimiter(name: string, limiter: RateLimiter | undefined): void {
   if (limiter === undefined) return;

@@ -212,8 +212,10 @@ for (const source of availablePostgres()) {
       await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_messages TO ${role}`);
       await expect(store.ready()).rejects.toThrow(/GRANT SELECT, INSERT ON .*samekey_audit/);
       await admin.query(`GRANT SELECT, INSERT ON samekey_audit TO ${role}`);
+      await expect(store.ready()).rejects.toThrow(/GRANT .* ON .*samekey_counters/);
+      await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_counters TO ${role}`);
       await store.ready();
-      for (const table of ['records', 'messages', 'audit']) {
+      for (const table of ['records', 'messages', 'audit', 'counters']) {
         await admin.query(`ALTER TABLE samekey_${table} ENABLE ROW LEVEL SECURITY`);
         await expect(store.ready()).rejects.toThrow(`samekey_${table} DISABLE ROW LEVEL SECURITY`);
         await admin.query(`ALTER TABLE samekey_${table} DISABLE ROW LEVEL SECURITY`);

@@ -79,6 +79,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const now = options.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   const audit = createMemoryAudit();
+  const byCaller = new Map<string, number>();
   let bytes = 0;
 
   function apply<Request extends RecordId, Result>(
@@ -111,8 +112,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function write(id: RecordId, before: SamekeyRecord | null, after: SamekeyRecord | null | undefined): void {
     if (after === undefined) return;
     bytes += responseBytes(after?.response ?? null) - responseBytes(before?.response ?? null);
+    if ((before === null) !== (after === null)) countOne(callerOf(id.scope), after === null ? -1 : 1);
     if (after === null) records.delete(idText(id));
     else records.set(idText(id), Object.freeze(after));
+  }
+
+  function countOne(caller: string, change: number): void {
+    const count = (byCaller.get(caller) ?? 0) + change;
+    if (count > 0) byCaller.set(caller, count);
+    else byCaller.delete(caller);
   }
 
   function reap(most: number): number {
@@ -213,6 +221,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       audit.add(rows, now());
     },
     pruneAudit: async (request) => audit.prune(request, now()),
+    // Exact as it is: nothing has to be told.
+    counters: {
+      add: async () => undefined,
+      read: async (callers) => new Map(callers.map((caller) => [caller, byCaller.get(caller) ?? 0])),
+      recount: async (caller) => byCaller.get(caller) ?? 0,
+    },
 
     list: async (request) =>
       [...records.values()]

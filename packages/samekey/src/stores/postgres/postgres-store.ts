@@ -18,12 +18,14 @@ import {
   decideSettle,
   type View,
 } from '../../core/machine.ts';
+import { takeOff } from '../../core/counters.ts';
 import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
 import type { HandResult, Store } from '../../core/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
 import { createErase } from './erase.ts';
+import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import {
@@ -117,10 +119,19 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
   ): Promise<readonly HandResult[]> {
     checkByHand(requests);
-    return records.byHand(upkeep.ask, requests, decide, (before, after, request) =>
-      handRow(act, before, after, request),
+    const deleted = new Set<Request>();
+    const results = await records.byHand(upkeep.ask, requests, decide, (before, after, request) => {
+      if (after === null) deleted.add(request);
+      return handRow(act, before, after, request);
+    });
+    const gone = requests.filter((request, i) => deleted.has(request) && results[i]?.kind === 'applied');
+    await takeOff(
+      counters,
+      gone.map(({ scope }) => [scope, 1]),
     );
+    return results;
   }
+  const counters = createCounters(tables, { upkeep, reads }, random);
   const hints = notify ? createHints({ open, schema }) : undefined;
 
   return {
@@ -168,6 +179,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     forget: (requests) => byHand('forget', requests, decideForget),
     erase: createErase(tables, erasing),
     ...createAudit(tables, { upkeep, reads }),
+    counters,
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const { statement, values } = listStatement(tables, request, limit);

@@ -109,7 +109,7 @@ async function checkServer(ask: Ask): Promise<void> {
 }
 
 /** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
-function tablesOf({ records, messages, audit, meta }: Tables): readonly TableNeeds[] {
+function tablesOf({ records, messages, audit, counters, meta }: Tables): readonly TableNeeds[] {
   return [
     {
       table: records,
@@ -128,6 +128,12 @@ function tablesOf({ records, messages, audit, meta }: Tables): readonly TableNee
       privileges: 'SELECT, INSERT',
       grantOn: audit,
       hidden: 'rows of the audit, or refuses them',
+    },
+    {
+      table: counters,
+      privileges: 'SELECT, INSERT, UPDATE, DELETE',
+      grantOn: counters,
+      hidden: 'counts of keys',
     },
   ];
 }

@@ -8,6 +8,7 @@ export interface Tables {
   readonly records: string;
   readonly messages: string;
   readonly audit: string;
+  readonly counters: string;
   readonly meta: string;
   /** `t`: the time of the statement, and what must hold for it, computed once. */
   readonly clock: string;
@@ -55,6 +56,7 @@ export function createTables(schema: string, now: string): Tables {
     records: `${quoted}.samekey_records`,
     messages: `${quoted}.samekey_messages`,
     audit: `${quoted}.samekey_audit`,
+    counters: `${quoted}.samekey_counters`,
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),

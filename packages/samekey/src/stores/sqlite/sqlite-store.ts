@@ -18,6 +18,7 @@ import {
   decideReopen,
   decideSettle,
 } from '../../core/machine.ts';
+import { takeOff } from '../../core/counters.ts';
 import { isStoreError, StoreError } from '../../core/errors.ts';
 import type { NewMessage, StoreWithMessages } from '../../core/message.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
@@ -34,6 +35,7 @@ import type {
 import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
+import { createCounters } from './counters.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
 import { createErase } from './erase.ts';
 import { checkFileSystem } from './file-system.ts';
@@ -102,6 +104,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const watch = createClaimWatch(monotonicNow);
   const clock = createStoreClock(now);
   const audit = createAudit(connection, writer, clock);
+  const counters = createCounters(connection, writer);
   const leases = createClaimWatch(monotonicNow);
   const records = createRecords(connection, clock, watch, audit, leases);
   const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
@@ -125,9 +128,19 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     checkIds(requests);
     checkByHand(requests);
     if (requests.length === 0) return [];
-    return writer.write(() =>
-      records.apply(requests, decide, (before, after, request) => handRow(act, before, after, request)),
+    const deleted = new Set<Request>();
+    const results = await writer.write(() =>
+      records.apply(requests, decide, (before, after, request) => {
+        if (after === null) deleted.add(request);
+        return handRow(act, before, after, request);
+      }),
     );
+    const gone = requests.filter((request, i) => deleted.has(request) && results[i]?.kind === 'applied');
+    await takeOff(
+      counters,
+      gone.map(({ scope }) => [scope, 1]),
+    );
+    return results;
   }
 
   async function sweep(limit: number): Promise<readonly Swept[]> {
@@ -200,6 +213,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     audit: (request) => audit.audit(request),
     note: (rows) => audit.note(rows),
     pruneAudit: (request) => audit.pruneAudit(request),
+    counters,
     list: (request) => writer.read(() => records.list(request)),
     count,
 

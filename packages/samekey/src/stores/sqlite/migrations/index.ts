@@ -8,6 +8,7 @@ import { progress } from './0002-progress.ts';
 import { messages } from './0003-messages.ts';
 import { audit } from './0004-audit.ts';
 import { inquiries } from './0005-inquiries.ts';
+import { counters } from './0006-counters.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -19,7 +20,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries];
+export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries, counters];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
