@@ -14,6 +14,7 @@ import { eraseCommand } from './commands/erase.ts';
 import { forgetCommand } from './commands/forget.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { reconcileCommand } from './commands/reconcile.ts';
 import { reopenCommand } from './commands/reopen.ts';
 import { requeueCommand } from './commands/requeue.ts';
 import { settleCommand } from './commands/settle.ts';
@@ -41,6 +42,7 @@ const COMMANDS: readonly (() => Command)[] = [
   auditCommand,
   doctorCommand,
   workerCommand,
+  reconcileCommand,
   compareLedgerCommand,
   coverageCommand,
 ];

@@ -65,7 +65,7 @@ async function withTables(address: string): Promise<string> {
 export async function open(address: string): Promise<Opened> {
   if (address.startsWith('postgres')) {
     const store = postgresStore({ connect: () => new Client({ connectionString: address }) });
-    const samekey = createSamekey({ store, policy: 'payments' });
+    const samekey = createSamekey({ store, policy: 'payments', reconcileAfterMs: 0 });
     return {
       samekey,
       async execute(sql) {
@@ -81,7 +81,11 @@ export async function open(address: string): Promise<Opened> {
     };
   }
   const database = new Database(address);
-  const samekey = createSamekey({ store: sqliteStore({ database }), policy: 'payments' });
+  const samekey = createSamekey({
+    store: sqliteStore({ database }),
+    policy: 'payments',
+    reconcileAfterMs: 0,
+  });
   return {
     samekey,
     execute: async (sql) => void database.exec(sql),

@@ -12,7 +12,7 @@ import { InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import * as prometheus from 'prom-client';
 import type { Store } from 'samekey';
-import { allOf, logEvents, type Metrics, promEvents } from 'samekey/metrics';
+import { allOf, logEvents, type LogOptions, type Metrics, promEvents } from 'samekey/metrics';
 import { explain } from '../cli-error.ts';
 import { duration } from '../operate/duration.ts';
 import { createHealth } from './health.ts';
@@ -86,10 +86,7 @@ export async function runService(
   const registry = new prometheus.Registry();
   const isMeasured = flags.metricsPort !== undefined;
   const metrics = isMeasured ? promEvents(prometheus, registry) : null;
-  const logs = logEvents(logger, {
-    levelMin: flags.logLevel,
-    ...(flags.logErrors === true ? { errorOf: explain } : {}),
-  });
+  const logs = logEvents(logger, logOptions(flags));
   const service = make({
     logger,
     metrics,
@@ -125,6 +122,24 @@ export async function runService(
     stopping.end();
     await open?.close();
   }
+}
+
+/** A listener for a run that ends by itself: lines of JSON on stderr. */
+export function logOnce(
+  name: string,
+  flags: ServiceFlags,
+  source: 'janitor' | 'reconciler',
+): (event: { readonly type: string }) => void {
+  const logger = pino(
+    { name: `samekey-${name}`, level: flags.logLevel },
+    pino.destination({ dest: 2, sync: true }),
+  );
+  const listener = logEvents(logger, logOptions(flags))[source];
+  return (event) => listener(event as never);
+}
+
+function logOptions({ logLevel, logErrors }: ServiceFlags): LogOptions {
+  return { levelMin: logLevel, ...(logErrors === true ? { errorOf: explain } : {}) };
 }
 
 /** What a shell says of a process ended by SIGINT: 128 + 2. */

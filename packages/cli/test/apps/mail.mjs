@@ -32,6 +32,18 @@ export default function app() {
       },
     },
     worker: { pollMs: 50, deliveriesMax: 2, backoff: { minMs: 10, maxMs: 10 } },
+    reconcile: {
+      pollMs: 100,
+      operations: {
+        'POST /payments': {
+          async inquire({ key }) {
+            if (key.startsWith('paid-')) return { kind: 'completed', answer: { id: key } };
+            if (key.startsWith('late-')) return { kind: 'not-known' };
+            throw new Error('the provider is down');
+          },
+        },
+      },
+    },
     close() {
       database?.close();
       process.stdout.write('closed\n');

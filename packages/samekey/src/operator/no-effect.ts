@@ -6,6 +6,7 @@
 
 import type { SamekeyRecord } from '../core/record.ts';
 import { OptionsError } from '../core/errors.ts';
+import { isOwnerGone } from '../core/owner-gone.ts';
 import { openIntent, readSteps, stepsText } from '../core/steps.ts';
 
 /**
@@ -14,22 +15,14 @@ import { openIntent, readSteps, stepsText } from '../core/steps.ts';
  */
 export type NoEffectBecause = 'owner-gone' | 'downstream-key';
 
-/**
- * Reasons that an owner writes when its handler has returned or thrown. Not among them: a claim that ended without a word, used-up
- * attempts, a handler that hung, a message that was given up: whoever made the call there may still be alive.
- */
-const TOLD_BY_OWNER = /^(?:handler-threw|status-\d{3}|effect-[a-z-]+|phases-changed|steps-newer)$/;
-
 /** What the record itself shows; null: it shows neither, and a person has to know. */
 export function shownBy(record: SamekeyRecord): NoEffectBecause | null {
   // An effect may be open that cannot be seen here.
   if (record.unreadable !== undefined) return null;
   const intent = openEffect(record);
   if (intent?.call?.rule === 'downstreamKey') return 'downstream-key';
-  if (!TOLD_BY_OWNER.test(record.reason ?? '')) return null;
-  // An attempt that went on after another had ended without a word says nothing of that one's call.
-  const isItsOwn = intent !== null ? intent.call?.attempt === record.attempt : record.attempt === 1;
-  return isItsOwn || (intent === null && record.whenClaimEnds === 'unknown') ? 'owner-gone' : null;
+  const open = intent === null ? undefined : (intent.call?.attempt ?? null);
+  return isOwnerGone(record, open) ? 'owner-gone' : null;
 }
 
 /** How long a call may be under way after its claim has ended, in milliseconds. */

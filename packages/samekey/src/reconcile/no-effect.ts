@@ -6,6 +6,7 @@
  * own end, so that nothing of it is left to happen, or if a call that still happens carries the key that the next one carries.
  */
 
+import { isOwnerGone } from '../core/owner-gone.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { OpenEffect } from './effect-of.ts';
 
@@ -22,20 +23,6 @@ export type NoEffect =
   | { readonly counts: true }
   | { readonly counts: false; readonly because: 'call-time'; readonly afterMs: number }
   | { readonly counts: false; readonly because: 'owner'; readonly afterMs: null };
-
-/**
- * Reasons that an owner writes when its handler has returned or thrown. Not among them: a claim that ended without a word, used-up
- * attempts, a handler that hung (`attempt-time-up`), a message that was given up: whoever made the call there may still be alive.
- */
-const TOLD_BY_OWNER = /^(?:handler-threw|status-\d{3}|effect-[a-z-]+|phases-changed|steps-newer)$/;
-
-/** Whether the owner that may have made the call is proven gone. */
-export function isOwnerGone(record: SamekeyRecord, effect: OpenEffect | null): boolean {
-  if (!TOLD_BY_OWNER.test(record.reason ?? '')) return false;
-  // An attempt that went on after another had ended without a word says nothing of that one's call.
-  if (effect !== null) return (effect.attempt ?? 1) === record.attempt;
-  return record.attempt === 1 || record.whenClaimEnds === 'unknown';
-}
 
 /** Whether the calls of all attempts carry one key, under which the provider makes one payment. */
 export function carriesKey(effect: OpenEffect | null, rule: CallRule): boolean {
@@ -58,7 +45,7 @@ export function noEffectCounts(
   askedAt: number,
   watchedMs: number | null,
 ): NoEffect {
-  if (!carriesKey(effect, rule) && !isOwnerGone(record, effect))
+  if (!carriesKey(effect, rule) && !isOwnerGone(record, effect === null ? undefined : effect.attempt))
     return { counts: false, because: 'owner', afterMs: null };
   // Of an unknown outcome `lockedUntil` is when its claim ended.
   const callTimeMs = callTimeOf(effect, rule);
