@@ -27,12 +27,15 @@ const runtime = (globalThis as Runtime).process;
 // Fetched without an import, so that bundlers for browsers and Workers meet no Node module.
 const nodeCrypto = runtime?.getBuiltinModule?.('node:crypto');
 
+const setImmediateOf = (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate;
+
 /** The machine Samekey runs on. `probe` is for tests. */
 export function systemWorld(probe?: World['probe']): World {
   return {
     monotonicNow: () => performance.now(),
     wallNow: () => Date.now(),
     setTimer: startTimer,
+    ...(setImmediateOf === undefined ? {} : { soon: setImmediateOf }),
     newClaimId: () => crypto.randomUUID(),
     random: () => Math.random(),
     sha256:

@@ -62,6 +62,10 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
   let queue: Item<Request, Result>[] = [];
   let flushing = false;
   let backoffMs = 0;
+  /** Whether the last flush had several rows. */
+  let grouped = false;
+  const soon = world.soon ?? queueMicrotask;
+  const startPump = (): void => void pump();
 
   function submit(request: Request, deadline: number): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -69,8 +73,8 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       queue.push({ request, id, size: options.sizeOf(request), deadline, unclear: false, resolve, reject });
       if (!flushing) {
         flushing = true;
-        // One microtask lets everything that arrived in this turn share the first flush.
-        queueMicrotask(() => void pump());
+        // Where groups form, what is still to be read in this turn joins the first flush; alone it goes at once.
+        (grouped ? soon : queueMicrotask)(startPump);
       }
     });
   }
@@ -80,6 +84,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       if (backoffMs > 0) await pause(backoffMs * (0.5 + world.random()));
       dropLate();
       const batch = nextBatch();
+      grouped = batch.length > 1;
       if (batch.length > 0) await flush(batch);
     }
     flushing = false;

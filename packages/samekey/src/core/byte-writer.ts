@@ -30,9 +30,14 @@ export function written(writer: ByteWriter): Uint8Array {
 export function writeText(writer: ByteWriter, text: string): void {
   if (text.length <= SHORT && writeShortAscii(writer, text)) return;
   const isWellFormed = wellFormed(text);
-  const start = reserve(writer, LENGTH_BYTES + text.length) + LENGTH_BYTES;
-  writer.length = start;
-  for (let rest = isWellFormed ? text : JSON.stringify(text); rest.length > 0; ) {
+  const part = beginPart(writer);
+  writeUtf8(writer, isWellFormed ? text : JSON.stringify(text));
+  endPart(writer, part, isWellFormed ? 0 : 0x80);
+}
+
+/** Appends the UTF-8 of a well-formed text, without a length. */
+export function writeUtf8(writer: ByteWriter, text: string): void {
+  for (let rest = text; rest.length > 0; ) {
     reserve(writer, rest.length);
     const { read, written: count } = encoder.encodeInto(rest, writer.bytes.subarray(writer.length));
     writer.length += count;
@@ -41,7 +46,18 @@ export function writeText(writer: ByteWriter, text: string): void {
     // A character takes up to three bytes for each of its code units.
     reserve(writer, rest.length * 3);
   }
-  writeLength(writer, start - LENGTH_BYTES, writer.length - start, isWellFormed ? 0 : 0x80);
+}
+
+/** Begins a part whose bytes are appended one after another; {@link endPart} wants what it returns. */
+export function beginPart(writer: ByteWriter): number {
+  const start = reserve(writer, LENGTH_BYTES);
+  writer.length = start + LENGTH_BYTES;
+  return start;
+}
+
+/** Ends a part: its length is known now. */
+export function endPart(writer: ByteWriter, start: number, mark = 0): void {
+  writeLength(writer, start, writer.length - start - LENGTH_BYTES, mark);
 }
 
 /** Appends bytes as one part. */
@@ -92,7 +108,7 @@ function writeLength(writer: ByteWriter, at: number, length: number, mark: numbe
 }
 
 /** Makes room for `count` bytes and returns where they go. */
-function reserve(writer: ByteWriter, count: number): number {
+export function reserve(writer: ByteWriter, count: number): number {
   const needed = writer.length + count;
   if (needed > writer.bytes.length) {
     const grown = new Uint8Array(Math.max(needed, writer.bytes.length * 2));

@@ -6,18 +6,34 @@
  * members are all kept, in their order; half surrogate pairs stay apart. The syntax is RFC 8259 and nothing else. One
  * leading byte order mark is ignored (§8.1 allows it, and so do the parsers behind us). Nesting is bounded, and so
  * is the stack; a body that is not JSON is no error: the caller compares its bytes.
+ *
+ * It goes over the bytes once and writes bytes, in place where members must be sorted: a text for each member and value would be
+ * 11 KB of garbage for 1 KB of JSON.
  * Sources: RFC 8259; order of members and spelling of strings as RFC 8785 §3.2.2.2 and §3.2.3.
  */
-import { canonicalNumber } from './json-number.ts';
+import { type ByteWriter, byteWriter, reserve, written } from './byte-writer.ts';
+import {
+  type Cursor,
+  expect,
+  Fault,
+  nameOf,
+  readLiteral,
+  readNumber,
+  readString,
+  skipSpace,
+  takes,
+  writeCode,
+} from './json-tokens.ts';
 import type { PathTree } from './path-tree.ts';
 
 /** Deepest nesting of arrays and objects that is read. */
 export const DEPTH_MAX = 512;
 
 /** The canonical text, or why there is none. */
-export type CanonicalJson =
-  | { readonly kind: 'canonical'; readonly text: string }
-  | { readonly kind: 'invalid-utf8' | 'syntax' | 'too-deep' };
+export type CanonicalJson = { readonly kind: 'canonical'; readonly text: string } | { readonly kind: NoJson };
+
+/** Why bytes have no canonical text. */
+export type NoJson = 'invalid-utf8' | 'syntax' | 'too-deep';
 
 /** What to look at: members picked (then all others are left out), and members left out. */
 export interface Selection {
@@ -25,50 +41,60 @@ export interface Selection {
   readonly omit?: PathTree | undefined;
 }
 
-interface Cursor {
-  readonly text: string;
-  at: number;
-  /** Whether the string read last had escapes. */
-  escaped: boolean;
-}
-
+/** A member in what was written: from its name to the end of its value. */
 interface Member {
-  readonly name: string;
-  readonly text: string;
-}
-
-class Fault extends Error {
-  readonly kind: 'syntax' | 'too-deep';
-
-  constructor(kind: 'syntax' | 'too-deep') {
-    super(kind);
-    this.kind = kind;
-  }
+  readonly start: number;
+  readonly nameEnd: number;
+  readonly end: number;
+  readonly plain: boolean;
+  /** Decoded when it must be: once, however often it is compared. */
+  name: string | undefined;
 }
 
 /** Up to this many members, an insertion sort is faster than the engine's own sort: it calls no comparator. */
 const INSERTION_MAX = 32;
+/** Below this a loop beats a call, in bytes. */
+const SHORT = 64;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const NOTHING: Selection = {};
+const COMMA = 0x2c;
 
 /** The canonical text of a JSON body, of all its members or of a selection of them. Never throws. */
 export function canonicalJson(bytes: Uint8Array, selection: Selection = NOTHING): CanonicalJson {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    return { kind: 'invalid-utf8' };
-  }
-  const cursor: Cursor = { text, at: 0, escaped: false };
+  const out = byteWriter(bytes.length);
+  const kind = writeCanonicalJson(out, bytes, selection);
+  return kind === 'canonical' ? { kind, text: utf8.decode(written(out)) } : { kind };
+}
+
+/** Appends the canonical text as UTF-8. What was appended of bytes that have none is the caller's to take back. */
+export function writeCanonicalJson(
+  out: ByteWriter,
+  bytes: Uint8Array,
+  selection: Selection,
+): 'canonical' | NoJson {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const cursor: Cursor = { bytes, at: hasMark ? 3 : 0, out, wide: false, plain: false };
+  let kind: 'canonical' | NoJson = 'canonical';
   try {
     skipSpace(cursor);
-    const canonical = readValue(cursor, 0, selection.pick, selection.omit);
+    readValue(cursor, 0, selection.pick, selection.omit);
     skipSpace(cursor);
-    return cursor.at === text.length ? { kind: 'canonical', text: canonical } : { kind: 'syntax' };
+    if (cursor.at !== bytes.length) kind = 'syntax';
   } catch (error) {
-    if (error instanceof Fault) return { kind: error.kind };
-    throw error;
+    if (!(error instanceof Fault)) throw error;
+    kind = error.kind;
+  }
+  // Nearly every body is ASCII to its end.
+  return (kind === 'canonical' && !cursor.wide) || isUtf8(bytes) ? kind : 'invalid-utf8';
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    utf8.decode(bytes);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -77,8 +103,8 @@ function readValue(
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
-): string {
-  switch (cursor.text.charCodeAt(cursor.at)) {
+): void {
+  switch (cursor.bytes[cursor.at]) {
     case 0x22:
       return readString(cursor);
     case 0x7b:
@@ -101,51 +127,92 @@ function readObject(
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
-): string {
+): void {
   if (depth > DEPTH_MAX) throw new Fault('too-deep');
+  const { out } = cursor;
+  const selects = pick !== undefined || omit !== undefined;
   const members: Member[] = [];
+  writeCode(out, 0x7b);
+  const first = out.length;
   let sorted = true;
-  let last = '';
   cursor.at++;
   skipSpace(cursor);
-  if (takes(cursor, 0x7d)) return '{}';
+  if (takes(cursor, 0x7d)) return writeCode(out, 0x7d);
   do {
     skipSpace(cursor);
-    if (cursor.text.charCodeAt(cursor.at) !== 0x22) throw new Fault('syntax');
-    const spelling = readString(cursor);
-    const name = cursor.escaped ? (JSON.parse(spelling) as string) : spelling.slice(1, -1);
+    if (cursor.bytes[cursor.at] !== 0x22) throw new Fault('syntax');
+    const before = out.length;
+    if (members.length > 0) writeCode(out, COMMA);
+    const start = out.length;
+    readString(cursor);
+    const nameEnd = out.length;
+    const { plain } = cursor;
     skipSpace(cursor);
     expect(cursor, 0x3a);
     skipSpace(cursor);
+    const name = selects ? nameOf(out.bytes, start, nameEnd, plain) : '';
     const picked = pick?.members.get(name);
     const omitted = omit?.members.get(name);
-    const value = readValue(cursor, depth, picked?.whole === true ? undefined : picked, omitted);
+    writeCode(out, 0x3a);
+    readValue(cursor, depth, picked?.whole === true ? undefined : picked, omitted);
     skipSpace(cursor);
-    if ((pick !== undefined && picked === undefined) || omitted?.whole === true) continue;
-    if (name < last) sorted = false;
-    last = name;
-    members.push({ name, text: `${spelling}:${value}` });
-  } while (takes(cursor, 0x2c));
+    if ((pick !== undefined && picked === undefined) || omitted?.whole === true) {
+      out.length = before;
+      continue;
+    }
+    const member: Member = { start, nameEnd, end: out.length, plain, name: undefined };
+    const last = members.at(-1);
+    if (last !== undefined && sorted) sorted = !isBefore(out.bytes, member, last);
+    members.push(member);
+  } while (takes(cursor, COMMA));
   expect(cursor, 0x7d);
-  if (!sorted) sortMembers(members);
-  let out = '{';
-  for (const member of members) out += out.length === 1 ? member.text : `,${member.text}`;
-  return `${out}}`;
+  if (!sorted) sortMembers(out, members, first);
+  writeCode(out, 0x7d);
 }
 
-/** Sorts by name; repeated members keep their order. */
-function sortMembers(members: Member[]): void {
+/** Puts the members that begin at `first` into order; repeated ones keep theirs. */
+function sortMembers(out: ByteWriter, members: Member[], first: number): void {
   if (members.length > INSERTION_MAX) {
-    members.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-    return;
+    members.sort((a, b) => (isBefore(out.bytes, a, b) ? -1 : isBefore(out.bytes, b, a) ? 1 : 0));
+  } else {
+    for (let i = 1; i < members.length; i++) {
+      const member = members[i] as Member;
+      let at = i;
+      for (; at > 0 && isBefore(out.bytes, member, members[at - 1] as Member); at--)
+        members[at] = members[at - 1] as Member;
+      members[at] = member;
+    }
   }
-  for (let i = 1; i < members.length; i++) {
-    const member = members[i] as Member;
-    let at = i;
-    for (; at > 0 && member.name < (members[at - 1] as Member).name; at--)
-      members[at] = members[at - 1] as Member;
-    members[at] = member;
+  // Copied behind what is there, then back: no two members need the same room.
+  const { length } = out;
+  reserve(out, length - first);
+  const { bytes } = out;
+  let at = length;
+  for (const { start, end } of members) {
+    if (at > length) bytes[at++] = COMMA;
+    if (end - start > SHORT) bytes.copyWithin(at, start, end);
+    else for (let i = start; i < end; i++) bytes[at + i - start] = bytes[i] as number;
+    at += end - start;
   }
+  bytes.copyWithin(first, length, at);
+}
+
+/** Whether the name of `a` comes before that of `b`. */
+function isBefore(bytes: Uint8Array, a: Member, b: Member): boolean {
+  if (!a.plain || !b.plain) return decoded(bytes, a) < decoded(bytes, b);
+  // Without the quotes, of which the last would count as a character.
+  const lengthA = a.nameEnd - a.start - 1;
+  const lengthB = b.nameEnd - b.start - 1;
+  for (let i = 1; i < lengthA && i < lengthB; i++) {
+    const difference = (bytes[a.start + i] as number) - (bytes[b.start + i] as number);
+    if (difference !== 0) return difference < 0;
+  }
+  return lengthA < lengthB;
+}
+
+function decoded(bytes: Uint8Array, member: Member): string {
+  member.name ??= nameOf(bytes, member.start, member.nameEnd, member.plain);
+  return member.name;
 }
 
 function readArray(
@@ -153,112 +220,28 @@ function readArray(
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
-): string {
+): void {
   if (depth > DEPTH_MAX) throw new Fault('too-deep');
   // Paths that name no index were not meant for an array: picking by them would leave nothing to compare.
   const pickHere = pick?.indexed === true ? pick : undefined;
-  let out = '[';
+  const { out } = cursor;
+  writeCode(out, 0x5b);
+  const first = out.length;
   cursor.at++;
   skipSpace(cursor);
-  if (takes(cursor, 0x5d)) return '[]';
+  if (takes(cursor, 0x5d)) return writeCode(out, 0x5d);
   let index = 0;
   do {
     skipSpace(cursor);
     const picked = pickHere?.members.get(String(index));
     const omitted = omit?.indexed === true ? omit.members.get(String(index)) : undefined;
     index++;
-    const value = readValue(cursor, depth, picked?.whole === true ? undefined : picked, omitted);
+    const before = out.length;
+    if (before > first) writeCode(out, COMMA);
+    readValue(cursor, depth, picked?.whole === true ? undefined : picked, omitted);
     skipSpace(cursor);
-    if ((pickHere !== undefined && picked === undefined) || omitted?.whole === true) continue;
-    out += out.length === 1 ? value : `,${value}`;
-  } while (takes(cursor, 0x2c));
+    if ((pickHere !== undefined && picked === undefined) || omitted?.whole === true) out.length = before;
+  } while (takes(cursor, COMMA));
   expect(cursor, 0x5d);
-  return `${out}]`;
-}
-
-/** The string's one spelling, with quotes: what `JSON.stringify` gives, which is well-formed also for half pairs. */
-function readString(cursor: Cursor): string {
-  const { text, at: start } = cursor;
-  let at = start + 1;
-  let escaped = false;
-  for (;;) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) break;
-    if (code === 0x5c) {
-      escaped = true;
-      at += 2;
-    } else if (code >= 0x20) {
-      at++;
-    } else {
-      // A control character, or NaN at the end of the text.
-      throw new Fault('syntax');
-    }
-  }
-  cursor.at = at + 1;
-  cursor.escaped = escaped;
-  const spelling = text.slice(start, at + 1);
-  if (!escaped) return spelling;
-  try {
-    return JSON.stringify(JSON.parse(spelling));
-  } catch {
-    throw new Fault('syntax');
-  }
-}
-
-function readNumber(cursor: Cursor): string {
-  const { text, at: start } = cursor;
-  const negative = text.charCodeAt(start) === 0x2d;
-  const integerAt = negative ? start + 1 : start;
-  // A leading zero stands alone: the digit after it is then refused by whoever reads on.
-  let at = text.charCodeAt(integerAt) === 0x30 ? integerAt + 1 : skipDigits(text, integerAt);
-  const integerEnd = at;
-  let fraction = '';
-  if (text.charCodeAt(at) === 0x2e) {
-    at = skipDigits(text, integerEnd + 1);
-    fraction = text.slice(integerEnd + 1, at);
-  }
-  let exponent = '';
-  if ((text.charCodeAt(at) | 0x20) === 0x65) {
-    const exponentAt = at + 1;
-    const sign = text.charCodeAt(exponentAt);
-    at = skipDigits(text, sign === 0x2b || sign === 0x2d ? exponentAt + 1 : exponentAt);
-    exponent = text.slice(exponentAt, at);
-  }
-  cursor.at = at;
-  // Most numbers are integers that end in another digit than 0: canonical as they stand.
-  if (at === integerEnd && text.charCodeAt(at - 1) !== 0x30) return text.slice(start, at);
-  return canonicalNumber(negative, text.slice(integerAt, integerEnd), fraction, exponent);
-}
-
-/** The end of the digits at `at`; at least one is required. */
-function skipDigits(text: string, at: number): number {
-  let end = at;
-  for (let code = text.charCodeAt(end); code >= 0x30 && code <= 0x39; code = text.charCodeAt(end)) end++;
-  if (end === at) throw new Fault('syntax');
-  return end;
-}
-
-function readLiteral(cursor: Cursor, literal: string): string {
-  if (!cursor.text.startsWith(literal, cursor.at)) throw new Fault('syntax');
-  cursor.at += literal.length;
-  return literal;
-}
-
-function skipSpace(cursor: Cursor): void {
-  const { text } = cursor;
-  for (;;) {
-    const code = text.charCodeAt(cursor.at);
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-    cursor.at++;
-  }
-}
-
-function takes(cursor: Cursor, code: number): boolean {
-  if (cursor.text.charCodeAt(cursor.at) !== code) return false;
-  cursor.at++;
-  return true;
-}
-
-function expect(cursor: Cursor, code: number): void {
-  if (!takes(cursor, code)) throw new Fault('syntax');
+  writeCode(out, 0x5d);
 }

@@ -5,8 +5,16 @@
  * rest is its bytes. A body that is not what its type says is compared by bytes: that is the handler's to refuse. A
  * charset other than UTF-8 belongs to the media type. Bodies arrive with their content coding removed.
  */
-import { type ByteWriter, writeBytes, writeCount, writeText, writeTexts } from './byte-writer.ts';
-import { canonicalJson, type Selection } from './canonical-json.ts';
+import {
+  beginPart,
+  type ByteWriter,
+  endPart,
+  writeBytes,
+  writeCount,
+  writeText,
+  writeTexts,
+} from './byte-writer.ts';
+import { type Selection, writeCanonicalJson } from './canonical-json.ts';
 import { type ContentType, isJson, parseContentType } from './content-type.ts';
 import { type Part, parseMultipart } from './multipart.ts';
 import { fieldOf, pairsOf } from './percent.ts';
@@ -68,12 +76,14 @@ function writeJson(
   body: Uint8Array,
   selection: BodySelection,
 ): boolean {
-  const json = canonicalJson(body, selection.json);
-  if (json.kind !== 'canonical') return false;
+  const before = writer.length;
   writeText(writer, 'json');
   writeText(writer, type.essence);
-  writeText(writer, json.text);
-  return true;
+  const part = beginPart(writer);
+  const isJsonBody = writeCanonicalJson(writer, body, selection.json) === 'canonical';
+  if (isJsonBody) endPart(writer, part);
+  else writer.length = before;
+  return isJsonBody;
 }
 
 function writeForm(writer: ByteWriter, body: Uint8Array, selection: BodySelection): boolean {

@@ -7,7 +7,7 @@
  * digested once; with a synchronous digester nothing here is asynchronous.
  * Sources: semantics §7; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
  */
-import { byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
+import { type ByteWriter, byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
 import { OptionsError } from './errors.ts';
 import { type BodySelection, bodySelection, writeBody } from './fingerprint-body.ts';
 import { pathTree, pointersOf } from './path-tree.ts';
@@ -211,12 +211,24 @@ export function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Arra
 }
 
 function digest(way: Way, input: FingerprintInput, digester: Digester): string | Promise<string> {
-  const bytes = encode(way, input);
-  return way.secret === undefined ? digester.sha256(bytes) : digester.hmacSha256(way.secret, bytes);
+  // Taken for as long as it is used: a path function may make a fingerprint of its own.
+  const writer = spare ?? byteWriter(SPARE_BYTES);
+  spare = null;
+  writer.length = 0;
+  encode(writer, way, input);
+  const bytes = written(writer);
+  const made = way.secret === undefined ? digester.sha256(bytes) : digester.hmacSha256(way.secret, bytes);
+  // A promise may still read the bytes.
+  if (typeof made === 'string' && writer.bytes.length <= SPARE_BYTES_MAX) spare = writer;
+  return made;
 }
 
-function encode(way: Way, input: FingerprintInput): Uint8Array {
-  const writer = byteWriter(512 + input.query.length + input.body.length);
+/** Buffers of more than a few bytes are dear to make and to collect, and fingerprints are made one after another. */
+let spare: ByteWriter | null = null;
+const SPARE_BYTES = 4_096;
+const SPARE_BYTES_MAX = 65_536;
+
+function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
   writeText(writer, way.label);
   writeText(writer, input.method);
   writeText(writer, input.operation);
@@ -231,7 +243,6 @@ function encode(way: Way, input: FingerprintInput): Uint8Array {
     writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
   }
   if (way.bound) writeText(writer, input.binding ?? '');
-  return written(writer);
 }
 
 /**

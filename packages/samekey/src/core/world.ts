@@ -43,6 +43,8 @@ export interface World extends Digester {
   wallNow(): number;
   /** Calls `callback` once after `delayMs`. A pending timer never keeps the process alive. */
   setTimer(delayMs: number, callback: () => void): Timer;
+  /** Calls `callback` once after what has already arrived in this turn was taken up; without it, after this microtask. */
+  readonly soon?: (callback: () => void) => void;
   /** A fresh claimId: 128 random bits or more, never repeated. */
   newClaimId(): string;
   /** A number in [0, 1) for jitter. */
