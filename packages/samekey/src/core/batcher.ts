@@ -1,6 +1,7 @@
 /**
- * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. An idle lane adds no delay beyond
- * the current microtask; a busy one shares commits, because the next flush starts when the last one returns.
+ * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. A lone call goes out
+ * after the current microtask. A busy lane shares commits: the next flush starts when the last one returns, and after a flush of
+ * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it comes with it.
  *
  * Invariants: a caller gets its own row's result, after the store's reply, once · one row is in at most one flush at a time,
  * and twice in none · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was, because only

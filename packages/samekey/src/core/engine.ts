@@ -13,7 +13,7 @@
 import { createAbandoned } from './abandoned.ts';
 import { type Admission, createAdmission, type Refused } from './admission.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
-import { type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
+import { type Begun, type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { Emit, EventListener, SamekeyEvent } from './events.ts';
@@ -22,9 +22,9 @@ import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
-import { createOwner } from './owner.ts';
+import { createOwner, type OwnerOptions } from './owner.ts';
 import { createNoter } from './noter.ts';
-import type { RecordId, SamekeyRecord } from './record.ts';
+import { idText, type RecordId, type SamekeyRecord } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
@@ -67,6 +67,7 @@ export class Engine {
   readonly emit: Emit;
   readonly #options: EngineOptions;
   readonly #dispatch: Dispatch;
+  readonly #ownerOptions: OwnerOptions;
   readonly #renewer: Renewer;
   readonly #claimer: Claimer;
   readonly #admission: Admission;
@@ -107,6 +108,8 @@ export class Engine {
     this.values = createValueFingerprinter(world, options.fingerprintSecrets);
     this.#cache = cache;
     this.#dispatch = dispatch;
+    const { recordSizeMaxBytes } = options.store.capabilities;
+    this.#ownerOptions = { world, dispatch, callTimeMaxMs, recordSizeMaxBytes };
     this.#renewer = renewer;
     this.#waiter = createWaiter({
       world,
@@ -161,9 +164,14 @@ export class Engine {
       return replay;
     }
     const ran: Ran = { attempt: null, accepted: false };
-    const running = this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran);
-    this.#track(running);
-    const outcome = asAccepted(work, await running);
+    this.#active += 1;
+    let met: Outcome;
+    try {
+      met = await this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran);
+    } finally {
+      this.#left();
+    }
+    const outcome = asAccepted(work, met);
     this.#tellOutcome(outcome, work, startedAt, ran, false);
     return outcome;
   }
@@ -263,28 +271,34 @@ export class Engine {
   /** Counts work that `close` should wait for. */
   #track(work: Promise<unknown>): void {
     this.#active += 1;
-    const left = (): void => {
-      this.#active -= 1;
-      if (this.#active === 0) this.#onIdle?.();
-    };
+    const left = (): void => this.#left();
     work.then(left, left);
   }
 
+  #left(): void {
+    this.#active -= 1;
+    if (this.#active === 0) this.#onIdle?.();
+  }
+
   async #run(work: Work, handler: Handler, waitUntil: number, ran: Ran): Promise<Outcome> {
+    const text = idText(work.id);
     for (;;) {
       if (this.#closing) return unavailable('closing');
       let met: Met;
-      const flight = this.#flights.get(work.id);
+      const flight = this.#flights.get(text);
       if (flight !== undefined) {
         const joined = await this.#join(flight, work, waitUntil);
         if (joined === null) continue;
         met = joined;
       } else {
-        const own = this.#flights.open(work.id, work.fingerprint);
-        const begun = await this.#admission.begin(work).catch((error: unknown) => {
+        const own = this.#flights.open(text, work.fingerprint);
+        let begun: Begun;
+        try {
+          begun = await this.#admission.begin(work);
+        } catch (error) {
           this.#flights.close(own, null);
           throw error;
-        });
+        }
         if ('run' in begun) {
           this.#flights.running(own, begun.run.renewedAt + work.settings.claimTtlMs);
           ran.attempt = begun.run.number;
@@ -393,12 +407,7 @@ export class Engine {
         if (decidedBy === 'nobody') decidedBy = 'handler';
         resolve(ending);
       };
-      const owner = createOwner(attempt, {
-        world: this.world,
-        dispatch: this.#dispatch,
-        callTimeMaxMs: this.#options.callTimeMaxMs,
-        recordSizeMaxBytes: this.#options.store.capabilities.recordSizeMaxBytes,
-      });
+      const owner = createOwner(attempt, this.#ownerOptions);
       handler
         .start(attempt, owner)
         .then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));

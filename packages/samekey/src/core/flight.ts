@@ -5,7 +5,7 @@
  * no longer speaks for the record · what is shared is an outcome that was read for an equal fingerprint.
  */
 
-import { type Fingerprint, idText, type RecordId } from './record.ts';
+import type { Fingerprint } from './record.ts';
 import type { Outcome } from './outcome.ts';
 import type { StoredResponse } from './response.ts';
 
@@ -26,7 +26,8 @@ export interface Met {
 
 /** The record this process is working on. */
 export interface Flight {
-  readonly id: RecordId;
+  /** The record's id as one text. */
+  readonly text: string;
   readonly fingerprint: Fingerprint;
   phase: 'claiming' | 'running' | 'over';
   /** The answer that left although its record is not written yet: duplicates in this process get it too. */
@@ -40,20 +41,21 @@ export interface Flight {
 export class Flights {
   readonly #flights = new Map<string, Flight>();
 
-  get(id: RecordId): Flight | undefined {
-    return this.#flights.get(idText(id));
+  /** `text` is the id as `idText` writes it: made once for all that is asked here. */
+  get(text: string): Flight | undefined {
+    return this.#flights.get(text);
   }
 
-  open(id: RecordId, fingerprint: Fingerprint): Flight {
+  open(text: string, fingerprint: Fingerprint): Flight {
     const flight: Flight = {
-      id,
+      text,
       fingerprint,
       phase: 'claiming',
       unsaved: null,
       claimEndsAt: 0,
       listeners: null,
     };
-    this.#flights.set(idText(id), flight);
+    this.#flights.set(text, flight);
     return flight;
   }
 
@@ -68,7 +70,7 @@ export class Flights {
   close(flight: Flight, met: Met | null): void {
     if (flight.phase === 'over') return;
     flight.phase = 'over';
-    if (this.#flights.get(idText(flight.id)) === flight) this.#flights.delete(idText(flight.id));
+    if (this.#flights.get(flight.text) === flight) this.#flights.delete(flight.text);
     tell(flight, { kind: 'over', met });
   }
 

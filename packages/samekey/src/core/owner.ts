@@ -37,90 +37,111 @@ export interface Owner {
   probe(point: ProbePoint): Promise<void>;
 }
 
+/** What owners are made with, the same for all of an engine. */
+export interface OwnerOptions {
+  readonly world: World;
+  readonly dispatch: Dispatch;
+  readonly callTimeMaxMs: number;
+  readonly recordSizeMaxBytes: number | null;
+}
+
 /** Makes the owner of a running attempt. */
-export function createOwner(
-  attempt: RunningAttempt,
-  {
-    world,
-    dispatch,
-    callTimeMaxMs,
-    recordSizeMaxBytes,
-  }: {
-    readonly world: World;
-    readonly dispatch: Dispatch;
-    readonly callTimeMaxMs: number;
-    readonly recordSizeMaxBytes: number | null;
-  },
-): Owner {
-  const { id, fence, settings } = attempt;
+export function createOwner(attempt: RunningAttempt, options: OwnerOptions): Owner {
+  return new RunningOwner(attempt, options);
+}
 
-  const owner: Owner = {
-    attempt,
-    world,
-    recordSizeMaxBytes,
-    claimLeftMs() {
-      // Whichever clock says less: one may have stood still while the machine slept, the other may have been set.
-      const passedMs = Math.max(
-        world.monotonicNow() - attempt.renewedAt,
-        world.wallNow() - attempt.renewedWallAt,
-      );
-      return settings.claimTtlMs - passedMs;
-    },
+/** A class, because every attempt has one and few use it: its methods are made once. */
+class RunningOwner implements Owner {
+  readonly attempt: RunningAttempt;
+  readonly #options: OwnerOptions;
 
-    async hold(leftMs) {
-      attempt.held = true;
-      if (attempt.renewing !== null) await attempt.renewing;
-      if (attempt.lost) throw new FenceLostError();
-      if (owner.claimLeftMs() >= leftMs) return;
-      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-      const result = await dispatch.renew(
-        { ...id, ...fence, claimTtlMs: settings.claimTtlMs },
-        sentAt + callTimeMaxMs,
-      );
-      if (result.kind !== 'renewed') throw new FenceLostError();
-      attempt.renewed(sentAt, sentWallAt);
-    },
+  constructor(attempt: RunningAttempt, options: OwnerOptions) {
+    this.attempt = attempt;
+    this.#options = options;
+  }
 
-    letGo() {
-      attempt.held = false;
-    },
+  get world(): World {
+    return this.#options.world;
+  }
 
-    async renew(deadline) {
-      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-      try {
-        const result = await dispatch.renew({ ...id, ...fence, claimTtlMs: settings.claimTtlMs }, deadline);
-        if (result.kind === 'renewed') attempt.renewed(sentAt, sentWallAt);
-        // Whether this attempt's own write stands there is read from what the record holds.
-        const says = result.kind !== 'busy' && !(result.kind === 'lost' && isSealed(result.record));
-        return says ? result : { kind: 'unclear' };
-      } catch (error) {
-        if (isStoreError(error)) return { kind: 'unclear' };
-        throw error;
-      }
-    },
+  get recordSizeMaxBytes(): number | null {
+    return this.#options.recordSizeMaxBytes;
+  }
 
-    async checkpoint(request) {
-      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-      const result = await dispatch.checkpoint(request, sentAt + callTimeMaxMs);
-      if (result.kind === 'applied') attempt.renewed(sentAt, sentWallAt);
-      return result;
-    },
+  claimLeftMs(): number {
+    const { world, attempt } = this;
+    // Whichever clock says less: one may have stood still while the machine slept, the other may have been set.
+    const passedMs = Math.max(
+      world.monotonicNow() - attempt.renewedAt,
+      world.wallNow() - attempt.renewedWallAt,
+    );
+    return attempt.settings.claimTtlMs - passedMs;
+  }
 
-    async look() {
-      try {
-        const record = await dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
-        return isSealed(record) ? undefined : record;
-      } catch (error) {
-        if (isStoreError(error)) return undefined;
-        throw error;
-      }
-    },
+  async hold(leftMs: number): Promise<void> {
+    const { attempt } = this;
+    attempt.held = true;
+    if (attempt.renewing !== null) await attempt.renewing;
+    if (attempt.lost) throw new FenceLostError();
+    if (this.claimLeftMs() >= leftMs) return;
+    const result = await this.#renewOnce(null);
+    if (result.kind !== 'renewed') throw new FenceLostError();
+  }
 
-    async probe(point) {
-      if (world.probe !== undefined) await world.probe(point, id);
-    },
-  };
-  return owner;
+  letGo(): void {
+    this.attempt.held = false;
+  }
+
+  async renew(
+    deadline: number,
+  ): Promise<Exclude<RenewResult, { kind: 'busy' }> | { readonly kind: 'unclear' }> {
+    try {
+      const result = await this.#renewOnce(deadline);
+      // Whether this attempt's own write stands there is read from what the record holds.
+      const says = result.kind !== 'busy' && !(result.kind === 'lost' && isSealed(result.record));
+      return says ? result : { kind: 'unclear' };
+    } catch (error) {
+      if (isStoreError(error)) return { kind: 'unclear' };
+      throw error;
+    }
+  }
+
+  /** `deadline` null: as long as a call of the store may take. */
+  async #renewOnce(deadline: number | null): Promise<RenewResult> {
+    const { attempt, world } = this;
+    const { dispatch, callTimeMaxMs } = this.#options;
+    const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
+    const { claimTtlMs } = attempt.settings;
+    const request = { ...attempt.id, ...attempt.fence, claimTtlMs };
+    const result = await dispatch.renew(request, deadline ?? sentAt + callTimeMaxMs);
+    if (result.kind === 'renewed') attempt.renewed(sentAt, sentWallAt);
+    return result;
+  }
+
+  async checkpoint(request: CheckpointRequest): Promise<CheckpointResult> {
+    const { attempt, world } = this;
+    const { dispatch, callTimeMaxMs } = this.#options;
+    const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
+    const result = await dispatch.checkpoint(request, sentAt + callTimeMaxMs);
+    if (result.kind === 'applied') attempt.renewed(sentAt, sentWallAt);
+    return result;
+  }
+
+  async look(): Promise<SamekeyRecord | null | undefined> {
+    const { dispatch, callTimeMaxMs } = this.#options;
+    try {
+      const record = await dispatch.find(this.attempt.id, this.world.monotonicNow() + callTimeMaxMs);
+      return isSealed(record) ? undefined : record;
+    } catch (error) {
+      if (isStoreError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async probe(point: ProbePoint): Promise<void> {
+    const { world, attempt } = this;
+    if (world.probe !== undefined) await world.probe(point, attempt.id);
+  }
 }
 
 /** Whether the record holds what cannot be opened now. */

@@ -143,7 +143,9 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
       if (fingerprint === null || response === null) return;
       put({ scope, key }, fingerprint, { response, attempt, expiresAt }, asked, lifeLeftMs);
     },
-    drop: (id) => remove(idText(id)),
+    drop(id) {
+      if (entries.size > 0) remove(idText(id));
+    },
   };
 }
 

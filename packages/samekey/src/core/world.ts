@@ -27,7 +27,10 @@ export type ProbePoint =
   | 'answer.before'
   | 'answer.sent';
 
-/** The digest primitives of a fingerprint. A runtime without synchronous digests may return promises. */
+/**
+ * The digest primitives of a fingerprint. A runtime without synchronous digests may return promises. Once a text has been
+ * returned, `bytes` are the caller's again and change: a digester that keeps them copies them.
+ */
 export interface Digester {
   /** SHA-256 of `bytes`, as base64url without padding. */
   sha256(bytes: Uint8Array): string | Promise<string>;

@@ -93,20 +93,23 @@ export function linesOfResponse(c: CaptureState): void {
 /** Notes the header lines given to `writeHead` on a response without any. */
 export function linesOfRaw(c: CaptureState, raw: RawHead): void {
   if (isList(raw) && !Array.isArray(raw[0]) && raw.length % 2 !== 0) throw invalidHeaders();
-  for (const [name, value] of rawEntries(raw)) {
-    validateHeaderName(name);
-    for (const one of Array.isArray(value) ? value : [value]) {
-      validateHeaderValue(name, one as string);
-      c.lines.push([name, String(one)]);
-      note(c, name, String(one));
-    }
-  }
+  if (!isList(raw)) for (const name of Object.keys(raw)) linesOfField(c, name, raw[name]);
+  else if (Array.isArray(raw[0]))
+    for (const [name, value] of raw as readonly [string, unknown][]) linesOfField(c, name, value);
+  else for (let n = 0; n < raw.length; n += 2) linesOfField(c, raw[n] as string, raw[n + 1]);
 }
 
-function* rawEntries(raw: RawHead): Generator<readonly [string, unknown]> {
-  if (!isList(raw)) yield* Object.entries(raw);
-  else if (Array.isArray(raw[0])) yield* raw as readonly [string, unknown][];
-  else for (let n = 0; n < raw.length; n += 2) yield [raw[n] as string, raw[n + 1]];
+function linesOfField(c: CaptureState, name: string, value: unknown): void {
+  validateHeaderName(name);
+  if (Array.isArray(value)) for (const one of value) lineOfField(c, name, one);
+  else lineOfField(c, name, value);
+}
+
+function lineOfField(c: CaptureState, name: string, value: unknown): void {
+  validateHeaderValue(name, value as string);
+  const text = String(value);
+  c.lines.push([name, text]);
+  note(c, name, text);
 }
 
 /** The few fields that decide about framing and streaming. */

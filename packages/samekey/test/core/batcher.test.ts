@@ -1,0 +1,66 @@
+/** When a lane sends: a lone call at once, and where groups form, together with what the same turn still brings. */
+import { describe, expect, test } from 'vitest';
+import { createLane, type Lane } from '../../src/core/batcher.ts';
+import { systemWorld } from '../../src/system.ts';
+
+/** A lane whose turns are ended by hand, and the flushes it sent. */
+function bench(): { lane: Lane<string, string>; flushes: (readonly string[])[]; endTurn: () => void } {
+  const flushes: (readonly string[])[] = [];
+  const waiting: (() => void)[] = [];
+  const lane = createLane<string, string>({
+    world: { ...systemWorld(), soon: (callback) => void waiting.push(callback) },
+    async send(requests) {
+      flushes.push(requests);
+      return requests;
+    },
+    idOf: (request) => request,
+    sizeOf: () => 1,
+    isBusy: () => false,
+    rowsMax: 10,
+    bytesMax: 1_000,
+    callTimeMaxMs: 60_000,
+    onError: () => undefined,
+    onCall: null,
+  });
+  return { lane, flushes, endTurn: () => waiting.splice(0).forEach((callback) => callback()) };
+}
+
+function submit(lane: Lane<string, string>, requests: readonly string[]): Promise<readonly string[]> {
+  return Promise.all(requests.map((request) => lane.submit(request, Number.POSITIVE_INFINITY)));
+}
+
+describe('An idle lane', () => {
+  test('sends lone calls without waiting for the end of the turn', async () => {
+    const { lane, flushes } = bench();
+    await submit(lane, ['a']);
+    await submit(lane, ['b']);
+    expect(flushes).toEqual([['a'], ['b']]);
+  });
+
+  test('waits for the end of the turn after a flush of several, so that what else arrives goes with the first', async () => {
+    const { lane, flushes, endTurn } = bench();
+    await submit(lane, ['a', 'b']);
+    const first = submit(lane, ['c']);
+    // A turn reads one socket after the other, with microtasks in between.
+    await Promise.resolve();
+    const second = submit(lane, ['d']);
+    await Promise.resolve();
+    expect(flushes).toEqual([['a', 'b']]);
+    endTurn();
+    expect(await Promise.all([first, second])).toEqual([['c'], ['d']]);
+    expect(flushes).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+  });
+
+  test('sends lone calls at once again after a flush of one', async () => {
+    const { lane, flushes, endTurn } = bench();
+    await submit(lane, ['a', 'b']);
+    const lone = submit(lane, ['c']);
+    endTurn();
+    await lone;
+    await submit(lane, ['d']);
+    expect(flushes).toEqual([['a', 'b'], ['c'], ['d']]);
+  });
+});
