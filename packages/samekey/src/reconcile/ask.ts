@@ -119,7 +119,7 @@ export function createAsk(
     const settled = await settle(
       record,
       { verdict, effect, rule },
-      { by: 'inquiry', actor: options.actor, reason: 'found out by asking', attempt },
+      { by: 'inquiry', actor: options.actor, reason: 'found out by asking', attempt, now: askedAt },
     );
     await probe('settle.applied', record);
     switch (settled.kind) {

@@ -22,6 +22,8 @@ export interface Teller {
   readonly actor: string;
   /** What stands in the record if the verdict gives no reason. */
   readonly reason: string;
+  /** The store's clock, or the machine's where nobody has asked it: for the event only. */
+  readonly now: number;
   /** The attempt that the verdict is about; null: whichever there is. */
   readonly attempt: number | null;
 }
@@ -87,7 +89,7 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
       });
       if (result.kind === 'applied') {
         store.hints?.changed({ scope, key });
-        const ageMs = Math.max(0, (record.reconcileAfter ?? record.lockedUntil) - record.lockedUntil);
+        const ageMs = Math.max(0, Math.floor(teller.now - record.lockedUntil));
         emit({ type: 'reconcile-resolved', ...about, to, inquiries: record.inquiries, ageMs, by: teller.by });
         return { kind: 'applied' };
       }

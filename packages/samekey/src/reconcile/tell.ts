@@ -81,7 +81,7 @@ export function createTell(
     const settled = await settle(
       record,
       { verdict, effect, rule },
-      { by: 'webhook', actor: source, reason: `told by ${source}`, attempt },
+      { by: 'webhook', actor: source, reason: `told by ${source}`, attempt, now: options.world.wallNow() },
     );
     switch (settled.kind) {
       case 'applied':

@@ -39,6 +39,7 @@ export interface GoldenProcess {
 /** The provider's control. */
 export interface Provider {
   readonly port: number;
+  readonly controlPort: number;
   /** Payments and calls whose references begin so. */
   ledger(reference?: string): Promise<ProviderLedger>;
   setFaults(faults: ProviderFaults): Promise<void>;
@@ -225,6 +226,7 @@ export async function startProvider(path: string): Promise<Provider & { stop(): 
   };
   return {
     port,
+    controlPort,
     ledger: async (reference = '') =>
       (await control('GET', `ledger?reference=${encodeURIComponent(reference)}`)) as ProviderLedger,
     setFaults: async (faults) => void (await control('PUT', 'faults', faults)),

@@ -23,6 +23,14 @@ import {
   fakeWorld,
   turn,
 } from 'samekey/testing';
+import {
+  faultsOfHistory,
+  INQUIRIES_MAX,
+  type Key,
+  type Kind,
+  KINDS,
+  NAMES,
+} from './reconcile-history-end.ts';
 import { type ChargeResult, virtualProvider, type Processed, verdictOf } from './reconcile-provider.ts';
 
 /** Bugs that can be planted, to see that they are found. */
@@ -45,22 +53,9 @@ const CLAIM_TTL_MS = 10_000;
 const CALL_TIME_MAX_MS = 10_000;
 const LEASE_MS = 15_000;
 const INQUIRY_TIME_MAX_MS = 5_000;
-const INQUIRIES_MAX = 12;
 /** When everybody stops failing, and when everything must have come to its end. */
 const QUIET_AT_MS = 400_000;
 const END_AT_MS = 1_200_000;
-const GIVEN_UP_AT = 253_402_300_799_000;
-
-/** How an operation pays: in which way, by which rule, and whether the provider knows its keys. */
-const KINDS = {
-  'plain-keyed': { phased: false, keyed: true, rule: null },
-  'plain-bare': { phased: false, keyed: false, rule: null },
-  'phased-keyed': { phased: true, keyed: true, rule: 'reconcile' },
-  'phased-bare': { phased: true, keyed: false, rule: 'reconcile' },
-  'phased-repeats': { phased: true, keyed: true, rule: 'downstreamKey' },
-} as const;
-type Kind = keyof typeof KINDS;
-const NAMES = Object.keys(KINDS) as readonly Kind[];
 
 interface App {
   readonly world: FakeWorld;
@@ -69,15 +64,6 @@ interface App {
     kind: Kind,
     key: string,
   ): Promise<{ readonly kind: string; readonly value?: unknown; readonly state?: string }>;
-}
-
-interface Key {
-  readonly key: string;
-  readonly kind: Kind;
-  readonly answers: string[];
-  done: boolean;
-  noted: boolean;
-  downstreamKey: string | null;
 }
 
 /** Runs one. */
@@ -293,27 +279,7 @@ export async function reconcileHistory(seed: number, planted: Planted = {}): Pro
   while (timeline.now < END_AT_MS && timeline.step()) await turn();
   for (const { world } of reconcilers) world.kill();
 
-  for (const { key, kind, answers } of keys) {
-    const paid = provider.books.get(key) ?? [];
-    const [record] = await store.find([{ scope: `t|${kind}`, key }]);
-    const where = `${key} (${kind}, ${record?.state} ${record?.reason}, ${paid.length} paid)`;
-    if (paid.length > 1) fail(`${where} was paid twice`);
-    if (new Set(answers).size > 1) fail(`${where} was answered in two ways: ${answers.join(' and ')}`);
-    if (record === null || record === undefined) {
-      if (paid.length > 0) fail(`${where} was paid, and there is no record`);
-      continue;
-    }
-    count(record.state === 'unknown' ? 'given up' : record.state);
-    const { declined } = paid[0] ?? { declined: null };
-    if (record.state === 'completed' && declined !== false) fail(`${where} says paid, and it is not`);
-    if (record.state === 'failed' && declined === false) fail(`${where} says failed, and it is paid`);
-    if (record.state === 'unknown') {
-      if (record.reconcileAfter !== GIVEN_UP_AT) fail(`${where} is unknown, and was not given up`);
-      // What was paid can be found out; what was not may never be, if nobody can prove that its owner is gone.
-      if (KINDS[kind].keyed && record.inquiries < INQUIRIES_MAX) fail(`${where} was given up too early`);
-    } else if (record.state !== 'completed' && record.state !== 'failed')
-      fail(`${where} has not come to its end`);
-  }
+  for (const what of await faultsOfHistory(store, keys, provider.books, count)) fail(what);
   counts['lies'] = provider.lies;
   return { seed, failures, counts };
 }

@@ -20,11 +20,14 @@ describe('a webhook', () => {
   it('settles an unknown outcome, and a duplicate of it is told that it is known', async () => {
     const bench = createBench();
     await bench.thrown();
+    await bench.world.advance(7_000);
     const reconciler = bench.reconciler();
     expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'applied', to: 'completed' });
     expect(await reconciler.tell(told(PAID))).toEqual({ kind: 'already', state: 'completed' });
     expect(await bench.again()).toBe('replay {"id":"ch_1"}');
-    expect(bench.events).toMatchObject([{ type: 'reconcile-resolved', to: 'completed', by: 'webhook' }]);
+    expect(bench.events).toMatchObject([
+      { type: 'reconcile-resolved', to: 'completed', by: 'webhook', ageMs: 7_000 },
+    ]);
     expect(await bench.store.audit({})).toMatchObject([
       { act: 'settle', actor: 'webhook:bank', reason: 'told by webhook:bank' },
     ]);
