@@ -6,8 +6,13 @@ import type { Labels } from './labels.ts';
 import type { Recorder } from './recorder.ts';
 import type { UpkeepSignal } from './service-events.ts';
 
-/** Makes the listener of a worker. */
-export function countWorker(recorder: Recorder, labels: Labels): (event: WorkerEvent) => void {
+/** Makes the listener of a worker. `now` is in milliseconds since 1970. */
+export function countWorker(
+  recorder: Recorder,
+  labels: Labels,
+  now: () => number,
+): (event: WorkerEvent) => void {
+  const upkeep = countUpkeep(recorder, labels, 'worker', now);
   return (event) => {
     switch (event.type) {
       case 'delivered':
@@ -28,7 +33,7 @@ export function countWorker(recorder: Recorder, labels: Labels): (event: WorkerE
       case 'pushed':
         return undefined;
       default:
-        return countUpkeep(recorder, labels, 'worker', event);
+        return upkeep(event);
     }
   };
 }
@@ -47,35 +52,36 @@ export function countJanitor(
   labels: Labels,
   now: () => number,
 ): (event: UpkeepSignal) => void {
-  return (event) => {
-    countUpkeep(recorder, labels, 'janitor', event);
-    if (event.type !== 'janitor-run') return;
-    const verb = labels.verb(event.verb);
-    recorder.set('janitor.last_run', { verb }, now() / 1_000);
-    recorder.observe('janitor.duration.seconds', { verb }, event.durationMs / 1_000);
-  };
+  return countUpkeep(recorder, labels, 'janitor', now);
 }
 
 function countUpkeep(
   recorder: Recorder,
   labels: Labels,
   source: 'worker' | 'janitor',
-  event: UpkeepSignal | Extract<WorkerEvent, { type: 'swept' }>,
-): void {
-  switch (event.type) {
-    case 'swept-record':
-      recorder.add('swept.count', { from: event.from, to: event.to });
-      if (event.from === 'in_progress') recorder.add('zombie_key.count', { to: event.to });
-      return undefined;
-    case 'reaped':
-      return recorder.add('ttl_pruned.count', {}, event.count);
-    case 'audit-pruned':
-      return recorder.add('audit.pruned.count', {}, event.count);
-    case 'store-error':
-      return recorder.add('store.error.count', { source, verb: labels.verb(event.verb) });
-    default:
-      return undefined;
-  }
+  now: () => number,
+): (event: UpkeepSignal | Extract<WorkerEvent, { type: 'swept' }>) => void {
+  return (event) => {
+    switch (event.type) {
+      case 'swept-record':
+        recorder.add('swept.count', { from: event.from, to: event.to });
+        if (event.from === 'in_progress') recorder.add('zombie_key.count', { to: event.to });
+        return undefined;
+      case 'reaped':
+        return recorder.add('ttl_pruned.count', {}, event.count);
+      case 'audit-pruned':
+        return recorder.add('audit.pruned.count', {}, event.count);
+      case 'janitor-run': {
+        const verb = labels.verb(event.verb);
+        recorder.set('janitor.last_run', { verb }, now() / 1_000);
+        return recorder.observe('janitor.duration.seconds', { verb }, event.durationMs / 1_000);
+      }
+      case 'store-error':
+        return recorder.add('store.error.count', { source, verb: labels.verb(event.verb) });
+      default:
+        return undefined;
+    }
+  };
 }
 
 /** Makes the listener of a reconciler. */

@@ -24,10 +24,10 @@ export interface Metrics {
 /** Makes them. */
 export function createMetrics(what: string, recorder: Recorder, options: LabelOptions | undefined): Metrics {
   const labels = createLabels(what, options);
-  const janitor = countJanitor(recorder, labels, () => Date.now());
+  const janitor = countJanitor(recorder, labels, Date.now);
   return Object.freeze<Metrics>({
     samekey: countEngine(recorder, labels),
-    worker: countWorker(recorder, labels),
+    worker: countWorker(recorder, labels, Date.now),
     janitor: (event) => janitor(event as UpkeepSignal),
     reconciler: countReconciler(recorder, labels),
     observeStore: (store, observing) => observe(recorder, labels, store, observing),

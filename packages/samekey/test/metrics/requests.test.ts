@@ -11,6 +11,8 @@ import { openShop, SECRET_CALLER, SECRET_KEY } from './shop.ts';
 const reserve = (exposed: Exposed, kind: string): number =>
   sumOf(exposed, `api_idempotency_reserve_${kind}_count_total`);
 
+const name = (what: string): string => `api_idempotency_reconcile_${what}_count_total`;
+
 async function open(options?: Parameters<typeof startMeters>[0]) {
   const meters = startMeters(options);
   const heard: (SamekeyEvent | WorkerEvent)[] = [];
@@ -54,9 +56,9 @@ describe('metrics of real requests', () => {
     await shop.send('/pay', 'new-1', { n: 1 }, 1);
     await shop.send('/pay', 'new-1', { n: 1 });
     const replays = await exposed();
-    const name = 'api_idempotency_reserve_replay_count_total';
-    expect(valueOf(replays, name, { operation: 'POST /pay', memory: 'true' })).toBe(1);
-    expect(valueOf(replays, name, { operation: 'POST /pay', memory: 'false' })).toBe(2);
+    const replay = 'api_idempotency_reserve_replay_count_total';
+    expect(valueOf(replays, replay, { operation: 'POST /pay', memory: 'true' })).toBe(1);
+    expect(valueOf(replays, replay, { operation: 'POST /pay', memory: 'false' })).toBe(2);
 
     expect((await shop.send('/pay', 'new-2', { n: 'other' }, 1)).status).toBe(422);
     expect((await shop.send('/pay', 'new-2', { n: 'another' })).status).toBe(422);
@@ -173,11 +175,11 @@ describe('metrics of real requests', () => {
     await until('delivered', 2);
     await until('dead-letter');
     const all = await exposed();
-    const name = 'api_idempotency_delivery_count_total';
-    expect(valueOf(all, name, { topic: 'mail', end: 'delivered' })).toBe(1);
-    expect(valueOf(all, name, { topic: 'flaky', end: 'failed' })).toBe(1);
-    expect(valueOf(all, name, { topic: 'flaky', end: 'delivered' })).toBe(1);
-    expect(valueOf(all, name, { topic: 'doomed', end: 'dead' })).toBe(1);
+    const deliveries = 'api_idempotency_delivery_count_total';
+    expect(valueOf(all, deliveries, { topic: 'mail', end: 'delivered' })).toBe(1);
+    expect(valueOf(all, deliveries, { topic: 'flaky', end: 'failed' })).toBe(1);
+    expect(valueOf(all, deliveries, { topic: 'flaky', end: 'delivered' })).toBe(1);
+    expect(valueOf(all, deliveries, { topic: 'doomed', end: 'dead' })).toBe(1);
     expect(valueOf(all, 'api_idempotency_delivery_duration_seconds_count', { topic: 'flaky' })).toBe(2);
   });
 
@@ -207,7 +209,6 @@ describe('metrics of real requests', () => {
     // By the store's clock a question is due a millisecond after the one before.
     while (Object.values(answers).some((left) => left.length > 0)) await reconciler.run();
     const all = await exposed();
-    const name = (what: string): string => `api_idempotency_reconcile_${what}_count_total`;
     expect(valueOf(all, name('failed'), { operation: 'POST /pay' })).toBe(1);
     expect(valueOf(all, name('resolved'), { to: 'completed', by: 'inquiry' })).toBe(1);
     expect(sumOf(all, name('scheduled'))).toBeGreaterThanOrEqual(3);
