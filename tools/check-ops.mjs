@@ -114,6 +114,8 @@ function checkAlerts(root, catalog) {
     if (!url.startsWith(RUNBOOK_URL)) say(`runbook_url begins with ${RUNBOOK_URL}`);
     else if (!existsSync(join(root, RUNBOOKS, `${runbook}.md`)))
       say(`its runbook ${RUNBOOKS}/${runbook}.md does not exist`);
+    else if (!readText(root, `${RUNBOOKS}/${runbook}.md`).includes(`\`${alert}\``))
+      say(`its runbook ${RUNBOOKS}/${runbook}.md does not name it`);
     const { groupings } = readPromql(String(expr));
     for (const [, label] of JSON.stringify(annotations ?? {}).matchAll(/\$labels\.(\w+)/g))
       if (!groupings.includes(String(label)))

@@ -54,7 +54,9 @@ function found({
   rows = ROWS,
   runbooks = ['lost'],
 }: Parts) {
-  const books = runbooks.map((name) => [`docs/runbooks/${name}.md`, '# What to do'] as const);
+  const books = runbooks.map(
+    (name) => [`docs/runbooks/${name}.md`, `# \`${ALERT.alert}\`: what to do`] as const,
+  );
   return lines(
     checkOps(
       tree({
@@ -133,6 +135,12 @@ describe('check-ops', () => {
     expect(found({ alerts: [{ ...ALERT, ...change }] })).toEqual(
       expect.arrayContaining([expect.stringContaining(`KeysLost: ${message}`)]),
     );
+  });
+
+  it('an alert that its runbook does not name fails', () => {
+    expect(found({ alerts: [{ ...ALERT, alert: 'KeysFound' }] })).toEqual([
+      expect.stringContaining('KeysFound: its runbook docs/runbooks/lost.md does not name it'),
+    ]);
   });
 
   it('two alerts of one name fail, and a runbook that no alert leads to', () => {
