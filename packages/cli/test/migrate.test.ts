@@ -40,6 +40,37 @@ for (const source of availablePostgres()) {
       for (const { stdout } of [first, second]) expect(stdout).not.toContain(PASSWORD);
     });
 
+    it('--audit-transitions installs the triggers, --no-audit-transitions removes them, neither touches them', async () => {
+      const url = await fresh();
+      const triggers = async (...args: readonly string[]): Promise<string> => {
+        const { code, stdout, stderr } = await said(['migrate', '--database', url, ...args]);
+        expect({ code, stderr }).toEqual({ code: args.includes('--status') ? code : 0, stderr: '' });
+        return `${code} ${stdout}`;
+      };
+      expect(await triggers('--audit-transitions')).toContain(
+        `: ${[...ALL, 'audit-transitions'].join(', ')}.`,
+      );
+      expect(await triggers()).toContain('There was nothing to do');
+      expect(await triggers('--status', '--audit-transitions')).toMatch(/^0 /);
+      const status = await triggers('--status', '--no-audit-transitions');
+      expect(status).toMatch(
+        /^3 [^]*Missing: audit-transitions\. Run: npx samekey migrate --no-audit-transitions/,
+      );
+      expect(await triggers('--no-audit-transitions')).toContain(': audit-transitions.');
+      expect(await triggers('--status', '--audit-transitions')).toMatch(/^3 /);
+      const printed = await said([
+        'migrate',
+        '--print',
+        '--audit-transitions',
+        '--from',
+        String(NEEDED),
+        '--database',
+        url,
+      ]);
+      expect(printed).toMatchObject({ code: 0, stderr: '' });
+      expect(printed.stdout).toContain('CREATE OR REPLACE TRIGGER');
+    });
+
     it('may be run by five at once', async () => {
       const url = await fresh();
       const runs = await Promise.all(Array.from({ length: 5 }, () => said(['migrate', '--database', url])));

@@ -7,7 +7,13 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { type Address, findAddress } from '../database/address.ts';
-import { type DatabaseSchema, openSchema, type SchemaStatus, schemaSql } from '../database/schema.ts';
+import {
+  type DatabaseSchema,
+  openSchema,
+  type PostgresChoices,
+  type SchemaStatus,
+  schemaSql,
+} from '../database/schema.ts';
 
 /** What `--status` ends with when `samekey migrate` has something to do; told apart from a failure (1) by deploy scripts. */
 const EXIT_MISSING = 3;
@@ -19,6 +25,7 @@ interface MigrateFlags {
   readonly from?: number;
   readonly status?: true;
   readonly json?: true;
+  readonly auditTransitions?: boolean;
 }
 
 /** The command. */
@@ -36,6 +43,11 @@ export function migrateCommand(): Command {
       '--status',
       `say how far the tables are and change nothing; exit code ${EXIT_MISSING} if a migration is missing`,
     )
+    .option(
+      '--audit-transitions',
+      'PostgreSQL: install the triggers that write each change of a record into the audit',
+    )
+    .option('--no-audit-transitions', 'PostgreSQL: remove them (default: leave them as they are)')
     .option('--json', 'say it as one line of JSON')
     .action(run);
 }
@@ -46,8 +58,13 @@ async function run(flags: MigrateFlags): Promise<void> {
   if (flags.schema !== undefined && address.kind === 'sqlite') {
     throw new CliError('--schema goes with PostgreSQL; an SQLite file has no schemas.');
   }
+  if (flags.auditTransitions !== undefined && address.kind === 'sqlite') {
+    throw new CliError(
+      '--audit-transitions goes with PostgreSQL; for an SQLite file it is an option of sqliteStore, in each process.',
+    );
+  }
   if (flags.print === true) return print(address, flags);
-  const schema = openSchema(address, flags.schema);
+  const schema = openSchema(address, choicesOf(flags));
   try {
     await (flags.status === true ? look(address, schema, flags) : migrate(address, schema, flags));
   } finally {
@@ -63,8 +80,13 @@ function checkTogether({ print: printed, from, status, json }: MigrateFlags): vo
     throw new CliError('--json goes with --status or alone; --print prints SQL.');
 }
 
-function print({ kind }: Address, { schema, from = 0 }: MigrateFlags): void {
-  const sql = schemaSql(kind, schema, from);
+function choicesOf({ schema, auditTransitions }: MigrateFlags): PostgresChoices {
+  return { schema, auditTransitions };
+}
+
+function print({ kind }: Address, flags: MigrateFlags): void {
+  const { from = 0 } = flags;
+  const sql = schemaSql(kind, choicesOf(flags), from);
   // Only SQL goes to stdout, so that it can be piped on.
   if (sql === '') process.stderr.write(`samekey: there is no migration after version ${from}.\n`);
   process.stdout.write(sql);
@@ -73,7 +95,7 @@ function print({ kind }: Address, { schema, from = 0 }: MigrateFlags): void {
 async function look(
   address: Address,
   schema: DatabaseSchema,
-  { json, schema: name }: MigrateFlags,
+  { json, schema: name, auditTransitions }: MigrateFlags,
 ): Promise<void> {
   const status = await schema.status();
   const upToDate = status.missing.length === 0;
@@ -81,7 +103,9 @@ async function look(
   if (upToDate) await schema.ready();
   else process.exitCode = EXIT_MISSING;
   if (json === true) return say({ ...about(address), ...status, upToDate });
-  const command = `npx samekey migrate${name === undefined ? '' : ` --schema ${name}`}`;
+  const triggers =
+    auditTransitions === undefined ? '' : ` --${auditTransitions ? '' : 'no-'}audit-transitions`;
+  const command = `npx samekey migrate${name === undefined ? '' : ` --schema ${name}`}${triggers}`;
   say(`Database: ${described(address)}`);
   say(`Version found: ${status.version === 0 ? 'none' : status.version}, needed: ${status.needed}`);
   say(upToDate ? 'Up to date.' : `Missing: ${status.missing.join(', ')}. Run: ${command}`);

@@ -23,12 +23,20 @@ export interface DatabaseSchema {
   close(): Promise<void>;
 }
 
-/** Opens it. `schema` is the PostgreSQL schema; undefined is its default. */
-export function openSchema(address: Address, schema: string | undefined): DatabaseSchema {
-  return address.kind === 'postgres' ? postgresSchema(address.url, schema) : sqliteSchema(address.path);
+/** What only PostgreSQL has. */
+export interface PostgresChoices {
+  /** The schema; undefined is its default. */
+  readonly schema: string | undefined;
+  /** Whether triggers audit transitions; undefined leaves them as they are. */
+  readonly auditTransitions: boolean | undefined;
+}
+
+/** Opens it. */
+export function openSchema(address: Address, choices: PostgresChoices): DatabaseSchema {
+  return address.kind === 'postgres' ? postgresSchema(address.url, choices) : sqliteSchema(address.path);
 }
 
 /** The migrations after version `from` as SQL; opens nothing. */
-export function schemaSql(kind: Address['kind'], schema: string | undefined, from: number): string {
-  return kind === 'postgres' ? postgresSql(schema, from) : sqliteSql(from);
+export function schemaSql(kind: Address['kind'], choices: PostgresChoices, from: number): string {
+  return kind === 'postgres' ? postgresSql(choices, from) : sqliteSql(from);
 }

@@ -133,22 +133,18 @@ export function giveUpRow(
   return { ...row, act: 'give-up', reason: reason?.slice(0, REASON_LENGTH_MAX) ?? null };
 }
 
-/** The row of a change of state; undefined when neither state nor attempt nor claim changed. */
+/**
+ * The row of a change of state, for stores that write it themselves; undefined when neither state nor attempt nor claim changed. A record
+ * that goes leaves none: forgetting has a row of its own, and what was reaped had ended before.
+ */
 export function transitionRow(
   before: SamekeyRecord | null,
   after: SamekeyRecord | null,
 ): NewAuditRow | undefined {
-  const record = after ?? before;
-  if (record === null) return undefined;
-  const isSame =
-    before !== null &&
-    after !== null &&
-    before.state === after.state &&
-    before.attempt === after.attempt &&
-    before.claimId === after.claimId;
-  if (isSame) return undefined;
-  const { scope, key, operation, attempt, reason } = record;
-  const [from, to] = [before?.state ?? null, after?.state ?? null];
+  if (after === null) return undefined;
+  const { scope, key, operation, attempt, claimId, state: to, reason } = after;
+  if (before?.state === to && before.attempt === attempt && before.claimId === claimId) return undefined;
+  const from = before?.state ?? null;
   return { scope, key, operation, attempt, act: 'transition', from, to, reason, actor: null };
 }
 

@@ -23,7 +23,7 @@ export interface NoterOptions {
   /** One call at most, in milliseconds. */
   readonly callTimeMaxMs: number;
   /** Told of each call that failed or did not answer. */
-  failed(error: unknown): void;
+  readonly failed: (error: unknown) => void;
 }
 
 const ROWS_WAITING_MAX = 1_000;
@@ -58,7 +58,7 @@ export function contradictionRow(about: {
 
 /** Makes a noter. */
 export function createNoter({ store, world, callTimeMaxMs, failed }: NoterOptions): Noter {
-  const waiting: { readonly row: NewAuditRow; done(): void }[] = [];
+  const waiting: { readonly row: NewAuditRow; readonly done: () => void }[] = [];
   let working = false;
 
   async function work(): Promise<void> {

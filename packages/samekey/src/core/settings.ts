@@ -109,6 +109,12 @@ export function wholeNumber(
   return value;
 }
 
+/** Checks a switch. Throws `OptionsError` with the option's name. */
+export function trueOrFalse(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new OptionsError(`${name} must be true or false; it is ${String(value)}.`);
+}
+
 /** Refuses options that nothing reads: a misspelt safety option must not pass in silence. */
 export function refuseUnknown(what: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {

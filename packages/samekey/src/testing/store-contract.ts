@@ -36,6 +36,7 @@ import { ownerTests } from './contract/owners.ts';
 import { progressTests } from './contract/progress.ts';
 import { verdictTests } from './contract/verdicts.ts';
 import { stateTests } from './contract/states.ts';
+import { transitionAuditTests } from './contract/transition-audit.ts';
 import { transactionTests } from './contract/transactions.ts';
 import { unknownTests } from './contract/unknown.ts';
 
@@ -66,6 +67,8 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('progress', () => progressTests(test));
     runner.describe('verdicts', () => verdictTests(test));
     runner.describe('transactions', () => transactionTests(test));
+    if (harness.auditsTransitions === true)
+      runner.describe('transitions', () => transitionAuditTests(runner, harness));
     runner.describe('model', () => modelTests(test, harness));
   });
 }

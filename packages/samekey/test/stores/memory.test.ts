@@ -9,10 +9,11 @@ storeContract(
   { describe, it },
   {
     name: 'memory',
-    async create() {
+    auditsTransitions: true,
+    async create(options = { auditTransitions: false }) {
       let now = Date.UTC(2030, 0);
       return {
-        store: memoryStore({ now: () => now }),
+        store: memoryStore({ ...options, now: () => now }),
         advance: (ms) => {
           now += ms;
         },

@@ -74,7 +74,8 @@ export function postgresHarness(
 ): StoreHarness {
   return {
     name: `${name} with ${client.name}`,
-    async create() {
+    auditsTransitions: true,
+    async create(auditing) {
       schemas += 1;
       const schema = `t${process.pid}_${schemas}`;
       const admin = new Client(url());
@@ -86,13 +87,18 @@ export function postgresHarness(
         CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT now FROM ${schema}.clock'`);
       const stores: PostgresStore[] = [];
       const handle = async (): Promise<PostgresStore> => {
-        const options = { ...client.options(url()), schema, clock: `${schema}.now()` };
+        const options = { ...client.options(url()), ...auditing, schema, clock: `${schema}.now()` };
         const store = wrap(postgresStore(options));
         stores.push(store);
         await store.ready();
         return store;
       };
-      await postgresStore({ ...client.options(url()), schema }).migrate();
+      await postgresStore({
+        ...client.options(url()),
+        ...auditing,
+        schema,
+        clock: `${schema}.now()`,
+      }).migrate();
       const store = await handle();
       const users = client.users(url());
       return {

@@ -77,7 +77,8 @@ export function sqliteHarness(
 ): StoreHarness {
   return {
     name: `sqlite with ${name}`,
-    async create() {
+    auditsTransitions: true,
+    async create(options = { auditTransitions: false }) {
       const file = temporaryFile(MEMORY_DISK);
       const clients: OpenDatabase[] = [];
       let elapsedMs = 0;
@@ -86,6 +87,7 @@ export function sqliteHarness(
         clients.push(database);
         const store = sqliteStore({
           database,
+          ...options,
           now: () => Date.UTC(2030, 0) + elapsedMs + wallOffsetMs,
           // Each process counts from a zero of its own.
           monotonicNow: () => elapsedMs + clients.indexOf(database) * 5_000_000,

@@ -15,6 +15,7 @@ import {
   checkNotes,
   giveUpRow,
   handRow,
+  transitionRow,
 } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
 import { OptionsError } from '../../core/errors.ts';
@@ -44,6 +45,7 @@ import {
   type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
+import { trueOrFalse } from '../../core/settings.ts';
 import type { Capabilities, HandResult, ListRequest, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 
@@ -53,6 +55,8 @@ export interface MemoryStoreOptions {
   readonly recordsMax?: number;
   /** Most bytes of stored answers kept, roughly; default 256 MiB. */
   readonly bytesMax?: number;
+  /** Whether each change of a record's state leaves a row in the audit; default false. */
+  readonly auditTransitions?: boolean;
   /** Test-only clock: milliseconds since 1970. Default: the process's monotonic clock, set by the wall clock at start. */
   readonly now?: () => number;
 }
@@ -66,7 +70,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   recordSizeMaxBytes: null,
 });
 
-const OPTIONS = new Set(['recordsMax', 'bytesMax', 'now']);
+const OPTIONS = new Set(['recordsMax', 'bytesMax', 'auditTransitions', 'now']);
 
 /** Makes a store in this process's memory. Throws `OptionsError` for unknown options and limits below 1. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
@@ -78,6 +82,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const bytesMax = limit('bytesMax', options.bytesMax ?? 256 * 1024 * 1024);
   const now = options.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
+  const auditTransitions = trueOrFalse('auditTransitions', options.auditTransitions ?? false);
   const audit = createMemoryAudit();
   const byCaller = new Map<string, number>();
   let bytes = 0;
@@ -115,6 +120,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if ((before === null) !== (after === null)) countOne(callerOf(id.scope), after === null ? -1 : 1);
     if (after === null) records.delete(idText(id));
     else records.set(idText(id), Object.freeze(after));
+    const row = auditTransitions ? transitionRow(before, after) : undefined;
+    if (row !== undefined) audit.add([row], now());
   }
 
   function countOne(caller: string, change: number): void {

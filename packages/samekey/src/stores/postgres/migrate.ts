@@ -15,7 +15,8 @@ import {
 } from './migrations/index.ts';
 import type { Connection, SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
-import { checkReadable, missingIndexes, plain, schemaState } from './schema.ts';
+import { checkReadable, missingIndexes, plain, schemaState, transitionTriggers } from './schema.ts';
+import { noTransitionStatements, transitionStatements } from './transitions.ts';
 import type { Tables } from './tables.ts';
 
 /** How often it is tried: more than a minute together. */
@@ -24,11 +25,15 @@ const TRIES_MAX = 60;
 /** Could not be done now: a lock, a deadlock, the same object made by somebody else at the same moment. */
 const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014', 'XX000']);
 
-/** Applies the missing migrations. `migrations` is given by tests only. */
+/**
+ * Applies the missing migrations; installs the triggers that audit transitions, or removes them, if told so. `migrations` is given by
+ * tests only.
+ */
 export async function migrate(
   open: () => Promise<Connection>,
   tables: Tables,
   migrations: readonly Migration[] = MIGRATIONS,
+  auditTransitions?: boolean,
 ): Promise<void> {
   const connection = await connected(open);
   const ask = async (text: string, ...values: string[]): Promise<readonly SqlRow[]> =>
@@ -36,7 +41,7 @@ export async function migrate(
   try {
     for (let tries = 1; ; tries += 1) {
       try {
-        await applyAll(ask, tables, migrations);
+        await applyAll(ask, tables, migrations, auditTransitions);
         await buildIndexes(open, ask, tables, migrations);
         return;
       } catch (error) {
@@ -52,7 +57,12 @@ export async function migrate(
 
 type Ask = (text: string, ...values: string[]) => Promise<readonly SqlRow[]>;
 
-async function applyAll(ask: Ask, tables: Tables, migrations: readonly Migration[]): Promise<void> {
+async function applyAll(
+  ask: Ask,
+  tables: Tables,
+  migrations: readonly Migration[],
+  auditTransitions: boolean | undefined,
+): Promise<void> {
   await ask('BEGIN');
   for (const [name, value] of [
     ['lock_timeout', `${LOCK_TIME_MAX_MS}`],
@@ -72,7 +82,16 @@ async function applyAll(ask: Ask, tables: Tables, migrations: readonly Migration
     if (migration.number <= state.version) continue;
     for (const statement of migrationStatements(migration, tables)) await ask(statement);
   }
+  if (auditTransitions !== undefined) await switchTransitions(ask, tables, auditTransitions);
   await ask('COMMIT');
+}
+
+/** Only where it changes something: it takes a lock that writes wait for. */
+async function switchTransitions(ask: Ask, tables: Tables, on: boolean): Promise<void> {
+  const found = await transitionTriggers(({ text }, values) => ask(text, ...values.map(String)), tables);
+  if (found === (on ? 'all' : 'none')) return;
+  for (const statement of on ? transitionStatements(tables) : noTransitionStatements(tables))
+    await ask(statement);
 }
 
 /**

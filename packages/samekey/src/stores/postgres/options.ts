@@ -1,7 +1,7 @@
 /** The PostgreSQL store's options, checked before anything is opened. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
 import {
   type Connection,
   isPostgresJs,
@@ -38,6 +38,11 @@ export interface PostgresStoreOptions {
    * postgres.js).
    */
   readonly notify?: boolean;
+  /**
+   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them and `ready()` wants
+   * them; `false`, `migrate()` removes them; default: neither.
+   */
+  readonly auditTransitions?: boolean;
   /** Test-only: SQL of the clock; default `clock_timestamp()`. */
   readonly clock?: string;
   /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
@@ -51,11 +56,22 @@ export interface CheckedOptions {
   readonly prepare: boolean | undefined;
   readonly statementTimeMaxMs: number;
   readonly notify: boolean;
+  readonly auditTransitions: boolean | undefined;
   readonly clock: string;
   readonly random: () => number;
 }
 
-const NAMES = ['pool', 'connect', 'schema', 'prepare', 'statementTimeMaxMs', 'notify', 'clock', 'random'];
+const NAMES = [
+  'pool',
+  'connect',
+  'schema',
+  'prepare',
+  'statementTimeMaxMs',
+  'notify',
+  'auditTransitions',
+  'clock',
+  'random',
+];
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
@@ -77,12 +93,15 @@ export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
   if (options.notify !== undefined && typeof options.notify !== 'boolean') {
     throw new OptionsError(`notify must be true or false; it is ${String(options.notify)}.`);
   }
+  const { auditTransitions } = options;
+  if (auditTransitions !== undefined) trueOrFalse('auditTransitions', auditTransitions);
   return {
     open: pool === undefined ? async () => openConnection(await made(connect)) : openerOf(pool),
     schema,
     prepare: options.prepare,
     statementTimeMaxMs: wholeNumber('statementTimeMaxMs', options.statementTimeMaxMs ?? 1_500, 1, 600_000),
     notify: options.notify ?? false,
+    auditTransitions,
     clock: options.clock ?? 'clock_timestamp()',
     random: options.random ?? Math.random,
   };

@@ -44,7 +44,7 @@ import type { TransactionFault } from '../../core/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
 import { textArray } from './parameters.ts';
 import { createRecords, seenOf } from './records.ts';
-import { checkDatabase, missingIndexes, schemaState } from './schema.ts';
+import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
 import { createTables } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
@@ -83,7 +83,8 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { open, schema, prepare, statementTimeMaxMs, notify, clock, random } = checkOptions(options);
+  const { open, schema, prepare, statementTimeMaxMs, notify, auditTransitions, clock, random } =
+    checkOptions(options);
   const tables = createTables(schema, clock);
   const records = createRecords(tables);
 
@@ -193,12 +194,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return counts;
     },
 
-    migrate: () => migrate(open, tables),
+    migrate: () => migrate(open, tables, MIGRATIONS, auditTransitions),
     async status() {
       const { version } = await schemaState(upkeep.ask, tables);
       const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
       const indexes = version === 0 ? [] : await missingIndexes(upkeep.ask, tables);
-      return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes] };
+      const triggers = await missingTriggers(upkeep.ask, tables, version, auditTransitions);
+      return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes, ...triggers] };
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
     within: createWithin(records, prepare ?? false, outbox.enqueueWithin),
@@ -206,6 +208,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     async ready() {
       await checkDatabase(upkeep.ask, tables);
+      if (auditTransitions === true) await checkTransitions(upkeep.ask, tables);
       hints?.start();
     },
     async close() {

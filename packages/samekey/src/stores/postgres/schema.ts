@@ -9,6 +9,7 @@ import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
 import type { Statement } from './postgres-client.ts';
+import { findTransitionsStatement, transitionBody } from './transitions.ts';
 import type { Tables } from './tables.ts';
 
 /** How far a database is. */
@@ -64,6 +65,39 @@ export async function checkDatabase(
       `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`${migrateCommand(tables)}\` or store.migrate().`,
     );
   }
+}
+
+/** `all`: both triggers that audit transitions are there, enabled, and do what this code's do; `some`: anything else of them is. */
+export async function transitionTriggers(ask: Ask, tables: Tables): Promise<'all' | 'some' | 'none'> {
+  const rows = await ask(findTransitionsStatement(tables), []);
+  if (rows.length === 0) return 'none';
+  const right = rows.filter(
+    (row) => (row[0] === true || row[0] === 't') && row[1] === transitionBody(tables),
+  );
+  return right.length === TRIGGERS ? 'all' : 'some';
+}
+
+const TRIGGERS = 2;
+
+/** What `migrate()` would do about them, as `status()` names it; `wanted` undefined: nothing. */
+export async function missingTriggers(
+  ask: Ask,
+  tables: Tables,
+  version: number,
+  wanted: boolean | undefined,
+): Promise<readonly string[]> {
+  if (wanted === undefined) return [];
+  const found = version === 0 ? 'none' : await transitionTriggers(ask, tables);
+  return found === (wanted ? 'all' : 'none') ? [] : ['audit-transitions'];
+}
+
+/** Throws `SchemaError` when transitions are to be audited and no trigger does. */
+export async function checkTransitions(ask: Ask, tables: Tables): Promise<void> {
+  if ((await transitionTriggers(ask, tables)) === 'all') return;
+  throw new SchemaError(
+    `The triggers that audit transitions are not on ${tables.records}, or not these: ` +
+      `run \`${migrateCommand(tables)} --audit-transitions\` or store.migrate().`,
+  );
 }
 
 /** Indexes of later migrations that are not there or whose build was broken off. */

@@ -10,6 +10,8 @@ export interface Tables {
   readonly audit: string;
   readonly counters: string;
   readonly meta: string;
+  /** SQL of the time. */
+  readonly now: string;
   /** `t`: the time of the statement, and what must hold for it, computed once. */
   readonly clock: string;
   /** The same inside a user's transaction, whose lock_timeout is the user's. */
@@ -53,6 +55,7 @@ export function createTables(schema: string, now: string): Tables {
     `t AS MATERIALIZED (SELECT ${[`date_trunc('milliseconds', ${now}) AS now`, DURABLE, ...more].join(', ')})`;
   return Object.freeze({
     schema: quoted,
+    now,
     records: `${quoted}.samekey_records`,
     messages: `${quoted}.samekey_messages`,
     audit: `${quoted}.samekey_audit`,

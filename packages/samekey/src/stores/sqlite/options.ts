@@ -1,6 +1,7 @@
 /** The SQLite store's options, checked before anything is done with the client. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { trueOrFalse } from '../../core/settings.ts';
 import type { Statfs } from './file-system.ts';
 import type { SqliteDatabase } from './sqlite-client.ts';
 
@@ -10,6 +11,11 @@ export interface SqliteStoreOptions {
   readonly database: SqliteDatabase;
   /** Longest wait, in milliseconds, for other processes and for open transactions; default 2000. */
   readonly busyTimeMaxMs?: number;
+  /**
+   * Whether each change of a record's state leaves a row in the audit; default false. In every process: each writes the rows of its
+   * own changes.
+   */
+  readonly auditTransitions?: boolean;
   /** Test-only wall clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
   /** Test-only monotonic clock, in milliseconds; default `performance.now`. */
@@ -25,7 +31,15 @@ export interface CheckedOptions extends Required<Omit<SqliteStoreOptions, 'statf
   readonly statfs: Statfs | undefined;
 }
 
-const NAMES = new Set(['database', 'busyTimeMaxMs', 'now', 'monotonicNow', 'random', 'statfs']);
+const NAMES = new Set([
+  'database',
+  'busyTimeMaxMs',
+  'auditTransitions',
+  'now',
+  'monotonicNow',
+  'random',
+  'statfs',
+]);
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: SqliteStoreOptions): CheckedOptions {
@@ -55,6 +69,7 @@ export function checkOptions(options: SqliteStoreOptions): CheckedOptions {
   return {
     database: options.database,
     busyTimeMaxMs,
+    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
     now: options.now ?? Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
     random: options.random ?? Math.random,

@@ -3,7 +3,7 @@
  * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
-import { giveUpRow, type NewAuditRow } from '../../core/audit.ts';
+import { giveUpRow, type NewAuditRow, transitionRow } from '../../core/audit.ts';
 import {
   type Decision,
   decideErase,
@@ -78,6 +78,7 @@ export function createRecords(
   clock: StoreClock,
   watch: ClaimWatch,
   audit: SqliteAudit,
+  auditTransitions: boolean,
   leases: ClaimWatch,
 ): Records {
   function find(id: RecordId): SamekeyRecord | null {
@@ -136,6 +137,8 @@ export function createRecords(
         'update',
       );
     }
+    const row = auditTransitions ? transitionRow(before, after) : undefined;
+    if (row !== undefined) audit.add([row], now);
     return true;
   }
 

@@ -96,7 +96,8 @@ const RECORD_SIZE_MAX_BYTES = 990_000_000;
 
 /** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
 export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
-  const { database, busyTimeMaxMs, now, monotonicNow, random, statfs } = checkOptions(options);
+  const { database, busyTimeMaxMs, auditTransitions, now, monotonicNow, random, statfs } =
+    checkOptions(options);
   const connection = createConnection(database);
   const path = filePath(connection);
   const inMemory = path === '';
@@ -106,7 +107,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const audit = createAudit(connection, writer, clock);
   const counters = createCounters(connection, writer);
   const leases = createClaimWatch(monotonicNow);
-  const records = createRecords(connection, clock, watch, audit, leases);
+  const records = createRecords(connection, clock, watch, audit, auditTransitions, leases);
   const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
   const erase = createErase(connection, writer, records);

@@ -47,8 +47,10 @@ export interface StoreUnderTest {
 /** How the contract gets stores. */
 export interface StoreHarness {
   readonly name: string;
+  /** Whether the store can write each change of state into the audit; `create` is then also asked for one that does. */
+  readonly auditsTransitions?: boolean;
   /** A fresh, empty store, `ready()`. */
-  create(): Promise<StoreUnderTest>;
+  create(options?: { readonly auditTransitions: boolean }): Promise<StoreUnderTest>;
 }
 
 /** Adds one test: it gets a store of its own, closed afterwards. */

@@ -33,30 +33,44 @@ const IDS: readonly RecordId[] = ['s1', 's2', 's2|POST /payments'].flatMap((scop
   ['a', 'A', 'b'].map((key) => ({ scope, key })),
 );
 
+/** Histories over which the audit of transitions is compared too. */
+const AUDITED_SEEDS = 5;
+
 export function modelTests(test: AddTest, harness: StoreHarness): void {
   const replayed = Number(globalThis.process?.env['SAMEKEY_TEST_SEED'] ?? Number.NaN);
   const fixed = Array.from({ length: FIXED_SEEDS }, (_, i) => i + 1);
   const fresh = Array.from({ length: FRESH_SEEDS }, () => Math.floor(Math.random() * 2 ** 31));
   const seeds = Number.isNaN(replayed) ? [...fixed, ...fresh] : [replayed];
   test(`it does what the memory store does, over ${seeds.length} random histories`, async (t) => {
-    await run(t, seeds[0] as number, harness.name);
+    await run(t, seeds[0] as number, harness.name, false);
     for (const seed of seeds.slice(1)) {
       const next = await harness.create();
       try {
-        await run(next, seed, harness.name);
+        await run(next, seed, harness.name, false);
       } finally {
         await next.close();
       }
     }
   });
+  if (harness.auditsTransitions !== true) return;
+  test(`it audits each change of state as the memory store does, over ${AUDITED_SEEDS} random histories`, async () => {
+    for (const seed of seeds.slice(0, AUDITED_SEEDS)) {
+      const t = await harness.create({ auditTransitions: true });
+      try {
+        await run(t, seed, harness.name, true);
+      } finally {
+        await t.close();
+      }
+    }
+  });
 }
 
-async function run(t: StoreUnderTest, seed: number, name: string): Promise<void> {
+async function run(t: StoreUnderTest, seed: number, name: string, auditTransitions: boolean): Promise<void> {
   // Both start at the time of the store's first record, which every store keeps in whole milliseconds.
   const probe = claimRequest({ scope: 'probe', key: 'probe', claimId: `probe-${seed}` });
   await t.store.claim([probe]);
   let now = (await t.store.find([probe]))[0]?.createdAt ?? 0;
-  const oracle = memoryStore({ now: () => now });
+  const oracle = memoryStore({ now: () => now, auditTransitions });
   await oracle.claim([probe]);
   const random = createRandom(seed);
   const fences = new Map<RecordId, FencedId[]>();

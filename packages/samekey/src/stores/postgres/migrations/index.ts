@@ -3,6 +3,7 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
  */
 
+import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, type Tables } from '../tables.ts';
 import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
@@ -56,17 +57,29 @@ export function migrationStatements(migration: Migration, tables: Tables): reado
  * itself must be there; `schema` as given to `postgresStore`.
  */
 export function postgresMigrations(
-  options: { readonly schema?: string; readonly from?: number } = {},
+  options: {
+    readonly schema?: string;
+    readonly from?: number;
+    /** `true`: also the triggers that audit transitions; `false`: what removes them. */
+    readonly auditTransitions?: boolean;
+  } = {},
 ): string {
   const tables = createTables(options.schema ?? 'public', 'clock_timestamp()');
-  return MIGRATIONS.filter(({ number }) => number > (options.from ?? 0))
-    .map((migration) => {
-      const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
-      const body = `BEGIN;\nSET LOCAL lock_timeout = '${LOCK_TIME_MAX_MS}ms';\n${migrationStatements(migration, tables).join(';\n')};\nCOMMIT;\n`;
-      const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
-        ([name, definition]) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definition};\n`,
-      );
-      return `${title}\n${body}${indexes.join('')}`;
-    })
-    .join('');
+  const steps = MIGRATIONS.filter(({ number }) => number > (options.from ?? 0)).map((migration) => {
+    const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
+    const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
+      ([name, definition]) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definition};\n`,
+    );
+    return `${title}\n${transaction(migrationStatements(migration, tables))}${indexes.join('')}`;
+  });
+  if (options.auditTransitions === true) {
+    steps.push(`-- audit transitions\n${transaction(transitionStatements(tables))}`);
+  } else if (options.auditTransitions === false) {
+    steps.push(`-- no audit of transitions\n${transaction(noTransitionStatements(tables))}`);
+  }
+  return steps.join('');
+}
+
+function transaction(statements: readonly string[]): string {
+  return `BEGIN;\nSET LOCAL lock_timeout = '${LOCK_TIME_MAX_MS}ms';\n${statements.join(';\n')};\nCOMMIT;\n`;
 }
