@@ -54,6 +54,16 @@ describe('samekey coverage', () => {
     expect(await run(app, '--export', 'make')).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('takes what a module says of itself', async () => {
+    const said = file(
+      'said.mjs',
+      `export { default } from './app.mjs';
+       export const coverageOptions = { exempt: [{ path: '/payments', reason: 'a demo' }] };`,
+    );
+    expect(await run(said)).toMatchObject({ code: 0, stderr: '' });
+    expect((await run(said, '--exempt', file('none.json', '[]'))).code).toBe(2);
+  });
+
   it('reads OpenAPI documents in YAML and JSON', async () => {
     const yaml = file(
       'api.yaml',

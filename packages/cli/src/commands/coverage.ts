@@ -42,10 +42,11 @@ async function run(path: string, flags: CoverageFlags): Promise<void> {
 }
 
 async function report(path: string, flags: CoverageFlags): Promise<void> {
-  const app = DOCUMENTS.includes(extname(path))
-    ? await document(path)
+  const { app, options: own } = DOCUMENTS.includes(extname(path))
+    ? { app: await document(path), options: {} }
     : await application(path, flags.export);
   const options: CoverageOptions = {
+    ...own,
     ...(flags.exempt !== undefined && { exempt: await exemptions(flags.exempt) }),
     ...(flags.header !== undefined && { header: flags.header }),
   };
@@ -77,7 +78,13 @@ async function exemptions(path: string): Promise<readonly Exemption[]> {
   throw new CliError(`${path} is no list: write { path, method?, reason } for each route.`);
 }
 
-async function application(path: string, name: string): Promise<unknown> {
+/** The application, and what its module says of it. */
+interface Loaded {
+  readonly app: unknown;
+  readonly options: CoverageOptions;
+}
+
+async function application(path: string, name: string): Promise<Loaded> {
   let module: Readonly<Record<string, unknown>>;
   try {
     module = (await import(pathToFileURL(resolve(path)).href)) as typeof module;
@@ -90,10 +97,11 @@ async function application(path: string, name: string): Promise<unknown> {
     );
   }
   const exported = module[name];
+  const options = (module['coverageOptions'] ?? {}) as CoverageOptions;
   // An application of Express is a function too.
-  if (isListable(exported) || typeof exported !== 'function') return exported;
+  if (isListable(exported) || typeof exported !== 'function') return { app: exported, options };
   try {
-    return await (exported as () => unknown)();
+    return { app: await (exported as () => unknown)(), options };
   } catch (error) {
     throw new CliError(`The export "${name}" of ${path} failed: ${messageOf(error)}`);
   }

@@ -7,7 +7,7 @@ const EXEMPT: unique symbol = Symbol.for('samekey.exempt');
 type Continue = (...values: never[]) => unknown;
 
 /** Middleware of Express, Hono and Koa, and a hook of Fastify: it does nothing but go on. */
-export type ExemptMiddleware = (first: unknown, second: unknown, third?: unknown) => unknown;
+export type ExemptMiddleware = (first: unknown, second: unknown, third?: unknown) => Promise<void>;
 
 /**
  * Declares a route exempt: as middleware in front of its handler, or around the handler. Throws `OptionsError` without a reason.
@@ -32,9 +32,10 @@ export function exempt(reason: string, handler?: (...args: never[]) => unknown):
 }
 
 /** `next` comes third in Express and Fastify, second in Hono and Koa. Three parameters: middleware to each of them. */
-function goOn(_first: unknown, second: unknown, third: unknown): unknown {
+function goOn(_first: unknown, second: unknown, third: unknown): Promise<void> {
   const next = typeof third === 'function' ? third : second;
-  return (next as Continue)();
+  // A promise where the framework's own `next` gives one; the others ask for none. Fastify takes no async function here.
+  return (next as Continue)() as Promise<void>;
 }
 
 /** Declares a method of a NestJS controller exempt, or all of a controller. Throws `OptionsError` without a reason. */

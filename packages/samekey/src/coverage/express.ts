@@ -6,6 +6,8 @@
  * Sources: express 4.22 lib/router, express 5.3 lib/application.js (`use`), router 2.3 lib/layer.js.
  */
 
+import { protectionOf } from '../http/marker.ts';
+import { exemptionOf } from './exempt.ts';
 import { CHANGING, covers, joined, judge, type Route, type Routes, type Unseen } from './route.ts';
 
 interface Layer {
@@ -43,6 +45,8 @@ interface ExpressApp {
 interface Active {
   readonly mount: string;
   readonly fn: unknown;
+  /** Whether a route stands behind it. */
+  isPassed: boolean;
 }
 
 /** The stack of an application or a router; null for anything else. */
@@ -61,7 +65,11 @@ export function expressStack(app: unknown): readonly Layer[] | null {
 export function expressRoutes(root: unknown, mounted: readonly unknown[]): Routes {
   const routes: Route[] = [];
   const unseen: Unseen[] = [];
+  const functions: Active[] = [];
   walk(root, '', []);
+  for (const { mount, fn, isPassed } of functions) {
+    if (!isPassed && mayAnswer(mount, fn)) unseen.push({ where: mount, why: ANSWERS });
+  }
   return { routes, unseen };
 
   function walk(owner: unknown, prefix: string, inherited: readonly Active[]): void {
@@ -98,7 +106,12 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[]): Route
         where: at,
         why: 'An application is mounted here, and hides its routes: pass it as "mounted", or use a Router.',
       });
-    } else if (mount !== null) active.push({ mount: at, fn: layer.handle });
+    } else {
+      const one: Active = { mount: at, fn: layer.handle, isPassed: false };
+      functions.push(one);
+      // From a mount that cannot be read nothing follows for others.
+      if (mount !== null) active.push(one);
+    }
   }
 
   function addRoute(route: ExpressRoute, prefix: string, active: readonly Active[]): void {
@@ -106,7 +119,9 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[]): Route
     const methods = named.includes('_ALL') ? CHANGING : named;
     for (const path of [route.path].flat()) {
       const whole = joined(prefix, typeof path === 'string' ? path : String(path));
-      const before = active.filter(({ mount }) => covers(mount, whole)).map(({ fn }) => fn);
+      const passed = active.filter(({ mount }) => covers(mount, whole));
+      for (const each of passed) each.isPassed = true;
+      const before = passed.map(({ fn }) => fn);
       for (const method of methods) {
         const own = route.stack
           .filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)
@@ -117,6 +132,16 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[]): Route
       }
     }
   }
+}
+
+const ANSWERS =
+  'A function is mounted here, with no route behind it: what it answers cannot be seen. Exempt its path, or make it a route.';
+
+/** What has a path of its own and leads to no route is there to answer. Files are only read, and error handlers come last. */
+function mayAnswer(mount: string, fn: unknown): boolean {
+  const { name, length } = fn as { readonly name?: string; readonly length?: number };
+  const isSaid = protectionOf(fn) !== null || exemptionOf(fn) !== null;
+  return mount !== '' && mount !== '/' && length !== 4 && name !== 'serveStatic' && !isSaid;
 }
 
 /** A mount that cannot be read: an expression, or a version that does not keep it. */

@@ -5,6 +5,8 @@
  * that is registered for a method is a route whatever it takes. Sources: hono 4.13 hono-base, helper/dev, utils/handler.
  */
 
+import { protectionOf } from '../http/marker.ts';
+import { exemptionOf } from './exempt.ts';
 import { CHANGING, judge, type Route, type Routes } from './route.ts';
 
 interface HonoRoute {
@@ -42,7 +44,30 @@ export function honoRoutes(list: readonly HonoRoute[]): Routes {
       routes.push(judge(each, path, chainOf(list, each, path)));
     }
   }
-  return { routes, unseen: [] };
+  const unseen = list
+    .filter((route, i) => isMounted(route) && !leadsOn(list, i))
+    .map(({ path }) => ({ where: path, why: ANSWERS }));
+  return { routes, unseen };
+}
+
+const ANSWERS =
+  'A function stands here with no route behind it: what it answers cannot be seen. Exempt its path, or make it a route.';
+
+/** Middleware, as far as can be told, with a path of its own: or an application that was put there by `app.mount`. */
+function isMounted({ method, path, handler }: HonoRoute): boolean {
+  const fn = inner(handler);
+  const isSaid = protectionOf(fn) !== null || exemptionOf(fn) !== null;
+  return method === 'ALL' && fn.length >= 2 && path !== '*' && path !== '/*' && !isSaid;
+}
+
+function leadsOn(list: readonly HonoRoute[], at: number): boolean {
+  const pattern = list[at]?.path ?? '';
+  return list
+    .slice(at + 1)
+    .some(
+      (route) =>
+        reaches(pattern, route.path) && !(route.method === 'ALL' && inner(route.handler).length >= 2),
+    );
 }
 
 /** What a request goes through before and with the last handler of this very path. */

@@ -128,12 +128,27 @@ for (const [name, make] of [
       const app = make();
       const admin = make();
       admin.post('/users', handler);
-      app.use('/v1', make.Router().use('/admin', passes));
       app.use('/admin', admin);
       expect(coverage(app)).toMatchObject({ isFull: false, gaps: [], unseen: [{ where: '/admin' }] });
       expect(lines(app, { mounted: [admin] })).toEqual(['POST /admin/users -']);
       const excused = coverage(app, { exempt: [{ path: '/admin', reason: 'another team’s' }] });
       expect(excused.isFull).toBe(true);
+    });
+
+    it('reports a function that has a path and no route behind it: it may answer', () => {
+      const app = make();
+      app.use('/graphql', handler);
+      app.use('/docs', passes, exempt('shows pages'));
+      app.use('/files', make.static('/nowhere'));
+      app.use('/v1', passes);
+      app.use('/v1/more', make.Router().post('/x', protect(), handler));
+      app.use(/^\/odd/, handler);
+      app.use((_req, res) => void res.status(404).end());
+      const { unseen, gaps } = coverage(app);
+      expect(unseen.map(({ where }) => where)).toEqual(['/graphql', '/docs', '/(?)']);
+      expect(gaps).toEqual([]);
+      const list = ['/graphql', '/docs', '/(?)'].map((path) => ({ path, reason: 'looked at by hand' }));
+      expect(coverage(app, { exempt: list }).isFull).toBe(true);
     });
 
     it('an application without routes is fully covered', () => {

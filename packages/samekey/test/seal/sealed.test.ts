@@ -226,6 +226,42 @@ describe('a seal that does not open', () => {
     expect(steps).toBe(1);
   });
 
+  it('an unclear COMMIT whose record cannot be read now is not taken for one that was rolled back', async () => {
+    const { clear, db } = await database();
+    db.exec('CREATE TABLE orders (id TEXT)');
+    let isDown = false;
+    const ring: SealRing = {
+      seal: (bytes, about) => RING.seal(bytes, about),
+      open(keyId, bytes, about) {
+        if (isDown) throw new Error('KMS is down');
+        return RING.open(keyId, bytes, about);
+      },
+    };
+    const store = sealed(clear, ring);
+    const samekey = createSamekey({
+      store,
+      // A library that does not look at the answer to COMMIT: the record is read to know.
+      transactions: { ...fromSqlite(store), tellsCommit: false },
+    });
+    let runs = 0;
+    const order = samekey.transactional({
+      name: 'order',
+      claimTtlMs: 1_000,
+      run: async (_input: null, attempt) => {
+        runs += 1;
+        attempt.tx.exec("INSERT INTO orders VALUES ('o')");
+        isDown = true;
+        return reply(201, 'ordered');
+      },
+    });
+    const ask = { scope: SCOPE, key: 'k', input: null };
+    expect((await order.run(ask)).kind).toBe('unknown');
+    expect(await order.run(ask)).toMatchObject({ kind: 'unavailable', because: 'unreadable' });
+    isDown = false;
+    expect(await order.run(ask)).toMatchObject({ kind: 'replay', value: 'ordered' });
+    expect(runs).toBe(1);
+  });
+
   it('work for workers is left where it is, and does not keep out what can be read', async () => {
     const clear = memoryStore();
     await sealed(clear, OLD_RING).claim(['a', 'b', 'c'].map(accept));
