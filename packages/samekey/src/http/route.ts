@@ -136,6 +136,11 @@ export function compileRoute<Native>(
   }
   refuseUnknown('A protected route', options, ROUTE_OPTIONS);
   const settings = resolveSettings(defaults, options);
+  if (options.freshness !== undefined && options.required === false) {
+    throw new OptionsError(
+      'freshness needs a key in every request: with required: false one without a key would run unsigned.',
+    );
+  }
   const keyOptions = options.key ?? {};
   checkKeyOptions(keyOptions);
   return Object.freeze({

@@ -157,5 +157,6 @@ it('a window that is longer than a key is remembered, and secrets that are none,
   await expect(send({})).rejects.toThrow(/a recorded request could run again/);
   await expect(setup({ secrets: {} }).send({})).rejects.toThrow(OptionsError);
   await expect(setup({ secrets: { a: new Uint8Array(8) } }).send({})).rejects.toThrow(/8 bytes/);
+  await expect(setup({}, { required: false }).send({})).rejects.toThrow(/run unsigned/);
   expect(() => timeSigner({ name: 'a b', secret: OLD })).toThrow(OptionsError);
 });
