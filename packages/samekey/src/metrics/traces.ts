@@ -34,10 +34,15 @@ export interface SpanContext {
 
 /** The part of OpenTelemetry's `Tracer` that is used. */
 export interface TracerLike {
-  startSpan(
-    name: string,
-    start: SpanStart,
-  ): { setStatus(status: { readonly code: number }): unknown; end(endTime: number): void };
+  startSpan(name: string, start: SpanStart): SpanLike;
+}
+
+/** The part of OpenTelemetry's `Span` that is used. */
+export interface SpanLike {
+  isRecording(): boolean;
+  setAttribute(name: string, value: string): unknown;
+  setStatus(status: { readonly code: number }): unknown;
+  end(endTime: number): void;
 }
 
 /** Options of `traceEvents`. */
@@ -61,6 +66,7 @@ interface Over {
   readonly name: string;
   readonly durationMs: number;
   readonly attributes: Attributes;
+  readonly id?: RecordId;
   readonly failed?: boolean;
   readonly kind?: number;
   readonly links?: SpanStart['links'];
@@ -75,45 +81,41 @@ export function traceEvents(tracer: TracerLike, options: TraceOptions = {}): Tra
   // A secret that is too short is refused now, not at the first event.
   hashKey({ scope: 's', key: 'k' }, secret);
 
-  function span({ name, durationMs, attributes, failed = false, kind = INTERNAL, links = [] }: Over): void {
+  function span({
+    name,
+    durationMs,
+    attributes,
+    id,
+    failed = false,
+    kind = INTERNAL,
+    links = [],
+  }: Over): void {
     const endTime = Date.now();
     const startTime = endTime - durationMs;
     const made = tracer.startSpan(name, { kind, startTime, attributes, links });
     if (failed) made.setStatus({ code: ERROR });
+    // A digest is only made where it is kept: most spans are sampled away.
+    if (id !== undefined && made.isRecording()) made.setAttribute('samekey.key_hash', hashKey(id, secret));
     made.end(endTime);
   }
-
-  const of = (event: {
-    readonly id: RecordId;
-    readonly operation: string;
-    readonly attempt: number | null;
-  }): Attributes => ({
-    'samekey.operation': event.operation,
-    'samekey.key_hash': hashKey(event.id, secret),
-    ...(event.attempt === null ? {} : { 'samekey.attempt': event.attempt }),
-  });
 
   return Object.freeze<Traces>({
     samekey(event) {
       if (event.type === 'claimed') {
         const resumed = event.resumed !== null;
         const attributes = { ...of(event), 'samekey.resumed': resumed, 'samekey.entry': event.entry };
-        span({ name: 'samekey.reserve', durationMs: event.durationMs, attributes });
+        span({ name: 'samekey.reserve', durationMs: event.durationMs, attributes, id: event.id });
       } else if (event.type === 'outcome' && event.attempt === null && event.id !== null) {
-        const { id, operation, attempt, kind, durationMs } = event;
-        const attributes = {
-          ...of({ id, operation, attempt }),
-          'samekey.outcome': kind,
-          'samekey.entry': event.entry,
-        };
-        span({ name: 'samekey.reserve', durationMs, attributes, failed: kind === 'unavailable' });
+        const { id, kind, durationMs } = event;
+        const attributes = { ...of(event), 'samekey.outcome': kind, 'samekey.entry': event.entry };
+        span({ name: 'samekey.reserve', durationMs, attributes, id, failed: kind === 'unavailable' });
       } else if (event.type === 'handler-ended') {
         const { ending, durationMs } = event;
         const attributes = { ...of(event), 'samekey.ending': ending };
-        span({ name: 'samekey.handler', durationMs, attributes, failed: FAILED.has(ending) });
+        span({ name: 'samekey.handler', durationMs, attributes, id: event.id, failed: FAILED.has(ending) });
       } else if (event.type === 'finished') {
         const attributes = { ...of(event), 'samekey.to': event.to, 'samekey.reason': event.reason ?? '' };
-        span({ name: 'samekey.finish', durationMs: event.durationMs, attributes });
+        span({ name: 'samekey.finish', durationMs: event.durationMs, attributes, id: event.id });
       }
     },
     worker(event) {
@@ -134,6 +136,12 @@ export function traceEvents(tracer: TracerLike, options: TraceOptions = {}): Tra
       });
     },
   });
+}
+
+function of(event: { readonly operation: string; readonly attempt: number | null }): Attributes {
+  const attributes: Attributes = { 'samekey.operation': event.operation };
+  if (event.attempt !== null) attributes['samekey.attempt'] = event.attempt;
+  return attributes;
 }
 
 const FAILED: ReadonlySet<string> = new Set(['threw', 'unclear', 'lost', 'not-started']);
