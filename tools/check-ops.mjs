@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse as parseYaml } from 'yaml';
 import { PACKAGE } from './lib/entries.mjs';
-import { readText } from './lib/files.mjs';
+import { readText, walkFiles } from './lib/files.mjs';
 import { readPromql } from './lib/promql.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
 
@@ -122,9 +122,14 @@ function checkAlerts(root, catalog) {
         say(`an annotation shows ${label}, which its expression does not keep`);
   }
   const written = existsSync(join(root, RUNBOOKS)) ? readdirSync(join(root, RUNBOOKS)) : [];
-  for (const file of written) {
-    if (file.endsWith('.md') && file !== 'README.md' && !runbooks.has(file.slice(0, -3)))
-      problems.push({ file: `${RUNBOOKS}/${file}`, message: `no alert of ${ALERTS} leads here` });
+  for (const page of written.filter((name) => name.endsWith('.md'))) {
+    const file = `${RUNBOOKS}/${page}`;
+    if (page !== 'README.md' && !runbooks.has(page.slice(0, -3)))
+      problems.push({ file, message: `no alert of ${ALERTS} leads here` });
+    for (const [at, line] of readText(root, file).split('\n').entries()) {
+      for (const [, name] of line.matchAll(/`(Samekey[A-Z]\w+)`/g))
+        if (!names.has(name)) problems.push({ file, line: at + 1, message: `there is no alert ${name}` });
+    }
   }
   return problems;
 }
@@ -202,10 +207,28 @@ function checkReference(root, { metrics, prefix, lines }) {
   for (const [name, row] of rows) {
     if (!written.includes(row)) problems.push({ file: REFERENCE, message: `${name} needs the row: ${row}` });
   }
-  for (const [at, line] of written.entries()) {
-    const [, name = ''] = /^\| `([\w.-]+)` \|/.exec(line) ?? [];
-    if (name.startsWith(prefix) && !rows.has(name))
-      problems.push({ file: REFERENCE, line: at + 1, message: `there is no metric ${name}` });
+  return problems;
+}
+
+/**
+ * What the pages call a metric is one, or what several begin with, in either of its names.
+ * @param {string} root
+ * @param {Catalog} catalog
+ * @returns {Problem[]}
+ */
+function checkPages(root, catalog) {
+  const names = [...seriesOf(catalog).keys(), ...catalog.metrics.map(([name]) => catalog.prefix + name)];
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const page of walkFiles(root, 'docs').filter((file) => file.endsWith('.md'))) {
+    for (const [at, line] of readText(root, page).split('\n').entries()) {
+      for (const [name] of line.matchAll(/\bapi[._]idempotency[._][a-z_.]*[a-z]/g)) {
+        if (
+          !names.some((one) => one === name || (/^[._]/.test(one.slice(name.length)) && one.startsWith(name)))
+        )
+          problems.push({ file: page, line: at + 1, message: `there is no metric ${name}` });
+      }
+    }
   }
   return problems;
 }
@@ -216,7 +239,12 @@ function checkReference(root, { metrics, prefix, lines }) {
  * @returns {Problem[]}
  */
 export function checkOps(root, catalog) {
-  return [...checkAlerts(root, catalog), ...checkDashboard(root, catalog), ...checkReference(root, catalog)];
+  return [
+    ...checkAlerts(root, catalog),
+    ...checkDashboard(root, catalog),
+    ...checkReference(root, catalog),
+    ...checkPages(root, catalog),
+  ];
 }
 
 /**

@@ -32,6 +32,8 @@ const PANEL = {
     },
   ],
 };
+const PAGE =
+  'Alerts: `KeysLost`. See `api.idempotency.lost.count`, `api_idempotency_age_seconds_sum` and `api.idempotency.lost`.';
 const ROWS = [
   '| `api.idempotency.lost.count` | counter | `{key}` | `to`, `operation` | Lost keys. |',
   '| `api.idempotency.age.seconds` | histogram | `s` | `operation` | How old. |',
@@ -45,6 +47,8 @@ interface Parts {
   readonly variables?: readonly object[];
   readonly rows?: readonly string[];
   readonly runbooks?: readonly string[];
+  /** Of each runbook. */
+  readonly page?: string;
 }
 
 function found({
@@ -53,10 +57,9 @@ function found({
   variables = [],
   rows = ROWS,
   runbooks = ['lost'],
+  page = PAGE,
 }: Parts) {
-  const books = runbooks.map(
-    (name) => [`docs/runbooks/${name}.md`, `# \`${ALERT.alert}\`: what to do`] as const,
-  );
+  const books = runbooks.map((name) => [`docs/runbooks/${name}.md`, page] as const);
   return lines(
     checkOps(
       tree({
@@ -148,6 +151,16 @@ describe('check-ops', () => {
     expect(found({ runbooks: ['lost', 'forgotten'] })).toEqual([
       'docs/runbooks/forgotten.md  no alert of ops/prometheus/alerts.yaml leads here',
     ]);
+  });
+
+  it('a runbook names no alert and no metric that is not there', () => {
+    expect(found({ page: `${PAGE}\nAnd \`SamekeyGone\`.` })).toEqual([
+      'docs/runbooks/lost.md:2  there is no alert SamekeyGone',
+    ]);
+    for (const name of ['api.idempotency.gone', 'api_idempotency_lost_count_totals', 'api.idempotency.los'])
+      expect(found({ page: `${PAGE}\nSee \`${name}\`.` })).toEqual([
+        `docs/runbooks/lost.md:2  there is no metric ${name}`,
+      ]);
   });
 
   it('a legend and a variable of the dashboard are about labels that are there', () => {
