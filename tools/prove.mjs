@@ -23,6 +23,7 @@ const PROOFS = [
   'simulator-stores',
   'races',
   'golden',
+  'reconcile-processes',
   'kills',
   'restarts',
   'promotions',

@@ -65,6 +65,9 @@ export function createTell(
     if (record === null) return { kind: 'not-known-here' };
     const rule = options.operations.get(record.operation) ?? UNKNOWN_OPERATION;
     const effect = await openEffectOf(record, options.world);
+    // Which effect is open cannot be told here: another process may have the key.
+    if (record.unreadable !== undefined && verdict.to === 'retryable')
+      return { kind: 'not-yet', state: record.state };
     if (record.state === 'unknown' && verdict.says === 'no-effect') {
       // The store's clock has its word when it is written.
       const counts = noEffectCounts(
