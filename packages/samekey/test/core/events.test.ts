@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SamekeyEvent } from '../../src/core/events.ts';
 import { reply } from '../../src/core/reply.ts';
-import { createSamekey } from '../../src/samekey.ts';
+import { createSamekey, internalsOf } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
 import { answered, exchangeOf } from '../http/fake-exchange.ts';
@@ -20,6 +20,13 @@ const echo = async (input: null) => reply(201, input);
 const types = (events: readonly SamekeyEvent[]): string[] => events.map(({ type }) => type);
 
 describe('events', () => {
+  it('where nobody listens no event is made', () => {
+    expect(internalsOf(setup().samekey).engine.emit).not.toBeNull();
+    const unheard = createSamekey({ store: memoryStore() });
+    // Sent as `emit?.({ … })`: with null the object is not made.
+    expect(internalsOf(unheard).engine.emit).toBeNull();
+  });
+
   it('a request that runs tells of its claim, its handler, its end and its outcome, in this order', async () => {
     const { samekey, events, world } = setup();
     await exchangeOf(samekey, {}, { handler: () => world.advance(250).then(() => answered(201)) });
