@@ -5,6 +5,7 @@ import {
   ANSWER,
   claimed,
   claimRequest,
+  eraseRequest,
   finished,
   finishRequest,
   ID,
@@ -45,6 +46,40 @@ for (const source of availablePostgres()) {
 
       await other.query('ROLLBACK');
       expect(only(await store.finish([finishRequest(locked, 'completed')])).kind).toBe('applied');
+    });
+
+    it('erasing leaves a locked row for the next call, at once, and counts it', async () => {
+      const db = await database();
+      const store = await db.store();
+      for (const key of ['locked', 'free']) await finished(store, 'completed', { key, scope: 't|POST /a' });
+      const other = await db.session();
+      await other.query('BEGIN');
+      await other.query("SELECT 1 FROM samekey_records WHERE key = 'locked' FOR UPDATE");
+      const first = await timed(store.erase(eraseRequest('t')));
+      expect(first.value).toEqual({ erased: 1, left: 1 });
+      expect((await store.audit({ acts: ['erase'] })).map(({ key }) => key)).toEqual(['free']);
+      await other.query('ROLLBACK');
+      expect(await store.erase(eraseRequest('t'))).toEqual({ erased: 1, left: 0 });
+      // The first opened a connection as well.
+      expect(first.ms).toBeLessThan(NO_WAIT_MS * 5);
+    });
+
+    it('two that erase one caller at once erase each record once, with one row each', async () => {
+      const db = await database();
+      const [one, two] = [await db.store(), await db.store()];
+      const requests = Array.from({ length: 300 }, (_, i) =>
+        claimRequest({ key: `k${i}`, scope: 't|POST /a' }),
+      );
+      await one.claim(requests);
+      await one.finish(requests.map((each) => finishRequest({ ...each, attempt: 1 }, 'completed')));
+      let erased = 0;
+      for (let left = 1; left > 0; ) {
+        const done = await Promise.all([one, two].map((store) => store.erase(eraseRequest('t', 50))));
+        erased += done.reduce((sum, each) => sum + each.erased, 0);
+        left = Math.min(...done.map((each) => each.left));
+      }
+      expect(erased).toBe(300);
+      expect(await one.audit({ acts: ['erase'], limit: 1_000 })).toHaveLength(300);
     });
 
     it('a claim that would take over a locked row is busy, and a duplicate of it is answered', async () => {

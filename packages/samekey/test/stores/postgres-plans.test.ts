@@ -6,11 +6,13 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { listStatement } from '../../src/stores/postgres/housekeeping-statements.ts';
+import { contradictionRow } from '../../src/core/noter.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
 import {
   claimed,
   claimRequest,
+  eraseRequest,
   finished,
   finishRequest,
   handRequest,
@@ -120,6 +122,21 @@ async function useEveryStatement(store: PostgresStore, prefix: string): Promise<
   await claimed(store, { key: `${prefix}-one` });
   await recordOf(store, one);
   await store.forget([handRequest(await finished(store, 'completed', { key: `${prefix}-forgotten` }))]);
+  const scope = `${prefix}|POST /payments`;
+  await store.reopen([handRequest(await finished(store, 'failed', { key: `${prefix}-reopened` }))]);
+  for (const key of ['k', 'l']) await finished(store, 'completed', { scope, key });
+  await store.erase(eraseRequest(prefix));
+  const row = contradictionRow({
+    id: one,
+    operation: null,
+    attempt: 1,
+    found: null,
+    wanted: 'failed',
+    reason: null,
+  });
+  await store.note([row]);
+  await store.note([row, row]);
+  await store.pruneAudit({ olderThanMs: 0, acts: ['contradiction', 'erase'], limit: 10 });
   await store.sweep(10);
   await finished(store, 'unknown', { key: `${prefix}-unknown` });
   await store.takeUnknown({ operations: ['POST /payments'], leaseMs: 1_000, limit: 10 });
@@ -142,7 +159,9 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
       const plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan, name).not.toMatch(/Seq Scan|Hash|Merge|Sort|Bitmap/);
       expect(custom, `${name} is planned once`).toBe('0');
-      const upkeep = /watch|stretch|mark|reap|unknown/.test(name);
+      const audit = /note_audit|prune_audit/.test(name);
+      if (name.includes('prune_audit')) expect(plan, name).toContain('samekey_audit_act');
+      const upkeep = audit || /watch|stretch|mark|reap|unknown/.test(name);
       if (name.includes('unknown')) expect(plan, name).toContain('samekey_records_reconcile');
       expect(plan, name).toMatch(upkeep ? /Index Scan|Result/ : /samekey_records_scope_key/);
       seen += 1;

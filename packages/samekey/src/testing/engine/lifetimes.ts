@@ -1,6 +1,8 @@
 /** How long keys are remembered, by the store's clock. */
 
 import assert from 'node:assert/strict';
+import { REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
+import { callerOf } from '../../core/scope.ts';
 import { response } from '../../core/response.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, heldHandler, JSON_TYPE, RETENTION_MS } from './bench.ts';
 import { executed, met, replayed } from './expect.ts';
@@ -59,6 +61,51 @@ export function lifetimeTests(test: AddEngineTest): void {
     replayed(await bench.until((await bench.node()).ask()), decided);
     await bench.pass(1_000);
     executed(await bench.until(b.ask()), { attempt: 1 });
+  });
+
+  test('an erased key is answered "not stored" for ever, and from memory for five seconds more at most', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    const { response: answer } = executed(await bench.until(a.ask()));
+    replayed(await bench.until(a.ask()), answer);
+    const record = await bench.record();
+    const scope = callerOf(record?.scope ?? '');
+    const erase = { scope, limit: 10, reason: 'asked to be forgotten', actor: null };
+    assert.deepEqual(await bench.t.store.erase(erase), { erased: 1, left: 0 });
+    const erased = met(await bench.until(b.ask()), 'response-not-stored');
+    assert.deepEqual([erased.originalStatus, erased.location], [null, null]);
+    met(await bench.until(b.ask({ body: 'another' })), 'response-not-stored');
+    await bench.pass(REPLAY_TRUST_MAX_MS);
+    met(await bench.until(a.ask()), 'response-not-stored');
+    await bench.pass(3 * RETENTION_MS);
+    for (const node of [a, b]) met(await bench.until(node.ask()), 'response-not-stored');
+    assert.equal(bench.runs, 1);
+  });
+
+  // A privacy request while its process stands still: what it answers late must not come back.
+  test('an owner that wakes after its key was settled and erased brings nothing back', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    const held = heldHandler(bench);
+    const first = a.ask({}, held.handler);
+    await bench.until(held.begun);
+    a.world.freeze();
+    met(await bench.until(b.ask()), 'in-progress');
+    await bench.pass(CLAIM_TTL_MS);
+    met(await bench.until(b.ask()), 'unknown');
+    const record = await bench.record();
+    assert.ok(record !== null);
+    const { scope, key, claimId, attempt } = record;
+    const by = { reason: 'asked the bank', actor: null };
+    const erase = { scope: callerOf(scope), limit: 10, ...by };
+    assert.deepEqual(await bench.t.store.erase(erase), { erased: 0, left: 1 });
+    await bench.t.store.settle([{ scope, key, claimId, attempt, to: 'failed', response: null, ...by }]);
+    assert.deepEqual(await bench.t.store.erase(erase), { erased: 1, left: 0 });
+    const before = await bench.record();
+    a.world.thaw();
+    held.end();
+    met(await bench.until(first), 'response-not-stored');
+    assert.deepEqual(await bench.record(), before);
+    met(await bench.until(b.ask()), 'response-not-stored');
+    assert.equal(bench.runs, 1);
   });
 
   test('a handler may lengthen the retention of its key', async (bench) => {
