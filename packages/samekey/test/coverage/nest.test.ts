@@ -1,7 +1,16 @@
 /** Coverage of NestJS on Express and on Fastify; decorators are called as functions, as compilers call them. */
 
 import 'reflect-metadata';
-import { Controller, type INestApplication, Module, Post, Put, type Type } from '@nestjs/common';
+import {
+  Controller,
+  type INestApplication,
+  type MiddlewareConsumer,
+  Module,
+  Post,
+  Put,
+  RequestMethod,
+  type Type,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { describe, expect, it } from 'vitest';
@@ -68,6 +77,61 @@ describe('NestJS', () => {
       'POST /v1/views/show exempt draws only',
     ]);
     await app.close();
+  });
+
+  it('counts middleware classes of modules whose use is what idempotent returned, for the routes they are for', async () => {
+    const protect = idempotent(samekey, { scope: singleTenant() });
+    class Protects {
+      readonly use = protect;
+    }
+    class Passes {
+      use(_req: unknown, _res: unknown, next: () => void): void {
+        next();
+      }
+    }
+    const cases: readonly (readonly [
+      apply: (consumer: MiddlewareConsumer) => unknown,
+      covered: readonly string[],
+    ])[] = [
+      [
+        (consumer) => consumer.apply(Passes, Protects).forRoutes('payments'),
+        ['/v1/payments', '/v1/payments/search'],
+      ],
+      [
+        (consumer) => consumer.apply(Protects).forRoutes({ path: 'payments', method: RequestMethod.POST }),
+        ['/v1/payments'],
+      ],
+      [
+        (consumer) =>
+          consumer.apply(Protects).forRoutes({ path: 'payments/search', method: RequestMethod.PUT }),
+        [],
+      ],
+      [
+        (consumer) => consumer.apply(Protects).forRoutes({ path: 'payments', method: RequestMethod.ALL }),
+        ['/v1/payments'],
+      ],
+      [(consumer) => consumer.apply(Protects).forRoutes(Payments), ['/v1/payments', '/v1/payments/search']],
+      [(consumer) => consumer.apply(Passes).forRoutes('payments'), []],
+      // Nest wraps functions: nobody can see what is in them.
+      [(consumer) => consumer.apply(protect).forRoutes('payments'), []],
+    ];
+    for (const [configure, covered] of cases) {
+      class Applying {
+        configure(consumer: MiddlewareConsumer): void {
+          configure(consumer);
+        }
+      }
+      Module({ controllers: [Payments, Views] })(Applying);
+      const app = await NestFactory.create(Applying, { logger: false });
+      app.setGlobalPrefix('v1');
+      await app.init();
+      const found = coverage(app).routes.filter(({ protectedBy }) => protectedBy === 'samekey');
+      expect(
+        found.map(({ path }) => path),
+        String(configure),
+      ).toEqual(covered);
+      await app.close();
+    }
   });
 
   it('on Fastify lists its routes once the instance beneath is watched', async () => {

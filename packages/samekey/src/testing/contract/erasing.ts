@@ -40,6 +40,7 @@ export function erasingTests(test: AddTest): void {
     assert.deepEqual(rest, {
       ...kept,
       reason: 'erased',
+      sealKeyId: null,
       response: null,
       fingerprint: null,
       recoveryPoint: null,
