@@ -1,10 +1,10 @@
-/** `npm run bench -- <new-keys | replays | in-process>`; see README.md. */
+/** `npm run bench -- <new-keys | replays | in-process | listening>`; see README.md. */
 import { parseArgs } from 'node:util';
 
 const [, , workload = '', ...rest] = process.argv;
-if (workload === 'in-process') {
+if (workload === 'in-process' || workload === 'listening') {
   process.argv.splice(2, 1);
-  await import('./in-process.mjs');
+  await import(`./${workload}.mjs`);
 } else if (workload === 'new-keys' || workload === 'replays') {
   const { values } = parseArgs({
     args: rest,
@@ -36,6 +36,6 @@ if (workload === 'in-process') {
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
 } else {
-  console.error('npm run bench -- new-keys | replays | in-process   (see bench/README.md)');
+  console.error('npm run bench -- new-keys | replays | in-process | listening   (see bench/README.md)');
   process.exitCode = 2;
 }
