@@ -187,6 +187,14 @@ describe.runIf(source !== undefined)('samekey doctor and what only PostgreSQL ha
     ]);
   });
 
+  it('looks into the schema that is named', async () => {
+    await said(['migrate', '--schema', 'idem-One', '--database', database]);
+    const { of } = await examined(database, '--schema', 'idem-One');
+    expect(of('schema')).toMatchObject([{ level: 'ok' }]);
+    expect(of('growth').length).toBeGreaterThan(0);
+    expect(of('database')).toEqual([]);
+  });
+
   it('fails where the role may not use the messages', async () => {
     const app = await open(database);
     await app.execute(`CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA public TO clerk;

@@ -100,6 +100,15 @@ for (const kind of kinds()) {
       const nowhere = await said(['inspect', '--database', `${database}-not-there`]);
       expect(nowhere).toMatchObject({ code: 1, stdout: '' });
       expect(nowhere.stderr.trimEnd().split('\n')).toHaveLength(1);
+      const empty = await kind.fresh();
+      const app = await open(empty);
+      await app.execute('DROP TABLE samekey_audit; DROP TABLE samekey_records; DROP TABLE samekey_meta');
+      await app.close();
+      for (const args of [['inspect'], ['inspect', 'k1'], ['audit']]) {
+        const failed = await said([...args, '--database', empty]);
+        expect(failed).toMatchObject({ code: 1, stdout: '' });
+        expect(failed.stderr).toMatch(/^samekey: Migrations are missing: .*Run `npx samekey migrate`\.\n$/);
+      }
     });
   });
 }

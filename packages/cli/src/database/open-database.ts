@@ -2,7 +2,7 @@
  * One database, opened for an operator: the store in it, and a way to look beside it. The store is the library's own, so what
  * the command does is what an application would do.
  *
- * Invariants: opening changes nothing and makes no file · `query` cannot write · a table that is not there is told with the command
+ * Invariants: opening changes nothing and makes no file · `query` only reads · a table that is not there is told with the command
  * that makes it.
  */
 
@@ -63,18 +63,26 @@ function openPostgres(address: Address, url: string, schema: string | undefined)
     const client = connect();
     try {
       await client.connect();
-      await client.query(`SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIME_MAX_MS};
-        SET search_path = '${(schema ?? 'public').replaceAll("'", "''")}', pg_catalog`);
     } catch (error) {
       throw new CliError(`The PostgreSQL server ${address.shown} cannot be asked: ${messageOf(error)}.`);
     }
     return client;
   }
 
+  /** Each in a transaction of its own: behind a pooler a setting of the session would reach the application's transactions. */
   async function query(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
     own ??= ownClient();
     const client = await own;
-    return (await client.query<Row>(sql, [...values])).rows;
+    await client.query('BEGIN READ ONLY');
+    try {
+      await client.query(
+        `SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true)`,
+        [`"${schema ?? 'public'}", pg_catalog`, String(STATEMENT_TIME_MAX_MS)],
+      );
+      return (await client.query<Row>(sql, [...values])).rows;
+    } finally {
+      await client.query('ROLLBACK');
+    }
   }
 
   return {

@@ -82,7 +82,7 @@ async function privileges({ query }: OpenDatabase): Promise<readonly Finding[]> 
     await query(`SELECT c.relname AS name, has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
       AND (has_table_privilege(c.oid, 'UPDATE') OR c.relname = 'samekey_audit') AND has_table_privilege(c.oid, 'DELETE') AS full,
       c.relpersistence::text AS persistence, row_security_active(c.oid) AS hidden
-    FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relname LIKE 'samekey\\_%' ORDER BY 1`);
+    FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind IN ('r', 'p') AND c.relname LIKE 'samekey\\_%' ORDER BY 1`);
   const names = (wanted: (row: Row) => boolean): string =>
     rows
       .filter(wanted)
@@ -136,7 +136,7 @@ async function size({ query }: OpenDatabase): Promise<readonly Finding[]> {
       coalesce(s.n_live_tup, 0)::float8 AS live, coalesce(s.n_dead_tup, 0)::float8 AS dead,
       extract(epoch FROM clock_timestamp() - coalesce(s.last_autovacuum, s.last_vacuum))::float8 AS vacuumed
     FROM pg_class c LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname LIKE 'samekey\\_%' ORDER BY 2 DESC`);
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r' AND c.relname LIKE 'samekey\\_%' ORDER BY 2 DESC`);
   return rows
     .filter((row) => row['name'] === 'samekey_records' || row['name'] === 'samekey_messages')
     .map((row): Finding => {

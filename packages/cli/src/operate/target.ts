@@ -73,6 +73,8 @@ export async function onTarget<T>(
       about: { kind: address.kind, database: address.shown, from: address.from },
       now: () => database.now(),
     });
+  } catch (error) {
+    throw await withRemedy(error, database);
   } finally {
     await database.close();
   }
@@ -99,6 +101,18 @@ async function onApp<T>(
   } finally {
     await app.samekey.close();
     await app.close?.();
+  }
+}
+
+/** A table or a column that is not there fails as a statement would: what mends it is a migration. */
+async function withRemedy(error: unknown, { store }: OpenDatabase): Promise<unknown> {
+  if (error instanceof CliError) return error;
+  try {
+    const { missing } = await store.status();
+    if (missing.length === 0) return error;
+    return new CliError(`Migrations are missing: ${missing.join(', ')}. Run \`npx samekey migrate\`.`);
+  } catch {
+    return error;
   }
 }
 
