@@ -41,6 +41,7 @@ import type {
   RenewResult,
   Resumed,
   SettleRequest,
+  SweepOptions,
   Swept,
   TakeUnknownRequest,
 } from './store.ts';
@@ -204,7 +205,7 @@ export function decideFinish(
 ): Decision<FinishResult> {
   if (!sameFence(record, request)) return { write: undefined, result: { kind: 'refused', record } };
   // What somebody else decided under this fence is not this attempt's own earlier write.
-  const byOthers = record.proof === 'settled' || record.reason === EXHAUSTED || record.reason === CLAIM_ENDED;
+  const byOthers = record.proof === 'settled' || (record.reason !== null && BY_OTHERS.has(record.reason));
   if (record.state === request.to && !byOthers) {
     return { write: undefined, result: { kind: 'already', expiresAt: record.expiresAt } };
   }
@@ -398,19 +399,28 @@ export function decideErase(
   };
 }
 
-/** The sweeper ends a claim that is over; undefined when there is nothing to end. */
-export function decideSweep(record: SamekeyRecord, view: View): Decision<Swept> | undefined {
-  if (!view.claimOver) return undefined;
-  const ended =
-    record.state === 'in_progress'
-      ? endClaim(record, view)
-      : record.state === 'pending'
-        ? neverStarted(record, view)
-        : undefined;
-  if (ended === undefined) return undefined;
-  const { scope, key, claimId, attempt, operation } = ended;
+/** How long an outcome stays unknown at most, in milliseconds: 30 days (semantics §3). */
+export const UNKNOWN_MAX_MS: number = 30 * 24 * 60 * 60 * 1_000;
+
+/** The sweeper ends what is over: a claim, a deadline, the time to find an outcome out; undefined when there is nothing to end. */
+export function decideSweep(
+  record: SamekeyRecord,
+  view: View,
+  { unknownMaxMs = UNKNOWN_MAX_MS }: SweepOptions = {},
+): Decision<Swept> | undefined {
+  const { scope, key, claimId, attempt, operation, state: from } = record;
+  const ageMs = Math.max(0, view.now - record.lockedUntil);
+  if (from !== 'in_progress' && from !== 'pending' && from !== 'unknown') return undefined;
+  if (from === 'unknown' ? ageMs < unknownMaxMs : !view.claimOver) return undefined;
+  const ended = endOf(record, from, view);
   const to = ended.state as Swept['to'];
-  return { write: ended, result: { scope, key, claimId, attempt, operation, to } };
+  const result: Swept = { scope, key, claimId, attempt, operation, from, to, reason: ended.reason, ageMs };
+  return { write: ended, result };
+}
+
+function endOf(record: SamekeyRecord, from: Swept['from'], view: View): SamekeyRecord {
+  if (from === 'in_progress') return endClaim(record, view);
+  return from === 'pending' ? neverStarted(record, view) : neverKnown(record, view);
 }
 
 /** The reason of a record that was forgotten and whose key may not run yet. */
@@ -421,8 +431,13 @@ export const ERASED = 'erased';
 export const CLAIM_ENDED = 'claim-ended';
 /** The reason of a record that was accepted and not begun by its deadline. */
 export const NEVER_STARTED = 'never-started';
+/** The reason of a record whose outcome nobody came to know in time. */
+export const NEVER_KNOWN = 'outcome-never-known';
 /** The reason of a record that used up its attempts. */
 export const EXHAUSTED = 'attempts-exhausted';
+
+/** Reasons that only somebody else than the owner writes. */
+const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN]);
 
 function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View): Decision<ClaimResult> {
   const accept = request.entry === 'accept';
@@ -515,6 +530,23 @@ function neverStarted(record: SamekeyRecord, { now }: View): SamekeyRecord {
       NEVER_STARTED,
       'The request was accepted, but its work was not begun in time.',
     ),
+    finishedAt: now,
+    expiresAt: lifeAfter(record, now),
+  };
+}
+
+/** 409, for good: it may have taken effect, so it never runs again by itself (semantics §3). */
+function neverKnown(record: SamekeyRecord, { now }: View): SamekeyRecord {
+  return {
+    ...record,
+    state: 'failed',
+    reason: NEVER_KNOWN,
+    response: problemResponse(
+      409,
+      NEVER_KNOWN,
+      'The request may have taken effect, and nobody could find out in time. Look before you send it again under another key.',
+    ),
+    reconcileAfter: null,
     finishedAt: now,
     expiresAt: lifeAfter(record, now),
   };

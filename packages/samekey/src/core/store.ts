@@ -189,7 +189,25 @@ export interface PostponeRequest extends FencedId {
 /** One record the sweeper moved on. */
 export interface Swept extends RecordId, Fence {
   readonly operation: string;
+  readonly from: 'in_progress' | 'pending' | 'unknown';
   readonly to: 'unknown' | 'retryable' | 'failed';
+  /** What the record says of its end. */
+  readonly reason: string | null;
+  /** How long its claim or deadline was over, or since when nobody knows, by the store's clock, in milliseconds. */
+  readonly ageMs: number;
+}
+
+/** Options of a sweep. */
+export interface SweepOptions {
+  /** How long an outcome stays unknown at most, in milliseconds; default `UNKNOWN_MAX_MS`, 30 days. */
+  readonly unknownMaxMs?: number;
+}
+
+/** What a reap deleted. */
+export interface Reaped {
+  readonly count: number;
+  /** How many of each record scope; no scope with none. */
+  readonly byScope: ReadonlyMap<string, number>;
 }
 
 /** Which unfinished records a worker can push on. */
@@ -260,8 +278,11 @@ export interface HotStore {
 
 /** Keeping the store in order. */
 export interface LifecycleStore {
-  /** Ends claims that are over, at most `limit`. */
-  sweep(limit: number): Promise<readonly Swept[]>;
+  /**
+   * Ends claims that are over, what was never begun by its deadline, and outcomes that nobody came to know; at most `limit`.
+   * However many sweep at once, each record is swept, and told, once.
+   */
+  sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
   /**
    * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first. Looks
    * only; whoever begins one claims it.
@@ -274,8 +295,11 @@ export interface LifecycleStore {
   takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]>;
   /** Leaves unknown outcomes to a later look, or to an operator. */
   postpone(requests: readonly PostponeRequest[]): Promise<readonly HandResult[]>;
-  /** Deletes records past retention and tombstone time, at most `limit`; returns how many. */
-  reap(limit: number): Promise<number>;
+  /**
+   * Deletes records past retention and tombstone time, at most `limit`; never `pending`, `in_progress`, `unknown`, or one with an
+   * open intent.
+   */
+  reap(limit: number): Promise<Reaped>;
 }
 
 /** A final failure opened again, or a record dropped. */

@@ -37,6 +37,7 @@ import { progressTests } from './contract/progress.ts';
 import { verdictTests } from './contract/verdicts.ts';
 import { stateTests } from './contract/states.ts';
 import { transitionAuditTests } from './contract/transition-audit.ts';
+import { sweepingTests } from './contract/sweeping.ts';
 import { transactionTests } from './contract/transactions.ts';
 import { unknownTests } from './contract/unknown.ts';
 
@@ -59,6 +60,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('claims', () => claimTests(test));
     runner.describe('owners', () => ownerTests(test));
     runner.describe('lifecycle', () => lifecycleTests(test));
+    runner.describe('sweeping and reaping', () => sweepingTests(test));
     runner.describe('unknown outcomes', () => unknownTests(test));
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));

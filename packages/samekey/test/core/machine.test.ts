@@ -3,6 +3,7 @@
  * `src/testing/contract/state-table.ts`; a row that a store breaks is a row the machine is seen to keep here.
  */
 
+import { reapedOf } from '../../src/core/reaped.ts';
 import { describe, expect, it } from 'vitest';
 import {
   type Decision,
@@ -81,9 +82,10 @@ function machineBench(): Bench & { put(record: SamekeyRecord): void; get(): Same
       },
       postpone: async (requests) => requests.map((one) => step((view) => decidePostpone(record, one, view))),
       reap: async () => {
-        if (record === null || !isPurgeable(record, now)) return 0;
+        if (record === null || !isPurgeable(record, now)) return reapedOf([]);
+        const { scope } = record;
         record = null;
-        return 1;
+        return reapedOf([scope]);
       },
     },
   };

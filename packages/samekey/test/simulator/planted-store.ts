@@ -3,6 +3,7 @@
  * key tables have had.
  */
 
+import { reapedOf } from '../../src/core/reaped.ts';
 import {
   type Decision,
   decideClaim,
@@ -96,7 +97,7 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
           .filter((record) => isPurgeable(record, machine.now()))
           .slice(0, most);
         for (const record of over) write(record, null);
-        return over.length;
+        return reapedOf(over.map(({ scope }) => scope));
       },
       list: async () => [...records.values()],
     };

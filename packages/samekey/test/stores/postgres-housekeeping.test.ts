@@ -114,11 +114,11 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
     await finished(store, 'completed', { key: 'long', replayMinMs: 5 * RETENTION_MS });
     await finished(store, 'unknown', { key: 'unknown' });
     await advance(RETENTION_MS);
-    expect(await store.reap(10)).toBe(0);
+    expect((await store.reap(10)).count).toBe(0);
     const due = 'SELECT count(*)::int FROM samekey_records WHERE reap_after <= test_now()';
     expect(await value(due)).toBe(0);
     await advance(4 * RETENTION_MS);
-    expect(await store.reap(10)).toBe(1);
+    expect((await store.reap(10)).count).toBe(1);
     // An unknown outcome that is settled expires by its own new time.
     const unknown = await recordOf(store, { scope: 'tenant-1/payments', key: 'unknown' });
     const settled = await store.settle([
@@ -126,9 +126,9 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
     ]);
     expect(only(settled).kind).toBe('applied');
     await advance(RETENTION_MS - 1);
-    expect(await store.reap(10)).toBe(0);
+    expect((await store.reap(10)).count).toBe(0);
     await advance(1);
-    expect(await store.reap(10)).toBe(1);
+    expect((await store.reap(10)).count).toBe(1);
   });
 
   it('thousands of records are swept and reaped in one call', async () => {
@@ -149,7 +149,7 @@ describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () 
     expect((await store.sweep(2_000)).length).toBe(500);
     expect(await store.sweep(2_000)).toEqual([]);
     await advance(RETENTION_MS);
-    expect(await store.reap(1_000_000)).toBe(22_501);
+    expect((await store.reap(1_000_000)).count).toBe(22_501);
     expect((await store.count()).unknown).toBe(2_500);
   });
 });

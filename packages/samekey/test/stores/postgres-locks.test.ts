@@ -147,11 +147,11 @@ for (const source of availablePostgres()) {
       await other.query('BEGIN');
       await other.query('SELECT 1 FROM samekey_records FOR UPDATE');
       const { ms, value } = await timed(Promise.all([store.sweep(10), store.reap(10)]));
-      expect(value).toEqual([[], 0]);
+      expect(value).toEqual([[], { count: 0, byScope: new Map() }]);
       expect(ms).toBeLessThan(NO_WAIT_MS);
       await other.query('COMMIT');
       expect((await store.sweep(10)).map(({ key }) => key)).toEqual(['over']);
-      expect(await store.reap(10)).toBe(1);
+      expect((await store.reap(10)).count).toBe(1);
     });
 
     // F9, F11: 50 claimers at once over several processes' connections, again and again.

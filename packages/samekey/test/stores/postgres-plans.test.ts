@@ -161,8 +161,10 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
       expect(custom, `${name} is planned once`).toBe('0');
       const audit = /note_audit|prune_audit/.test(name);
       if (name.includes('prune_audit')) expect(plan, name).toContain('samekey_audit_act');
-      const upkeep = audit || /watch|stretch|mark|reap|unknown/.test(name);
-      if (name.includes('unknown')) expect(plan, name).toContain('samekey_records_reconcile');
+      const upkeep = audit || /watch|stretch|mark|reap|known/.test(name) || name.includes('count_off');
+      if (name.includes('count_off')) expect(plan, name).toMatch(/Index Cond: .*scope = .*shard = 0/);
+      if (name.includes('take_unknown')) expect(plan, name).toContain('samekey_records_reconcile');
+      if (name.includes('never_known')) expect(plan, name).toContain('samekey_records_unknown');
       expect(plan, name).toMatch(upkeep ? /Index Scan|Result/ : /samekey_records_scope_key/);
       seen += 1;
     }

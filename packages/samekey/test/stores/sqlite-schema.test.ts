@@ -139,9 +139,10 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
           );
         }
         expect(plan(sql.SELECT_CLAIMS)).toMatch(/^SEARCH .*samekey_open \(state=\? AND rowid>\?\)$/);
-        for (const statement of [sql.SELECT_PURGEABLE, sql.DELETE_PURGEABLE]) {
+        for (const statement of [sql.SELECT_PURGEABLE]) {
           expect(plan(statement)).toMatch(/samekey_purge \(state=\? AND <expr><\?\)/);
         }
+        expect(plan(sql.SELECT_NEVER_KNOWN)).toMatch(/samekey_unknown \(locked_until<\?\)/);
         for (const operations of [null, 2]) {
           expect(plan(sql.selectUnknownDue(operations))).toMatch(/samekey_reconcile \(reconcile_after<\?\)/);
         }

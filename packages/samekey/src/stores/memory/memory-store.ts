@@ -45,8 +45,9 @@ import {
   type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
+import { reapedOf } from '../../core/reaped.ts';
 import { trueOrFalse } from '../../core/settings.ts';
-import type { Capabilities, HandResult, ListRequest, Store, Swept } from '../../core/store.ts';
+import type { Capabilities, HandResult, ListRequest, Reaped, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 
 /** Options of the memory store. */
@@ -130,16 +131,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     else byCaller.delete(caller);
   }
 
-  function reap(most: number): number {
+  function reap(most: number): Reaped {
     const time = now();
-    let deleted = 0;
+    const gone: SamekeyRecord[] = [];
     for (const record of records.values()) {
-      if (deleted >= most) break;
+      if (gone.length >= most) break;
       if (!isPurgeable(record, time)) continue;
       write(record, record, null);
-      deleted += 1;
+      gone.push(record);
     }
-    return deleted;
+    return reapedOf(gone.map(({ scope }) => scope));
   }
 
   function isFull(): boolean {
@@ -162,11 +163,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     finish: async (requests) => apply(requests, decideFinish),
     find: async (ids) => ids.map((id) => records.get(idText(id)) ?? null),
 
-    async sweep(most) {
+    async sweep(most, until) {
       const swept: Swept[] = [];
       for (const record of records.values()) {
         if (swept.length >= most) break;
-        const decision = decideSweep(record, serverView(record, now()));
+        const decision = decideSweep(record, serverView(record, now()), until);
         if (decision === undefined) continue;
         write(record, record, decision.write);
         swept.push(decision.result);

@@ -62,14 +62,14 @@ ON CONFLICT (scope, shard) DO UPDATE SET count = c.count + excluded.count`,
   );
 }
 
+/** Row by row, by the index: joined to the table, it would read the counts of all callers. In the order it is given, as above. */
 function takeOffStatement({ counters }: Tables): Statement {
   return statement(
     'count_off',
-    `WITH q AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[]) AS q (scope, n)),
-held AS MATERIALIZED (SELECT c.scope FROM ${counters} c JOIN q ON q.scope = c.scope WHERE c.shard = 0
-  ORDER BY c.scope FOR NO KEY UPDATE OF c)
-UPDATE ${counters} c SET count = c.count + q.n::bigint FROM q JOIN held ON held.scope = q.scope
-WHERE c.scope = q.scope AND c.shard = 0`,
+    `WITH held AS MATERIALIZED (SELECT q.n, c.tid FROM unnest($1::text[], $2::text[]) AS q (scope, n)
+CROSS JOIN LATERAL (SELECT c.ctid AS tid FROM ${counters} c WHERE c.scope = q.scope AND c.shard = 0
+  FOR NO KEY UPDATE) c)
+UPDATE ${counters} c SET count = c.count + q.n::bigint FROM held AS q WHERE c.ctid = q.tid`,
   );
 }
 

@@ -5,7 +5,7 @@ import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
-import { instant, interval, IS_UNKNOWN, milliseconds, type Tables } from './tables.ts';
+import { instant, interval, IS_UNKNOWN, MAY_BE_DUE, milliseconds, type Tables } from './tables.ts';
 
 /** Watched claims that are over, as find gives them; at most $1. */
 export function watchedStatement({ records, clock, columns }: Tables): Statement {
@@ -14,6 +14,18 @@ export function watchedStatement({ records, clock, columns }: Tables): Statement
     `WITH ${clock}
 SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
 WHERE r.watched AND r.state IN ('in_progress', 'pending') AND r.locked_until <= t.now LIMIT $1::int`,
+  );
+}
+
+/** Unknown for $1 milliseconds and longer, as find gives them; at most $2. They were created before that, and the index knows. */
+export function neverKnownStatement({ records, clock, columns }: Tables): Statement {
+  const before = `t.now - ${interval('$1::bigint')}`;
+  return statement(
+    'never_known',
+    `WITH ${clock}
+SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+WHERE r.${IS_UNKNOWN} AND r.created_at <= ${before} AND r.state = 'unknown' AND r.locked_until <= ${before}
+LIMIT $2::int`,
   );
 }
 
@@ -74,7 +86,7 @@ export function takeUnknownStatement({ records, clock, columns }: Tables): State
   return statement(
     'take_unknown',
     `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid FROM ${records} r
-  WHERE r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'
+  WHERE r.${MAY_BE_DUE} AND r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'
     AND ($1::text[] IS NULL OR r.operation = ANY ($1::text[]))
   ORDER BY r.reconcile_after LIMIT $3::int FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE ${records} r SET reconcile_after = t.now + ${interval('$2::bigint')}, inquiries = r.inquiries + 1
@@ -92,7 +104,10 @@ export function writeMarkStatement({ meta }: Tables): Statement {
   return statement('set_mark', `UPDATE ${meta} SET value = $1::bigint WHERE name = 'swept_to'`);
 }
 
-/** Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. */
+/**
+ * Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. One row for each
+ * that was deleted, with how many were looked at and its scope; one with a null when none was.
+ */
 export function reapStatement({ records, clock }: Tables): Statement {
   const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;
   const expires = `(r.state IN ('completed', 'failed') OR r.state = 'retryable' AND r.intent_at IS NULL)`;
@@ -102,11 +117,11 @@ export function reapStatement({ records, clock }: Tables): Statement {
   FROM ${records} r WHERE r.reap_after <= (SELECT now FROM t) ORDER BY r.reap_after LIMIT $1::int
   FOR UPDATE SKIP LOCKED),
 gone AS (DELETE FROM ${records} r USING due, t WHERE r.ctid = due.tid AND due.expires AND due.purge_at <= t.now
-  RETURNING 1),
+  RETURNING r.scope),
 later AS (UPDATE ${records} r SET reap_after = CASE WHEN due.expires THEN due.purge_at
     ELSE t.now + interval '1 hour' END
   FROM due, t WHERE r.ctid = due.tid AND NOT (due.expires AND due.purge_at <= t.now) RETURNING 1)
-SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM due)`,
+SELECT found.n, gone.scope FROM (SELECT count(*) AS n FROM due) AS found LEFT JOIN gone ON true`,
   );
 }
 

@@ -12,9 +12,10 @@
  * too early gets the true one.
  */
 
-import { decideSweep, serverView } from '../../core/machine.ts';
+import { decideSweep, serverView, UNKNOWN_MAX_MS } from '../../core/machine.ts';
 import { idText } from '../../core/record.ts';
-import type { Swept } from '../../core/store.ts';
+import { reapedOf } from '../../core/reaped.ts';
+import type { Reaped, SweepOptions, Swept } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
 import * as sql from './housekeeping-statements.ts';
 import type { Link } from './link.ts';
@@ -23,8 +24,8 @@ import { type Records, type Seen, seenOf } from './records.ts';
 
 /** Keeping the store in order. */
 export interface Housekeeping {
-  sweep(limit: number): Promise<readonly Swept[]>;
-  reap(limit: number): Promise<number>;
+  sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
+  reap(limit: number): Promise<Reaped>;
 }
 
 /** Rows of created_at's index that one statement reads: some 10 ms, in which renewals wait. */
@@ -45,20 +46,24 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
   const stretch = sql.stretchStatement(records.tables);
   const readMark = sql.readMarkStatement(records.tables);
   const writeMark = sql.writeMarkStatement(records.tables);
+  const neverKnown = sql.neverKnownStatement(records.tables);
   const reapDue = sql.reapStatement(records.tables);
   /** Where the reading of the whole table goes on. */
   let walkedTo = 0;
 
-  async function sweep(limit: number): Promise<readonly Swept[]> {
+  async function sweep(limit: number, options: SweepOptions = {}): Promise<readonly Swept[]> {
     const swept: Swept[] = [];
     if (limit < 1) return swept;
     const end = async (rows: readonly SqlRow[]): Promise<number> => {
-      const ended = await endClaims(rows.slice(0, limit - swept.length).map(seenOf));
+      const ended = await endClaims(rows.slice(0, limit - swept.length).map(seenOf), options);
       swept.push(...ended);
       return ended.length;
     };
     await ask(unwatch, []);
-    await end(await ask(watched, [String(limit)]));
+    // First: what becomes unknown in this sweep is for the next one.
+    const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
+    await end(await ask(neverKnown, [String(unknownMaxMs), String(limit)]));
+    if (swept.length < limit) await end(await ask(watched, [String(limit)]));
     await sweepYoung(limit - swept.length, end, () => swept.length >= limit);
     if (swept.length < limit) {
       const { over, lastAt, full } = await read(walkedTo, limit - swept.length);
@@ -116,9 +121,9 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
     };
   }
 
-  async function endClaims(seen: readonly Seen[]): Promise<readonly Swept[]> {
+  async function endClaims(seen: readonly Seen[], options: SweepOptions): Promise<readonly Swept[]> {
     const decided = seen.flatMap((row) => {
-      const decision = decideSweep(row.record, serverView(row.record, row.now));
+      const decision = decideSweep(row.record, serverView(row.record, row.now), options);
       return decision === undefined ? [] : [{ seen: row, write: decision.write, result: decision.result }];
     });
     const made = await records.change(ask, decided);
@@ -128,14 +133,14 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
   return {
     sweep,
     async reap(limit) {
-      let reaped = 0;
-      for (let i = 0; i < REAP_STATEMENTS_MAX && reaped < limit; i += 1) {
-        const rows = Math.min(REAP_ROWS_MAX, limit - reaped);
-        const [gone, due] = (await ask(reapDue, [String(rows)]))[0] ?? [0, 0];
-        reaped += number(gone);
-        if (number(due) < rows) break;
+      const scopes: string[] = [];
+      for (let i = 0; i < REAP_STATEMENTS_MAX && scopes.length < limit; i += 1) {
+        const most = Math.min(REAP_ROWS_MAX, limit - scopes.length);
+        const rows = await ask(reapDue, [String(most)]);
+        for (const [, scope] of rows) if (typeof scope === 'string') scopes.push(scope);
+        if (number(rows[0]?.[0] ?? 0) < most) break;
       }
-      return reaped;
+      return reapedOf(scopes);
     },
   };
 }

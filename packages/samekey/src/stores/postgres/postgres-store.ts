@@ -159,6 +159,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
 
     ...housekeeping,
+    async reap(limit) {
+      const reaped = await housekeeping.reap(limit);
+      await takeOff(counters, reaped.byScope);
+      return reaped;
+    },
     async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0 || limit < 1) return [];
       const names = textArray(operations.map(exact));

@@ -42,10 +42,12 @@ const DURABLE =
   "THEN 'on' ELSE current_setting('synchronous_commit') END, true) AS durable";
 
 /**
- * What a query on unknown outcomes by age must say word for word to find their index. Nothing that asks for what is due says it: such
- * a query would read all of them by that index and sort.
+ * What a query on unknown outcomes by age must say word for word to find their index, and below what one must say that asks for those
+ * that are due. Both mean "is unknown", and neither follows from the other: else the planner would take the one index for the
+ * other, read all of it and sort.
  */
 export const IS_UNKNOWN = "reconcile_after > '-infinity'::timestamptz";
+export const MAY_BE_DUE = "reconcile_after < 'infinity'::timestamptz";
 
 /** Makes them. `now` is the SQL of the clock: `clock_timestamp()`, never the start of a transaction (F46). */
 export function createTables(schema: string, now: string): Tables {

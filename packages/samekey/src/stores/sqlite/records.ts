@@ -4,6 +4,7 @@
  */
 
 import { giveUpRow, type NewAuditRow, transitionRow } from '../../core/audit.ts';
+import { InvariantError } from '../../core/errors.ts';
 import {
   type Decision,
   decideErase,
@@ -13,12 +14,15 @@ import {
   type View,
 } from '../../core/machine.ts';
 import { type Fence, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { reapedOf } from '../../core/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type {
   DueRequest,
   HandResult,
   ListRequest,
   PostponeRequest,
+  Reaped,
+  SweepOptions,
   Swept,
   TakeUnknownRequest,
 } from '../../core/store.ts';
@@ -64,12 +68,14 @@ export interface Records {
   takeUnknown(request: TakeUnknownRequest): SamekeyRecord[];
   /** Accepted and not begun by the deadline. */
   neverStarted(limit: number): RecordId[];
+  /** Unknown for so long. */
+  neverKnown(unknownMaxMs: number, limit: number): RecordId[];
   /** Ends those of the claims that are still over. */
-  sweep(ids: readonly RecordId[]): Swept[];
+  sweep(ids: readonly RecordId[], options?: SweepOptions): Swept[];
   /** Empties those of the records that nobody works on; returns how many. */
   erase(ids: readonly RecordId[], rowOf: RowOf<RecordId>): number;
   /** Deletes records past retention and tombstone time; returns how many. */
-  reap(limit: number): number;
+  reap(limit: number): Reaped;
 }
 
 /** Makes the row operations of one connection: `watch` is on claims, `leases` on who asks about unknown outcomes. */
@@ -219,6 +225,9 @@ export function createRecords(
       const rows = connection.all(sql.SELECT_NEVER_STARTED, clock.now(connection), limit);
       return rows.map(rowId);
     },
+    neverKnown(unknownMaxMs, limit) {
+      return connection.all(sql.SELECT_NEVER_KNOWN, clock.now(connection) - unknownMaxMs, limit).map(rowId);
+    },
     isUnknownDue: (request) => unknownDue({ ...request, limit: 1 }, clock.now(connection)).length > 0,
     postpone(requests) {
       const results = apply(requests, decidePostpone, giveUpRow);
@@ -242,12 +251,12 @@ export function createRecords(
       if (taken.length > 0) clock.save(connection, now);
       return taken;
     },
-    sweep(ids) {
+    sweep(ids, options) {
       const now = clock.now(connection);
       const swept: Swept[] = [];
       for (const id of ids) {
         const before = find(id);
-        const decision = before === null ? undefined : decideSweep(before, view(before, now));
+        const decision = before === null ? undefined : decideSweep(before, view(before, now), options);
         if (decision === undefined) continue;
         write(id, before, decision.write, now);
         swept.push(decision.result);
@@ -260,9 +269,15 @@ export function createRecords(
     },
     reap(limit) {
       const now = clock.now(connection);
-      const deleted = connection.run(sql.DELETE_PURGEABLE, now, limit);
-      if (deleted > 0) clock.save(connection, now);
-      return deleted;
+      const rows = connection.all(sql.SELECT_PURGEABLE, now, limit);
+      if (rows.length === 0) return reapedOf([]);
+      const deleted = connection.run(
+        sql.DELETE_ROWS,
+        JSON.stringify(rows.map((row) => number(row['rowid']))),
+      );
+      if (deleted !== rows.length) throw new InvariantError('the reaper did not delete what it found');
+      clock.save(connection, now);
+      return reapedOf(rows.map((row) => String(row['scope'])));
     },
   };
 }

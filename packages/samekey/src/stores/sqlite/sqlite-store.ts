@@ -17,10 +17,12 @@ import {
   decideRenew,
   decideReopen,
   decideSettle,
+  UNKNOWN_MAX_MS,
 } from '../../core/machine.ts';
 import { takeOff } from '../../core/counters.ts';
 import { isStoreError, StoreError } from '../../core/errors.ts';
 import type { NewMessage, StoreWithMessages } from '../../core/message.ts';
+import { reapedOf } from '../../core/reaped.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -29,7 +31,9 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
+  Reaped,
   Store,
+  SweepOptions,
   Swept,
 } from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
@@ -144,7 +148,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     return results;
   }
 
-  async function sweep(limit: number): Promise<readonly Swept[]> {
+  async function sweep(limit: number, until: SweepOptions = {}): Promise<readonly Swept[]> {
     const claims = await writer.read(() =>
       connection.all(sql.SELECT_CLAIMS, sweptTo, SWEEP_ROWS_MAX).map(openClaim),
     );
@@ -152,13 +156,19 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     const over = claims.filter((claim) => watch.see(claim) === 0).slice(0, Math.max(0, limit));
     if (over.length < limit) sweptTo = claims.length < SWEEP_ROWS_MAX ? 0 : (claims.at(-1)?.rowid ?? 0);
     const late = await writer.read(() => records.neverStarted(Math.max(0, limit - over.length)));
-    const ending = [...over, ...late];
-    return ending.length === 0 ? [] : writer.write(() => records.sweep(ending));
+    const left = Math.max(0, limit - over.length - late.length);
+    const { unknownMaxMs = UNKNOWN_MAX_MS } = until;
+    const old = await writer.read(() => records.neverKnown(unknownMaxMs, left));
+    const ending = [...over, ...late, ...old];
+    return ending.length === 0 ? [] : writer.write(() => records.sweep(ending, until));
   }
 
-  async function reap(limit: number): Promise<number> {
-    const due = await writer.read(() => connection.get(sql.SELECT_PURGEABLE, clock.now(connection)));
-    return due === undefined || limit < 1 ? 0 : writer.write(() => records.reap(limit));
+  async function reap(limit: number): Promise<Reaped> {
+    const due = await writer.read(() => connection.all(sql.SELECT_PURGEABLE, clock.now(connection), 1));
+    if (due.length === 0 || limit < 1) return reapedOf([]);
+    const reaped = await writer.write(() => records.reap(limit));
+    await takeOff(counters, reaped.byScope);
+    return reaped;
   }
 
   async function count(): Promise<Readonly<Record<State, number>>> {

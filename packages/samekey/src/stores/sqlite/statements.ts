@@ -43,6 +43,11 @@ export const SELECT_CLAIMS: string =
 /** Accepted and not begun by the deadline. */
 export const SELECT_NEVER_STARTED: string = `SELECT scope, key FROM samekey_records WHERE ${OPEN} AND state = 'pending' AND locked_until <= ? LIMIT ?`;
 
+/** Unknown since before a time; the words of the index `samekey_unknown`. */
+export const SELECT_NEVER_KNOWN: string =
+  'SELECT scope, key FROM samekey_records ' +
+  "WHERE reconcile_after IS NOT NULL AND state = 'unknown' AND locked_until <= ? ORDER BY locked_until LIMIT ?";
+
 /** As `pauseOf`. */
 const PAUSE = `CASE WHEN attempt < 2 OR proof = 'settled' THEN 0 ELSE min(?, ? << min(attempt - 2, ${DOUBLED_MAX})) END`;
 
@@ -75,11 +80,10 @@ export const UPDATE_LEASE: string = `UPDATE samekey_records SET lease_ms = ? WHE
 /** An intent without a result keeps its record, whatever its age. */
 const PURGEABLE = `${EXPIRING} AND NOT (state = 'retryable' AND intent_at IS NOT NULL) AND expires_at + tombstone_ms <= ?`;
 
-export const SELECT_PURGEABLE: string = `SELECT 1 FROM samekey_records WHERE ${PURGEABLE} LIMIT 1`;
+export const SELECT_PURGEABLE: string = `SELECT rowid, scope FROM samekey_records WHERE ${PURGEABLE} LIMIT ?`;
 
-export const DELETE_PURGEABLE: string =
-  'DELETE FROM samekey_records WHERE rowid IN ' +
-  `(SELECT rowid FROM samekey_records WHERE ${PURGEABLE} LIMIT ?)`;
+/** Rows found under the same write lock; the value is a JSON array of rowids. */
+export const DELETE_ROWS = 'DELETE FROM samekey_records WHERE rowid IN (SELECT value FROM json_each(?))';
 
 /** Erased records, as `isErased` knows them; nothing else is final under such a claimId. */
 const NOT_ERASED = `substr(claim_id, 1, 7) <> 'erased:'`;

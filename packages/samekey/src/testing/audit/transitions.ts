@@ -136,6 +136,7 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
     // For want of attempts: failed, or unknown with steps behind it.
     const out = before.steps === null ? 'failed' : 'unknown';
     if (verb === 'claim' && before.state === 'retryable' && after.state === out) return null;
+    if (verb === 'sweep' && before.state === 'unknown') return faultOfNeverKnown(t, before, after);
     if (before.state !== 'in_progress') return `${verb}: ${change}`;
     if (before.lockedUntil > now) return `${verb} ended a living claim`;
     const end = before.whenClaimEnds === 'resume' ? 'retryable' : 'unknown';
@@ -176,6 +177,14 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
     default:
       return verb satisfies never;
   }
+}
+
+/** By default after 30 days. */
+const UNKNOWN_MAX_MS = 2_592_000_000;
+
+function faultOfNeverKnown({ now }: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
+  if (before.lockedUntil + UNKNOWN_MAX_MS > now) return 'an unknown outcome was given up before its time';
+  return after.state === 'failed' && after.response !== null ? null : `sweep: unknown → ${after.state}`;
 }
 
 function faultOfTake({ now }: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {

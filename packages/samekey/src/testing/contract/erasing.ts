@@ -58,7 +58,7 @@ export function erasingTests(test: AddTest): void {
     await finished(t.store, 'completed', { scope: SCOPE, tombstoneMs: 10 });
     await t.store.erase(eraseRequest(CALLER));
     await t.advance(RETENTION_MS * 1_000);
-    assert.equal(await t.store.reap(100), 0);
+    assert.equal((await t.store.reap(100)).count, 0);
     const otherBody = { label: 'v1', digest: 'another' };
     await foundBecause(t.store, 'final', { scope: SCOPE, fingerprint: otherBody });
     await foundBecause(t.store, 'final', { scope: SCOPE, entry: 'take' });

@@ -43,9 +43,9 @@ export function lifecycleTests(test: AddTest): void {
     await foundBecause(t.store, 'expired');
     await t.advance(499);
     await foundBecause(t.store, 'expired');
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     await t.advance(1);
-    assert.equal(await t.store.reap(10), 1);
+    assert.equal((await t.store.reap(10)).count, 1);
     assert.equal((await claimed(t.store)).attempt, 1);
   });
 
@@ -69,9 +69,9 @@ export function lifecycleTests(test: AddTest): void {
       }
       assert.deepEqual(await recordOf(t.store, { ...ID, key }), before);
     }
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     await t.advance(RETENTION_MS);
-    assert.equal(await t.store.reap(10), 3);
+    assert.equal((await t.store.reap(10)).count, 3);
   });
 
   // F58: the time as a tombstone begins when the life of the answer ends, not when the retention would have.
@@ -80,13 +80,13 @@ export function lifecycleTests(test: AddTest): void {
     await t.advance(RETENTION_MS * 1.25);
     await t.store.settle([settleRequest(owner, 'failed')]);
     await t.advance(500);
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     await foundBecause(t.store, 'final');
     await t.advance(RETENTION_MS - 500);
-    for (let looks = 0; looks < 2; looks += 1) assert.equal(await t.store.reap(10), 0);
+    for (let looks = 0; looks < 2; looks += 1) assert.equal((await t.store.reap(10)).count, 0);
     await foundBecause(t.store, 'expired');
     await t.advance(500);
-    assert.equal(await t.store.reap(10), 1);
+    assert.equal((await t.store.reap(10)).count, 1);
     assert.deepEqual(await t.store.find([ID]), [null]);
   });
 
@@ -100,7 +100,7 @@ export function lifecycleTests(test: AddTest): void {
       await t.store.checkpoint([{ ...owner, ...checkpoint }]);
       await t.store.finish([finishRequest(owner, 'failed', { reason: 'status-402' })]);
       await t.advance(RETENTION_MS);
-      assert.equal(await t.store.reap(reaps ? 10 : 0), reaps ? 1 : 0);
+      assert.equal((await t.store.reap(reaps ? 10 : 0)).count, reaps ? 1 : 0);
       const other = { label: 'v1', digest: 'another' };
       const next = await claimed(t.store, { fingerprint: other, claimTtlMs: 7 });
       const { createdAt, expiresAt, claimId, lockedUntil, ...rest } = await recordOf(t.store);
@@ -126,7 +126,7 @@ export function lifecycleTests(test: AddTest): void {
     const owner = await claimed(t.store, { key: 'open' });
     await t.advance(RETENTION_MS * 10);
     assert.equal(only(await t.store.renew([renewRequest(owner)])).kind, 'renewed');
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     await foundBecause(t.store, 'unknown', { key: 'unknown' });
     await foundBecause(t.store, 'in-progress', { key: 'open' });
   });
@@ -135,10 +135,10 @@ export function lifecycleTests(test: AddTest): void {
     for (let i = 0; i < 5; i += 1) await finished(t.store, 'completed', { key: `old-${i}` });
     await t.advance(RETENTION_MS);
     await finished(t.store, 'completed', { key: 'young' });
-    assert.equal(await t.store.reap(2), 2);
-    assert.equal(await t.store.reap(2), 2);
-    assert.equal(await t.store.reap(2), 1);
-    assert.equal(await t.store.reap(2), 0);
+    assert.equal((await t.store.reap(2)).count, 2);
+    assert.equal((await t.store.reap(2)).count, 2);
+    assert.equal((await t.store.reap(2)).count, 1);
+    assert.equal((await t.store.reap(2)).count, 0);
     assert.equal((await recordOf(t.store, { ...ID, key: 'young' })).state, 'completed');
   });
 
@@ -152,9 +152,10 @@ export function lifecycleTests(test: AddTest): void {
     await t.advance(1);
     const swept = [...(await t.store.sweep(10))].toSorted((a, b) => a.key.localeCompare(b.key));
     const operation = 'POST /payments';
+    const over = { from: 'in_progress', reason: 'claim-ended', ageMs: 0 };
     assert.deepEqual(swept, [
-      { ...fencedId(plain), operation, to: 'unknown' },
-      { ...fencedId(resumable), operation, to: 'retryable' },
+      { ...fencedId(plain), operation, ...over, to: 'unknown' },
+      { ...fencedId(resumable), operation, ...over, to: 'retryable' },
     ]);
     const ended = await recordOf(t.store, plain);
     assert.equal(ended.reason, 'claim-ended');
@@ -271,7 +272,7 @@ export function lifecycleTests(test: AddTest): void {
     assert.equal(claimLeftMs, REOPEN_DELAY_MS);
     await t.advance(REOPEN_DELAY_MS - 1);
     assert.equal((await foundBecause(t.store, 'in-progress')).claimLeftMs, 1);
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     await t.advance(1);
     assert.equal((await claimed(t.store, otherBody)).attempt, 1);
     const fresh = await recordOf(t.store);
@@ -284,7 +285,7 @@ export function lifecycleTests(test: AddTest): void {
     await t.store.forget([handRequest(owner)]);
     assert.equal(only(await t.store.finish([finishRequest(owner, 'completed')])).kind, 'refused');
     await t.advance(REOPEN_DELAY_MS);
-    assert.equal(await t.store.reap(10), 1);
+    assert.equal((await t.store.reap(10)).count, 1);
     assert.deepEqual(await t.store.find([ID]), [null]);
     assert.deepEqual(only(await t.store.forget([handRequest(owner)])), { kind: 'already' });
   });

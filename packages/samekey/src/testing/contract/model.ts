@@ -196,7 +196,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         return { text: `${step}. erase s2`, give: (store) => store.erase(eraseRequest('s2')) };
       }
       return random.chance(0.5)
-        ? { text: `${step}. sweep`, give: async (store) => byId(await store.sweep(100)) }
+        ? nextSweep(random, step)
         : { text: `${step}. reap`, give: (store) => store.reap(100) };
     case 10: {
       const requests = owners.map((owner) => ({
@@ -240,6 +240,14 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
       return { text: `${step}. advance ${advanceMs}`, advanceMs, give: async () => undefined };
     }
   }
+}
+
+function nextSweep(random: Random, step: number): Command {
+  const unknownMaxMs = random.pick([1_000, RETENTION_MS, 10 * RETENTION_MS]) ?? RETENTION_MS;
+  return {
+    text: `${step}. sweep ${unknownMaxMs}`,
+    give: async (store) => byId(await store.sweep(100, { unknownMaxMs })),
+  };
 }
 
 /** Mostly plain claims; some bring an input, some only note the request, some are a worker's. */

@@ -66,7 +66,7 @@ export function progressTests(test: AddTest): void {
     await t.store.checkpoint([checkpoint(owner, { intentOpen: true })]);
     await t.store.finish([finishRequest(owner, 'retryable')]);
     await t.advance(3 * RETENTION_MS);
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     assert.equal((await t.store.due(DUE)).length, 1);
     const next = only(await t.store.claim([claimRequest()]));
     assert.equal(next.kind === 'claimed' && next.attempt, 2);
@@ -77,7 +77,7 @@ export function progressTests(test: AddTest): void {
     await t.store.finish([finishRequest(again, 'completed')]);
     assert.equal((await recordOf(t.store)).intentAt, null);
     await t.advance(3 * RETENTION_MS);
-    assert.equal(await t.store.reap(10), 1);
+    assert.equal((await t.store.reap(10)).count, 1);
   });
 
   for (const [what, intentOpen] of [
@@ -213,7 +213,7 @@ export function progressTests(test: AddTest): void {
     assert.equal((await recordOf(t.store)).state, 'pending');
     await t.advance(3 * RETENTION_MS);
     assert.deepEqual(await t.store.sweep(10), []);
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
     assert.deepEqual(await t.store.due(DUE), []);
     await foundBecause(t.store, 'pending', { entry: 'take' });
     // Its owner has given it away.

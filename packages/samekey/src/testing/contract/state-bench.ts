@@ -134,7 +134,7 @@ export async function perform(
       );
     default:
       assert.equal(verb, 'reap', `unknown command ${command}`);
-      return (await store.reap(10)) === 0 ? 'nothing' : 'reaped';
+      return (await store.reap(10)).count === 0 ? 'nothing' : 'reaped';
   }
 }
 

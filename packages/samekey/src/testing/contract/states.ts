@@ -65,5 +65,5 @@ async function clear(t: StoreUnderTest, id: RecordId): Promise<void> {
   assert.notEqual(only(await store.forget([handRequest(record)])).kind, 'refused');
   if (only(await store.find([id])) === null) return;
   await t.advance(REOPEN_DELAY_MS);
-  assert.equal(await store.reap(10), 1);
+  assert.equal((await store.reap(10)).count, 1);
 }

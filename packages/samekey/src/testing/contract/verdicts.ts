@@ -71,6 +71,6 @@ export function verdictTests(test: AddTest): void {
     const { steps, intentAt } = await recordOf(t.store);
     assert.equal(steps, OPEN);
     assert.notEqual(intentAt, null);
-    assert.equal(await t.store.reap(10), 0);
+    assert.equal((await t.store.reap(10)).count, 0);
   });
 }

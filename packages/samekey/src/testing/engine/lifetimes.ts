@@ -16,10 +16,10 @@ export function lifetimeTests(test: AddEngineTest): void {
     for (const reaps of [false, true]) {
       const { response: answer } = executed(await bench.until(a.ask()), { attempt: 1 });
       await bench.pass(RETENTION_MS - 1_000);
-      assert.equal(await bench.t.store.reap(10), 0);
+      assert.equal((await bench.t.store.reap(10)).count, 0);
       for (const node of [a, await bench.node()]) replayed(await bench.until(node.ask()), answer);
       await bench.pass(1_000);
-      if (reaps) assert.equal(await bench.t.store.reap(10), 1);
+      if (reaps) assert.equal((await bench.t.store.reap(10)).count, 1);
     }
     for (const node of [a, await bench.node()]) {
       const again = await bench.until(node.ask());
@@ -34,7 +34,7 @@ export function lifetimeTests(test: AddEngineTest): void {
     executed(await bench.until(a.ask()));
     await bench.pass(RETENTION_MS);
     for (const node of [a, b]) met(await bench.until(node.ask()), 'expired');
-    assert.equal(await bench.t.store.reap(10), 0);
+    assert.equal((await bench.t.store.reap(10)).count, 0);
     await bench.pass(MINUTE_MS);
     executed(await bench.until(b.ask()), { attempt: 1 });
     assert.equal(bench.runs, 2);
@@ -45,7 +45,7 @@ export function lifetimeTests(test: AddEngineTest): void {
     const [a, b] = [await bench.node({ policy: 'payments' }), await bench.node({ policy: 'payments' })];
     executed(await bench.until(a.ask({}, () => response(500))), { state: 'unknown' });
     await bench.pass(1.25 * RETENTION_MS);
-    assert.equal(await bench.t.store.reap(10), 0);
+    assert.equal((await bench.t.store.reap(10)).count, 0);
     met(await bench.until(b.ask()), 'unknown');
     const record = await bench.record();
     assert.ok(record !== null);
@@ -128,7 +128,7 @@ export function lifetimeTests(test: AddEngineTest): void {
     const first = a.ask({}, held.handler);
     await bench.until(held.begun);
     await bench.pass(1.5 * RETENTION_MS);
-    assert.equal(await bench.t.store.reap(10), 0);
+    assert.equal((await bench.t.store.reap(10)).count, 0);
     met(await bench.until(b.ask()), 'in-progress');
     held.end();
     const { response: answer } = executed(await bench.until(first), { attempt: 1 });

@@ -79,7 +79,7 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
         pass(() => watch('takeUnknown', ids, false, () => store.takeUnknown(request))),
       postpone: watched('postpone', (requests) => store.postpone(requests)),
       erase: (request) => pass(() => watch('erase', ids, false, () => store.erase(request))),
-      sweep: (limit) => pass(() => watch('sweep', ids, false, () => store.sweep(limit))),
+      sweep: (limit, options) => pass(() => watch('sweep', ids, false, () => store.sweep(limit, options))),
       reap: (limit) => pass(() => watch('reap', ids, false, () => store.reap(limit))),
     };
   };
@@ -87,5 +87,5 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
 
 /** What a sweep, a take or a reap says that moved nothing. */
 function isNothing(result: unknown): boolean {
-  return result === 0 || (Array.isArray(result) && result.length === 0);
+  return Array.isArray(result) ? result.length === 0 : (result as { count?: number }).count === 0;
 }

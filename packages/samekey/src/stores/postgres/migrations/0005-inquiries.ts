@@ -4,7 +4,7 @@
  * finish change no indexed column and stay HOT; the state itself must not stand in an index, nor `locked_until`.
  */
 
-import { IS_UNKNOWN } from '../tables.ts';
+import { IS_UNKNOWN, MAY_BE_DUE } from '../tables.ts';
 import type { Migration } from './index.ts';
 
 export const inquiries: Migration = {
@@ -13,7 +13,7 @@ export const inquiries: Migration = {
   minReader: 1,
   statements: ({ records }) => [`ALTER TABLE ${records} ADD COLUMN inquiries integer NOT NULL DEFAULT 0`],
   indexes: ({ records }) => ({
-    samekey_records_reconcile: `ON ${records} (reconcile_after) WHERE reconcile_after IS NOT NULL`,
+    samekey_records_reconcile: `ON ${records} (reconcile_after) WHERE ${MAY_BE_DUE}`,
     samekey_records_unknown: `ON ${records} (created_at) WHERE ${IS_UNKNOWN}`,
   }),
 };
