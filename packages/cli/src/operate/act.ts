@@ -72,12 +72,22 @@ export async function actOnRecord(
   });
 }
 
+/** Where a question is asked. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stderr: NodeJS.WritableStream;
+}
+
 /** Asks a yes-or-no question. Throws `RefusedError` where the answer is no, or nobody is there to give one. */
-export async function confirm({ yes }: ActFlags, question: string): Promise<void> {
+export async function confirm(
+  { yes }: Pick<ActFlags, 'yes'>,
+  question: string,
+  { stdin, stderr }: Terminal = process,
+): Promise<void> {
   if (yes === true) return;
-  if (!process.stdin.isTTY)
+  if (stdin.isTTY !== true)
     throw new RefusedError('Nobody is there to be asked: pass --yes to do it without a question.');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: stdin, output: stderr });
   try {
     const answer = await terminal.question(`${question} [y/N] `);
     if (!/^y(?:es)?$/i.test(answer.trim())) throw new RefusedError('Nothing was done.');

@@ -41,7 +41,7 @@ export function iso(at: number): string {
 }
 
 /** The end of the year 9999, which the store writes for "never". */
-const NEVER = 253_402_300_799_000;
+export const NEVER: number = 253_402_300_799_000;
 
 function oneDigit(value: number): string {
   return String(Math.round(value * 10) / 10);

@@ -22,10 +22,16 @@ export function harmless(text: string): string {
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
+/** What people wrote may have line breaks, and must not look like another row. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
 /** Rows under their titles, each column as wide as its widest text; the last one as it is. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
-  return [titles, ...rows].map((row) =>
+  const lines = rows.map((row) => row.map(oneLine));
+  const widths = titles.map((title, i) => Math.max(title.length, ...lines.map((row) => row[i]?.length ?? 0)));
+  return [titles, ...lines].map((row) =>
     row
       .map((text, i) => (i === row.length - 1 ? text : text.padEnd(widths[i] ?? 0)))
       .join('  ')

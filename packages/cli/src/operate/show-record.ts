@@ -3,8 +3,8 @@
 import type { SamekeyRecord } from 'samekey';
 import type { StepView, WholeRecord } from 'samekey/operator';
 import { auditLines, forPrograms } from './show-audit.ts';
-import { shortDuration, timeAndAge } from './duration.ts';
-import { pairs } from './print.ts';
+import { NEVER, shortDuration, timeAndAge } from './duration.ts';
+import { oneLine, pairs } from './print.ts';
 import { bytesJson, bytesShown, cut } from './show-bytes.ts';
 import { callerShown, keyShown, recordJson } from './show-list.ts';
 import { nextStep, reasonInWords, stateInWords } from './why.ts';
@@ -26,7 +26,7 @@ export function recordLines(whole: WholeRecord, now: number, show: Show): readon
       'Messages',
       whole.messages.map((message) => {
         const { id, topic, state, started, finished, proven, lastError, providerId, payload } = message;
-        const error = lastError === null ? '' : `, last error: ${lastError}`;
+        const error = lastError === null ? '' : `, last error: ${oneLine(lastError)}`;
         const provider = providerId === null ? '' : `, provider's id ${providerId}`;
         const body = show.bodies ? `\n    ${cut(payload)}` : '';
         return `${id}  ${topic}  ${state}, ${started} deliveries begun, ${finished} ended, ${proven} proven without effect${provider}${error}${body}`;
@@ -81,7 +81,7 @@ function facts(whole: WholeRecord, now: number, show: Show): [string, string][] 
     ['First used', at(record.createdAt)],
     [claimWord(record), record.state === 'completed' || record.state === 'failed' ? null : at(lockedUntil)],
     ['Finished', finishedAt === null ? null : at(finishedAt)],
-    ['Looked into', reconcileAfter === null ? null : `next ${at(reconcileAfter)}`],
+    ['Looked into', reconcileAfter === null ? null : lookedInto(record, reconcileAfter, at)],
     [
       'Intent',
       record.intentAt === null
@@ -96,6 +96,12 @@ function facts(whole: WholeRecord, now: number, show: Show): [string, string][] 
     ],
   ];
   return lines.filter((line): line is [string, string] => line[1] !== null);
+}
+
+/** Reconcilers put off what they have given up to the end of time. */
+function lookedInto({ inquiries }: SamekeyRecord, after: number, at: (time: number) => string): string {
+  const asked = `${inquiries} ${inquiries === 1 ? 'time' : 'times'}`;
+  return after >= NEVER ? `${asked}, and given up: it waits for you` : `${asked}; next ${at(after)}`;
 }
 
 function claimWord({ state }: SamekeyRecord): string {

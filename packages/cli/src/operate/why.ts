@@ -1,6 +1,7 @@
 /** What a record's state and reason mean, and what an operator can do about it, in words. */
 
 import type { SamekeyRecord } from 'samekey';
+import { oneLine } from './print.ts';
 
 /** What each state means for the next request with the key. */
 const STATES: Readonly<Partial<Record<SamekeyRecord['state'], string>>> = {
@@ -52,7 +53,7 @@ export function reasonInWords({ reason, attempt }: SamekeyRecord): string | null
   const status = /^status-(\d{3})$/.exec(reason)?.[1];
   const words =
     status === undefined ? REASONS.get(reason) : `the handler of attempt ${attempt} answered ${status}`;
-  return words === undefined ? reason : `${reason}: ${words}`;
+  return words === undefined ? oneLine(reason) : `${reason}: ${words}`;
 }
 
 /** The next step of an operator, as a sentence with its command; null when there is nothing to do. `name` names the record. */
