@@ -248,6 +248,7 @@ export function decideSettle(
   if (record.state !== 'unknown') return refused(record);
   // Of an unknown outcome `lockedUntil` is when its claim ended.
   if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);
+  if (view.now > (request.notAfter ?? view.now)) return refused(record);
   return {
     write: {
       ...record,

@@ -232,7 +232,12 @@ export class Phases<Tx> {
     before: boolean,
   ): Promise<Result> {
     const { name, rule, callTimeMaxMs, key, input } = effect;
-    const made = { attempt: this.#owner.attempt.number, rule: rule.rule, timeMaxMs: callTimeMaxMs };
+    const made = {
+      attempt: this.#owner.attempt.number,
+      rule: rule.rule,
+      timeMaxMs: callTimeMaxMs,
+      ...(rule.rule === 'downstreamKey' ? { retentionMs: rule.retentionMs } : {}),
+    };
     const intent: Step = { kind: 'effect', name, input, done: null, call: made };
     if (!before) {
       await this.#save([...this.#steps, intent], true);

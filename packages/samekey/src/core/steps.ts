@@ -26,6 +26,8 @@ export interface IntentCall {
   readonly rule: 'downstreamKey' | 'inquire' | 'reconcile';
   /** How long the call may take, in milliseconds. */
   readonly timeMaxMs: number;
+  /** With `downstreamKey`: how long the provider remembers keys, in milliseconds. */
+  readonly retentionMs?: number;
   /** What the provider calls it, if it said so before the call ended. */
   readonly providerId?: string;
 }

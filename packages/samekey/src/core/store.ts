@@ -155,6 +155,8 @@ export interface SettleRequest extends RecordId, Fence, ByHand {
    * be under way that nobody sees yet.
    */
   readonly claimEndedForMs?: number;
+  /** Refused after this time by the store's clock, in milliseconds since 1970: what was found out then says nothing any more. */
+  readonly notAfter?: number;
   /** With `retryable`: the steps with the result of the open effect, which is not open any more; the next attempt goes on behind it. */
   readonly newSteps?: string;
 }

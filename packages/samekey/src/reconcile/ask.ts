@@ -7,7 +7,7 @@
 
 import type { SamekeyRecord } from '../core/record.ts';
 import { type OpenEffect, openEffectOf, stepsWithResult } from './effect-of.ts';
-import { noEffectCounts } from './no-effect.ts';
+import { firstCallAt, noEffectCounts } from './no-effect.ts';
 import type { CheckedOperation, CheckedReconcilerOptions } from './options.ts';
 import type { Settler } from './settle.ts';
 import { checkVerdict, type CheckedVerdict } from './verdict.ts';
@@ -28,6 +28,7 @@ export function createAsk(
     record: SamekeyRecord,
     effect: OpenEffect | null,
     { inquire }: CheckedOperation,
+    askedAt: number,
   ): Promise<CheckedVerdict> {
     const own = new AbortController();
     const { inquiryTimeMaxMs } = options;
@@ -43,7 +44,9 @@ export function createAsk(
       stopping.addEventListener('abort', stop, { once: true });
       (async () => {
         const { inquiries: inquiry } = record;
-        const verdict = checkVerdict(await inquire(record, { inquiry, effect, signal: own.signal }));
+        const callAgeMs = Math.max(0, Math.floor(askedAt - firstCallAt(record)));
+        const told = { inquiry, callAgeMs, effect, signal: own.signal };
+        const verdict = checkVerdict(await inquire(record, told));
         // What cannot be written is no answer to the question.
         if (verdict.says === 'took-effect') stepsWithResult(record, verdict.result);
         return verdict;
@@ -91,7 +94,7 @@ export function createAsk(
     let verdict: CheckedVerdict;
     try {
       await probe('inquire.before', record);
-      verdict = await ask(record, effect, rule);
+      verdict = await ask(record, effect, rule, askedAt);
       await probe('inquire.after', record);
     } catch (error) {
       if (stopping.aborted) return 'left';
@@ -109,11 +112,7 @@ export function createAsk(
       const counts = noEffectCounts(record, effect, rule, askedAt, watched);
       if (!counts.counts) {
         const { because, afterMs } = counts;
-        return later(
-          record,
-          afterMs,
-          because === 'owner' ? 'no effect, but its owner is not proven gone' : 'no effect, too early',
-        );
+        return later(record, afterMs, NOT_COUNTED[because]);
       }
     }
     const settled = await settle(
@@ -142,3 +141,8 @@ export function createAsk(
 const DOUBLED_MAX = 30;
 /** A provider that says "in a year" is asked in a month. */
 const AFTER_MAX_MS = 30 * 24 * 3_600_000;
+const NOT_COUNTED = {
+  owner: 'no effect, but its owner is not proven gone',
+  retention: 'no effect, but the provider may have forgotten it',
+  'call-time': 'no effect, too early',
+} as const;

@@ -14,6 +14,8 @@ export interface OpenEffect {
   readonly rule: 'downstreamKey' | 'inquire' | 'reconcile' | null;
   /** How long its call may take, in milliseconds; null in what earlier code has stored. */
   readonly callTimeMaxMs: number | null;
+  /** With the rule `downstreamKey`: how long the provider remembers the key, in milliseconds; else null. */
+  readonly retentionMs: number | null;
   /** The attempt that stored the intent; null in what earlier code has stored. */
   readonly attempt: number | null;
   /** What the provider calls it, if the call noted that. */
@@ -34,6 +36,7 @@ export async function openEffectOf(
     downstreamKey: await world.sha256(new TextEncoder().encode(text)),
     rule: call?.rule ?? null,
     callTimeMaxMs: call?.timeMaxMs ?? null,
+    retentionMs: call?.retentionMs ?? null,
     attempt: call?.attempt ?? null,
     providerId: call?.providerId ?? null,
   };

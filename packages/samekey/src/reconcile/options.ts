@@ -10,12 +10,15 @@ import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts'
 import { systemWorld } from '../system.ts';
 import type { OpenEffect } from './effect-of.ts';
 import type { ReconcileEvent } from './events.ts';
+import type { CallRule } from './no-effect.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What a question is told. */
 export interface Inquiry {
   /** How often this outcome has been asked about, this time included. */
   readonly inquiry: number;
+  /** How long ago the call was made at the most, by the store's clock, in milliseconds: the provider may have forgotten it. */
+  readonly callAgeMs: number;
   /** The phased operation's effect that is open; null for the other ways. */
   readonly effect: OpenEffect | null;
   /** Aborted at `inquiryTimeMaxMs`, and when the reconciler stops. */
@@ -36,6 +39,11 @@ export interface ReconcileOperation {
    * then "no effect" counts only if the owner told its own end. Effects of the rule `downstreamKey` are known to carry one.
    */
   readonly downstreamKey?: boolean;
+  /**
+   * How long the provider remembers what it is asked by, in milliseconds: "no effect" does not count later. Null: for ever, as it
+   * remembers references. Default: what an effect of the rule `downstreamKey` says; else 24 hours with `downstreamKey`, null without.
+   */
+  readonly retentionMs?: number | null;
 }
 
 /** Places at which a test may stop, race or kill a reconciler. */
@@ -71,7 +79,7 @@ export interface ReconcilerOptions {
 }
 
 /** How an operation is asked about, with its defaults. */
-export type CheckedOperation = Required<ReconcileOperation>;
+export type CheckedOperation = CallRule & Pick<ReconcileOperation, 'inquire'>;
 
 /** The options with their defaults filled in. */
 export interface CheckedReconcilerOptions {
@@ -160,8 +168,13 @@ function checkOperations(
 ): ReadonlyMap<string, CheckedOperation> {
   const operations = new Map<string, CheckedOperation>();
   for (const [name, operation] of Object.entries(given ?? {})) {
-    refuseUnknown(`The operation "${name}"`, operation ?? {}, ['inquire', 'callTimeMaxMs', 'downstreamKey']);
-    const { inquire, callTimeMaxMs = 60_000, downstreamKey = false } = operation ?? {};
+    refuseUnknown(`The operation "${name}"`, operation ?? {}, [
+      'inquire',
+      'callTimeMaxMs',
+      'downstreamKey',
+      'retentionMs',
+    ]);
+    const { inquire, callTimeMaxMs = 60_000, downstreamKey = false, retentionMs } = operation ?? {};
     if (typeof inquire !== 'function')
       throw new OptionsError(`inquire of the operation "${name}" is a function; it is ${typeof inquire}.`);
     if (typeof downstreamKey !== 'boolean')
@@ -170,6 +183,10 @@ function checkOperations(
       inquire,
       callTimeMaxMs: wholeNumber(`callTimeMaxMs of the operation "${name}"`, callTimeMaxMs, 0),
       downstreamKey,
+      retentionMs:
+        typeof retentionMs === 'number'
+          ? wholeNumber(`retentionMs of the operation "${name}"`, retentionMs, 1)
+          : retentionMs,
     };
     const known = internals?.operations.get(name);
     for (const one of [name, known?.names.name ?? name, ...(known?.names.formerly ?? [])])

@@ -9,7 +9,7 @@
 import { isStoreError } from '../core/errors.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { HandResult, SettleRequest } from '../core/store.ts';
-import { type CallRule, callTimeOf } from './no-effect.ts';
+import { type CallRule, callTimeOf, rememberedUntil } from './no-effect.ts';
 import { type OpenEffect, stepsWithResult } from './effect-of.ts';
 import type { ReconciledBy } from './events.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
@@ -84,7 +84,7 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
         response,
         reason,
         actor: teller.actor,
-        ...(says === 'no-effect' ? { claimEndedForMs: callTimeOf(effect, rule) } : {}),
+        ...(says === 'no-effect' ? conditionsOf(record, effect, rule) : {}),
         ...(newSteps === undefined ? {} : { newSteps }),
       });
       if (result.kind === 'applied') {
@@ -123,4 +123,15 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     }
     return met;
   };
+}
+
+/** The store's clock has the last word: not before the longest call has had its time, not after the provider may have forgotten it. */
+function conditionsOf(
+  record: SamekeyRecord,
+  effect: OpenEffect | null,
+  rule: CallRule,
+): Pick<SettleRequest, 'claimEndedForMs' | 'notAfter'> {
+  const notAfter = rememberedUntil(record, effect, rule);
+  const claimEndedForMs = callTimeOf(effect, rule);
+  return Number.isFinite(notAfter) ? { claimEndedForMs, notAfter } : { claimEndedForMs };
 }

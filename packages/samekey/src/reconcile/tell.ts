@@ -8,7 +8,7 @@ import { refuseUnknown } from '../core/settings.ts';
 import type { SamekeyRecord, State } from '../core/record.ts';
 import { openEffectOf } from './effect-of.ts';
 import { findRecord, type FindOptions, type ToldAbout } from './find.ts';
-import { type CallRule, callTimeOf, carriesKey, noEffectCounts } from './no-effect.ts';
+import { type CallRule, callTimeOf, carriesKey, noEffectCounts, rememberedUntil } from './no-effect.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
 import type { Settler } from './settle.ts';
 import { checkVerdict, type Verdict } from './verdict.ts';
@@ -31,9 +31,9 @@ export type ToldResult =
   | { readonly kind: 'not-yet'; readonly state: State }
   | {
       readonly kind: 'too-early';
-      /** `owner`: it will not count however often it comes, unless the question finds out more. */
-      readonly because: 'call-time' | 'owner';
-      /** When it may count, in milliseconds from now at most; null for `owner`. */
+      /** `owner`, `retention`: it will not count however often it comes. */
+      readonly because: 'call-time' | 'owner' | 'retention';
+      /** When it may count, in milliseconds from now at most; null for never. */
       readonly afterMs: number | null;
     }
   | { readonly kind: 'contradiction'; readonly found: State | null }
@@ -44,6 +44,7 @@ export type ToldResult =
 const UNKNOWN_OPERATION: CallRule = {
   callTimeMaxMs: 60_000,
   downstreamKey: false,
+  retentionMs: undefined,
 };
 
 /** Makes `tell`. It throws `OptionsError` for what is no verdict, and `StoreError`. */
@@ -69,12 +70,12 @@ export function createTell(
     if (record.unreadable !== undefined && verdict.to === 'retryable')
       return { kind: 'not-yet', state: record.state };
     if (record.state === 'unknown' && verdict.says === 'no-effect') {
-      // The store's clock has its word when it is written.
+      // By a clock that is later than all calls and earlier than all forgetting: the store's has its word when it is written.
       const counts = noEffectCounts(
         record,
         effect,
         rule,
-        Number.POSITIVE_INFINITY,
+        rememberedUntil(record, effect, rule),
         watchedMs?.(record) ?? null,
       );
       if (!counts.counts) return { kind: 'too-early', because: counts.because, afterMs: counts.afterMs };
@@ -90,7 +91,10 @@ export function createTell(
       case 'applied':
         return { kind: 'applied', to: verdict.to };
       case 'too-early':
-        return { kind: 'too-early', because: 'call-time', afterMs: callTimeOf(effect, rule) };
+        // Which of the two the store's clock has refused is told by the machine's.
+        return options.world.wallNow() > rememberedUntil(record, effect, rule)
+          ? { kind: 'too-early', because: 'retention', afterMs: null }
+          : { kind: 'too-early', because: 'call-time', afterMs: callTimeOf(effect, rule) };
       case 'already':
       case 'contradiction':
       case 'not-yet':

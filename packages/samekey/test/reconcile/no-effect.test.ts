@@ -11,7 +11,7 @@ import { reply } from '../../src/index.ts';
 import { recordOf } from './record.ts';
 
 const ENDED = 1_000_000;
-const RULE = { callTimeMaxMs: 60_000, downstreamKey: false };
+const RULE = { callTimeMaxMs: 60_000, downstreamKey: false, retentionMs: undefined };
 const unknown = (change: Partial<SamekeyRecord> = {}): SamekeyRecord =>
   recordOf({ state: 'unknown', lockedUntil: ENDED, reason: 'handler-threw', ...change });
 const effect = (change: Partial<OpenEffect> = {}): OpenEffect => ({
@@ -19,6 +19,7 @@ const effect = (change: Partial<OpenEffect> = {}): OpenEffect => ({
   downstreamKey: 'k',
   rule: 'reconcile',
   callTimeMaxMs: 10_000,
+  retentionMs: null,
   attempt: 1,
   providerId: null,
   ...change,
@@ -78,6 +79,36 @@ describe('"no effect"', () => {
     const resumed = { attempt: 2, whenClaimEnds: 'resume' as const };
     expect(noEffectCounts(unknown(resumed), null, RULE, LATE, null)).toMatchObject({ because: 'owner' });
     expect(noEffectCounts(unknown({ attempt: 2 }), null, RULE, LATE, null)).toEqual({ counts: true });
+  });
+
+  // F21: the provider forgets keys after 24 hours, and then it finds nothing by them.
+  it('counts only while the provider remembers what it is asked by, from the intent or the creation of the record', () => {
+    const DAY_MS = 86_400_000;
+    const keyed = { ...RULE, downstreamKey: true };
+    const forgotten = { counts: false, because: 'retention', afterMs: null };
+    const record = unknown({ createdAt: ENDED - 1_000 });
+    const until = ENDED - 1_000 + DAY_MS;
+    expect(noEffectCounts(record, null, keyed, until, null)).toEqual({ counts: true });
+    expect(noEffectCounts(record, null, keyed, until + 1, null)).toEqual(forgotten);
+    expect(noEffectCounts(record, null, { ...keyed, retentionMs: null }, until + 1, null)).toEqual({
+      counts: true,
+    });
+    expect(noEffectCounts(record, null, RULE, until + 1, null)).toEqual({ counts: true });
+    expect(noEffectCounts(record, null, { ...RULE, retentionMs: 60_001 }, LATE, null)).toEqual(forgotten);
+    const open = unknown({ intentAt: ENDED - 10, reason: 'effect-unknown' });
+    const own = effect({ rule: 'downstreamKey', retentionMs: 3_600_000 });
+    expect(noEffectCounts(open, own, keyed, ENDED - 10 + 3_600_000, null)).toEqual({ counts: true });
+    expect(noEffectCounts(open, own, keyed, ENDED - 9 + 3_600_000, null)).toEqual(forgotten);
+  });
+
+  it('does not count by a key that is forgotten, though the provider finds payments for ever', () => {
+    const record = unknown({ intentAt: ENDED, reason: 'claim-ended' });
+    const own = effect({ rule: 'downstreamKey', retentionMs: 3_600_000 });
+    const ever = { ...RULE, retentionMs: null };
+    expect(noEffectCounts(record, own, ever, ENDED + 3_600_000, null)).toEqual({ counts: true });
+    expect(noEffectCounts(record, own, ever, ENDED + 3_600_001, null)).toMatchObject({ because: 'owner' });
+    const told = { ...record, reason: 'effect-retention-passed' };
+    expect(noEffectCounts(told, own, ever, ENDED + 3_600_001, null)).toEqual({ counts: true });
   });
 
   // F45: a machine's clock that was set forward by an hour.

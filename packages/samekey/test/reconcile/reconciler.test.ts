@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { NEVER } from '../../src/core/machine.ts';
 import { readSteps } from '../../src/core/steps.ts';
 import { reply, StoreError } from '../../src/index.ts';
-import type { ReconcilerOptions } from '../../src/reconcile/index.ts';
+import type { Inquiry, ReconcilerOptions } from '../../src/reconcile/index.ts';
 import { fakeWorld } from '../../src/testing/index.ts';
 import { CALL_TIME_MAX_MS, createBench, LEASE_MS } from './bench.ts';
 
@@ -94,6 +94,27 @@ describe('a reconciler', () => {
     await bench.world.advance(CALL_TIME_MAX_MS);
     expect(await bench.reconciler({ operations: { pay } }).run()).toMatchObject({ resolved: 1 });
     expect(await bench.again()).toBe('executed "ran again"');
+  });
+
+  // F21
+  it('leaves to an operator what the provider may have forgotten, and tells the question how old the call may be', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const DAY_MS = 86_400_000;
+    await bench.world.advance(DAY_MS + 1);
+    let callAgeMs = 0;
+    const inquire = async (_record: unknown, inquiry: Inquiry) => {
+      ({ callAgeMs } = inquiry);
+      return NONE;
+    };
+    const pay = { inquire, downstreamKey: true };
+    expect(await bench.reconciler({ operations: { pay }, inquiriesMax: 1 }).run()).toMatchObject({
+      givenUp: 1,
+    });
+    expect(callAgeMs).toBe(DAY_MS + 1);
+    expect(await bench.store.audit({ acts: ['give-up'] })).toMatchObject([
+      { reason: 'no effect, but the provider may have forgotten it' },
+    ]);
   });
 
   it('tells the question which effect is open, with its key, its rule and what the provider calls it', async () => {

@@ -194,6 +194,21 @@ describe('a webhook', () => {
     expect(await bench.record()).toMatchObject({ state: 'unknown' });
   });
 
+  // F21
+  it('that says "no effect" when the provider may have forgotten the call does not count, by the store’s clock', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const pay = { inquire: async () => NONE, downstreamKey: true };
+    const reconciler = bench.reconciler({ operations: { pay } });
+    await bench.world.advance(86_400_001);
+    expect(await reconciler.tell(told(NONE))).toEqual({
+      kind: 'too-early',
+      because: 'retention',
+      afterMs: null,
+    });
+    expect(await reconciler.tell(told(PAID))).toMatchObject({ kind: 'applied' });
+  });
+
   it('settles what was given up', async () => {
     const bench = createBench();
     await bench.thrown();

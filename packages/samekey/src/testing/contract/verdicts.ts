@@ -34,6 +34,19 @@ export function verdictTests(test: AddTest): void {
     assert.equal((await claimed(t.store)).attempt, 2);
   });
 
+  // F21: what a provider has forgotten it does not find.
+  test("a word that has grown too old is refused, by the store's clock", async (t) => {
+    const owner = await claimed(t.store);
+    await t.store.finish([finishRequest(owner, 'unknown')]);
+    const { lockedUntil } = await recordOf(t.store);
+    const request = { ...settleRequest(owner, 'retryable'), notAfter: lockedUntil + 5_000 };
+    await t.advance(5_001);
+    assert.equal(only(await t.store.settle([request])).kind, 'refused');
+    assert.equal((await recordOf(t.store)).state, 'unknown');
+    const later = { ...request, notAfter: lockedUntil + 10_000 };
+    assert.equal(only(await t.store.settle([later])).kind, 'applied');
+  });
+
   test('where the owner said nothing it counts from the end of its claim, not from when somebody found it over', async (t) => {
     const owner = await claimed(t.store);
     await t.advance(CLAIM_TTL_MS);
