@@ -464,6 +464,23 @@ describe('the seam', () => {
     pruneAudit: 'carries none',
   };
 
+  it('all else is that of the store behind it: hints, refusals, capabilities but for the size', async () => {
+    const { clear } = await database();
+    const hints = { watch: () => () => undefined, changed: () => undefined };
+    const store = sealed({ ...clear, hints }, RING);
+    expect(store.hints).toBe(hints);
+    expect(store.name).toBe('sqlite');
+    expect(Object.keys(store)).toEqual(expect.arrayContaining(Object.keys(clear)));
+    const { recordSizeMaxBytes } = clear.capabilities;
+    expect(store.capabilities).toEqual({
+      ...clear.capabilities,
+      recordSizeMaxBytes: (recordSizeMaxBytes ?? 0) - 1_024,
+    });
+    await clear.transaction(async () => {
+      expect(() => store.refuseCaller?.()).toThrow(expect.objectContaining({ code: 'ERR_SAMEKEY_STORE' }));
+    });
+  });
+
   it('each verb that carries something sealed is put around, and no other', () => {
     const clear = memoryStore();
     const store = sealed(clear, RING);
