@@ -60,7 +60,7 @@ function countUpkeep(
   labels: Labels,
   source: 'worker' | 'janitor',
   now: () => number,
-): (event: UpkeepSignal | Extract<WorkerEvent, { type: 'swept' }>) => void {
+): (event: UpkeepSignal) => void {
   return (event) => {
     switch (event.type) {
       case 'swept-record':
@@ -79,7 +79,7 @@ function countUpkeep(
       case 'store-error':
         return recorder.add('store.error.count', { source, verb: labels.verb(event.verb) });
       default:
-        return undefined;
+        return event satisfies never;
     }
   };
 }

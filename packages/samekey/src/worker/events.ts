@@ -1,6 +1,7 @@
 /** What a worker tells while it works. A listener that throws disturbs nothing. */
 
 import type { RecordId, State } from '../core/record.ts';
+import type { Swept } from '../core/store.ts';
 import type { Outcome } from '../core/outcome.ts';
 
 interface OfMessage {
@@ -36,8 +37,19 @@ export type WorkerEvent =
   /** The worker has pushed an unfinished operation on. */
   | { readonly type: 'pushed'; readonly id: RecordId; readonly operation: string; readonly outcome: Outcome }
   | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown }
-  /** Claims that were over were ended; how many. */
-  | { readonly type: 'swept'; readonly count: number }
+  /** The sweeper has looked for claims and deadlines that are over, and moved `count` records on. */
+  | {
+      readonly type: 'janitor-run';
+      readonly verb: 'sweep';
+      readonly count: number;
+      readonly durationMs: number;
+    }
+  /** It has moved this one on; `ageMs` is how long its claim or deadline had been over, or its outcome unknown. */
+  | ({
+      readonly type: 'swept-record';
+      readonly id: RecordId;
+      readonly attempt: number;
+    } & Pick<Swept, 'operation' | 'from' | 'to' | 'reason' | 'ageMs'>)
   /** The handler ran longer than `deliveryTimeMaxMs`; its signal was aborted and its lease is left to end. */
   | ({ readonly type: 'time-up' } & OfMessage);
 

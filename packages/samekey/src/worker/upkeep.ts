@@ -30,8 +30,12 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
   }
 
   async function sweep(): Promise<boolean> {
+    const startedAt = performance.now();
     const swept = await store.sweep(SWEEP_MAX);
-    if (swept.length > 0) emit({ type: 'swept', count: swept.length });
+    for (const { scope, key, operation, attempt, from, to, reason, ageMs } of swept)
+      emit({ type: 'swept-record', id: { scope, key }, operation, attempt, from, to, reason, ageMs });
+    const durationMs = performance.now() - startedAt;
+    emit({ type: 'janitor-run', verb: 'sweep', count: swept.length, durationMs });
     await messages.tidy();
     return swept.length >= SWEEP_MAX;
   }

@@ -3,6 +3,7 @@
 import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { SamekeyEvent } from '../../src/core/events.ts';
+import { createSamekey } from '../../src/samekey.ts';
 import { createReconciler } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 import { type Exposed, startMeters, sumOf, valueOf } from './meters.ts';
@@ -181,6 +182,25 @@ describe('metrics of real requests', () => {
     expect(valueOf(all, deliveries, { topic: 'flaky', end: 'delivered' })).toBe(1);
     expect(valueOf(all, deliveries, { topic: 'doomed', end: 'dead' })).toBe(1);
     expect(valueOf(all, 'api_idempotency_delivery_duration_seconds_count', { topic: 'flaky' })).toBe(2);
+  });
+
+  it('a key whose process died is counted when the sweeper ends its claim, and the sweeps are seen', async () => {
+    const { shop, exposed, until } = await open();
+    const owner = createSamekey({ store: shop.store, policy: 'payments' });
+    await new Promise<void>((running) => {
+      const work = { operation: 'pay', scope: ['acme'], key: 'left', fingerprint: 1, claimTtlMs: 300 };
+      void owner.run(work, () => {
+        running();
+        return new Promise<never>(() => undefined);
+      });
+    });
+    await owner.close({ drainMs: 0 });
+    shop.worker({ sweepMs: 50 }).start();
+    await until('swept-record');
+    const all = await exposed();
+    expect(valueOf(all, 'api_idempotency_zombie_key_count_total', { to: 'unknown' })).toBe(1);
+    expect(valueOf(all, 'api_idempotency_swept_count_total', { from: 'in_progress', to: 'unknown' })).toBe(1);
+    expect(valueOf(all, 'api_idempotency_janitor_last_run', { verb: 'sweep' })).toBeGreaterThan(0);
   });
 
   it('what a reconciler asks, learns and gives up is counted', async () => {
