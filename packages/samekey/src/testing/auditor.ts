@@ -81,8 +81,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
     if (fresh) key.life = { n: key.life.n + 1, attempts: [] };
     key.current = after;
     stand(key, before, after);
-    // What is left of a forgotten key is nobody's attempt.
-    if (after === null || verb === 'forget') return;
+    // What is left of a forgotten or an erased key is nobody's attempt.
+    if (after === null || verb === 'forget' || verb === 'erase') return;
     if (fresh || before === null || before.attempt !== after.attempt || before.claimId !== after.claimId) {
       granted(key, fresh ? null : before, after, repeated);
     } else {

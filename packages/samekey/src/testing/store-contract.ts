@@ -30,6 +30,7 @@ import { capabilityTests } from './contract/capabilities.ts';
 import { claimTests } from './contract/claims.ts';
 import type { AddTest, StoreHarness, TestRunner } from './contract/context.ts';
 import { erasingTests } from './contract/erasing.ts';
+import { expiryTests } from './contract/expiry.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
@@ -65,6 +66,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
     runner.describe('audit', () => auditTests(test));
+    runner.describe('expiry', () => expiryTests(test));
     runner.describe('erasing', () => erasingTests(test));
     runner.describe('progress', () => progressTests(test));
     runner.describe('verdicts', () => verdictTests(test));

@@ -7,6 +7,7 @@ import { reapedOf } from '../../src/core/reaped.ts';
 import {
   type Decision,
   decideClaim,
+  decideErase,
   decideFinish,
   decideForget,
   decideRenew,
@@ -17,6 +18,7 @@ import {
   type View,
 } from '../../src/core/machine.ts';
 import { idText, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
+import { callerOf } from '../../src/core/scope.ts';
 import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/core/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SimulatedMachine } from '../../src/testing/index.ts';
@@ -35,6 +37,7 @@ export interface Bug {
   readonly sweep?: typeof decideSweep;
   readonly reopen?: typeof decideReopen;
   readonly forget?: typeof decideForget;
+  readonly erase?: typeof decideErase;
   /** What a record is found by. */
   readonly idOf?: (id: RecordId) => string;
   /** Time between a claim's read and its write, in milliseconds. */
@@ -82,6 +85,16 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
       settle: apply(decideSettle),
       reopen: apply(bug.reopen ?? decideReopen),
       forget: apply(bug.forget ?? decideForget),
+      async erase(request) {
+        const left = { erased: 0, left: 0 };
+        for (const record of records.values()) {
+          if (callerOf(record.scope) !== request.scope) continue;
+          const decision = (bug.erase ?? decideErase)(record, request, { now: machine.now() });
+          write(record, decision.write);
+          if (decision.result !== 'already') left[decision.result] += 1;
+        }
+        return left;
+      },
       async sweep(most) {
         const swept: Swept[] = [];
         for (const record of records.values()) {

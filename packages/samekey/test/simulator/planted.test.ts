@@ -2,7 +2,14 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { isStoreError, StoreError } from '../../src/core/errors.ts';
-import { CLAIM_ENDED, decideClaim, decideFinish, decideRenew, decideSweep } from '../../src/core/machine.ts';
+import {
+  CLAIM_ENDED,
+  decideClaim,
+  decideErase,
+  decideFinish,
+  decideRenew,
+  decideSweep,
+} from '../../src/core/machine.ts';
 import type { Fence, SamekeyRecord } from '../../src/core/record.ts';
 import type { Store } from '../../src/core/store.ts';
 import { simulate, type SimulateOptions, type Violation } from '../../src/testing/index.ts';
@@ -50,6 +57,18 @@ const BUGS: Readonly<Record<string, Bug>> = {
         request,
         view,
       ),
+  },
+  'an erased record that keeps its fence': {
+    erase(record, request, view) {
+      const { write, result } = decideErase(record, request, view);
+      return { write: write && { ...write, claimId: record.claimId }, result };
+    },
+  },
+  'an erased key that expires': {
+    erase(record, request, view) {
+      const { write, result } = decideErase(record, request, view);
+      return { write: write && { ...write, expiresAt: record.expiresAt }, result };
+    },
   },
   'a key looked up without its scope': { idOf: ({ key }) => key },
   'attempt numbers compared without claimIds': {

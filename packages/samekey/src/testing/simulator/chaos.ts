@@ -4,6 +4,7 @@
  */
 
 import { response } from '../../core/response.ts';
+import { callerScope } from '../../core/scope.ts';
 import type { Context } from './context.ts';
 import { type SimProcess, startProcess } from './process.ts';
 import { DRAIN_MS, FREEZE_MAX_MS } from './scenario.ts';
@@ -34,6 +35,7 @@ export function startChaos(context: Context): void {
     maybe(rates.storeClock, () => jump(context));
     maybe(rates.operator, () => void settleSome(context, 0.5));
     maybe(rates.forget, () => void forgetSome(context, 0.3));
+    if (rates.forget > 0) maybe(ERASE_RATE, () => void eraseCaller(context));
     maybe(0.5, () => void context.store.sweep(10));
     maybe(0.3, () => void context.store.reap(10));
     // Then it waits for those who come back late.
@@ -93,6 +95,16 @@ async function forgetSome({ store, random, trace }: Context, p: number): Promise
     await store.forget([{ scope, key, claimId, attempt, reason: 'operator', actor: null }]);
   }
 }
+
+/** A privacy request. Seldom: nothing happens to its keys afterwards. */
+async function eraseCaller({ store, random, scenario, trace }: Context): Promise<void> {
+  const { scope } = random.pick(scenario.intents);
+  trace(null, () => `operator erases ${scope.join('/')}`);
+  await store.erase({ scope: callerScope(scope), limit: 100, reason: 'operator', actor: null });
+}
+
+/** Of erasing a caller at each look, where operators forget keys. */
+const ERASE_RATE = 0.03;
 
 function freeze(context: Context, process: SimProcess): void {
   const { timeline, random, auditor } = context;
