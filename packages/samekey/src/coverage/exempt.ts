@@ -82,5 +82,5 @@ function checked(reason: unknown, of = ''): string {
 }
 
 function mark<Value extends object>(value: Value, reason: string): Value {
-  return Object.defineProperty(value, EXEMPT, { value: reason });
+  return Object.defineProperty(value, EXEMPT, { value: reason, configurable: true });
 }

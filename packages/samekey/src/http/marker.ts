@@ -20,7 +20,8 @@ const PROTECTS: unique symbol = Symbol.for('samekey.protects');
 /** Marks a function that protects what goes through it, and gives it back. */
 export function markProtected<Fn extends object>(fn: Fn, protection: Protection): Fn {
   const { methods, required, answers } = protection;
-  return Object.defineProperty(fn, PROTECTS, { value: Object.freeze({ methods, required, answers }) });
+  const value = Object.freeze({ methods, required, answers });
+  return Object.defineProperty(fn, PROTECTS, { value, configurable: true });
 }
 
 /** The mark of a function; null for one that protects nothing. */

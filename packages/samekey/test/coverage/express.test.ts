@@ -4,7 +4,14 @@ import { createRequire } from 'node:module';
 import express, { type RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { idempotent, serve } from '../../src/adapters/express/index.ts';
-import { coverage, coverageText, exempt, expectFullCoverage, routesOf } from '../../src/coverage/index.ts';
+import {
+  coverage,
+  coverageText,
+  exempt,
+  expectFullCoverage,
+  markProtected,
+  routesOf,
+} from '../../src/coverage/index.ts';
 import { createSamekey, singleTenant } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 
@@ -218,6 +225,17 @@ describe('the report', () => {
         '  POST   /b  (reads only)',
       ].join('\n'),
     );
+  });
+
+  it('takes the last word where something is marked twice', () => {
+    const again = express();
+    const answers = markProtected(handler.bind(null), {
+      methods: new Set(['PUT']),
+      required: true,
+      answers: true,
+    });
+    again.post('/x', markProtected(answers, { methods: new Set(['POST']), required: true, answers: true }));
+    expect(coverage(again).isFull).toBe(true);
   });
 
   it('says where a request without a key runs', () => {
