@@ -87,6 +87,11 @@ describe.each(COUNTED.filter(({ name }) => name !== 'memory'))('shared counts in
     );
     const counts = await first.read(['acme', 'umbrella', 'stranger']);
     expect(Object.fromEntries(counts)).toEqual({ acme: 120, umbrella: 20 });
+    // Reaped by one process before another one has written down that they were there.
+    await first.add(new Map([['acme', -125]]));
+    expect((await first.read(['acme'])).get('acme')).toBe(0);
+    await first.add(new Map([['acme', 7]]));
+    expect((await first.read(['acme'])).get('acme')).toBe(2);
     await database.end();
   });
 });

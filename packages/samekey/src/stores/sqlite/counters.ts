@@ -9,8 +9,8 @@ import type { Writer } from './writer.ts';
 const SET =
   'INSERT INTO samekey_counters (scope, shard, count) VALUES (?, 0, ?) ON CONFLICT (scope, shard) DO UPDATE SET count = excluded.count';
 const SELECT = 'SELECT count FROM samekey_counters WHERE scope = ? AND shard = 0';
-/** A caller that was never counted is not counted by what comes later. */
-const ADD = 'UPDATE samekey_counters SET count = max(0, count + ?) WHERE scope = ? AND shard = 0';
+/** A caller that was never counted is not counted by what comes later. Below zero for a moment: reaped before it was added. */
+const ADD = 'UPDATE samekey_counters SET count = count + ? WHERE scope = ? AND shard = 0';
 const COUNT =
   'SELECT (SELECT count(*) FROM samekey_records WHERE scope = ?) + ' +
   '(SELECT count(*) FROM samekey_records WHERE scope >= ? AND scope < ?) AS n';
@@ -32,7 +32,7 @@ export function createCounters(connection: Connection, writer: Writer): Counters
         const counts = new Map<string, number>();
         for (const caller of callers) {
           const row = connection.get(SELECT, caller);
-          if (row !== undefined) counts.set(caller, number(row['count']));
+          if (row !== undefined) counts.set(caller, Math.max(0, number(row['count'])));
         }
         return counts;
       }),
