@@ -102,7 +102,9 @@ for (const kind of kinds()) {
       await outbox.enqueueAlone({ topic: 'mail' });
       one.start();
       await dead.promise;
-      expect(one.events.map(({ type }) => type)).toEqual(['dead-letter']);
+      // Sweeps go on beside it.
+      const types = one.events.map(({ type }) => type).filter((type) => type !== 'janitor-run');
+      expect(types).toEqual(['dead-letter']);
     });
 
     it('groups are delivered in order and one at a time by several workers, others beside them', async () => {
