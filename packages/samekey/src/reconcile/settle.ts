@@ -7,7 +7,7 @@
  */
 
 import { isStoreError } from '../core/errors.ts';
-import type { SamekeyRecord } from '../core/record.ts';
+import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import type { HandResult, SettleRequest } from '../core/store.ts';
 import { type CallRule, callTimeOf, rememberedUntil } from './no-effect.ts';
 import { type OpenEffect, stepsWithResult } from './effect-of.ts';
@@ -66,6 +66,10 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     }
   }
 
+  async function look(id: RecordId): Promise<SamekeyRecord | null> {
+    return (await store.find([id]))[0] ?? null;
+  }
+
   return async (record, { verdict, effect, rule }, teller) => {
     const { scope, key, claimId, attempt, operation } = record;
     const { says, to, response } = verdict;
@@ -93,8 +97,9 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
         emit({ type: 'reconcile-resolved', ...about, to, inquiries: record.inquiries, ageMs, by: teller.by });
         return { kind: 'applied' };
       }
-      if (result.kind !== 'refused') return { kind: 'already', state: to };
-      const { record: there } = result;
+      // "Retryable" may have been said because nothing happened: to whom an effect took place that is no agreement.
+      if (result.kind !== 'refused' && says !== 'took-effect') return { kind: 'already', state: to };
+      const there = result.kind === 'refused' ? result.record : await look({ scope, key });
       const isSame = there?.claimId === claimId && there.attempt === attempt;
       if (there?.state === 'unknown' && isSame) return { kind: 'too-early' };
       met = meet(says, there, attempt);

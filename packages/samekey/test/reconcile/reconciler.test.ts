@@ -265,6 +265,18 @@ describe('a reconciler', () => {
     ]);
   });
 
+  it('tells a contradiction when somebody has said meanwhile that nothing happened, and it did', async () => {
+    const bench = createBench();
+    const { scope, key, claimId, attempt } = await bench.open();
+    bench.answers.push(async () => {
+      const byHand = { reason: 'asked by phone', actor: 'anna', response: null };
+      await bench.store.settle([{ scope, key, claimId, attempt, to: 'retryable', ...byHand }]);
+      return { kind: 'took-effect', result: 'ch_1' };
+    });
+    expect(await bench.reconciler().run()).toMatchObject({ contradiction: 1 });
+    expect(bench.events).toMatchObject([{ type: 'contradiction', wanted: 'completed', found: 'retryable' }]);
+  });
+
   it('says nothing when somebody else has settled the same', async () => {
     const bench = createBench();
     const { scope, key, claimId, attempt } = await bench.thrown();
