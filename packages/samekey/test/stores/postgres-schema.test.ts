@@ -11,7 +11,14 @@ import { MIGRATIONS, type Migration, SCHEMA_VERSION } from '../../src/stores/pos
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { checkDatabase } from '../../src/stores/postgres/schema.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
-import { claimed, finished, finishRequest, only, recordOf } from '../../src/testing/contract/context.ts';
+import {
+  claimed,
+  finished,
+  finishRequest,
+  handRequest,
+  only,
+  recordOf,
+} from '../../src/testing/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
 
@@ -215,6 +222,12 @@ for (const source of availablePostgres()) {
       await expect(store.ready()).rejects.toThrow(/GRANT .* ON .*samekey_counters/);
       await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_counters TO ${role}`);
       await store.ready();
+      // Who may only add to the audit can act by hand, and cannot prune.
+      const owner = await finished(store, 'completed');
+      await store.forget([handRequest(owner)]);
+      expect(await store.audit({})).toHaveLength(1);
+      const pruning = store.pruneAudit({ olderThanMs: 0, acts: ['forget'], limit: 1 });
+      await expect(pruning).rejects.toMatchObject({ code: 'ERR_SAMEKEY_STORE', applied: 'no' });
       for (const table of ['records', 'messages', 'audit', 'counters']) {
         await admin.query(`ALTER TABLE samekey_${table} ENABLE ROW LEVEL SECURITY`);
         await expect(store.ready()).rejects.toThrow(`samekey_${table} DISABLE ROW LEVEL SECURITY`);
