@@ -111,8 +111,8 @@ export const TABLE = [
   { at: 'lifecycle', may: ['core'] },
   { at: 'outbox', may: ['core', 'system'] },
   // What a worker pushes on are the operations of an instance.
-  { at: 'worker', may: ['core', 'outbox', 'samekey', 'system', 'ways'] },
-  { at: 'janitor', may: ['core', 'lifecycle', 'outbox'] },
+  { at: 'worker', may: ['core', 'janitor', 'lifecycle', 'outbox', 'samekey', 'system', 'ways'] },
+  { at: 'janitor', may: ['core', 'lifecycle', 'samekey'] },
   { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
   { at: 'operator', may: ['core'] },
   // A browser must not download a server.

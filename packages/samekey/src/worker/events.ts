@@ -1,7 +1,7 @@
 /** What a worker tells while it works. A listener that throws disturbs nothing. */
 
 import type { RecordId, State } from '../core/record.ts';
-import type { Swept } from '../core/store.ts';
+import type { SweeperEvent } from '../janitor/events.ts';
 import type { Outcome } from '../core/outcome.ts';
 
 interface OfMessage {
@@ -36,20 +36,8 @@ export type WorkerEvent =
   | ({ readonly type: 'lease-lost' } & OfMessage)
   /** The worker has pushed an unfinished operation on. */
   | { readonly type: 'pushed'; readonly id: RecordId; readonly operation: string; readonly outcome: Outcome }
-  | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown }
-  /** The sweeper has looked for claims and deadlines that are over, and moved `count` records on. */
-  | {
-      readonly type: 'janitor-run';
-      readonly verb: 'sweep';
-      readonly count: number;
-      readonly durationMs: number;
-    }
-  /** It has moved this one on; `ageMs` is how long its claim or deadline had been over, or its outcome unknown. */
-  | ({
-      readonly type: 'swept-record';
-      readonly id: RecordId;
-      readonly attempt: number;
-    } & Pick<Swept, 'operation' | 'from' | 'to' | 'reason' | 'ageMs'>)
+  /** `swept-record`: what nobody moved on; `janitor-run`: a round of the sweeper; `store-error`: the store failed. */
+  | SweeperEvent
   /** The handler ran longer than `deliveryTimeMaxMs`; its signal was aborted and its lease is left to end. */
   | ({ readonly type: 'time-up' } & OfMessage);
 

@@ -10,7 +10,7 @@ import type { TakenMessage, TakeResult } from '../core/message.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { RunningDelivery } from './delivery.ts';
 import type { CheckedWorkerOptions } from './options.ts';
-import { createSleeper } from './sleep.ts';
+import { createSleeper } from '../lifecycle/sleep.ts';
 
 /** The loop. */
 export interface Taking {

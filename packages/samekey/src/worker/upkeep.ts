@@ -1,10 +1,12 @@
 /** What a worker does beside its messages: ends claims that are over, puts groups right, pushes unfinished operations on. */
 
+import { UNKNOWN_MAX_MS } from '../core/machine.ts';
+import { createSweeper } from '../janitor/sweeper.ts';
 import { pushDue } from '../ways/completer.ts';
 import type { CheckedWorkerOptions } from './options.ts';
-import { createSleeper } from './sleep.ts';
+import { createSleeper } from '../lifecycle/sleep.ts';
 
-/** Claims ended in one sweep. */
+/** Claims ended in one batch. */
 const SWEEP_MAX = 1_000;
 
 /** Starts it; what it returns stops it and resolves when nothing is under way. */
@@ -29,15 +31,19 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
     }
   }
 
+  const sweeper = createSweeper({
+    store,
+    messages,
+    batchSizeMax: SWEEP_MAX,
+    unknownMaxMs: UNKNOWN_MAX_MS,
+    emit,
+  });
+
   async function sweep(): Promise<boolean> {
     const startedAt = performance.now();
-    const swept = await store.sweep(SWEEP_MAX);
-    for (const { scope, key, operation, attempt, from, to, reason, ageMs } of swept)
-      emit({ type: 'swept-record', id: { scope, key }, operation, attempt, from, to, reason, ageMs });
-    const durationMs = performance.now() - startedAt;
-    emit({ type: 'janitor-run', verb: 'sweep', count: swept.length, durationMs });
-    await messages.tidy();
-    return swept.length >= SWEEP_MAX;
+    const count = await sweeper(isStopping);
+    emit({ type: 'janitor-run', verb: 'sweep', count, durationMs: performance.now() - startedAt });
+    return false;
   }
 
   async function push(): Promise<boolean> {
