@@ -43,7 +43,9 @@ for (const kind of kinds()) {
     it('delivers, is measured and well, and lets what is under way end on SIGTERM', async () => {
       const command = worker('--metrics-port', '0', '--log-level', 'debug');
       await command.line(/"Ready\."/);
-      const ready = JSON.parse(String(command.lines[0])) as { metrics: string };
+      const ready = JSON.parse(String(command.lines.find((line) => line.includes('"Ready."')))) as {
+        metrics: string;
+      };
       await send('one');
       await command.line(/"event":"delivered"/);
       expect(command.stdout).toMatch(/^sent one$/m);
