@@ -26,6 +26,7 @@ async function inGroups<Request extends RecordId, Result>(
   send: (requests: readonly Request[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
   if (requests.length === 0) return [];
+  if (requests.length === 1) return send(requests);
   const seen = new Set<string>();
   const repeats: number[] = [];
   for (const [i, request] of requests.entries()) {

@@ -62,12 +62,13 @@ export function createHotPath(
   const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
 
   async function claim(ask: Ask, requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
-    const results = await insert(
-      ask,
-      requests.filter((request) => !bringsInput(request)),
-    );
     const brought = requests.filter(bringsInput);
+    const bare = brought.length === 0 ? requests : requests.filter((request) => !bringsInput(request));
+    const results = await insert(ask, bare);
     if (brought.length > 0) for (const [id, result] of await insert(ask, brought)) results.set(id, result);
+    // Most keys are new: then nothing is left to look at.
+    if (results.size === requests.length)
+      return requests.map((request) => results.get(idText(request)) ?? BUSY);
     const known = requests.filter((request) => !results.has(idText(request)));
     const found = await records.find(ask, known);
     const changes: Change[] = [];
@@ -169,6 +170,8 @@ export function createHotPath(
         const values = [...inputValues(rows, columns.FINISH_INPUT.length, arity), bodies];
         const answer = await ask(finishes[arity], values);
         const ended = new Map(answer.map((row) => [rowIdText(row), number(row[2])]));
+        if (ended.size === group.length)
+          return group.map((request) => ({ kind: 'applied', expiresAt: ended.get(idText(request)) ?? 0 }));
         const rest = group.filter((request) => !ended.has(idText(request)));
         const found = await records.find(ask, rest);
         return group.map((request) => {

@@ -45,17 +45,28 @@ export function textArray(texts: readonly string[]): string {
 
 function arrayLiteral(rows: readonly (readonly Cell[])[], column: number): string {
   let text = '{';
-  for (const [i, row] of rows.entries()) {
-    if (i > 0) text += ',';
-    const cell = row[column];
-    if (cell === null || cell === undefined) text += 'NULL';
-    else if (typeof cell === 'string') text += `"${cell.replace(SPECIAL, '\\$&')}"`;
-    else text += String(cell);
+  let last: Cell | undefined;
+  let element = '';
+  for (let i = 0; i < rows.length; i++) {
+    const cell = rows[i]?.[column] ?? null;
+    // Rows of one operation differ in a few columns only.
+    if (cell !== last) {
+      last = cell;
+      element = elementOf(cell);
+    }
+    text += i === 0 ? element : `,${element}`;
   }
   return `${text}}`;
 }
 
-const SPECIAL = /["\\]/g;
+function elementOf(cell: Cell): string {
+  if (cell === null) return 'NULL';
+  if (typeof cell !== 'string') return String(cell);
+  return SPECIAL.test(cell) ? `"${cell.replaceAll(ALL_SPECIAL, '\\$&')}"` : `"${cell}"`;
+}
+
+const SPECIAL = /["\\]/;
+const ALL_SPECIAL = /["\\]/g;
 
 /** Bodies, one after the other, and where each begins (counted from 1, as `substring` does) and how long it is. */
 export class Bodies {
