@@ -41,7 +41,8 @@ export async function start(url, onJob) {
     concurrency: 500,
     handlers: { bench: ({ payload }) => onJob(payload) },
     onEvent: (event) => {
-      if (event.type !== 'delivered' && event.type !== 'swept') console.error(event);
+      if (event.type !== 'delivered' && event.type !== 'swept-record' && event.type !== 'janitor-run')
+        console.error(event);
     },
   });
   worker.start();
