@@ -13,6 +13,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { forgetCommand } from './commands/forget.ts';
 import { inspectCommand } from './commands/inspect.ts';
+import { janitorCommand } from './commands/janitor.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { reopenCommand } from './commands/reopen.ts';
@@ -41,6 +42,7 @@ const COMMANDS: readonly (() => Command)[] = [
   requeueCommand,
   auditCommand,
   doctorCommand,
+  janitorCommand,
   workerCommand,
   reconcileCommand,
   compareLedgerCommand,
