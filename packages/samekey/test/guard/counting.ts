@@ -40,6 +40,7 @@ function sqliteKinds(): CountedKind[] {
       async open() {
         const file = temporaryFile();
         const databases: { close(): unknown }[] = [];
+        const stores: Store[] = [];
         return {
           async store() {
             const database = open(file.path);
@@ -47,9 +48,11 @@ function sqliteKinds(): CountedKind[] {
             const store = sqliteStore({ database });
             await store.migrate();
             await store.ready();
+            stores.push(store);
             return store;
           },
           async end() {
+            for (const store of stores) await store.close();
             for (const database of databases) database.close();
             file.remove();
           },
@@ -70,6 +73,7 @@ function postgresKinds(): CountedKind[] {
         server ??= startPostgres(source);
         const url = await (await server).createDatabase();
         const pools: Pool[] = [];
+        const stores: Store[] = [];
         return {
           async store() {
             const pool = new Pool({ connectionString: url, max: 4 });
@@ -77,9 +81,11 @@ function postgresKinds(): CountedKind[] {
             const store = postgresStore({ pool });
             await store.migrate();
             await store.ready();
+            stores.push(store);
             return store;
           },
           async end() {
+            for (const store of stores) await store.close();
             for (const pool of pools) await pool.end();
           },
         };
