@@ -59,6 +59,7 @@ export async function reconcileRound(
     key: `r${seed}-${String(i).padStart(2, '0')}`,
     kind: random.pick(KINDS),
     fate: random.weighted<Fate>({ none: 4, 'die-before': 1, 'die-after': 2, 'freeze-before': 2 }),
+    frozen: false,
     answered: null,
   }));
   const running = new Set<Child>();
@@ -77,6 +78,7 @@ export async function reconcileRound(
       payer.fate = 'none';
       const child = fate === 'none' ? await steady : await start('payer', `payer of ${key}`);
       if (fate !== 'none') count(fate);
+      payer.frozen ||= fate === 'freeze-before';
       const answer = await child.pay({ key, kind, fate }, (frozen) => {
         // It wakes when its claim is over and others have asked, or even later.
         setTimeout(() => frozen.kill('SIGCONT'), random.between(1_500, 8_000));
