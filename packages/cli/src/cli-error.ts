@@ -32,3 +32,8 @@ export function explain(error: unknown): string {
 export function exitCodeOf(error: unknown): number {
   return error instanceof CliError ? error.exitCode : EXIT.failed;
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

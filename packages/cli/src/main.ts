@@ -4,9 +4,9 @@
 
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { exitCodeOf, explain } from './cli-error.ts';
 import { auditCommand } from './commands/audit.ts';
 import { compareLedgerCommand } from './commands/compare-ledger.ts';
-import { exitCodeOf, explain } from './cli-error.ts';
 import { coverageCommand } from './commands/coverage.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';

@@ -7,7 +7,7 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../samekey/test/services/postgres.ts';
-import { NEEDED, MIGRATIONS as ALL, said } from './migrating.ts';
+import { MIGRATIONS as ALL, NEEDED, said } from './migrating.ts';
 
 /** Never the real one: messages are searched for it. */
 const PASSWORD = 'hunter2-hunter2';

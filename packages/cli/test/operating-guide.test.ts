@@ -3,14 +3,13 @@
  * it is stuck, settles it, and sees the client's retry replayed. The commands are those of the page, run as they stand there.
  */
 
-import { execFile } from 'node:child_process';
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kinds } from './operating.ts';
 import { freshFolder } from './running-demo.ts';

@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Samekey } from 'samekey';
 import type { WorkerOptions } from 'samekey/worker';
-import { CliError } from '../cli-error.ts';
+import { CliError, messageOf } from '../cli-error.ts';
 
 /** What the module's default export is. */
 export interface App {
@@ -65,8 +65,4 @@ function isInstance(value: unknown): boolean {
   return (
     typeof (value as { readonly store?: { readonly claim?: unknown } } | null)?.store?.claim === 'function'
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

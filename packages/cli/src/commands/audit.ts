@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { AUDIT_ACTS, type AuditAct } from 'samekey/operator';
 import { CliError } from '../cli-error.ts';
+import { someOf, wholeNumber } from '../operate/arguments.ts';
 import { findRecord, type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { say } from '../operate/print.ts';
 import { auditLines, forPrograms } from '../operate/show-audit.ts';
@@ -23,9 +24,13 @@ export function auditCommand(): Command {
   const command = new Command('audit')
     .description('Show what was done by hand and what contradicted itself, by whom and why; newest first')
     .argument('[key]', 'only of this record; it must still be there, else name its whole --scope')
-    .option('--act <acts>', `only these, with commas: ${AUDIT_ACTS.join(', ')}`, acts)
+    .option('--act <acts>', `only these, with commas: ${AUDIT_ACTS.join(', ')}`, someOf(AUDIT_ACTS))
     .option('--before <seq>', 'only rows before this one, for paging', seq)
-    .option('--limit <count>', `at most so many (default: ${LIMIT}, at most ${LIMIT_MAX})`, limit)
+    .option(
+      '--limit <count>',
+      `at most so many (default: ${LIMIT}, at most ${LIMIT_MAX})`,
+      wholeNumber(1, LIMIT_MAX),
+    )
     .option('--show-keys', 'show keys and callers as they are; else as hashes');
   return withTarget(withRecord(command)).action(run);
 }
@@ -62,21 +67,7 @@ async function run(key: string | undefined, flags: AuditFlags): Promise<void> {
   });
 }
 
-function acts(text: string): readonly AuditAct[] {
-  const named = text.split(',').map((each) => each.trim());
-  const wrong = named.find((each) => !(AUDIT_ACTS as readonly string[]).includes(each));
-  if (wrong !== undefined)
-    throw new InvalidArgumentError(`"${wrong}" is none; they are ${AUDIT_ACTS.join(', ')}.`);
-  return named as AuditAct[];
-}
-
 function seq(text: string): string {
   if (/^\d{1,19}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be the SEQ of a row.');
-}
-
-function limit(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= LIMIT_MAX) return number;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LIMIT_MAX}.`);
 }

@@ -1,9 +1,9 @@
 /** `samekey demo`: a payments API to try, a load of impatient customers for it, and chaos. */
 
 import { randomBytes, randomInt } from 'node:crypto';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { runChaos } from '../demo/chaos.ts';
+import { Command, Option } from 'commander';
 import { CliError, explain } from '../cli-error.ts';
+import { runChaos } from '../demo/chaos.ts';
 import type { Port } from '../demo/listen.ts';
 import { createLoad, type Load } from '../demo/load.ts';
 import { page } from '../demo/page.ts';
@@ -23,6 +23,7 @@ import { type Api, startDemo } from '../demo/start.ts';
 import { stopOnSignals } from '../demo/stop-on-signals.ts';
 import { DEMO_TENANT } from '../demo/tenant.ts';
 import { tries } from '../demo/tries.ts';
+import { wholeNumber } from '../operate/arguments.ts';
 
 interface DemoFlags {
   readonly port?: number;
@@ -193,12 +194,4 @@ function portOf({ port }: DemoFlags): Port {
     throw new CliError(`PORT is "${text}": it must be a whole number from 0 to ${PORT_MAX}.`);
   }
   return { number, asked: true };
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = text.trim() === '' ? Number.NaN : Number(text);
-    if (Number.isInteger(number) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  };
 }

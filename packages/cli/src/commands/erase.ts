@@ -7,7 +7,7 @@
 import { Command } from 'commander';
 import { callerScope } from 'samekey';
 import { CliError, EXIT } from '../cli-error.ts';
-import { actorOf, type ActFlags, confirm, withAct } from '../operate/act.ts';
+import { type ActFlags, actorOf, confirm, withAct } from '../operate/act.ts';
 import { say } from '../operate/print.ts';
 import { onTarget, type Target, withTarget } from '../operate/target.ts';
 

@@ -4,15 +4,16 @@
  * Exit codes: 0 shown · 1 it failed · 2 the record that was named is not there, or the key stands for several.
  */
 
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { State } from 'samekey';
+import { CliError } from '../cli-error.ts';
+import { someOf, wholeNumber } from '../operate/arguments.ts';
 import { duration } from '../operate/duration.ts';
 import { filterOf, findRecord, type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { say } from '../operate/print.ts';
 import { listLines, recordJson } from '../operate/show-list.ts';
 import { recordLines, type Show, wholeJson } from '../operate/show-record.ts';
 import { onTarget, type Target, type TargetFlags, withTarget } from '../operate/target.ts';
-import { CliError } from '../cli-error.ts';
 
 interface InspectFlags extends TargetFlags, RecordFlags {
   readonly state?: readonly State[];
@@ -33,12 +34,12 @@ export function inspectCommand(): Command {
       'Show which records there are, or one of them whole: why it is so, its steps, messages and audit',
     )
     .argument('[key]', 'the key of one record')
-    .option('--state <states>', `only these, with commas: ${STATES.join(', ')}`, states)
+    .option('--state <states>', `only these, with commas: ${STATES.join(', ')}`, someOf(STATES))
     .option('--older-than <duration>', 'only records first used longer ago: 90s, 15m, 24h, 30d', duration)
     .option(
       '--limit <count>',
       `at most so many, newest first (default: ${LIMIT}, at most ${LIMIT_MAX})`,
-      limit,
+      wholeNumber(1, LIMIT_MAX),
     )
     .option('--show-keys', 'show keys and callers as they are; else as hashes')
     .option('--show-bodies', 'show answers, inputs, results of steps and payloads; else their sizes');
@@ -88,18 +89,4 @@ async function showMany(target: Target, flags: InspectFlags): Promise<void> {
   if (records.length === 0) return say('No such records.');
   for (const line of listLines(records, now, showKeys)) say(line);
   if (isFull) say(`The newest ${limitTo}; there may be more (--limit, --older-than).`);
-}
-
-function states(text: string): readonly State[] {
-  const named = text.split(',').map((each) => each.trim());
-  const wrong = named.find((each) => !(STATES as readonly string[]).includes(each));
-  if (wrong !== undefined)
-    throw new InvalidArgumentError(`"${wrong}" is none; they are ${STATES.join(', ')}.`);
-  return named as State[];
-}
-
-function limit(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= LIMIT_MAX) return number;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LIMIT_MAX}.`);
 }

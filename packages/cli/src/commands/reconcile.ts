@@ -7,7 +7,7 @@
  */
 
 import { Command } from 'commander';
-import { createReconciler, type ReconcilerOptions, type ReconcileReport } from 'samekey/reconcile';
+import { createReconciler, type ReconcileReport, type ReconcilerOptions } from 'samekey/reconcile';
 import { type App, loadApp } from '../app/load-app.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { say } from '../operate/print.ts';

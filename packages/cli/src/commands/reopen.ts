@@ -1,7 +1,7 @@
 /** `samekey reopen`: lets a failed key run again. Exit codes as of `samekey settle`. */
 
 import { Command } from 'commander';
-import { actOnRecord, type ActFlags, withAct } from '../operate/act.ts';
+import { type ActFlags, actOnRecord, withAct } from '../operate/act.ts';
 import { type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { withTarget } from '../operate/target.ts';
 

@@ -7,7 +7,7 @@
 import { Command } from 'commander';
 import type { StoredMessage } from 'samekey/operator';
 import { CliError, EXIT } from '../cli-error.ts';
-import { actorOf, type ActFlags, confirm } from '../operate/act.ts';
+import { type ActFlags, actorOf, confirm } from '../operate/act.ts';
 import { shortDuration } from '../operate/duration.ts';
 import { say, table } from '../operate/print.ts';
 import { cut } from '../operate/show-bytes.ts';

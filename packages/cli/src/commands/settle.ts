@@ -5,12 +5,12 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { actOnRecord, type ActFlags, withAct } from '../operate/act.ts';
-import { answerOf, type AnswerFlags, withAnswer } from '../operate/answer.ts';
+import { CliError } from '../cli-error.ts';
+import { type ActFlags, actOnRecord, withAct } from '../operate/act.ts';
+import { type AnswerFlags, answerOf, withAnswer } from '../operate/answer.ts';
 import { duration } from '../operate/duration.ts';
 import { type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { withTarget } from '../operate/target.ts';
-import { CliError } from '../cli-error.ts';
 
 interface SettleFlags extends ActFlags, RecordFlags, AnswerFlags {
   readonly to: 'completed' | 'failed' | 'retryable';

@@ -13,7 +13,7 @@ import { Client } from 'pg';
 import type { Store } from 'samekey';
 import { type PostgresStore, postgresStore } from 'samekey/stores/postgres';
 import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
-import { CliError } from '../cli-error.ts';
+import { CliError, messageOf } from '../cli-error.ts';
 import type { Address } from './address.ts';
 
 /** A row by the names of its columns. */
@@ -126,8 +126,4 @@ function opened(file: string): { readonly database: Database.Database; readonly 
       `The SQLite file ${file} cannot be used: ${messageOf(error)}. Check path, owner and mode.`,
     );
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 /** What waits: outcomes nobody knows, claims that nobody ended, work that nobody began, messages given up. */
 
 import type { Store } from 'samekey';
-import type { MessagesOf } from '../operate/target.ts';
 import { shortDuration } from '../operate/duration.ts';
+import type { MessagesOf } from '../operate/target.ts';
 import type { Check, Finding, Patient } from './finding.ts';
 
 /** Records of one state that are looked at; more are counted only. */

@@ -1,6 +1,7 @@
 /** The database itself: schema, durability, privileges, clock, size, and whether deleted is what has expired. */
 
 import { errorCode } from 'samekey';
+import { messageOf } from '../cli-error.ts';
 import { shortDuration } from '../operate/duration.ts';
 import type { Check, Finding } from './finding.ts';
 import { postgresFindings } from './postgres.ts';
@@ -31,7 +32,7 @@ export const schema: Check = async ({ store }) => {
       {
         check: 'schema',
         level: 'failure',
-        what: error instanceof Error ? error.message : String(error),
+        what: messageOf(error),
         measured: { found: status?.version ?? null, needed: status?.needed ?? null },
         remedy: 'The message names what mends it.',
       },

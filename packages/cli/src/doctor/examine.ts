@@ -1,5 +1,6 @@
 /** Runs every check. One that fails is a finding of its own, and the others go on. */
 
+import { FORMAT_VERSION } from 'samekey/operator';
 import { explain } from '../cli-error.ts';
 import type { Target } from '../operate/target.ts';
 import { claims, messages, pending, unknown } from './backlog.ts';
@@ -7,7 +8,6 @@ import { clock, schema, server, versions } from './database.ts';
 import { claimTtl, retention } from './durations.ts';
 import type { Check, Finding, Level, Patient, Sample, Windows } from './finding.ts';
 import { keys } from './keys.ts';
-import { FORMAT_VERSION } from 'samekey/operator';
 
 /** In the order in which they are told. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { HeaderLine, StoredResponse } from 'samekey';
-import { CliError } from '../cli-error.ts';
+import { CliError, messageOf } from '../cli-error.ts';
 
 /** What the options say of it. */
 export interface AnswerFlags {
@@ -63,9 +63,7 @@ function readBody(path: string): Uint8Array {
   try {
     return new Uint8Array(readFileSync(path));
   } catch (error) {
-    throw new CliError(
-      `The body cannot be read from ${path}: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    throw new CliError(`The body cannot be read from ${path}: ${messageOf(error)}.`);
   }
 }
 

@@ -2,9 +2,9 @@
 
 import type { SamekeyRecord } from 'samekey';
 import type { StepView, WholeRecord } from 'samekey/operator';
-import { auditLines, forPrograms } from './show-audit.ts';
 import { NEVER, shortDuration, timeAndAge } from './duration.ts';
 import { oneLine, pairs } from './print.ts';
+import { auditLines, forPrograms } from './show-audit.ts';
 import { bytesJson, bytesShown, cut } from './show-bytes.ts';
 import { callerShown, keyShown, recordJson } from './show-list.ts';
 import { nextStep, reasonInWords, stateInWords } from './why.ts';

@@ -7,8 +7,8 @@ import { createOperator, type MessageQueue, type Operator } from 'samekey/operat
 import { loadApp } from '../app/load-app.ts';
 import { CliError } from '../cli-error.ts';
 import { type Address, findAddress } from '../database/address.ts';
-import type { SchemaStatus } from '../database/schema.ts';
 import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
+import type { SchemaStatus } from '../database/schema.ts';
 
 /** Options of every command that works on a store. */
 export interface TargetFlags {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { CliError } from '../cli-error.ts';
+import { CliError, messageOf } from '../cli-error.ts';
 import type { Health } from './health.ts';
 
 /** An open port. */
@@ -41,7 +41,7 @@ export async function openPort(options: {
     await once(server, 'listening');
   } catch (error) {
     throw new CliError(
-      `The port ${port} of ${host} cannot be opened: ${error instanceof Error ? error.message : String(error)}. Choose another with --metrics-port (0: any free one).`,
+      `The port ${port} of ${host} cannot be opened: ${messageOf(error)}. Choose another with --metrics-port (0: any free one).`,
     );
   }
   const address = server.address() as AddressInfo;

@@ -12,8 +12,9 @@ import { InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import * as prometheus from 'prom-client';
 import type { Store } from 'samekey';
-import { allOf, logEvents, type LogOptions, type Metrics, promEvents } from 'samekey/metrics';
+import { allOf, type LogOptions, logEvents, type Metrics, promEvents } from 'samekey/metrics';
 import { explain } from '../cli-error.ts';
+import { wholeNumber } from '../operate/arguments.ts';
 import { duration } from '../operate/duration.ts';
 import { createHealth } from './health.ts';
 import { openPort } from './http.ts';
@@ -64,7 +65,7 @@ export function withService(command: Command): Command {
     .option(
       '--metrics-port <port>',
       'serve /metrics for Prometheus and /health on this port; 0 for any free one',
-      port,
+      wholeNumber(0, PORT_MAX),
     )
     .option('--metrics-host <host>', 'the address of that port', '127.0.0.1')
     .option(
@@ -179,10 +180,4 @@ function level(text: string): Level {
   const found = LEVELS.find((each) => each === text);
   if (found !== undefined) return found;
   throw new InvalidArgumentError(`It must be one of ${LEVELS.join(', ')}.`);
-}
-
-function port(text: string): number {
-  const number = text.trim() === '' ? Number.NaN : Number(text);
-  if (Number.isInteger(number) && number >= 0 && number <= PORT_MAX) return number;
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${PORT_MAX}.`);
 }

@@ -5,8 +5,8 @@
 
 import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
-import type { FencedId, HandResult, Store } from '../core/store.ts';
 import { wholeNumber } from '../core/settings.ts';
+import type { FencedId, HandResult, Store } from '../core/store.ts';
 import { callTimeOf, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
 
 /** What every act by hand names. */

@@ -4,9 +4,9 @@
  * carries the key that the next one carries. Pure.
  */
 
-import type { SamekeyRecord } from '../core/record.ts';
 import { OptionsError } from '../core/errors.ts';
 import { isOwnerGone } from '../core/owner-gone.ts';
+import type { SamekeyRecord } from '../core/record.ts';
 import { openIntent, readSteps, stepsText } from '../core/steps.ts';
 
 /**

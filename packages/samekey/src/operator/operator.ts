@@ -5,8 +5,8 @@
  * never to what stands there by then: it is refused, and says what it found · nothing is forced.
  */
 
-import { OptionsError } from '../core/errors.ts';
 import type { AuditRequest, AuditRow } from '../core/audit.ts';
+import { OptionsError } from '../core/errors.ts';
 import type { MessageListRequest, StoredMessage } from '../core/message.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';

@@ -1,11 +1,11 @@
 /** The operator's functions: what they find, that an act meets what was seen or nothing, and when "no effect" counts. */
 
-import { createOperator } from 'samekey/operator';
 import { createSamekey, type SamekeyRecord, type Store } from 'samekey';
+import { createOperator } from 'samekey/operator';
 import { memoryStore } from 'samekey/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { shownBy } from '../../src/operator/no-effect.ts';
 import { type Step, stepsText } from '../../src/core/steps.ts';
+import { shownBy } from '../../src/operator/no-effect.ts';
 
 const ID = { scope: 'acme/alice|pay', key: 'k1' };
 const ANSWER = { status: 201, headers: [], body: new TextEncoder().encode('{"id":1}') };
