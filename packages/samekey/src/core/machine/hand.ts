@@ -1,0 +1,167 @@
+/** What an operator or a reconciler may write: settle, reopen, forget, erase. */
+
+import type { ByHand } from '../audit.ts';
+import {
+  erasedClaimId,
+  forgottenClaimId,
+  isErased,
+  isFinal,
+  isForgotten,
+  isHandedOver,
+  isReplayable,
+  REOPEN_DELAY_MS,
+  type SamekeyRecord,
+} from '../record.ts';
+import type { FencedId, HandResult, SettleRequest } from '../store.ts';
+import {
+  type Decision,
+  ERASED,
+  FORGOTTEN,
+  lifeAfter,
+  NEVER,
+  refused,
+  sameFence,
+  type View,
+} from './decision.ts';
+
+/** A reconciler or an operator says how an unknown outcome ended. */
+export function decideSettle(
+  record: SamekeyRecord | null,
+  request: SettleRequest,
+  view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request) || isForgotten(record)) return refused(record);
+  if (record.state === request.to && record.proof === 'settled')
+    return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'unknown') return refused(record);
+  // Of an unknown outcome `lockedUntil` is when its claim ended.
+  if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);
+  if (view.now > (request.notAfter ?? view.now)) return refused(record);
+  return {
+    write: {
+      ...record,
+      state: request.to,
+      proof: 'settled',
+      steps: request.newSteps ?? record.steps,
+      reason: request.reason,
+      response: request.response,
+      reconcileAfter: null,
+      finishedAt: request.to === 'retryable' ? null : view.now,
+      expiresAt: lifeAfter(record, view.now),
+      intentAt: request.to === 'retryable' && request.newSteps === undefined ? record.intentAt : null,
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/** An operator lets a failed key run again: at least once, however many attempts it had. */
+export function decideReopen(
+  record: SamekeyRecord | null,
+  request: FencedId & Pick<ByHand, 'reason'>,
+  view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request) || isForgotten(record) || isErased(record)) return refused(record);
+  if (record.state === 'retryable' && record.proof === 'settled')
+    return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'failed') return refused(record);
+  return {
+    write: {
+      ...record,
+      ...held(record, view),
+      state: 'retryable',
+      proof: 'settled',
+      reason: request.reason,
+      response: null,
+      finishedAt: null,
+      expiresAt: lifeAfter(record, view.now),
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/**
+ * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. While other processes may
+ * still replay its answer, its key stays behind, without request and answer.
+ */
+export function decideForget(
+  record: SamekeyRecord | null,
+  request: FencedId,
+  view: View,
+): Decision<HandResult> {
+  const already: Decision<HandResult> = { write: undefined, result: { kind: 'already' } };
+  if (record === null) return already;
+  if (isForgotten(record)) {
+    const { claimId } = record;
+    const same = claimId === request.claimId || claimId === forgottenClaimId(request.claimId);
+    return same && record.attempt === request.attempt ? already : refused(record);
+  }
+  if (!sameFence(record, request) || isErased(record)) return refused(record);
+  if (!isFinal(record) && record.state !== 'retryable') return refused(record);
+  const opened = record.state === 'retryable' && view.claimLeftMs > 0;
+  if (!opened && !isReplayable(record, view.now)) return { write: null, result: { kind: 'applied' } };
+  const lockedUntil = view.now + REOPEN_DELAY_MS;
+  const write: SamekeyRecord = {
+    ...record,
+    state: 'retryable',
+    claimId: forgottenClaimId(record.claimId),
+    lockedUntil,
+    renewals: record.renewals + 1,
+    proof: 'settled',
+    reason: FORGOTTEN,
+    response: null,
+    fingerprint: null,
+    finishedAt: null,
+    expiresAt: lockedUntil,
+    replayMinMs: 0,
+    tombstoneMs: 0,
+    recoveryPoint: null,
+    steps: null,
+    intentAt: null,
+    input: null,
+  };
+  return { write, result: { kind: 'applied' } };
+}
+
+/**
+ * What a caller's record becomes whose content is to go: a tombstone that never expires. Left as they are: what somebody works on,
+ * an outcome nobody knows, and an effect that may have happened; whoever ends them may need what they hold.
+ */
+export function decideErase(
+  record: SamekeyRecord,
+  _request: unknown,
+  view: Pick<View, 'now'>,
+): Decision<'erased' | 'left' | 'already'> {
+  if (isErased(record)) return { write: undefined, result: 'already' };
+  const isIdle =
+    isFinal(record) ||
+    (record.state === 'retryable' && record.intentAt === null) ||
+    (record.state === 'pending' && !isHandedOver(record));
+  if (!isIdle) return { write: undefined, result: 'left' };
+  return {
+    write: {
+      ...record,
+      state: record.state === 'completed' ? 'completed' : 'failed',
+      claimId: erasedClaimId(record.claimId),
+      proof: null,
+      reason: ERASED,
+      response: null,
+      // The digest of a short body tells the body.
+      fingerprint: null,
+      sealKeyId: null,
+      finishedAt: record.finishedAt ?? view.now,
+      expiresAt: NEVER,
+      tombstoneMs: 0,
+      recoveryPoint: null,
+      steps: null,
+      intentAt: null,
+      input: null,
+    },
+    result: 'erased',
+  };
+}
+
+/** When it may run again. The count of renewals moves on, so that stores that watch it begin anew. */
+function held(record: SamekeyRecord, view: View): Pick<SamekeyRecord, 'lockedUntil' | 'renewals'> {
+  const delayMs = isReplayable(record, view.now) ? REOPEN_DELAY_MS : 0;
+  return { lockedUntil: view.now + delayMs, renewals: record.renewals + 1 };
+}

@@ -1,0 +1,125 @@
+/** What the owner of an attempt may write: it goes on, notes, gives away, ends. Each under its fence. */
+
+import { type Fence, isHandedOver, type RecordId, type SamekeyRecord } from '../record.ts';
+import type {
+  CheckpointRequest,
+  CheckpointResult,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+  RenewRequest,
+  RenewResult,
+} from '../store.ts';
+import {
+  CLAIM_ENDED,
+  type Decision,
+  EXHAUSTED,
+  lifeAfter,
+  NEVER,
+  NEVER_KNOWN,
+  refused,
+  sameFence,
+  type View,
+} from './decision.ts';
+
+/**
+ * The owner goes on: more time, also when it was given up for `unknown` too early. What it called unknown itself stays so: a
+ * renewal that was under way then must not hand the record to the end of its claim.
+ */
+export function decideRenew(
+  record: SamekeyRecord | null,
+  request: RenewRequest,
+  view: View,
+): Decision<RenewResult> {
+  // Given up with this claimId still on it, it is unsettled: its owner is alive and takes it back.
+  const owned =
+    sameFence(record, request) &&
+    (record.state === 'in_progress' || (record.state === 'unknown' && record.reason === CLAIM_ENDED));
+  if (!owned) return { write: undefined, result: { kind: 'lost', record } };
+  return {
+    write: {
+      ...record,
+      state: 'in_progress',
+      claimTtlMs: request.claimTtlMs,
+      lockedUntil: view.now + request.claimTtlMs,
+      renewals: record.renewals + 1,
+      reason: null,
+      reconcileAfter: null,
+      inquiries: 0,
+    },
+    result: { kind: 'renewed' },
+  };
+}
+
+/** The owner notes what it has done so far, under the conditions of a renewal. */
+export function decideCheckpoint(
+  record: SamekeyRecord | null,
+  request: CheckpointRequest,
+  view: View,
+): Decision<CheckpointResult> {
+  const { write } = decideRenew(record, request, view);
+  if (!write) return { write: undefined, result: { kind: 'refused', record } };
+  return {
+    write: {
+      ...write,
+      recoveryPoint: request.recoveryPoint,
+      steps: request.steps,
+      intentAt: request.intentOpen ? view.now : null,
+    },
+    result: { kind: 'applied' },
+  };
+}
+
+/** The owner gives its attempt to the worker of a message, in the transaction that enqueues it. */
+export function decideHandOver(
+  record: SamekeyRecord | null,
+  request: RecordId & Fence,
+  _view: View,
+): Decision<HandResult> {
+  if (!sameFence(record, request)) return refused(record);
+  if (record.state === 'pending') return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'in_progress') return refused(record);
+  return { write: { ...record, state: 'pending', lockedUntil: NEVER }, result: { kind: 'applied' } };
+}
+
+/** Reasons that only somebody else than the owner writes. */
+const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN]);
+
+/** The owner says how its attempt ended. */
+export function decideFinish(
+  record: SamekeyRecord | null,
+  request: FinishRequest,
+  view: View,
+): Decision<FinishResult> {
+  if (!sameFence(record, request)) return { write: undefined, result: { kind: 'refused', record } };
+  // What somebody else decided under this fence is not this attempt's own earlier write.
+  const byOthers = record.proof === 'settled' || (record.reason !== null && BY_OTHERS.has(record.reason));
+  if (record.state === request.to && !byOthers) {
+    return { write: undefined, result: { kind: 'already', expiresAt: record.expiresAt } };
+  }
+  // Also from `unknown` and `retryable`: as long as nobody re-claimed, an answer beats an absence.
+  const open = request.handedOver
+    ? isHandedOver(record)
+    : record.state === 'in_progress' || record.state === 'unknown' || record.state === 'retryable';
+  if (!open) return { write: undefined, result: { kind: 'refused', record } };
+  const final = request.to === 'completed' || request.to === 'failed';
+  const written: SamekeyRecord = {
+    ...record,
+    state: request.to,
+    // What kept a reopened key from running too early goes on to, whatever its late owner makes of it.
+    lockedUntil:
+      record.state === 'in_progress' || record.state === 'pending'
+        ? view.now
+        : Math.max(record.lockedUntil, view.now),
+    proof: request.proof,
+    reason: request.reason,
+    response: request.response,
+    fingerprint: request.unbindFingerprint ? null : record.fingerprint,
+    reconcileAfter: request.to === 'unknown' ? view.now + request.reconcileAfterMs : null,
+    inquiries: 0,
+    finishedAt: final ? view.now : null,
+    expiresAt: lifeAfter(record, view.now) + request.extendMs,
+    intentAt: final ? null : record.intentAt,
+  };
+  return { write: written, result: { kind: 'applied', expiresAt: written.expiresAt } };
+}
