@@ -5,12 +5,13 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { CliError } from '../cli-error.ts';
+import { sealKeyIdsOf } from 'samekey/seal';
+import { CliError, RefusedError } from '../cli-error.ts';
 import { type ActFlags, actOnRecord, withAct } from '../operate/act.ts';
 import { type AnswerFlags, answerOf, withAnswer } from '../operate/answer.ts';
 import { duration } from '../operate/duration.ts';
 import { type RecordFlags, withRecord } from '../operate/find-record.ts';
-import { withTarget } from '../operate/target.ts';
+import { type Target, withTarget } from '../operate/target.ts';
 
 interface SettleFlags extends ActFlags, RecordFlags, AnswerFlags {
   readonly to: 'completed' | 'failed' | 'retryable';
@@ -78,15 +79,30 @@ async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
       done: ({ state }) => `Settled: ${state} → ${to}. From now on ${EFFECTS[to]}.`,
       misfit: 'Only unknown outcomes are settled; a failed key is opened again by samekey reopen.',
     },
-    ({ operator }, record, given) =>
-      operator.settle(record, {
+    async (target, record, given) => {
+      if (response !== null) await refuseClear(target);
+      return target.operator.settle(record, {
         ...given,
         to,
         response,
         ...(because === undefined ? {} : { because }),
         ...(callTime === undefined ? {} : { callTimeMaxMs: callTime }),
         ...(effectResult === undefined ? {} : { effectResult: effectResult.value }),
-      }),
+      });
+    },
+  );
+}
+
+/** Newest answers that are looked at. */
+const ANSWERS = 5;
+
+/** Where answers are sealed, one that is given without the ring would stand there clear. */
+async function refuseClear({ database, operator }: Target): Promise<void> {
+  if (database === null) return;
+  const answered = await operator.list({ states: ['completed', 'failed'], limit: ANSWERS });
+  if (!answered.some((record) => sealKeyIdsOf(record).keyIds.length > 0)) return;
+  throw new RefusedError(
+    'Nothing was done: answers are sealed here, and this one would stand there clear. Settle with the ring of your application: use --app.',
   );
 }
 

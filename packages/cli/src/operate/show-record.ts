@@ -89,6 +89,7 @@ function facts(whole: WholeRecord, now: number, show: Show): [string, string][] 
         : `the effect "${whole.openEffect ?? '?'}" is open since ${at(record.intentAt)}`,
     ],
     ['Expires', isOpen(record) ? 'not while its outcome is open' : at(record.expiresAt)],
+    ['Sealed', sealedShown(record)],
     ['Answer', answerShown(record, show)],
     [
       'Input',
@@ -106,6 +107,13 @@ function lookedInto({ inquiries }: SamekeyRecord, after: number, at: (time: numb
 
 function claimWord({ state }: SamekeyRecord): string {
   return state === 'pending' ? 'Deadline' : state === 'retryable' ? 'May run from' : 'Claim ends';
+}
+
+/** What was sealed by a key that is not here. */
+function sealedShown({ unreadable }: SamekeyRecord): string | null {
+  if (unreadable === undefined) return null;
+  const { part, keyId, cause } = unreadable;
+  return `its ${part} cannot be opened (${cause}, key ${keyId}); what is shown may not be all`;
 }
 
 function answerShown({ response }: SamekeyRecord, show: Show): string | null {
