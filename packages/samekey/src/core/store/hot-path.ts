@@ -1,0 +1,148 @@
+/** The hot path of the Store seam: what each request needs. */
+
+import type {
+  Fence,
+  Fingerprint,
+  Proof,
+  RecordId,
+  SamekeyRecord,
+  Unreadable,
+  WhenClaimEnds,
+} from '../record.ts';
+import type { StoredResponse } from '../response.ts';
+
+/** Asks for the exclusive right to run one attempt. Repeating it with the same claimId is safe. */
+export interface ClaimRequest extends RecordId {
+  readonly operation: string;
+  readonly claimId: string;
+  readonly claimTtlMs: number;
+  readonly fingerprint: Fingerprint;
+  readonly whenClaimEnds: WhenClaimEnds;
+  readonly retentionMs: number;
+  readonly replayMinMs: number;
+  readonly tombstoneMs: number;
+  readonly attemptMax: number;
+  readonly formatVersion: number;
+  /**
+   * `run`: to run the attempt now. `accept`: only to note the request, as `pending`, for a worker; a key that is known is
+   * `found`. `take`: a worker's, which may also begin what is `pending`.
+   */
+  readonly entry: 'run' | 'accept' | 'take';
+  /** The operation's input, if a worker may push it on; written with a fresh key only. */
+  readonly input: Uint8Array | null;
+  /** For `accept`: never begun by then, the record fails; in milliseconds. */
+  readonly pendingTimeMaxMs: number;
+}
+
+/** What an earlier attempt left behind. */
+export interface Resumed {
+  readonly proof: Proof | null;
+  readonly reason: string | null;
+  /** As {@link SamekeyRecord.steps}. */
+  readonly steps: string | null;
+  /** How long ago the intent was stored whose result is not, by the store's clock, in milliseconds; null without one. */
+  readonly intentAgeMs: number | null;
+  /** The steps could not be opened: the attempt must be given back. */
+  readonly unreadable?: Unreadable;
+}
+
+/** Why a claim was not granted, in order of precedence (semantics §4). */
+export type FoundReason =
+  | 'newer-format'
+  | 'unreadable'
+  | 'expired'
+  | 'other-label'
+  | 'mismatch'
+  | 'final'
+  | 'unknown'
+  | 'pending'
+  | 'in-progress'
+  | 'exhausted'
+  | 'spent';
+
+/**
+ * `claimed`: the attempt may run. `accepted`: noted as `pending`. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
+ * left, or the time until a reopened or forgotten key may run (0 unless in progress); `lifeLeftMs` is how long a final answer
+ * may still be replayed, by the store's clock (0 unless final). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
+ */
+export type ClaimResult =
+  | {
+      readonly kind: 'claimed';
+      readonly attempt: number;
+      readonly createdAt: number;
+      readonly expiresAt: number;
+      /** What the attempt before left, when this one resumes. */
+      readonly resumed: Resumed | null;
+    }
+  | { readonly kind: 'accepted'; readonly createdAt: number; readonly expiresAt: number }
+  | {
+      readonly kind: 'found';
+      readonly because: FoundReason;
+      readonly record: SamekeyRecord;
+      readonly claimLeftMs: number;
+      readonly lifeLeftMs: number;
+    }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'full' };
+
+/** Extends a claim, or takes it back from `unknown` when its owner turns out to be alive. */
+export interface RenewRequest extends RecordId, Fence {
+  readonly claimTtlMs: number;
+}
+
+/** `renewed`, or `lost` with the record that was found instead (null when there is none). */
+export type RenewResult =
+  | { readonly kind: 'renewed' }
+  | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
+/** What a running attempt has done so far; also a renewal. */
+export interface CheckpointRequest extends RecordId, Fence {
+  readonly claimTtlMs: number;
+  readonly recoveryPoint: string | null;
+  /** All steps so far: the attempt is the only one that writes them. */
+  readonly steps: string;
+  /** Whether the last step is an effect whose result is not known. */
+  readonly intentOpen: boolean;
+}
+
+/** As `FinishResult`; a repeat writes the same again. */
+export type CheckpointResult =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
+/** The end of an attempt, told by its owner. */
+export interface FinishRequest extends RecordId, Fence {
+  readonly to: 'completed' | 'failed' | 'retryable' | 'unknown';
+  readonly proof: Proof | null;
+  readonly reason: string | null;
+  readonly response: StoredResponse | null;
+  /** Forget the fingerprint, so that the client may correct its request; with `retryable` only. */
+  readonly unbindFingerprint: boolean;
+  /** Lengthens the retention by this much, in milliseconds. */
+  readonly extendMs: number;
+  /** For `unknown`: look at it again after this much, in milliseconds. */
+  readonly reconcileAfterMs: number;
+  /** Told by the worker that the attempt was handed over to: the record is `pending`, and only then it is written. */
+  readonly handedOver: boolean;
+}
+
+/**
+ * `applied`: written now. `already`: this very attempt had written this state before (its reply was lost). `refused`:
+ * something else stands there, nothing was changed.
+ */
+export type FinishResult =
+  | { readonly kind: 'applied' | 'already'; readonly expiresAt: number }
+  | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }
+  | { readonly kind: 'busy' };
+
+/** The hot path: what each request needs. */
+export interface HotStore {
+  claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
+  finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;
+  checkpoint(requests: readonly CheckpointRequest[]): Promise<readonly CheckpointResult[]>;
+  /** Reads records as they are; presence is proof, absence is not. Expired ones are returned too, until reaped. */
+  find(ids: readonly RecordId[]): Promise<readonly (SamekeyRecord | null)[]>;
+}
