@@ -106,12 +106,15 @@ export async function runService(
     : null;
   try {
     service.start();
-    await service.ready();
-    logger.info(
-      { store: store.name, ...(open === null ? {} : { metrics: `${open.origin}/metrics` }) },
-      'Ready.',
-    );
-    await stopping.told;
+    // Told to stop before it is ready, it does not wait for a store that may be away.
+    await Promise.race([service.ready(), stopping.told]);
+    if (!stopping.signal.aborted)
+      logger.info(
+        { store: store.name, ...(open === null ? {} : { metrics: `${open.origin}/metrics` }) },
+        'Ready.',
+      );
+    if (!stopping.signal.aborted) await stopping.told;
+    endInAnyCase(logger, flags.drain);
     logger.info({ drainMs: flags.drain }, 'Stopping: what is under way may end.');
     const left = await service.stop({ drainMs: flags.drain });
     if (left > 0) process.exitCode = 1;
@@ -141,6 +144,18 @@ export function logOnce(
 
 function logOptions({ logLevel, logErrors }: ServiceFlags): LogOptions {
   return { levelMin: logLevel, ...(logErrors === true ? { errorOf: explain } : {}) };
+}
+
+/** Beyond what draining takes, aborting and closing connections included. */
+const STOP_MARGIN_MS = 20_000;
+
+/** A process that was told to stop ends, whatever a store or a handler does; claims and leases end by themselves. */
+function endInAnyCase(logger: Logger, drainMs: number): void {
+  const end = (): void => {
+    logger.error({ drainMs }, 'Still not stopped: ends now.');
+    process.exit(1);
+  };
+  setTimeout(end, drainMs + STOP_MARGIN_MS).unref();
 }
 
 /** What a shell says of a process ended by SIGINT: 128 + 2. */
