@@ -7,11 +7,11 @@
  * leading byte order mark is ignored (§8.1 allows it, and so do the parsers behind us). Nesting is bounded, and so
  * is the stack; a body that is not JSON is no error: the caller compares its bytes.
  *
- * It goes over the bytes once and writes bytes, in place where members must be sorted: a text for each member and value would be
+ * It goes over the bytes once and writes bytes; members are put in order among these (`member-order.ts`): a text for each member and value would be
  * 11 KB of garbage for 1 KB of JSON.
  * Sources: RFC 8259; order of members and spelling of strings as RFC 8785 §3.2.2.2 and §3.2.3.
  */
-import { type ByteWriter, byteWriter, reserve, written } from './byte-writer.ts';
+import { type ByteWriter, byteWriter, written } from './byte-writer.ts';
 import {
   type Cursor,
   expect,
@@ -24,7 +24,21 @@ import {
   takes,
   writeCode,
 } from './json-tokens.ts';
+import {
+  compareNames,
+  endOrder,
+  type Member,
+  type MemberOrder,
+  memberOrder,
+  sortMembers,
+  takeBack,
+} from './member-order.ts';
 import type { PathTree } from './path-tree.ts';
+
+/** A place in a text, and the order of its members. */
+interface Reading extends Cursor {
+  readonly order: MemberOrder;
+}
 
 /** Deepest nesting of arrays and objects that is read. */
 export const DEPTH_MAX = 512;
@@ -40,21 +54,6 @@ export interface Selection {
   readonly pick?: PathTree | undefined;
   readonly omit?: PathTree | undefined;
 }
-
-/** A member in what was written: from its name to the end of its value. */
-interface Member {
-  readonly start: number;
-  readonly nameEnd: number;
-  readonly end: number;
-  readonly plain: boolean;
-  /** Decoded when it must be: once, however often it is compared. */
-  name: string | undefined;
-}
-
-/** Up to this many members, an insertion sort is faster than the engine's own sort: it calls no comparator. */
-const INSERTION_MAX = 32;
-/** Below this a loop beats a call, in bytes. */
-const SHORT = 64;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const NOTHING: Selection = {};
@@ -74,13 +73,16 @@ export function writeCanonicalJson(
   selection: Selection,
 ): 'canonical' | NoJson {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const cursor: Cursor = { bytes, at: hasMark ? 3 : 0, out, wide: false, plain: false };
+  const start = out.length;
+  const order = memberOrder(bytes.length);
+  const cursor: Reading = { bytes, at: hasMark ? 3 : 0, out, wide: false, plain: false, order };
   let kind: 'canonical' | NoJson = 'canonical';
   try {
     skipSpace(cursor);
     readValue(cursor, 0, selection.pick, selection.omit);
     skipSpace(cursor);
-    if (cursor.at !== bytes.length) kind = 'syntax';
+    if (cursor.at === bytes.length) endOrder(order, out, start);
+    else kind = 'syntax';
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     kind = error.kind;
@@ -99,7 +101,7 @@ function isUtf8(bytes: Uint8Array): boolean {
 }
 
 function readValue(
-  cursor: Cursor,
+  cursor: Reading,
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
@@ -123,17 +125,18 @@ function readValue(
 }
 
 function readObject(
-  cursor: Cursor,
+  cursor: Reading,
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
 ): void {
   if (depth > DEPTH_MAX) throw new Fault('too-deep');
-  const { out } = cursor;
+  const { order, out } = cursor;
   const selects = pick !== undefined || omit !== undefined;
   const members: Member[] = [];
   writeCode(out, 0x7b);
   const first = out.length;
+  const low = order.noted.length;
   let sorted = true;
   cursor.at++;
   skipSpace(cursor);
@@ -144,6 +147,7 @@ function readObject(
     const before = out.length;
     if (members.length > 0) writeCode(out, COMMA);
     const start = out.length;
+    const noted = order.noted.length;
     readString(cursor);
     const nameEnd = out.length;
     const { plain } = cursor;
@@ -158,65 +162,22 @@ function readObject(
     skipSpace(cursor);
     if ((pick !== undefined && picked === undefined) || omitted?.whole === true) {
       out.length = before;
+      takeBack(order, before);
       continue;
     }
-    const member: Member = { start, nameEnd, end: out.length, plain, name: undefined };
+    const high = order.noted.length;
+    const member: Member = { start, nameEnd, end: out.length, plain, low: noted, high, name: undefined };
     const last = members.at(-1);
-    if (last !== undefined && sorted) sorted = !isBefore(out.bytes, member, last);
+    if (last !== undefined && sorted) sorted = compareNames(out.bytes, member, last) >= 0;
     members.push(member);
   } while (takes(cursor, COMMA));
   expect(cursor, 0x7d);
-  if (!sorted) sortMembers(out, members, first);
+  if (!sorted) sortMembers(order, out, members, first, low);
   writeCode(out, 0x7d);
 }
 
-/** Puts the members that begin at `first` into order; repeated ones keep theirs. */
-function sortMembers(out: ByteWriter, members: Member[], first: number): void {
-  if (members.length > INSERTION_MAX) {
-    members.sort((a, b) => (isBefore(out.bytes, a, b) ? -1 : isBefore(out.bytes, b, a) ? 1 : 0));
-  } else {
-    for (let i = 1; i < members.length; i++) {
-      const member = members[i] as Member;
-      let at = i;
-      for (; at > 0 && isBefore(out.bytes, member, members[at - 1] as Member); at--)
-        members[at] = members[at - 1] as Member;
-      members[at] = member;
-    }
-  }
-  // Copied behind what is there, then back: no two members need the same room.
-  const { length } = out;
-  reserve(out, length - first);
-  const { bytes } = out;
-  let at = length;
-  for (const { start, end } of members) {
-    if (at > length) bytes[at++] = COMMA;
-    if (end - start > SHORT) bytes.copyWithin(at, start, end);
-    else for (let i = start; i < end; i++) bytes[at + i - start] = bytes[i] as number;
-    at += end - start;
-  }
-  bytes.copyWithin(first, length, at);
-}
-
-/** Whether the name of `a` comes before that of `b`. */
-function isBefore(bytes: Uint8Array, a: Member, b: Member): boolean {
-  if (!a.plain || !b.plain) return decoded(bytes, a) < decoded(bytes, b);
-  // Without the quotes, of which the last would count as a character.
-  const lengthA = a.nameEnd - a.start - 1;
-  const lengthB = b.nameEnd - b.start - 1;
-  for (let i = 1; i < lengthA && i < lengthB; i++) {
-    const difference = (bytes[a.start + i] as number) - (bytes[b.start + i] as number);
-    if (difference !== 0) return difference < 0;
-  }
-  return lengthA < lengthB;
-}
-
-function decoded(bytes: Uint8Array, member: Member): string {
-  member.name ??= nameOf(bytes, member.start, member.nameEnd, member.plain);
-  return member.name;
-}
-
 function readArray(
-  cursor: Cursor,
+  cursor: Reading,
   depth: number,
   pick: PathTree | undefined,
   omit: PathTree | undefined,
@@ -224,7 +185,7 @@ function readArray(
   if (depth > DEPTH_MAX) throw new Fault('too-deep');
   // Paths that name no index were not meant for an array: picking by them would leave nothing to compare.
   const pickHere = pick?.indexed === true ? pick : undefined;
-  const { out } = cursor;
+  const { order, out } = cursor;
   writeCode(out, 0x5b);
   const first = out.length;
   cursor.at++;
@@ -240,7 +201,10 @@ function readArray(
     if (before > first) writeCode(out, COMMA);
     readValue(cursor, depth, picked?.whole === true ? undefined : picked, omitted);
     skipSpace(cursor);
-    if ((pickHere !== undefined && picked === undefined) || omitted?.whole === true) out.length = before;
+    if ((pickHere !== undefined && picked === undefined) || omitted?.whole === true) {
+      out.length = before;
+      takeBack(order, before);
+    }
   } while (takes(cursor, COMMA));
   expect(cursor, 0x5d);
   writeCode(out, 0x5d);

@@ -396,6 +396,38 @@ describe('canonical JSON', () => {
     expect(ours(a)).not.toBe(ours(b));
   });
 
+  test('puts every level of a deep body in order, whatever is left out of it', () => {
+    const names = ['é', 'b', 'a', 'c', '\u0061\u0000'];
+    const nested = (order: (names: readonly string[]) => readonly string[]): string => {
+      let value = '[{"y":1,"x":2},{"y":1,"x":2}]';
+      for (let depth = 0; depth < 400; depth++) {
+        const here = value;
+        const members = order(names).map((name, at, all) => {
+          const inner = name === names[depth % names.length] ? here : `"${'x'.repeat(depth % 70)}"`;
+          return `${JSON.stringify(name)}:${at === all.length ? '' : inner}`;
+        });
+        value = `{${members.join(',')}}`;
+      }
+      return value;
+    };
+    const ordered = nested((all) => all.toSorted((a, b) => (a < b ? -1 : 1)));
+    const expected = ordered.replaceAll('"y":1,"x":2', '"x":2,"y":1');
+    expect(ours(nested((all) => all))).toBe(expected);
+    expect(ours(nested((all) => all.toReversed()))).toBe(expected);
+    // Leaving out the deep part, and what comes after it, is as if it had not been there.
+    const whole = (text: string, omit: readonly string[]): unknown =>
+      canonicalJson(encoder.encode(text), { omit: pathTree(omit.map((name) => `/${name}`)) });
+    const deep = nested((all) => all.toReversed());
+    expect(whole(`{"z":${deep},"b":${deep},"a":1}`, ['b'])).toEqual({
+      kind: 'canonical',
+      text: `{"a":1,"z":${expected}}`,
+    });
+    expect(whole(`{"z":${deep},"d":{"b":1,"a":2},"c":3}`, ['z'])).toEqual({
+      kind: 'canonical',
+      text: '{"c":3,"d":{"a":2,"b":1}}',
+    });
+  });
+
   test('sorts members by the code units of their decoded names, few or many of them', () => {
     expect(ours('{"\\uff61":1,"😀":2,"é":3,"a!":4,"a":5,"":6,"\\u0041":7}')).toBe(
       '{"":6,"A":7,"a":5,"a!":4,"é":3,"😀":2,"\uff61":1}',
