@@ -115,6 +115,14 @@ export const TABLE = [
   { at: 'janitor', may: ['core', 'lifecycle', 'samekey'] },
   { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
   { at: 'operator', may: ['core'] },
+  // Operations in files, for programs that are no browser.
+  {
+    at: 'client/node',
+    may: ['type:client/pending'],
+    node: ['node:crypto', 'node:fs/promises', 'node:path'],
+  },
+  // Thin wrappers: libraries are passed in and typed structurally.
+  { at: 'client/wrap', may: ['client', 'core/errors'], globals: NODE_ONLY },
   // A browser must not download a server.
   { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
   { at: 'verify', may: ['client', 'http/profiles'] },

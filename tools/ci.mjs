@@ -50,6 +50,7 @@ export const CHECKS = [
   { name: 'ops', command: tool('check-ops.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'docs', command: tool('check-docs.mjs'), timeMaxMs: 5 * MINUTE_MS },
   { name: 'package', command: tool('check-types.mjs'), timeMaxMs: 5 * MINUTE_MS },
+  { name: 'size', command: tool('check-size.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'lock', command: tool('check-lock.mjs'), timeMaxMs: 2 * MINUTE_MS },
 ];
 

@@ -1,0 +1,83 @@
+/**
+ * Reads what `fetch` is given into a request that can be kept, compared and sent again.
+ *
+ * Invariants: equal calls have equal digests, also forms, whose boundary is drawn anew each time (F32) · headers do not count: a
+ * renewed token is no other request (F26).
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
+import { type KeptRequest, toBase64 } from './row.ts';
+
+/** A request, read. */
+export interface ReadRequest {
+  readonly kept: KeptRequest;
+  readonly digest: string;
+  /** What goes with this call only: headers that are not kept, `mode`, `cache` … */
+  readonly headers: Headers;
+  readonly init: RequestInit;
+}
+
+/** These say what the body is; credentials, traces and whatever else belongs to one call stay out of the store. */
+const KEPT_HEADERS = /^(accept|content-|prefer)/;
+
+/** Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, a body that is too large to keep. */
+export async function readRequest(
+  world: Pick<World, 'sha256'>,
+  url: string | URL,
+  init: RequestInit,
+  options: { readonly baseUrl: string | undefined; readonly sizeMaxBytes: number },
+): Promise<ReadRequest> {
+  const method = (init.method ?? 'POST').toUpperCase();
+  if (method === 'GET' || method === 'HEAD')
+    throw new OptionsError(`${method} is no operation: use fetch itself.`);
+  const { body } = init;
+  const address = absolute(url, options.baseUrl);
+  const headers = new Headers(init.headers);
+  const read = body === undefined || body === null ? null : new Response(body);
+  const bytes = new Uint8Array((await read?.arrayBuffer()) ?? new ArrayBuffer(0));
+  if (bytes.length > options.sizeMaxBytes) {
+    throw new OptionsError(
+      `The body has ${bytes.length} bytes and bodySizeMaxBytes is ${options.sizeMaxBytes}.`,
+    );
+  }
+  const type = headers.get('content-type') ?? read?.headers.get('content-type') ?? null;
+  if (type !== null) headers.set('content-type', type);
+  const kept = read === null ? null : toBase64(bytes);
+  const isForm = body instanceof FormData;
+  const compared = isForm ? ['form', await formParts(body)] : [type, kept];
+  return {
+    kept: {
+      method,
+      url: address,
+      headers: [...headers].filter(([name]) => KEPT_HEADERS.test(name)),
+      body: kept,
+      credentials: init.credentials ?? null,
+    },
+    digest: await world.sha256(new TextEncoder().encode(JSON.stringify([method, address, ...compared]))),
+    headers,
+    init,
+  };
+}
+
+function absolute(url: string | URL, baseUrl: string | undefined): string {
+  const here = (globalThis as { location?: { href: string } }).location?.href;
+  try {
+    const read = new URL(url, baseUrl ?? here);
+    read.hash = '';
+    return read.href;
+  } catch {
+    throw new OptionsError('The address is not absolute: set baseUrl.');
+  }
+}
+
+/** A form without its boundary: names, and texts or files. */
+function formParts(form: FormData): Promise<unknown[]> {
+  return Promise.all(
+    Array.from(form, async ([name, value]) =>
+      typeof value === 'string'
+        ? [name, value]
+        : [name, value.name, value.type, toBase64(new Uint8Array(await value.arrayBuffer()))],
+    ),
+  );
+}

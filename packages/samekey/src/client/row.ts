@@ -1,0 +1,98 @@
+/**
+ * What is kept of an operation, and how it is written: one JSON text a name.
+ *
+ * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is safe · of headers
+ * only those are kept that say what the body is; credentials never · a settled row has no request any more, only its digest.
+ */
+
+import type { Answer } from './answer.ts';
+
+/** The request of an operation, as it is sent again. */
+export interface KeptRequest {
+  readonly method: string;
+  /** Absolute, without fragment. */
+  readonly url: string;
+  readonly headers: readonly (readonly [string, string])[];
+  /** Base64, or null for no body. */
+  readonly body: string | null;
+  readonly credentials: RequestCredentials | null;
+}
+
+/** An answer as it is kept; `body` in base64, null where it was too large or there was none. */
+export interface KeptAnswer {
+  readonly kind: 'first' | 'replayed' | 'refused';
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string | null;
+}
+
+interface Common {
+  readonly v: 1;
+  readonly key: string;
+  /** SHA-256 over method, address, kind of body and body. */
+  readonly digest: string;
+  /** Wall clock of this device, in milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** Not settled: the key must not change. */
+export interface PendingRow extends Common {
+  readonly state: 'pending';
+  readonly request: KeptRequest;
+  /** Somebody else sends under this key too, or did: an answer that is no replay may not speak for theirs. */
+  readonly isShared: boolean;
+}
+
+/** Settled: kept for a while, so that a second click, the back button or another tab gets the same answer. */
+export interface SettledRow extends Common {
+  readonly state: 'settled';
+  readonly settledAt: number;
+  readonly answer: KeptAnswer;
+}
+
+export type Row = PendingRow | SettledRow;
+
+/** Reads a row. Throws if it is of a newer version, or no row at all: then nobody may act on it. */
+export function readRow(text: string): Row {
+  const row = JSON.parse(text) as Row | null;
+  if (row?.v !== 1) throw new Error('The kept operation is of a newer version.');
+  return row;
+}
+
+/** A fresh response over kept bytes. */
+export function responseOf({ status, headers, body }: Answer): Response {
+  // Fetch: these may not have a body at all.
+  const isBare = status === 204 || status === 205 || status === 304;
+  return new Response(isBare ? null : body, { status, headers });
+}
+
+/** The answer of a settled row. */
+export function keptResponse({ status, headers, body }: KeptAnswer): Response {
+  return responseOf({ status, headers: headersOf(headers), body: fromBase64(body ?? '') });
+}
+
+export function headersOf(lines: readonly (readonly [string, string])[]): Headers {
+  return new Headers(lines as [string, string][]);
+}
+
+/** What is kept of an answer. Its `Set-Cookie` is the browser's, and never readable there. */
+export function keepAnswer(kind: KeptAnswer['kind'], answer: Answer, sizeMaxBytes: number): KeptAnswer {
+  return {
+    kind,
+    status: answer.status,
+    headers: [...answer.headers].filter(([name]) => name !== 'set-cookie'),
+    body: answer.body.length > sizeMaxBytes ? null : toBase64(answer.body),
+  };
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  // In pieces: a call takes only so many arguments.
+  for (let at = 0; at < bytes.length; at += 8192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(binary);
+}
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,182 @@
+/**
+ * Sends one request under one key until there is an answer that counts, within its bounds.
+ *
+ * Invariants: every request of the loop has the same key and the same bytes · nothing is sent once the operation is too old, the time is
+ * spent or the caller has aborted · a server that asks for more patience than is left gets no further request.
+ * Sources: RFC 9110 §10.2.3 (Retry-After); exponential backoff with full jitter (every pause drawn anew, from zero).
+ */
+
+import { type Answer, judge, retryAfterMs } from './answer.ts';
+import type { Settings } from './options.ts';
+import type { ReadRequest } from './request.ts';
+import type { Told } from './results.ts';
+import { fromBase64, type KeptAnswer, responseOf } from './row.ts';
+
+/** What is to be sent. */
+export interface Sending {
+  readonly settings: Settings;
+  readonly operation: string;
+  readonly key: string;
+  readonly createdAt: number;
+  readonly request: ReadRequest;
+  /** This call made the key: its first request is the first of all. */
+  readonly isFirst: boolean;
+  /** On the monotonic clock. */
+  readonly deadline: number;
+  readonly signal: AbortSignal | null;
+  tries: number;
+}
+
+/** How it ended: with an answer that settles the operation, or with what the caller is told. */
+export type Sent =
+  | { readonly kind: KeptAnswer['kind']; readonly answer: Answer; readonly isKeyKept: boolean }
+  | Told;
+
+/** An operation that is in progress is asked after no more often than this. */
+const ASK_MIN_MS = 100;
+
+export async function send(sending: Sending): Promise<Sent> {
+  const { settings, operation, signal, deadline } = sending;
+  const { world, emit, triesMax, baseMs, capMs } = settings;
+  const isAborted = (): boolean => signal?.aborted === true;
+  let poll: string | null = null;
+  let failed = 0;
+  for (let pauses = 0; ; pauses++) {
+    if ((globalThis as { navigator?: { onLine?: boolean } }).navigator?.onLine === false) {
+      emit({ type: 'waiting', operation, because: 'offline' });
+      await pause(world, deadline - world.monotonicNow(), signal, globalThis, 'online');
+    }
+    if (isAborted()) return { kind: 'aborted', reason: signal?.reason as unknown };
+    const ageMs = Math.max(0, world.wallNow() - sending.createdAt);
+    if (ageMs > settings.pendingAgeMaxMs) {
+      emit({ type: 'aged-out', operation, ageMs });
+      return { kind: 'aged-out', ageMs };
+    }
+    sending.tries += 1;
+    emit({ type: 'try', operation, number: sending.tries });
+    let because: 'in-progress' | 'answer' | 'lost' | 'timed-out' = 'lost';
+    let error: unknown = null;
+    const answer = await tryOnce(sending, poll).catch((cause: unknown) => {
+      error = cause;
+      return null;
+    });
+    if (answer === null) {
+      if (error === TIMED_OUT) because = 'timed-out';
+    } else if (poll !== null && answer.status === 404) {
+      // The status resource knows nothing of it: the request itself is asked again.
+      poll = null;
+      because = 'in-progress';
+    } else {
+      const { kind, isKeyKept } = judge(answer, sending.isFirst && sending.tries === 1);
+      if (kind === 'first' || kind === 'replayed' || kind === 'refused') return { kind, answer, isKeyKept };
+      if (kind !== 'in-progress' && kind !== 'later') return tell(kind, answer, world.wallNow());
+      because = kind === 'later' ? 'answer' : kind;
+      const location = answer.status === 202 ? answer.headers.get('location') : null;
+      if (location !== null) poll = sameOrigin(location, poll ?? sending.request.kept.url);
+    }
+
+    if (because !== 'in-progress') failed += 1;
+    const asked = answer === null ? null : retryAfterMs(answer.headers, world.wallNow());
+    const drawn = world.random() * Math.min(capMs, baseMs * 2 ** pauses);
+    const delayMs = Math.max(asked ?? drawn, because === 'in-progress' ? ASK_MIN_MS : 0);
+    const isOver = failed >= triesMax || world.monotonicNow() + delayMs >= deadline;
+    if (isOver && !isAborted()) {
+      const response = answer === null ? null : responseOf(answer);
+      const kind = because === 'in-progress' ? because : 'unreachable';
+      return { kind, response, error, retryAfterMs: asked };
+    }
+    emit({ type: 'waiting', operation, because, status: answer?.status ?? null, delayMs });
+    await pause(world, delayMs, signal);
+  }
+}
+
+const TIMED_OUT = new Error('No answer in time.');
+
+/** One request, or one look at the status resource. It ends in time whether or not `fetch` listens to its signal. */
+async function tryOnce(sending: Sending, poll: string | null): Promise<Answer> {
+  const { settings, deadline, signal } = sending;
+  const { world, tryTimeMaxMs } = settings;
+  const control = new AbortController();
+  const late = pause(world, Math.min(tryTimeMaxMs, deadline - world.monotonicNow()), signal, control.signal);
+  try {
+    return await Promise.race([
+      fetchWhole(sending, poll, control.signal),
+      late.then(() => {
+        throw TIMED_OUT;
+      }),
+    ]);
+  } finally {
+    // Ends what is left of it: the request, or the timer.
+    control.abort();
+  }
+}
+
+async function fetchWhole(
+  { settings, key, request: { kept, headers: own, init } }: Sending,
+  poll: string | null,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const headers = new Headers(await settings.headers?.());
+  for (const [name, value] of own) headers.set(name, value);
+  if (poll === null) headers.set('idempotency-key', settings.quoted ? quote(key) : key);
+  else headers.delete('content-type');
+  const response = await settings.fetch(poll ?? kept.url, {
+    ...init,
+    method: poll === null ? kept.method : 'GET',
+    headers,
+    body: poll !== null || kept.body === null ? null : fromBase64(kept.body),
+    signal,
+  });
+  const { status } = response;
+  return {
+    status,
+    headers: response.headers,
+    body: new Uint8Array(await response.arrayBuffer()),
+  };
+}
+
+function tell(kind: 'unknown' | 'mismatch' | 'gone', answer: Answer, wallNow: number): Told {
+  return {
+    kind,
+    response: responseOf(answer),
+    retryAfterMs: retryAfterMs(answer.headers, wallNow),
+    location: answer.headers.get('location'),
+  };
+}
+
+/** RFC 9651 §3.3.3: a String in double quotes. */
+function quote(key: string): string {
+  return `"${key.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+/** The status resource, if credentials may go there; elsewhere the request is sent again, which is answered the same. */
+function sameOrigin(location: string, from: string): string | null {
+  try {
+    const url = new URL(location, from);
+    return url.origin === new URL(from).origin ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Until then, or until the signal, or until `target` has an event. */
+function pause(
+  world: Settings['world'],
+  delayMs: number,
+  signal: AbortSignal | null,
+  target?: EventTarget,
+  event = 'abort',
+): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal?.removeEventListener('abort', end);
+      target?.removeEventListener(event, end);
+      resolve();
+    };
+    const timer = world.setTimer(Math.max(0, delayMs), end);
+    signal?.addEventListener('abort', end);
+    target?.addEventListener(event, end);
+    if (signal?.aborted === true) end();
+  });
+}
