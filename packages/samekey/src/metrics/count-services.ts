@@ -1,10 +1,10 @@
 /** What the events of worker, janitor and reconciler add to the metrics. */
 
+import type { JanitorEvent } from '../janitor/events.ts';
 import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import type { Labels } from './labels.ts';
 import type { Recorder } from './recorder.ts';
-import type { UpkeepSignal } from './service-events.ts';
 
 /** Makes the listener of a worker. `now` is in milliseconds since 1970. */
 export function countWorker(
@@ -51,7 +51,7 @@ export function countJanitor(
   recorder: Recorder,
   labels: Labels,
   now: () => number,
-): (event: UpkeepSignal) => void {
+): (event: JanitorEvent) => void {
   return countUpkeep(recorder, labels, 'janitor', now);
 }
 
@@ -60,7 +60,7 @@ function countUpkeep(
   labels: Labels,
   source: 'worker' | 'janitor',
   now: () => number,
-): (event: UpkeepSignal) => void {
+): (event: JanitorEvent) => void {
   return (event) => {
     switch (event.type) {
       case 'swept-record':

@@ -13,9 +13,8 @@ export {
 export type { LabelOptions } from './labels.ts';
 export type { Metrics } from './listeners.ts';
 export { LOG_LEVELS, LOG_LINES, type LogLevel } from './log-lines.ts';
-export { type LoggerLike, logEvents, type LogOptions, type Logs } from './logs.ts';
+export { type LoggerLike, type LogOptions, type Logs, logEvents } from './logs.ts';
 export type { ObserveOptions, StoreObserver } from './observe.ts';
 export { type MeterLike, meterEvents } from './otel.ts';
 export { type PromClientLike, promEvents } from './prometheus.ts';
-export type { AnyEvent } from './service-events.ts';
-export { type TracerLike, traceEvents, type TraceOptions, type Traces } from './traces.ts';
+export { type TraceOptions, type TracerLike, type Traces, traceEvents } from './traces.ts';

@@ -2,6 +2,7 @@
 
 import type { SamekeyEvent } from '../core/events.ts';
 import type { Store } from '../core/store.ts';
+import type { JanitorEvent } from '../janitor/events.ts';
 import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { countEngine } from './count-engine.ts';
@@ -9,13 +10,12 @@ import { countJanitor, countReconciler, countWorker } from './count-services.ts'
 import { createLabels, type LabelOptions } from './labels.ts';
 import { type ObserveOptions, observe, type StoreObserver } from './observe.ts';
 import type { Recorder } from './recorder.ts';
-import type { AnyEvent, UpkeepSignal } from './service-events.ts';
 
 /** What measures: pass each function as `onEvent` of its service. One set for the process, also for several instances. */
 export interface Metrics {
   readonly samekey: (event: SamekeyEvent) => void;
   readonly worker: (event: WorkerEvent) => void;
-  readonly janitor: (event: AnyEvent) => void;
+  readonly janitor: (event: JanitorEvent) => void;
   readonly reconciler: (event: ReconcileEvent) => void;
   /** Looks at the store now and then, for the gauges. In one process of the deployment is enough. Throws `OptionsError`. */
   readonly observeStore: (store: Store, options?: ObserveOptions) => StoreObserver;
@@ -24,11 +24,10 @@ export interface Metrics {
 /** Makes them. */
 export function createMetrics(what: string, recorder: Recorder, options: LabelOptions | undefined): Metrics {
   const labels = createLabels(what, options);
-  const janitor = countJanitor(recorder, labels, Date.now);
   return Object.freeze<Metrics>({
     samekey: countEngine(recorder, labels),
     worker: countWorker(recorder, labels, Date.now),
-    janitor: (event) => janitor(event as UpkeepSignal),
+    janitor: countJanitor(recorder, labels, Date.now),
     reconciler: countReconciler(recorder, labels),
     observeStore: (store, observing) => observe(recorder, labels, store, observing),
   });

@@ -2,9 +2,9 @@
 
 import type { EventType } from '../core/events.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
+import type { JanitorEventType } from '../janitor/events.ts';
 import type { ReconcileEventType } from '../reconcile/events.ts';
 import type { WorkerEventType } from '../worker/events.ts';
-import type { UpkeepSignal } from './service-events.ts';
 
 /** From the least to the most urgent. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -13,7 +13,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The types of event that have a line. */
-export type LoggedType = EventType | WorkerEventType | UpkeepSignal['type'] | ReconcileEventType;
+export type LoggedType = EventType | WorkerEventType | JanitorEventType | ReconcileEventType;
 
 /** `error`: somebody must look. `warn`: somebody should, if there are many. `debug`: each request has several. */
 export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>> = {

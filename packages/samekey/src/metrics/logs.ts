@@ -9,10 +9,10 @@ import { OptionsError } from '../core/errors.ts';
 import type { SamekeyEvent } from '../core/events.ts';
 import { hashCaller, hashKey } from '../core/redact.ts';
 import { refuseUnknown } from '../core/settings.ts';
+import type { JanitorEvent } from '../janitor/events.ts';
 import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { LOG_LEVELS, LOG_LINES, type LoggedType, type LogLevel, OUTCOME_LEVELS } from './log-lines.ts';
-import type { AnyEvent } from './service-events.ts';
 
 /** The part of a logger that is used; `pino()` and `console` have it. */
 export interface LoggerLike {
@@ -22,6 +22,11 @@ export interface LoggerLike {
   error(fields: object, message: string): void;
   /** What is not enabled is not made. */
   isLevelEnabled?(level: string): boolean;
+}
+
+/** An event of which the type is known, and may be one of a later version: those are let pass. */
+interface AnyEvent {
+  readonly type: string;
 }
 
 /** Options of `logEvents`. */
@@ -38,7 +43,7 @@ export interface LogOptions {
 export interface Logs {
   readonly samekey: (event: SamekeyEvent) => void;
   readonly worker: (event: WorkerEvent) => void;
-  readonly janitor: (event: AnyEvent) => void;
+  readonly janitor: (event: JanitorEvent) => void;
   readonly reconciler: (event: ReconcileEvent) => void;
 }
 

@@ -10,9 +10,9 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { SamekeyEvent } from '../core/events.ts';
+import type { RecordId } from '../core/record.ts';
 import { hashKey } from '../core/redact.ts';
 import { refuseUnknown } from '../core/settings.ts';
-import type { RecordId } from '../core/record.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 
 /** What a span begins with. */

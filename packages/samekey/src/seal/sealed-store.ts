@@ -153,10 +153,12 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     return readable.slice(0, request.limit);
   }
 
-  /** One that cannot be opened is due again after its lease: nobody could be asked about it. */
+  /**
+   * Also what cannot be opened: whoever takes it puts it off, longer each time. Left out, it would be taken with each lease, and have
+   * been asked about as often as allowed before anybody could be asked.
+   */
   async function takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]> {
-    const records = await all((await store.takeUnknown(request)).map(openRecord));
-    return records.filter(({ unreadable }) => unreadable === undefined);
+    return all((await store.takeUnknown(request)).map(openRecord));
   }
 
   /** A verb whose results may hold records; `seal` is what its requests go through. */

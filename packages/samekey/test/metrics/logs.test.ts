@@ -59,7 +59,7 @@ describe('log lines', () => {
       reason: 'claim-ended',
       ageMs: 7,
     });
-    expect(second).toMatchObject({ level: 'info', from: 'pending', to: 'failed', reason: 'never-begun' });
+    expect(second).toMatchObject({ level: 'info', from: 'pending', to: 'failed', reason: 'never-started' });
   });
 
   it('lines of one key can be joined by its hash, and a secret keys the hash', () => {

@@ -1,7 +1,7 @@
 /** Events of every type, for what goes through all of them. */
 
 import type { SamekeyEvent } from '../../src/core/events.ts';
-import type { UpkeepSignal } from '../../src/metrics/service-events.ts';
+import type { JanitorEvent } from '../../src/janitor/events.ts';
 import type { ReconcileEvent } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 
@@ -57,9 +57,9 @@ export const WORKER: readonly WorkerEvent[] = [
   { type: 'contradiction', ...message, record: id },
   { type: 'store-error', verb: 'take', error },
 ];
-export const JANITOR: readonly UpkeepSignal[] = [
+export const JANITOR: readonly JanitorEvent[] = [
   { type: 'swept-record', ...of, from: 'in_progress', to: 'unknown', reason: 'claim-ended', ageMs: 7 },
-  { type: 'swept-record', ...of, from: 'pending', to: 'failed', reason: 'never-begun', ageMs: 7 },
+  { type: 'swept-record', ...of, from: 'pending', to: 'failed', reason: 'never-started', ageMs: 7 },
   { type: 'reaped', count: 3, durationMs: 5 },
   { type: 'audit-pruned', count: 2 },
   { type: 'janitor-run', verb: 'sweep', count: 2, durationMs: 5 },

@@ -273,14 +273,16 @@ describe('a seal that does not open', () => {
     expect(await sealed(clear, RING).due({ ...due, limit: 9 })).toHaveLength(4);
   });
 
-  it('an unknown outcome that cannot be read is not asked about, and is due again after its lease', async () => {
+  it('an unknown outcome that cannot be read is taken as such, and is due again after its lease', async () => {
     let now = 0;
     const clear = memoryStore({ now: () => now });
     const owner = { ...claimRequest({ input: Uint8Array.of(1) }), attempt: 1 };
     await sealed(clear, OLD_RING).claim([owner]);
     await clear.finish([finishRequest(owner, 'unknown', { reconcileAfterMs: 0 })]);
     const take = { operations: null, leaseMs: 1_000, limit: 10 };
-    expect(await sealed(clear, NEW_ONLY).takeUnknown(take)).toEqual([]);
+    expect(await sealed(clear, NEW_ONLY).takeUnknown(take)).toMatchObject([
+      { input: null, unreadable: { part: 'input', cause: 'missing-key' } },
+    ]);
     expect(await sealed(clear, RING).takeUnknown(take)).toEqual([]);
     now += 1_000;
     expect(await sealed(clear, RING).takeUnknown(take)).toMatchObject([{ input: Uint8Array.of(1) }]);
