@@ -20,6 +20,7 @@ import { reopenCommand } from './commands/reopen.ts';
 import { requeueCommand } from './commands/requeue.ts';
 import { settleCommand } from './commands/settle.ts';
 import { workerCommand } from './commands/worker.ts';
+import { note } from './operate/print.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -53,6 +54,6 @@ for (const command of COMMANDS) program.addCommand(command());
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`samekey: ${explain(error)}\n`);
+  note(`samekey: ${explain(error)}`);
   process.exitCode = exitCodeOf(error);
 }

@@ -99,6 +99,49 @@ describe('samekey compare-ledger', () => {
     expect(failed.stdout).not.toMatch(/Equal|Different/);
   });
 
+  it('refuses a file that is not UTF-8: two references must not become one by guessed letters', async () => {
+    const latin = (reference: string): string => {
+      const path = file('.csv');
+      writeFileSync(path, Buffer.from(`reference,amount\n${reference},1\n`, 'latin1'));
+      return path;
+    };
+    const failed = await compare(latin('café'), latin('cafè'));
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toContain('is not UTF-8');
+  });
+
+  it('reads what other systems write: byte order marks, CRLF, line breaks in quotes', async () => {
+    const ours = file('.csv', '\ufeffreference,amount\r', '"a\r', 'b",1.10\r', '"c""d\u2028",1e2\r');
+    const theirs = file(
+      '.ndjson',
+      '\ufeff{"reference":"a\\r\\nb","amount":1.1}\r',
+      '{"reference":"c\\"d\u2028","amount":100}',
+    );
+    expect(await compare(ours, theirs)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('ends at a line that does not end, without reading on', async () => {
+    const path = file('.ndjson', 'x'.repeat(3 * 1024 * 1024));
+    const failed = await compare(path, path);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('longer than a mebibyte');
+  });
+
+  it('lets nothing in a file speak to the terminal, or look like a line of its own', async () => {
+    const ours = file('.csv', 'reference,amount,currency', 'a,1,"\u001b[2J\u009b1m\nEqual."');
+    const theirs = file('.csv', 'reference,amount,currency', 'a,1,EUR');
+    for (const more of [[], ['--json']]) {
+      const { stdout } = await compare(ours, theirs, ...more);
+      // oxlint-disable-next-line no-control-regex -- that there is none is what is tested
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+      expect(stdout).not.toMatch(/^Equal\./m);
+    }
+    const header = file('.csv', '"\u001b[2J",x', '1,2');
+    const failed = await compare(header, theirs);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).not.toContain('\u001b');
+  });
+
   it('ends with 1 when a file cannot be read', async () => {
     const failed = await compare(file('.csv', HEADER), join(folder.dir, 'none.csv'));
     expect(failed).toMatchObject({ code: 1, stdout: '' });

@@ -11,6 +11,7 @@ import { CliError } from '../cli-error.ts';
 import { type Columns, lineOf, parseColumns, parsePairs } from '../ledger/columns.ts';
 import { type LedgerFormat, readRecords } from '../ledger/records.ts';
 import { totalsText } from '../ledger/totals-text.ts';
+import { harmless, oneLine } from '../operate/print.ts';
 
 const EXIT_DIFFERENT = 2;
 
@@ -133,13 +134,13 @@ function sentence(difference: LedgerDifference): string {
 }
 
 function shown({ line, amount, currency, state }: ShownLine): string {
-  const words = [amount, currency, state].filter((word) => word !== null).join(' ');
+  const words = oneLine([amount, currency, state].filter((word) => word !== null).join(' '));
   return `${words} (line ${line})`;
 }
 
-/** Waits for whoever reads: a pipe that is slow must not fill the memory. */
+/** Waits for whoever reads: a pipe that is slow must not fill the memory. Of JSON, only characters that mean the same are escaped. */
 async function say(line: string): Promise<void> {
-  if (!process.stdout.write(`${line}\n`)) {
+  if (!process.stdout.write(`${harmless(line)}\n`)) {
     await new Promise<void>((resolve) => void process.stdout.once('drain', resolve));
   }
 }

@@ -7,7 +7,7 @@
 
 import { createReadStream, type ReadStream } from 'node:fs';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { CliError } from '../cli-error.ts';
 
@@ -43,12 +43,29 @@ export async function* readRecords(
   return undefined;
 }
 
+/** Texts, piece by piece. A letter that is guessed would make two references one, so what is not UTF-8 is refused. */
+async function* textsOf(path: string, file: ReadStream): AsyncGenerator<string, undefined> {
+  // It leaves a byte order mark out.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      throw new CliError(`${path} is not UTF-8: convert it first (iconv -f ISO-8859-1 -t UTF-8).`);
+    }
+  };
+  for await (const chunk of file as AsyncIterable<Uint8Array>) yield decode(chunk);
+  yield decode();
+  return undefined;
+}
+
 async function* readCsv(path: string, file: ReadStream, delimiter: string): AsyncGenerator<FileRecord> {
-  const parser = file.pipe(
-    parse({ bom: true, delimiter, info: true, skip_empty_lines: true, max_record_size: RECORD_BYTES_MAX }),
+  const texts = Readable.from(textsOf(path, file));
+  const parser = texts.pipe(
+    parse({ delimiter, info: true, skip_empty_lines: true, max_record_size: RECORD_BYTES_MAX }),
   );
-  // A fault of the disk in the middle of the file must not pass for its end.
-  file.once('error', (error) => parser.destroy(error));
+  // A fault in the middle of the file must not pass for its end.
+  texts.once('error', (error) => parser.destroy(error));
   let header: readonly string[] | null = null;
   let line = 1;
   try {
@@ -63,6 +80,8 @@ async function* readCsv(path: string, file: ReadStream, delimiter: string): Asyn
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new CliError(`${path} is no CSV file from line ${line} on (${error.code}). Is --delimiter right?`);
+  } finally {
+    texts.destroy();
   }
   if (header === null)
     throw new CliError(`${path} is empty: a CSV file begins with the names of its columns.`);
@@ -76,20 +95,30 @@ function checkedHeader(path: string, names: readonly string[]): readonly string[
 
 async function* readNdjson(path: string, file: ReadStream): AsyncGenerator<FileRecord> {
   let line = 0;
-  // Not readline's own stream of bytes: it must be told of a fault of the disk, else that passes for the end of the file.
-  let failed: Error | null = null;
-  file.once('error', (error) => {
-    failed = error;
-  });
-  for await (const text of createInterface({ input: file, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const json of linesOf(path, file)) {
     line += 1;
-    if (text.length > RECORD_BYTES_MAX)
-      throw new CliError(`Line ${line} of ${path} is longer than a mebibyte.`);
-    const json = line === 1 ? text.replace(/^\uFEFF/, '') : text;
     if (json.trim() === '') continue;
     yield { line, values: new Map(valuesOf(path, line, json)) };
   }
-  if (failed !== null) throw failed as Error;
+}
+
+/** Lines without their ends, the last one also if nothing ends it. */
+async function* linesOf(path: string, file: ReadStream): AsyncGenerator<string, undefined> {
+  let count = 0;
+  let begun = '';
+  for await (const text of textsOf(path, file)) {
+    const lines = (begun + text).split('\n');
+    begun = lines.pop() ?? '';
+    for (const one of lines) {
+      count += 1;
+      yield one;
+    }
+    // Looked at before the end of the line comes: it may never come.
+    if (begun.length > RECORD_BYTES_MAX)
+      throw new CliError(`Line ${count + 1} of ${path} is longer than a mebibyte.`);
+  }
+  if (begun !== '') yield begun;
+  return undefined;
 }
 
 const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

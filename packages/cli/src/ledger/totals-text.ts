@@ -1,6 +1,7 @@
 /** The totals of a comparison, for people. */
 
 import { LEDGER_DIFFERENCES, type LedgerTotals } from 'samekey/reconcile';
+import { oneLine } from '../operate/print.ts';
 
 /** Some lines: what was read, what differs, and the sums. */
 export function totalsText(totals: LedgerTotals, leftOut: number, differencesMax: number): string {
@@ -12,7 +13,8 @@ export function totalsText(totals: LedgerTotals, leftOut: number, differencesMax
     ...(leftOut > 0 ? [`… and ${leftOut} more (--max-differences ${differencesMax})`] : []),
     `Lines: ours ${linesOurs}, theirs ${linesTheirs}; references on both sides: ${paired}`,
     ...sums.map(
-      ({ currency, ours, theirs }) => `Sum ${currency ?? '(no currency)'}: ours ${ours}, theirs ${theirs}`,
+      ({ currency, ours, theirs }) =>
+        `Sum ${oneLine(currency ?? '(no currency)')}: ours ${ours}, theirs ${theirs}`,
     ),
     equal ? 'Equal.' : `Different: ${kinds.join(', ')}.`,
   ].join('\n');

@@ -2,7 +2,8 @@
 
 /** Writes a line, or an object as one line of JSON. What a terminal would take for a command is shown as what it is. */
 export function say(what: string | object): void {
-  process.stdout.write(`${typeof what === 'string' ? harmless(what) : JSON.stringify(what)}\n`);
+  // In JSON too: outside of texts there is no such character, and in a text its escape means the same.
+  process.stdout.write(`${harmless(typeof what === 'string' ? what : JSON.stringify(what))}\n`);
 }
 
 /** A word to the person at the keyboard that must not get between the lines of the answer. */
@@ -18,9 +19,10 @@ export function harmless(text: string): string {
   });
 }
 
-/** Control characters but tab and line feed, and those that turn the direction of text. */
+/** Control characters but tab and line feed, those that turn the direction of text, and those that nobody sees. */
+// biome-ignore format: what is silenced must stand in the next line
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** What people wrote may have line breaks, and must not look like another row. */
 export function oneLine(text: string): string {
