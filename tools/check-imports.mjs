@@ -125,7 +125,12 @@ export const TABLE = [
   { at: 'client/wrap', may: ['client', 'core/errors'], globals: NODE_ONLY },
   // A browser must not download a server.
   { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
-  { at: 'verify', may: ['client', 'http/profiles'] },
+  // A black box for services in any language: it speaks HTTP, and knows nothing of engine or stores.
+  {
+    at: 'verify',
+    may: ['core/errors', 'core/settings', 'client', 'http/profiles'],
+    node: ['node:http', 'node:https', 'node:crypto'],
+  },
   // The suites drive real stores and real servers; the test runner is passed in.
   { at: 'testing', may: ['core', 'stores/memory', 'system', 'http', 'samekey', 'type:ways'], node: 'any' },
 ];

@@ -19,6 +19,7 @@ import { reconcileCommand } from './commands/reconcile.ts';
 import { reopenCommand } from './commands/reopen.ts';
 import { requeueCommand } from './commands/requeue.ts';
 import { settleCommand } from './commands/settle.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { workerCommand } from './commands/worker.ts';
 import { note } from './operate/print.ts';
 
@@ -48,6 +49,7 @@ const COMMANDS: readonly (() => Command)[] = [
   reconcileCommand,
   compareLedgerCommand,
   coverageCommand,
+  verifyCommand,
 ];
 for (const command of COMMANDS) program.addCommand(command());
 

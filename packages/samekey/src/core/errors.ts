@@ -14,7 +14,8 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_OPTIONS'
   | 'ERR_SAMEKEY_SCHEMA'
   | 'ERR_SAMEKEY_STEP'
-  | 'ERR_SAMEKEY_STORE';
+  | 'ERR_SAMEKEY_STORE'
+  | 'ERR_SAMEKEY_VERIFY';
 
 /** Where each error code and each problem type is explained. */
 export const HELP_URL = 'https://samekey.dev/errors';

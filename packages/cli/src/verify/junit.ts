@@ -1,0 +1,40 @@
+/** A report as JUnit XML, as CI systems read it: a fault is a failure, what cannot be judged is skipped and says why. */
+
+import type { VerifyReport } from 'samekey/verify';
+import { create } from 'xmlbuilder';
+import { harmless } from '../operate/print.ts';
+
+/** Writes it. */
+export function junitOf({ findings, url, method, startedAt, durationMs }: VerifyReport): string {
+  const count = (wanted: string): number => findings.filter(({ verdict }) => verdict === wanted).length;
+  const suite = create('testsuites', { version: '1.0', encoding: 'UTF-8' }).element('testsuite', {
+    name: harmless(`samekey verify ${method} ${url}`),
+    tests: findings.length,
+    failures: count('fault'),
+    errors: 0,
+    skipped: count('not-judged'),
+    time: seconds(durationMs),
+    timestamp: startedAt.replace(/\.\d+Z$/, ''),
+  });
+  for (const finding of findings) {
+    const { scenario, title, level, source, verdict, found, means } = finding;
+    const test = suite.element('testcase', {
+      classname: `verify.${level}`,
+      name: `${scenario}: ${title}`,
+      time: seconds(finding.durationMs),
+    });
+    // What a service answers is in no text but as status and counts; even so, XML takes no control characters.
+    if (verdict === 'fault')
+      test.element(
+        'failure',
+        { message: harmless(found), type: level },
+        harmless(`${means ?? ''} (${source})`),
+      );
+    if (verdict === 'not-judged') test.element('skipped', { message: harmless(found) });
+  }
+  return `${suite.end({ pretty: true })}\n`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(3);
+}

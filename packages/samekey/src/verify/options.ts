@@ -1,0 +1,165 @@
+/** What `verify` is told, and the defaults. Wrong options are refused before anything is sent. */
+
+import { OptionsError } from '../core/errors.ts';
+import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import type { Count } from './counting.ts';
+import type { ProfileName } from './expectations.ts';
+
+/** Headers by name. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** A body, or a function that gives the body of a new intent each time it is called. */
+export type Body = string | Uint8Array | (() => string | Uint8Array);
+
+/** What makes the handler slow, so that requests can meet at it: any of them is added to the request. */
+export interface Hold {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
+  readonly body?: Body;
+}
+
+/** What to judge, and with what. Only `url` is required; what is not given leaves questions open, and the report says which. */
+export interface VerifyOptions {
+  /** The operation. Requests go to it, to `otherUrl`, `getUrl` and the counter's URL, and nowhere else. */
+  readonly url: string;
+  /** Default `POST`. */
+  readonly method?: string;
+  /** Sent with each request: content type (default `application/json`), the credential of the first tenant. */
+  readonly headers?: Headers;
+  /** A request that succeeds. Default `{}`. */
+  readonly body?: Body;
+  /** Another request of the same operation. Default: made of `body`, by one number or letter. */
+  readonly otherBody?: Body;
+  /** Headers of another tenant, put over `headers`. */
+  readonly tenantB?: Headers;
+  /** Headers of another credential of the first tenant. */
+  readonly rotated?: Headers;
+  /** Where executions are counted. */
+  readonly count?: Count;
+  /** Makes the handler slow: half a second is enough. */
+  readonly hold?: Hold;
+  /** Another path of the same service, where the same body is another operation. */
+  readonly otherUrl?: string;
+  /** What GET is tried on, and what changes with each execution. Default `url`. */
+  readonly getUrl?: string;
+  /** A body that is refused for good (4xx): out of stock, card declined. */
+  readonly refusedBody?: Body;
+  /** A body that the handler fails on (5xx), and what the service declares for the retry: run again, answered alike, or 409. */
+  readonly failing?: { readonly body: Body; readonly expect: 'retried' | 'replayed' | 'unknown' };
+  /** How long a key is remembered, in milliseconds, if that is short enough to wait for: 500 to 10,000. */
+  readonly expiresMs?: number;
+  /** Takes the service's store away, and gives it back. */
+  readonly store?: { down(): void | Promise<void>; up(): void | Promise<void> };
+  /** Whether a request without a key is to be refused. Default true. */
+  readonly isKeyRequired?: boolean;
+  /** Default `ietf`. */
+  readonly profile?: ProfileName;
+  /** Default `Idempotency-Key`. */
+  readonly keyHeader?: string;
+  /** The header that says "this is a replay", if it is none that the field uses. */
+  readonly markerHeader?: string;
+  /** Headers that may differ between an answer and its replay, beside those of one connection, moment or request. */
+  readonly ignoreHeaders?: readonly string[];
+  /** Names of scenarios to run; default all. */
+  readonly only?: readonly string[];
+  /** Names of scenarios to leave out. */
+  readonly skip?: readonly string[];
+  /** Requests per second, on average; a race is a burst. Default 50. */
+  readonly rateMax?: number;
+  /** Requests of the larger race. Default 20. */
+  readonly raceSize?: number;
+  /** How long one answer may take, in milliseconds. Default 10,000. */
+  readonly requestTimeMaxMs?: number;
+  /** When no further scenario is begun, in milliseconds. Default 60,000. */
+  readonly timeMaxMs?: number;
+}
+
+/** The same with every default in place. */
+export interface Settings extends VerifyOptions {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Body;
+  readonly isKeyRequired: boolean;
+  readonly profile: ProfileName;
+  readonly keyHeader: string;
+  readonly rateMax: number;
+  readonly raceSize: number;
+  readonly requestTimeMaxMs: number;
+  readonly timeMaxMs: number;
+}
+
+const KNOWN: readonly (keyof VerifyOptions)[] = [
+  'url',
+  'method',
+  'headers',
+  'body',
+  'otherBody',
+  'tenantB',
+  'rotated',
+  'count',
+  'hold',
+  'otherUrl',
+  'getUrl',
+  'refusedBody',
+  'failing',
+  'expiresMs',
+  'store',
+  'isKeyRequired',
+  'profile',
+  'keyHeader',
+  'markerHeader',
+  'ignoreHeaders',
+  'only',
+  'skip',
+  'rateMax',
+  'raceSize',
+  'requestTimeMaxMs',
+  'timeMaxMs',
+];
+
+/** Checks them. Throws `OptionsError`. */
+export function resolveOptions(options: VerifyOptions, scenarios: readonly string[]): Settings {
+  refuseUnknown('verify', options, KNOWN);
+  const { count } = options;
+  checkUrl('url', options.url);
+  if (options.otherUrl !== undefined) checkUrl('otherUrl', options.otherUrl);
+  if (options.getUrl !== undefined) checkUrl('getUrl', options.getUrl);
+  if (typeof count === 'object' && 'url' in count) checkUrl('count.url', count.url);
+  const { profile = 'ietf' } = options;
+  if (profile !== 'ietf' && profile !== 'stripe')
+    throw new OptionsError(`profile is "ietf" or "stripe"; it is ${JSON.stringify(profile)}.`);
+  for (const name of [...(options.only ?? []), ...(options.skip ?? [])]) {
+    if (!scenarios.includes(name))
+      throw new OptionsError(`There is no scenario "${name}": there are ${scenarios.join(', ')}.`);
+  }
+  if (options.expiresMs !== undefined) wholeNumber('expiresMs', options.expiresMs, 500, 10_000);
+  return {
+    ...options,
+    method: (options.method ?? 'POST').toUpperCase(),
+    headers: withContentType(options.headers ?? {}),
+    body: options.body ?? '{}',
+    isKeyRequired: options.isKeyRequired ?? true,
+    profile,
+    keyHeader: options.keyHeader ?? 'Idempotency-Key',
+    rateMax: wholeNumber('rateMax', options.rateMax ?? 50, 1, 1_000),
+    raceSize: wholeNumber('raceSize', options.raceSize ?? 20, 2, 100),
+    requestTimeMaxMs: wholeNumber('requestTimeMaxMs', options.requestTimeMaxMs ?? 10_000, 100, 60_000),
+    timeMaxMs: wholeNumber('timeMaxMs', options.timeMaxMs ?? 60_000, 1_000, 600_000),
+  };
+}
+
+function withContentType(headers: Headers): Headers {
+  const has = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return has ? headers : { 'Content-Type': 'application/json', ...headers };
+}
+
+function checkUrl(name: string, value: string): void {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return;
+  throw new OptionsError(`${name} must be an http or https URL, such as https://api.example/payments.`);
+}
+
+/** The bytes of a body. */
+export function bytesOf(body: Body): Uint8Array {
+  const given = typeof body === 'function' ? body() : body;
+  return typeof given === 'string' ? Buffer.from(given) : given;
+}

@@ -1,0 +1,41 @@
+/** How long a key is remembered: as long as the service says. */
+
+import { pause } from '../pace.ts';
+import { isSameAnswer, isSuccess } from '../probe.ts';
+import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+
+/** Clocks and reapers are not exact. */
+const SLACK_MS = 1_000;
+
+export const expiry: Scenario = {
+  name: 'expiry',
+  title: 'a key is remembered for as long as declared, and not for ever',
+  level: 'SHOULD',
+  source: 'draft-07 §2.3; F48, F55',
+  async run(probe) {
+    const { expiresMs } = probe.settings;
+    if (expiresMs === undefined)
+      return notJudged(
+        'not judged: give --expires, how long keys are remembered, if that is ten seconds or less',
+      );
+    const intent = probe.intent();
+    const startedAt = performance.now();
+    const replay = await probe.replayed(intent);
+    await pause(expiresMs * 0.6 - (performance.now() - startedAt));
+    const early = await probe.send(intent);
+    if (!isSameAnswer(replay, early))
+      return fault(
+        `forgotten before ${expiresMs} ms were over`,
+        'A retry that comes later, but within the promised time, is charged again.',
+      );
+    await pause(expiresMs + SLACK_MS - (performance.now() - startedAt));
+    const late = await probe.send(intent);
+    if (late.status === 410 || late.status === 404) return held(`after its time: ${late.status}`);
+    if (isSuccess(late) && !probe.isMarked(late)) return held('after its time it is a new key');
+    if (!isSuccess(late)) return held(`after its time: ${late.status}`);
+    return fault(
+      `still replayed ${SLACK_MS} ms after its ${expiresMs} ms`,
+      'A client that uses its keys again after the declared time gets an old receipt for a new order.',
+    );
+  },
+};

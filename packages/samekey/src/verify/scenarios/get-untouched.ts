@@ -1,0 +1,41 @@
+/** Safe methods need no key, and a key changes nothing about them. */
+
+import { isSuccess } from '../probe.ts';
+import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+
+export const getUntouched: Scenario = {
+  name: 'get-untouched',
+  title: 'GET with a key is answered as without one',
+  level: 'SHOULD',
+  source: 'draft-07 §2 (methods that are not idempotent); RFC 9110 §9.2.1; F37',
+  async run(probe) {
+    const { getUrl, url, count } = probe.settings;
+    const counted = typeof count === 'object' && 'url' in count ? count : undefined;
+    const target = getUrl ?? counted?.url ?? url;
+    const change = {
+      method: 'GET',
+      url: target,
+      headers: counted?.url === target ? (counted.headers ?? {}) : {},
+    };
+    const intent = probe.intent();
+    const plainBefore = await probe.send(intent, { ...change, keyLines: [] });
+    const before = await probe.send(intent, change);
+    if (before.status !== plainBefore.status)
+      return fault(
+        `GET with a key was answered ${before.status}, without one ${plainBefore.status}`,
+        'A client that sends its headers with every request cannot read any more.',
+      );
+    if (!isSuccess(before)) return notJudged(`not judged: GET is answered ${before.status}: give --get-url`);
+    await probe.first(probe.intent());
+    const after = await probe.send(intent, change);
+    const plain = await probe.send(intent, { ...change, keyLines: [] });
+    if (probe.isMarked(after) || (after.body.equals(before.body) && !plain.body.equals(before.body)))
+      return fault(
+        'GET with a key was answered from the record',
+        'Whoever reads their balance under a key reads an old one for as long as the key is remembered.',
+      );
+    if (plain.body.equals(before.body))
+      return notJudged('not judged: what GET reads does not change with an execution: give --get-url');
+    return held('read afresh');
+  },
+};

@@ -1,0 +1,70 @@
+/** Keys are compared as they are: whole, with their case and their spaces. */
+
+import { isRefusal, isSuccess, type Probe } from '../probe.ts';
+import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Answer } from '../wire.ts';
+
+const MIXED =
+  'Two customers whose keys only look alike are taken for one: the second is not charged, and gets the first one’s answer.';
+
+export const keyCase: Scenario = {
+  name: 'key-case',
+  title: 'keys that differ in case are two keys',
+  level: 'MUST',
+  source: 'draft-07 §2.1 (a String, RFC 9651 §3.3.3: compared as it is); F35',
+  run: (probe) => twoKeys(probe, (key) => [`${key}-a`, `${key}-A`], 'that differ in case'),
+};
+
+export const keySpaces: Scenario = {
+  name: 'key-spaces',
+  title: 'keys that differ in spaces inside the quotes are two keys',
+  level: 'MUST',
+  source: 'draft-07 §2.1; RFC 9651 §3.3.3; F33',
+  run: (probe) => twoKeys(probe, (key) => [key, `${key} `], 'that differ in a space', true),
+};
+
+export const keyLong: Scenario = {
+  name: 'key-long',
+  title: 'long keys are refused or compared whole, never cut',
+  level: 'MUST',
+  source: 'docs.stripe.com/api/idempotent_requests (up to 255 characters); F33',
+  run: (probe) => {
+    return twoKeys(
+      probe,
+      (key) => [`${long(key)}1`, `${long(key)}2`],
+      'of 600 characters that differ in the last one',
+    );
+  },
+};
+
+/** 599 characters. */
+function long(key: string): string {
+  return key.padEnd(599, 'x');
+}
+
+async function twoKeys(
+  probe: Probe,
+  make: (key: string) => readonly [string, string],
+  how: string,
+  quoted = false,
+): Promise<Verdict> {
+  const intent = probe.intent();
+  const form = quoted ? 'quoted' : probe.form;
+  const [oneLine, twoLine] = make(intent.key).map((key) => probe.written(key, form)) as [string, string];
+  const answers: Answer[] = [];
+  const count = await probe.executions(async () => {
+    answers.push(await probe.send(intent, { keyLines: [oneLine] }));
+    answers.push(await probe.send(intent, { keyLines: [twoLine] }));
+  });
+  const [first, second] = answers as [Answer, Answer];
+  if (isRefusal(first)) return held(`${first.status} for such a key`);
+  if (!isSuccess(first))
+    return fault(
+      `a key of this form was answered ${first.status}`,
+      'A client with such a key is left without an answer.',
+    );
+  if (isRefusal(second)) return held(`the second was answered ${second.status}`);
+  if (probe.isMarked(second) || count === 1) return fault(`two keys ${how} were taken for one`, MIXED);
+  if (count === null) return notJudged(probe.needsCount);
+  return held(`two keys ${how}: ${count} executions`);
+}

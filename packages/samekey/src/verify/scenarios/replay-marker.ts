@@ -1,0 +1,25 @@
+/** A replay says that it is one. */
+
+import { fault, held, type Scenario } from '../scenario.ts';
+
+export const replayMarker: Scenario = {
+  name: 'replay-marker',
+  title: 'a replay says that it is one, and a first answer does not',
+  level: 'recommended',
+  source: 'docs.stripe.com/api/idempotent_requests (Idempotent-Replayed: true); no part of the draft',
+  async run(probe) {
+    const intent = probe.intent();
+    const first = await probe.first(intent);
+    const retry = await probe.send(intent);
+    if (probe.hasMarker(first))
+      return fault(
+        'the first answer says that it is a replay',
+        'Whoever counts replays, or looks for one in the logs, is led astray.',
+      );
+    if (probe.hasMarker(retry)) return held('only the retry carries the marker');
+    return fault(
+      'the retry carries no header such as Idempotency-Replayed',
+      'Nobody who looks at an answer can tell whether the operation has just run.',
+    );
+  },
+};

@@ -1,0 +1,28 @@
+/** A retry gets the stored status and bytes. */
+
+import { isSameAnswer } from '../probe.ts';
+import { fault, held, type Scenario } from '../scenario.ts';
+
+export const sameAnswer: Scenario = {
+  name: 'same-answer',
+  title: 'a retry gets the status and the bytes of the first answer',
+  level: 'MUST',
+  source: 'draft-07 §2.6 (the result of the previously completed operation); F38, F39',
+  async run(probe) {
+    const intent = probe.intent();
+    const first = await probe.first(intent);
+    for (const which of ['first', 'second']) {
+      const retry = await probe.send(intent);
+      if (isSameAnswer(first, retry)) continue;
+      const what =
+        first.status === retry.status
+          ? `the ${which} retry has other bytes (${first.body.length} before, ${retry.body.length} now)`
+          : `the ${which} retry was answered ${retry.status}, the first request ${first.status}`;
+      return fault(
+        what,
+        'A client that retries gets another answer, and takes it for another operation or for a failure.',
+      );
+    }
+    return held(`both retries: ${first.status} and the same ${first.body.length} bytes`);
+  },
+};

@@ -1,0 +1,37 @@
+/** Without its store a service cannot know what has run: nothing may run. */
+
+import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import { isSuccess } from '../probe.ts';
+import type { Reply } from '../wire.ts';
+
+export const storeDown: Scenario = {
+  name: 'store-down',
+  title: 'when its store is down the service refuses, and runs nothing',
+  level: 'MUST',
+  source: 'F44: fail closed',
+  async run(probe) {
+    const { store } = probe.settings;
+    if (store === undefined) return notJudged('not judged: give --store-down-command and --store-up-command');
+    const intent = probe.intent();
+    let reply: Reply = { none: 'nothing was sent' };
+    await store.down();
+    try {
+      reply = await probe.tell(intent);
+    } finally {
+      await store.up();
+    }
+    if ('none' in reply)
+      return fault(
+        `without its store: ${reply.none}`,
+        'Every client waits until its own time is up, and learns nothing.',
+      );
+    if (isSuccess(reply))
+      return fault(
+        `without its store a request was answered ${reply.status}`,
+        'While the store is away every retry of every customer is charged again.',
+      );
+    if (reply.status === 503) return held('503');
+    if (reply.status >= 500) return held(`${reply.status} (503 would say that it passes)`);
+    return notJudged(`not judged: without its store a request was answered ${reply.status}`);
+  },
+};
