@@ -14,6 +14,11 @@ function file(ending: string, ...lines: string[]): string {
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
   return path;
 }
+const latin = (reference: string): string => {
+  const path = file('.csv');
+  writeFileSync(path, Buffer.from(`reference,amount\n${reference},1\n`, 'latin1'));
+  return path;
+};
 const compare = (ours: string, theirs: string, ...more: string[]) =>
   said(['compare-ledger', '--ours', ours, '--theirs', theirs, ...more]);
 
@@ -100,11 +105,6 @@ describe('samekey compare-ledger', () => {
   });
 
   it('refuses a file that is not UTF-8: two references must not become one by guessed letters', async () => {
-    const latin = (reference: string): string => {
-      const path = file('.csv');
-      writeFileSync(path, Buffer.from(`reference,amount\n${reference},1\n`, 'latin1'));
-      return path;
-    };
     const failed = await compare(latin('café'), latin('cafè'));
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toContain('is not UTF-8');

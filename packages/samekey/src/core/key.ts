@@ -71,6 +71,11 @@ export function checkKey(text: string, options: KeyOptions = {}): KeyFault | nul
   return null;
 }
 
+/** Whether any instance, whatever its key options are, may have stored something under it. */
+export function mayBeKey(value: unknown): value is string {
+  return typeof value === 'string' && checkKey(value, { lengthMax: LENGTH_MAX_BOUND }) === null;
+}
+
 /** The fault of the first kind of character no key may have, or null. */
 export function checkCharacters(text: string): 'control-character' | 'not-ascii' | null {
   if (CONTROL.test(text)) return 'control-character';

@@ -6,6 +6,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
+import { mayBeKey } from '../core/key.ts';
 import { outcomeOfRecord, unavailable } from '../core/meeting.ts';
 import { identityOf, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -43,7 +44,10 @@ export function createStatus<Native>(
     const { name } = internals.names;
     const limited = await engine.look(settings, encodeScope(parts, null), name);
     if (limited !== null) return route.profile.render(limited);
-    const record = await find(internals, parts, key(request), route.profile.scopesByOperation);
+    const wanted: unknown = key(request);
+    // The address is the client's: what no key can be must not look like a fault of the store.
+    if (!mayBeKey(wanted)) return NOT_FOUND;
+    const record = await find(internals, parts, wanted, route.profile.scopesByOperation);
     const outcome = record === undefined ? unavailable('store') : standing(record, internals);
     if (outcome === null) return NOT_FOUND;
     if (outcome.kind === 'replay') {

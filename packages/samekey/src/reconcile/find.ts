@@ -6,7 +6,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { checkKey } from '../core/key.ts';
+import { mayBeKey } from '../core/key.ts';
 import { messageKeyText, type MessageStore, type StoreWithMessages } from '../core/message.ts';
 import { identityOf, otherNames } from '../core/operation.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
@@ -61,8 +61,7 @@ async function findById(
   { store, internals }: FindOptions,
 ): Promise<SamekeyRecord | null> {
   const { key } = by;
-  if (typeof key !== 'string' || checkKey(key) !== null)
-    throw new OptionsError('by.key is no key: pass the one that the call sent along.');
+  if (!mayBeKey(key)) throw new OptionsError('by.key is no key: pass the one that the call sent along.');
   const ids: RecordId[] = scopesOf(by, internals).map((scope) => ({ scope, key }));
   return (await store.find(ids)).find((record) => record !== null) ?? null;
 }

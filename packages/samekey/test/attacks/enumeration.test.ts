@@ -67,3 +67,19 @@ it('a request under another caller’s key is answered, and asks the store, as u
   expect(found[0]).toEqual(found[1]);
   expect(found[0]?.[0]).toBe('released');
 });
+
+it.each<[string, unknown]>([
+  ['is empty', ''],
+  ['holds a NUL', 'a\u0000b'],
+  ['holds half a surrogate pair', '\ud800'],
+  ['is not ASCII', 'é'],
+  ['is longer than any key', 'k'.repeat(1_025)],
+  ['is a list, as a query can give', ['a', 'b']],
+  ['is not there', undefined],
+])('an address whose key %s is 404, and asks the store nothing', async (_, key) => {
+  const { asked, look } = setup();
+  // What a parser of addresses gives is what its types say only most of the time.
+  const answer = await look({ who: 'acme', key: key as string });
+  expect(answer.status).toBe(404);
+  expect(asked).toEqual([]);
+});

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import type { Told, ToldAbout } from '../../src/reconcile/index.ts';
 import { readSteps } from '../../src/core/steps.ts';
+import { claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
 import { CALL_TIME_MAX_MS, createBench } from './bench.ts';
 
 const BY_ID = { scope: ['t'], operation: 'pay', key: 'k' } as const;
@@ -31,6 +32,15 @@ describe('a webhook', () => {
     expect(await bench.store.audit({})).toMatchObject([
       { act: 'settle', actor: 'webhook:bank', reason: 'told by webhook:bank' },
     ]);
+  });
+
+  it('is about a key of whatever length an application may allow', async () => {
+    const bench = createBench();
+    const owner = claimRequest({ scope: 't|pay', operation: 'pay', key: 'k'.repeat(1_024) });
+    await bench.store.claim([owner]);
+    await bench.store.finish([finishRequest({ ...owner, attempt: 1 }, 'unknown')]);
+    const by = { ...BY_ID, key: owner.key };
+    expect(await bench.reconciler().tell(told(PAID, by))).toEqual({ kind: 'applied', to: 'completed' });
   });
 
   it('that comes at the same moment as its duplicates and an answer settles once', async () => {
