@@ -1,0 +1,196 @@
+/**
+ * Any sequence of calls, reloads and new intents against any sequence of network faults and answers, in virtual time: a key is never
+ * sent for two requests; a new one is never sent while the last may have taken effect and nobody was told; and no call takes longer
+ * than its time.
+ */
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { type Client, type ClientResult, createClient, memoryPending } from '../../src/client/index.ts';
+import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { seedOf } from '../races/seed.ts';
+
+/** What happens to one request. The shop itself keeps keys; everything else is a network, or a proxy that knows nothing of them. */
+type Happening =
+  /** The shop takes it, as it is. */
+  | 'works'
+  /** The shop refuses it, if it is new to it, and keeps the refusal. */
+  | 'refuses'
+  | 'cut'
+  /** Done, and the answer is lost. */
+  | 'lost'
+  /** Done, and the answer takes for ever. */
+  | 'hangs'
+  | { readonly status: number; readonly retryAfter: string | null; readonly code: string | null };
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  fc.constantFrom<Happening>('works', 'refuses', 'cut', 'lost', 'hangs'),
+  fc.record({
+    status: fc.constantFrom(202, 400, 401, 403, 404, 408, 409, 410, 422, 425, 429, 500, 501, 502, 503, 504),
+    retryAfter: fc.constantFrom(
+      null,
+      null,
+      null,
+      '0',
+      '1',
+      '30',
+      '3600',
+      'Thu, 01 Jan 2026 00:10:00 GMT',
+      'soon',
+    ),
+    // Most of what is in front of a shop knows nothing of keys.
+    code: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(null) },
+      fc.constantFrom('in-progress', 'outcome-unknown', 'key-reused', 'key-expired', 'pending'),
+    ),
+  }),
+);
+
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('call' as const),
+      amount: fc.constantFrom(5, 5, 6),
+      tabs: fc.constantFrom(1, 1, 2, 3),
+    }),
+  },
+  fc.constant({ do: 'reload' as const }),
+  fc.constant({ do: 'start-new' as const }),
+  fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 3_600_000, 86_000_000) }),
+);
+
+const TIME_MAX_MS = 60_000;
+const TRIES_MAX = 5;
+
+interface Judged {
+  readonly faults: string[];
+  readonly requests: number;
+}
+
+/** Plays a history; what was wrong with it. */
+async function play(
+  seed: number,
+  happenings: readonly Happening[],
+  steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[],
+): Promise<Judged> {
+  const faults: string[] = [];
+  const world = fakeWorld({ seed });
+  const pending = memoryPending();
+  const left = [...happenings];
+  /** What the shop answers to a key from now on. */
+  const records = new Map<string, number>();
+  const bodies = new Map<string, string>();
+  /** Keys under which something was done, and nobody was told yet. */
+  const untold = new Set<string>();
+  let mayBeNew = true;
+  let requests = 0;
+
+  async function fetch(_url: string, init: RequestInit): Promise<Response> {
+    requests += 1;
+    const key = new Headers(init.headers).get('idempotency-key') ?? '';
+    const body = new TextDecoder().decode(init.body as Uint8Array);
+    if ((bodies.get(key) ?? body) !== body) faults.push('a key was sent for two requests');
+    if (!bodies.has(key)) {
+      if (!mayBeNew) faults.push('a second key was sent for one operation');
+      if (untold.size > 0) faults.push('a new key was sent while the last one may have taken effect');
+      mayBeNew = false;
+      bodies.set(key, body);
+    }
+    const what = left.shift() ?? 'works';
+    if (typeof what === 'object') {
+      const headers = new Headers({ 'content-type': 'application/problem+json' });
+      if (what.retryAfter !== null) headers.set('retry-after', what.retryAfter);
+      return new Response(JSON.stringify({ code: what.code ?? undefined }), { status: what.status, headers });
+    }
+    if (what === 'cut') throw new TypeError('fetch failed');
+    const known = records.get(key);
+    const status = known ?? (what === 'refuses' ? 402 : 201);
+    records.set(key, status);
+    if (status === 201 && known === undefined) untold.add(key);
+    if (what === 'lost') throw new TypeError('fetch failed');
+    if (what === 'hangs') return new Promise(() => undefined);
+    const headers = new Headers({ 'idempotency-key-expires': 'Fri, 02 Jan 2026 00:00:00 GMT' });
+    if (known !== undefined) headers.set('idempotency-replayed', 'true');
+    return new Response('{}', { status, headers });
+  }
+
+  /** Lets virtual time pass until it is there. */
+  async function until<Value>(promise: Promise<Value>): Promise<Value> {
+    let isThere = false;
+    const watched = promise.finally(() => (isThere = true));
+    for (;;) {
+      for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+      if (isThere) return watched;
+      world.timeline.step();
+    }
+  }
+
+  const open = (): Client =>
+    createClient({
+      baseUrl: 'https://shop.example',
+      pending,
+      fetch,
+      world,
+      makeKey: () => `key-of-random-${bodies.size}-${Math.floor(world.random() * 1e9)}`,
+      retry: { timeMaxMs: TIME_MAX_MS, triesMax: TRIES_MAX, tryTimeMaxMs: 10_000 },
+    });
+
+  function told(result: ClientResult): void {
+    if (result.key !== null && (result.kind === 'first' || result.kind === 'replayed'))
+      untold.delete(`"${result.key}"`);
+    const isFree =
+      result.kind === 'first' ||
+      result.kind === 'replayed' ||
+      (result.kind === 'refused' && !result.isKeyKept);
+    if (isFree) mayBeNew = true;
+  }
+
+  async function timed(call: Promise<ClientResult>): Promise<void> {
+    const startedAt = world.monotonicNow();
+    told(await call);
+    const tookMs = world.monotonicNow() - startedAt;
+    if (tookMs > TIME_MAX_MS) faults.push(`a call took ${tookMs} ms`);
+  }
+
+  let client = open();
+  for (const act of steps) {
+    if (act.do === 'wait') await world.advance(act.ms);
+    if (act.do === 'reload') {
+      client = open();
+      for (const result of await until(client.resume())) told(result);
+    }
+    if (act.do === 'start-new') {
+      if ((await until(client.operation('pay').startNew())) !== null) {
+        mayBeNew = true;
+        untold.clear();
+      }
+    }
+    if (act.do === 'call') {
+      // Tabs without locks between them: clients of their own.
+      const clients = [client, client, open()].slice(0, act.tabs);
+      const init = { method: 'POST', body: JSON.stringify({ amount: act.amount }) };
+      await until(Promise.all(clients.map((one) => timed(one.operation('pay').fetch('/pay', init)))));
+    }
+  }
+  return { faults: [...new Set(faults)], requests };
+}
+
+it('no history sends two keys for one operation, one key for two, or takes longer than its time', async () => {
+  const seed = seedOf('client histories');
+  let requests = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 2 ** 30 }),
+      fc.array(happening, { maxLength: 20 }),
+      fc.array(step, { minLength: 2, maxLength: 8 }),
+      async (worldSeed, happenings, steps) => {
+        const judged = await play(worldSeed, happenings, steps);
+        requests += judged.requests;
+        expect(judged.faults).toEqual([]);
+      },
+    ),
+    { seed, numRuns: Number(process.env['SAMEKEY_HISTORIES'] ?? 1_500) },
+  );
+  expect(requests).toBeGreaterThan(1_000);
+});
