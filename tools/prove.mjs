@@ -27,6 +27,7 @@ const PROOFS = [
   'kills',
   'restarts',
   'promotions',
+  'browser',
 ];
 
 /** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string }} Piece */

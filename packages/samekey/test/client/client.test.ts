@@ -9,7 +9,7 @@ import {
   type PendingStore,
   uuidV4,
 } from '../../src/client/index.ts';
-import { type Fault, type Shop, startShop } from './shop.ts';
+import { type Fault, type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;
 beforeEach(async () => {

@@ -4,14 +4,13 @@
  */
 
 import type { Server } from 'node:http';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
-import { idempotent } from '../../src/adapters/express/index.ts';
-import { createSamekey } from '../../src/samekey.ts';
-import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
+import { createSamekey } from 'samekey';
+import { idempotent } from 'samekey/express';
+import { backendOf, openStore } from './backends/index.ts';
 
 /** What happens to one request to `/pay`, in the order in which they arrive. */
 export type Fault =
@@ -29,7 +28,14 @@ export interface Payment {
   readonly body: string;
 }
 
-const [client] = availableClients();
+/** `Retry-After` is at most what a claim has left, and tests do not want to wait longer. */
+const CLAIM_TTL_MS = 2_000;
+
+/** What a browser is shown. */
+export interface Page {
+  readonly type: string;
+  readonly text: string;
+}
 
 export interface Shop {
   readonly url: string;
@@ -43,24 +49,26 @@ export interface Shop {
   answer: { status: number; body: object };
   /** While set, the handler waits for it. */
   hold: Promise<void> | null;
+  /** Resolves when the handler has begun so often. */
+  begun(count: number): Promise<void>;
   readonly server: Server;
   close(): Promise<void>;
 }
 
-/** Starts it; `page` is what GET `/` answers, for browsers. */
-export async function startShop(page = ''): Promise<Shop> {
-  const file = temporaryFile();
-  if (client === undefined) throw new Error('No SQLite client can be loaded.');
-  const database = client.open(file.path);
-  const store = sqliteStore({ database });
-  await store.migrate();
-  const samekey = createSamekey({ store });
+/** Starts it. `pages`: what GET answers, by path, for browsers. */
+export async function startShop(pages: Readonly<Record<string, Page>> = {}): Promise<Shop> {
+  const place = await (await (await backendOf('sqlite')).start({})).createPlace();
+  const opened = await openStore(place.address);
+  await opened.store.migrate();
+  const samekey = createSamekey({ store: opened.store, claimTtlMs: CLAIM_TTL_MS });
   const app = express();
   const payments: Payment[] = [];
   const keys: string[] = [];
   const faults: Fault[] = [];
+  const begins = new EventEmitter();
 
-  app.get('/', (_req, res) => void res.type('html').send(page));
+  for (const [path, { type, text }] of Object.entries(pages))
+    app.get(path, (_req, res) => void res.type(type).send(text));
   app.post(
     '/pay',
     (req, res, next) => {
@@ -80,6 +88,7 @@ export async function startShop(page = ''): Promise<Shop> {
     express.text({ type: () => true }),
     async (req: Request, res: Response) => {
       payments.push({ key: req.get('idempotency-key'), body: String(req.body) });
+      begins.emit('begin');
       await shop.hold;
       const { status, body } = shop.answer;
       res.status(status).json({ ...body, number: payments.length });
@@ -95,14 +104,17 @@ export async function startShop(page = ''): Promise<Shop> {
     faults,
     answer: { status: 201, body: { paid: true } },
     hold: null,
+    async begun(count) {
+      while (payments.length < count) await once(begins, 'begin');
+    },
     server,
     async close() {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
       await samekey.close({ drainMs: 1_000 });
-      database.close();
-      file.remove();
+      await opened.close();
+      await place.remove();
     },
   };
   return shop;

@@ -1,0 +1,49 @@
+/** What the browser is shown: a page that pays by `samekey/client`, bundled as an application would bundle it. */
+
+import { createRequire } from 'node:module';
+import { rolldown } from 'rolldown';
+import type { Page } from './client-shop.ts';
+
+/** The page; its query names the pending store. Results are added to `#results`, one an element, with what came of it. */
+const PAGE = `<!doctype html>
+<title>shop</title>
+<button id="pay">Pay</button>
+<ol id="results"></ol>
+<ol id="events"></ol>
+<script type="module">
+  import { createClient, indexedDbPending, localStoragePending } from '/client.js';
+  const add = (list, text) => {
+    const item = document.createElement('li');
+    item.textContent = text;
+    document.querySelector(list).append(item);
+  };
+  const client = createClient({
+    pending: location.search === '?local' ? localStoragePending() : indexedDbPending(),
+    retry: { baseMs: 20, capMs: 200, triesMax: 20 },
+    onEvent: (event) => add('#events', event.type + ' ' + (event.because ?? '')),
+  });
+  document.querySelector('#pay').addEventListener('click', async () => {
+    const result = await client.operation('pay-invoice-42').fetch('/pay', {
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ invoice: 42 }),
+    });
+    add('#results', result.kind);
+  });
+  for (const result of await client.resume()) add('#results', 'resumed ' + result.kind);
+  document.body.dataset.ready = 'true';
+</script>
+`;
+
+/** The pages by path. */
+export async function shopPages(): Promise<Readonly<Record<string, Page>>> {
+  const entry = createRequire(import.meta.url).resolve('samekey/client');
+  const bundle = await rolldown({ input: entry, platform: 'browser', logLevel: 'silent' });
+  const { output } = await bundle.generate({ format: 'esm' });
+  await bundle.close();
+  const text = output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join('\n');
+  return {
+    '/': { type: 'html', text: PAGE },
+    '/receipt': { type: 'html', text: '<!doctype html><title>receipt</title>Thank you.' },
+    '/client.js': { type: 'text/javascript', text },
+  };
+}
