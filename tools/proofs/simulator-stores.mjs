@@ -1,7 +1,7 @@
 /**
  * Why: the simulator judges engines over a store in memory, which is the state table itself. Here the same seeded histories run
- * over real stores, so that their statements are under the same faults: on SQLite files, and on every PostgreSQL that this
- * machine can run, in turn. A further store is one more line in LANES, with a lane of its own.
+ * over real stores, so that their statements are under the same faults: on SQLite files, and on every PostgreSQL and MySQL or MariaDB
+ * that this machine can run, in turn. A further store is one more line in LANES, with a lane of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,11 +10,13 @@ import { join } from 'node:path';
 import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
 import { describeFailure } from '../../packages/samekey/dist/testing/simulator/report.js';
 import { roomyMemory } from '../../packages/samekey/test/processes/.out/services/machine.js';
+import { availableMysql, startMysql } from '../../packages/samekey/test/processes/.out/services/mysql.js';
 import {
   availablePostgres,
   startPostgres,
 } from '../../packages/samekey/test/processes/.out/services/postgres.js';
 import {
+  mysqlLane,
   postgresLane,
   sqliteLane,
 } from '../../packages/samekey/test/processes/.out/services/simulator-lanes.js';
@@ -39,6 +41,9 @@ const TOLD_MAX = 3;
 /** One server of each kind for a process; it ends with the process that started it. @type {Map<string, Promise<PostgresServer>>} */
 const servers = new Map();
 
+/** @type {Map<string, Promise<import('../../packages/samekey/test/processes/.out/services/mysql.js').MysqlServer>>} */
+const mysqlServers = new Map();
+
 /** @type {Readonly<Record<string, (n: number) => Promise<Lane>>>} */
 const LANES = {
   async sqlite() {
@@ -56,6 +61,15 @@ const LANES = {
     const started = servers.get(source.name) ?? startPostgres(source);
     servers.set(source.name, started);
     return postgresLane(await (await started).createDatabase(), 'simulated');
+  },
+  async mysql(n) {
+    const sources = availableMysql();
+    const source = sources[n % sources.length];
+    if (source === undefined)
+      throw new Error('There is no MySQL or MariaDB to run on: install mariadb-server.');
+    const started = mysqlServers.get(source.name) ?? startMysql(source);
+    mysqlServers.set(source.name, started);
+    return mysqlLane(await (await started).createDatabase());
   },
 };
 

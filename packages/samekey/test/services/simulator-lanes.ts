@@ -2,13 +2,15 @@
  * Real stores for simulated histories. A lane runs one history after the other on tables of its own, which are emptied in
  * between; so nothing is created anew for a history, and lanes side by side know nothing of each other.
  *
- * The store's clock is virtual time. PostgreSQL reads it from a setting of the session, which is set before a statement
- * whenever time has moved; SQLite asks the process.
+ * The store's clock is virtual time. PostgreSQL and MySQL read it from the session, which is told before a
+ * statement whenever time has moved; SQLite asks the process.
  */
 
+import { createConnection } from 'mysql2/promise';
 import { Client, type ClientConfig } from 'pg';
 import postgres from 'postgres';
 import type { Store } from 'samekey';
+import { mysqlStore } from 'samekey/stores/mysql';
 import { type PostgresStoreOptions, postgresStore } from 'samekey/stores/postgres';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
 import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
@@ -99,6 +101,44 @@ type PostgresJs = Extract<
   Awaited<ReturnType<NonNullable<PostgresStoreOptions['connect']>>>,
   { readonly unsafe: unknown }
 >;
+
+/** A lane on a database of its own, whose sessions are told the time as those of PostgreSQL are. */
+export async function mysqlLane(url: string): Promise<Lane> {
+  const admin = await createConnection(url);
+  let clock: Pick<SimulatedMachine, 'now'> = { now: Date.now };
+  const handles = Array.from({ length: HANDLES }, () =>
+    mysqlStore({
+      async connect() {
+        const connection = await createConnection(url);
+        let told = Number.NaN;
+        return {
+          async query(options: { sql: string }) {
+            const now = clock.now();
+            if (now !== told) await connection.query(`SET @samekey_now = ${now}`);
+            told = now;
+            return connection.query(options);
+          },
+          end: () => connection.end(),
+          destroy: () => connection.destroy(),
+        };
+      },
+      statementTimeMaxMs: PATIENCE_MS,
+      clock: '@samekey_now',
+    }),
+  );
+  await handles[0]?.migrate();
+  return {
+    async database(machine) {
+      clock = machine;
+      await admin.query('DELETE FROM samekey_records');
+      return { connect: inTurn(handles) };
+    },
+    async close() {
+      await Promise.all(handles.map((each) => each.close()));
+      await admin.end();
+    },
+  };
+}
 
 /** A lane on a file of its own; `open` is called once for each handle. */
 export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown }): Promise<Lane> {

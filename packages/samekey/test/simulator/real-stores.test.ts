@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulate } from '../../src/testing/index.ts';
 import { describeFailure } from '../../src/testing/simulator/report.ts';
-import { type Lane, postgresLane, sqliteLane, withoutFence } from '../services/simulator-lanes.ts';
+import { type Lane, mysqlLane, postgresLane, sqliteLane, withoutFence } from '../services/simulator-lanes.ts';
+import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
@@ -102,5 +103,16 @@ for (const source of availablePostgres()) {
     });
     afterAll(() => server.stop());
     histories(source.name, (n) => postgresLane(url, `lane${n}`));
+  });
+}
+
+for (const source of availableMysql()) {
+  describe(source.name, () => {
+    let server: MysqlServer;
+    beforeAll(async () => {
+      server = await startMysql(source);
+    }, 60_000);
+    afterAll(() => server.stop());
+    histories(source.name, async () => mysqlLane(await server.createDatabase()));
   });
 }

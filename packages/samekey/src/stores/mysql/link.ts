@@ -1,0 +1,176 @@
+/**
+ * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one piece of work at a time.
+ * Nothing but the store ever runs on it, so handlers that hold every connection of a pool hold up nothing (F63).
+ *
+ * Invariants: every session reads committed rows, refuses values instead of cutting them, waits a second for a lock at most, and is
+ * ended by the server when it says nothing for a while, so that the locks of a frozen process go · a write whose transaction was
+ * chosen as a deadlock's victim is done again, a bounded number of times.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import type { Ask, Connection } from './mysql-client.ts';
+import { breaksConnection, isConflict, storeError } from './mysql-errors.ts';
+
+/** Settings of a link. */
+export interface LinkOptions {
+  open(): Promise<Connection>;
+  /** A reply that takes longer counts as lost, and its connection with it; in milliseconds. */
+  readonly replyTimeMaxMs: number;
+  readonly random: () => number;
+}
+
+/** One connection, kept. All of it throws `StoreError`. */
+export interface Link {
+  /** Statements one after the other, each of which commits by itself; nobody else's in between. */
+  alone<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
+  /** Statements that commit together. Done again after a deadlock: `work` must begin anew each time. */
+  together<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIME_MAX_MS = 5_000;
+const BACKOFF_MIN_MS = 20;
+const BACKOFF_MAX_MS = 1_000;
+/** The server ends a session that says nothing for so long, in seconds: nobody waits longer for the locks of a frozen process. */
+const SILENCE_MAX_S = 30;
+/** By then a session is taken for ended, in milliseconds. */
+const IDLE_MAX_MS = 20_000;
+/** A deadlock's victim is tried so often. */
+const TRIES_MAX = 5;
+
+const SESSION: readonly string[] = [
+  'SET NAMES utf8mb4',
+  `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = ${SILENCE_MAX_S}`,
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+];
+
+/** Makes a link; nothing is opened yet. */
+export function createLink(options: LinkOptions): Link {
+  let connection: Connection | undefined;
+  let usedAt = 0;
+  let turn: Promise<unknown> = Promise.resolve();
+  let backoffMs = 0;
+  let retryAt = 0;
+  let lastFailure: unknown;
+  let closed = false;
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async function connect(): Promise<Connection> {
+    if (closed) throw new StoreError('The MySQL store is closed.', { applied: 'no' });
+    if (connection !== undefined && performance.now() - usedAt > IDLE_MAX_MS) drop(connection);
+    if (connection !== undefined) return connection;
+    if (performance.now() < retryAt) throw storeError(lastFailure, 'connect');
+    let opening: Connection | undefined;
+    try {
+      opening = await opened(options.open());
+      for (const statement of SESSION) await within(opening.ask(statement), CONNECT_TIME_MAX_MS);
+      connection = opening;
+      backoffMs = 0;
+      return opening;
+    } catch (error) {
+      opening?.destroy();
+      backoffMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, backoffMs * 2));
+      retryAt = performance.now() + backoffMs * (0.5 + options.random() / 2);
+      lastFailure = error;
+      throw storeError(error, 'connect');
+    }
+  }
+
+  function drop(lost: Connection): void {
+    if (connection === lost) connection = undefined;
+    lost.destroy();
+  }
+
+  async function send(current: Connection, sql: string): Promise<Awaited<ReturnType<Ask>>> {
+    try {
+      return await within(current.ask(sql), options.replyTimeMaxMs);
+    } catch (error) {
+      if (breaksConnection(error)) drop(current);
+      throw error;
+    } finally {
+      usedAt = performance.now();
+    }
+  }
+
+  function alone<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    return inTurn(async () => {
+      const current = await connect();
+      return work(async (sql) => {
+        try {
+          return await send(current, sql);
+        } catch (error) {
+          throw storeError(error, 'statement');
+        }
+      });
+    });
+  }
+
+  async function once<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    const current = await connect();
+    let committing = false;
+    try {
+      await send(current, 'START TRANSACTION');
+      const result = await work((sql) => send(current, sql));
+      committing = true;
+      await send(current, 'COMMIT');
+      return result;
+    } catch (error) {
+      // Also after a lock wait that timed out, which undoes its statement only (innodb_rollback_on_timeout).
+      if (connection === current) await send(current, 'ROLLBACK').catch(() => drop(current));
+      // Before COMMIT was sent nothing can have been applied, whatever became of the connection.
+      if (!committing && !isConflict(error)) throw storeError(error, 'connect');
+      throw storeError(error, 'commit');
+    }
+  }
+
+  return {
+    alone,
+    async together(work) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await inTurn(() => once(work));
+        } catch (error) {
+          if (!isConflict(error) || tries === TRIES_MAX) throw error;
+          await new Promise((resolve) => void setTimeout(resolve, options.random() * 5 * 2 ** tries));
+        }
+      }
+    },
+    async close() {
+      closed = true;
+      await turn;
+      const last = connection;
+      connection = undefined;
+      if (last !== undefined) await within(last.end(), CONNECT_TIME_MAX_MS).catch(() => last.destroy());
+    },
+  };
+}
+
+/** A connection that opens too late is closed again. */
+async function opened(opening: Promise<Connection>): Promise<Connection> {
+  let late = false;
+  opening.then(
+    (connection) => void (late && connection.destroy()),
+    () => undefined,
+  );
+  try {
+    return await within(opening, CONNECT_TIME_MAX_MS);
+  } catch (error) {
+    late = true;
+    throw error;
+  }
+}
+
+function within<T>(promise: Promise<T>, timeMaxMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`MySQL did not answer within ${timeMaxMs} ms.`)),
+      timeMaxMs,
+    );
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises `minReader`, the
+ * oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a migration's can be run again.
+ */
+
+import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
+import { tables } from './0001-tables.ts';
+
+/** One step of the schema. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  /** The schema version of the oldest code that can work on a database at this version. */
+  readonly minReader: number;
+  /** Each may be run again. */
+  statements(names: Tables): readonly string[];
+}
+
+/** All migrations, by number. */
+export const MIGRATIONS: readonly Migration[] = [tables];
+
+/** The version this code needs. */
+export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
+
+/** What makes the table that the version is kept in. */
+export function metaStatement({ meta }: Tables): string {
+  return `CREATE TABLE IF NOT EXISTS ${meta} (name VARBINARY(64) NOT NULL PRIMARY KEY, value BIGINT NOT NULL) ENGINE = InnoDB`;
+}
+
+/** What a migration runs, its bookkeeping included. */
+export function migrationStatements(migration: Migration, names: Tables): readonly string[] {
+  return [
+    ...migration.statements(names),
+    `INSERT INTO ${names.meta} (name, value) VALUES ('schema_version', ${migration.number}), ('min_reader', ${migration.minReader}) ` +
+      'ON DUPLICATE KEY UPDATE value = GREATEST(value, VALUES(value))',
+  ];
+}
+
+/** The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. */
+export function mysqlMigrations(from = 0): string {
+  const names = createTables(undefined, SERVER_CLOCK);
+  const parts = MIGRATIONS.filter(({ number }) => number > from).map(
+    (migration) =>
+      `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n${migrationStatements(migration, names).join(';\n')};\n`,
+  );
+  return `${metaStatement(names)};\n${parts.join('')}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * The store for MySQL 8.0 and later and MariaDB 10.6 and later. Time is the server's, a flush of many rows shares one commit, and
+ * nothing of ours waits for a row that somebody else holds. No statement is one that only one of the two servers takes.
+ *
+ * It keeps three connections of its own: one for claims, one for the ends of attempts and their checkpoints, one for upkeep (renewals,
+ * look-ups, sweeps, operators' writes); a fourth is opened for what may take long.
+ */
+
+import type { Store } from '../../core/store.ts';
+import type { TransactionFault } from '../../core/transaction.ts';
+import { createAudit } from './audit.ts';
+import { createCounters } from './counters.ts';
+import { createHotPath } from './hot-path.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { createLink, type Link } from './link.ts';
+import type { MysqlTransaction } from './mysql-client.ts';
+import { checkOptions, type MysqlStoreOptions } from './options.ts';
+import { createReading } from './reading.ts';
+import { checkDatabase, migrate, type MysqlSchemaStatus, schemaStatus } from './schema.ts';
+import { createTables } from './tables.ts';
+import { createWithin, transactionFault, type WithinMysql } from './within.ts';
+
+/** The MySQL store, with what only a store in the application's own database can do. */
+export interface MysqlStore extends Store {
+  /** Creates or updates the tables; safe from any number of processes at once. */
+  migrate(): Promise<void>;
+  /** How far the schema is, without changing it. */
+  status(): Promise<MysqlSchemaStatus>;
+  /** The verbs inside an open transaction of yours. They throw `StoreError` when it is not open any more. */
+  within(tx: MysqlTransaction): WithinMysql;
+  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  transactionFault(error: unknown): TransactionFault;
+}
+
+/** A statement holds a body as hexadecimal digits, and MariaDB takes statements of 16 MiB by default. */
+const RECORD_SIZE_MAX_BYTES = 4 * 1024 * 1024;
+/** An operator's read of a large table, or a migration that waits for another one. */
+const LONG_TIME_MAX_MS = 90_000;
+/** A reply later than a statement's own limit by this much is lost; a lock is waited for a second. */
+const REPLY_MARGIN_MS = 400;
+
+/** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
+export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
+  const { open, database, statementTimeMaxMs, clock, random } = checkOptions(options);
+  const tables = createTables(database, clock);
+  const link = (timeMaxMs: number): Link =>
+    createLink({ open, random, replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS });
+  const work = link(statementTimeMaxMs);
+  const ends = link(statementTimeMaxMs);
+  const upkeep = link(statementTimeMaxMs);
+  const reads = link(LONG_TIME_MAX_MS);
+  const counters = createCounters(tables, { upkeep, reads }, random);
+
+  return {
+    name: 'mysql',
+    capabilities: Object.freeze({
+      transactions: true,
+      serverClock: true,
+      timePrecisionMs: 1,
+      durable: true,
+      shared: true,
+      recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
+    }),
+    ...createHotPath(tables, { work, ends, upkeep }),
+    ...createHousekeeping(tables, upkeep, counters),
+    ...createAudit(tables, { upkeep, reads }),
+    ...createReading(tables, reads),
+    counters,
+    migrate: () => reads.alone((ask) => migrate(ask, tables)),
+    status: () => reads.alone((ask) => schemaStatus(ask, tables)),
+    within: createWithin(tables),
+    transactionFault,
+    ready: () => upkeep.alone((ask) => checkDatabase(ask, tables)),
+    async close() {
+      await Promise.all([work, ends, upkeep, reads].map((each) => each.close()));
+    },
+  };
+}

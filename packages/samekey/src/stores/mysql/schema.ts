@@ -1,0 +1,156 @@
+/**
+ * Brings the schema up to date, and checks at start that server and tables are what the code needs. Safe when twenty processes start at
+ * once: each holds a named lock while it looks and applies.
+ */
+
+import { SchemaError, StoreError } from '../../core/errors.ts';
+import { number } from '../sql/record-row.ts';
+import { bytesOf, decoded } from './literals.ts';
+import { MIGRATIONS, metaStatement, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
+import type { Ask } from './mysql-client.ts';
+import { errorNumberOf } from './mysql-errors.ts';
+import type { Tables } from './tables.ts';
+
+/** How far the schema is. */
+export interface MysqlSchemaStatus {
+  /** The version found; 0 when there are no tables. */
+  readonly version: number;
+  /** The version this code needs. */
+  readonly needed: number;
+  /** What `migrate()` would do, by name. */
+  readonly missing: readonly string[];
+}
+
+/** Twenty processes that start together take their turns well within this, in seconds. */
+const LOCK_WAIT_MAX_S = 60;
+
+/** Applies the missing migrations. */
+export async function migrate(ask: Ask, tables: Tables): Promise<void> {
+  const name = `CONCAT('samekey:', SHA1(CONCAT(COALESCE(DATABASE(), ''), ${bytesOf(tables.meta)})))`;
+  const [row] = await ask(`SELECT GET_LOCK(${name}, ${LOCK_WAIT_MAX_S})`);
+  if (number(row?.[0] ?? 0) !== 1) {
+    throw new StoreError(
+      'Another process has been migrating the MySQL database for a minute: try again when it has ended.',
+      {
+        applied: 'no',
+      },
+    );
+  }
+  try {
+    const found = await schemaVersion(ask, tables);
+    checkReadable(found);
+    if (found.version >= SCHEMA_VERSION) return;
+    await ask(metaStatement(tables));
+    for (const migration of MIGRATIONS) {
+      if (migration.number <= found.version) continue;
+      for (const statement of migrationStatements(migration, tables)) await ask(statement);
+    }
+  } finally {
+    await ask(`SELECT RELEASE_LOCK(${name})`);
+  }
+}
+
+/** Reads how far it is, and changes nothing. */
+export async function schemaStatus(ask: Ask, tables: Tables): Promise<MysqlSchemaStatus> {
+  const { version } = await schemaVersion(ask, tables);
+  const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
+  return { version, needed: SCHEMA_VERSION, missing };
+}
+
+/** Throws `SchemaError` when the database is not fit for the store. */
+export async function checkDatabase(ask: Ask, tables: Tables): Promise<void> {
+  await checkServer(ask);
+  const found = await schemaVersion(ask, tables);
+  checkReadable(found);
+  if (found.version < SCHEMA_VERSION) {
+    const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
+    throw new SchemaError(
+      `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`npx samekey migrate\` or store.migrate().`,
+    );
+  }
+  await checkTables(ask, tables);
+}
+
+const PACKET_MIN = 16 * 1024 * 1024;
+
+async function checkServer(ask: Ask): Promise<void> {
+  const read = async (variable: string): Promise<string> =>
+    String(decoded((await ask(`SELECT @@${variable}`))[0]?.[0]));
+  const version = await read('version');
+  const isMariadb = /mariadb/i.test(version);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const faults: (readonly [fault: boolean, message: string])[] = [
+    [
+      isMariadb ? major * 100 + minor < 1006 : major < 8,
+      `is version ${version}; MySQL 8.0 and MariaDB 10.6 are the oldest with SKIP LOCKED: upgrade it`,
+    ],
+    [
+      (await read('read_only')) === '1' || (await read('innodb_read_only')) === '1',
+      'is read-only, probably a replica, which may know less than its primary: connect to the primary',
+    ],
+    [
+      (await read('innodb_flush_log_at_trx_commit')) !== '1',
+      'may lose acknowledged records when the machine fails: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and keep it in its configuration',
+    ],
+    [
+      (await read('log_bin')) === '1' && (await read('sync_binlog')) !== '1',
+      'may lose acknowledged records when the machine fails, because its binary log is not flushed: SET GLOBAL sync_binlog = 1, and keep it in its configuration',
+    ],
+    [
+      (await read('log_bin')) === '1' && (await read('binlog_format')).toUpperCase() === 'STATEMENT',
+      'cannot log READ COMMITTED with binlog_format = STATEMENT: set it to ROW',
+    ],
+    [
+      Number(await read('max_allowed_packet')) < PACKET_MIN,
+      `takes statements of ${await read('max_allowed_packet')} bytes at most: SET GLOBAL max_allowed_packet = ${PACKET_MIN} or more`,
+    ],
+  ];
+  const found = faults.find(([fault]) => fault);
+  if (found !== undefined) throw new SchemaError(`The MySQL server ${found[1]}.`);
+}
+
+/** One row per (scope, key), compared byte by byte (F35), in an engine that keeps what it was told. */
+async function checkTables(ask: Ask, tables: Tables): Promise<void> {
+  for (const table of [tables.records, tables.audit, tables.counters]) {
+    const text = String(decoded((await ask(`SHOW CREATE TABLE ${table}`))[0]?.[1]));
+    if (!/ENGINE=InnoDB/i.test(text))
+      throw new SchemaError(
+        `The MySQL table ${table} is not kept by InnoDB: ALTER TABLE ${table} ENGINE = InnoDB.`,
+      );
+    if (table !== tables.records) continue;
+    const isUnique = /UNIQUE KEY `samekey_identity` \(`scope`,`key`\)/.test(text);
+    const areBytes =
+      /`scope` varbinary\(\d+\) NOT NULL/i.test(text) && /`key` varbinary\(\d+\) NOT NULL/i.test(text);
+    if (isUnique && areBytes) continue;
+    throw new SchemaError(
+      `The MySQL table ${table} has no unique index samekey_identity on (scope, key) as bytes, so two requests could both run: ` +
+        'restore the schema with the SQL that mysqlMigrations() prints.',
+    );
+  }
+}
+
+interface SchemaState {
+  readonly version: number;
+  readonly minReader: number;
+}
+
+async function schemaVersion(ask: Ask, { meta }: Tables): Promise<SchemaState> {
+  try {
+    const rows = await ask(`SELECT name, value FROM ${meta}`);
+    const values = new Map(rows.map((row) => [String(decoded(row[0])), number(row[1])]));
+    return { version: values.get('schema_version') ?? 0, minReader: values.get('min_reader') ?? 0 };
+  } catch (error) {
+    // No such table.
+    if (errorNumberOf((error as { cause?: unknown }).cause ?? error) === 1146)
+      return { version: 0, minReader: 0 };
+    throw error;
+  }
+}
+
+function checkReadable({ version, minReader }: SchemaState): void {
+  if (minReader <= SCHEMA_VERSION) return;
+  throw new SchemaError(
+    `The MySQL database has schema version ${version}, which needs code for version ${minReader} or later; ` +
+      `this is version ${SCHEMA_VERSION}: update samekey in this process.`,
+  );
+}

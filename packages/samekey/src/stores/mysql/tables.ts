@@ -1,0 +1,62 @@
+/** Names and expressions that all statements are made of. */
+
+import { RECORD_COLUMNS } from '../sql/record-row.ts';
+
+/** Where the store's tables are, and by which clock it goes. */
+export interface Tables {
+  readonly records: string;
+  readonly audit: string;
+  readonly counters: string;
+  readonly meta: string;
+  /** SQL of the time, in whole milliseconds since 1970. */
+  readonly now: string;
+}
+
+/**
+ * The server's time. UTC_TIMESTAMP is the statement's own time, not that of its transaction (F46), and in no time zone of a
+ * session (F45); the difference of two times in UTC has no summer.
+ */
+export const SERVER_CLOCK = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)";
+
+/** Columns with a character set; the others hold bytes or numbers. */
+export const TEXTS: ReadonlySet<string> = new Set([
+  'operation',
+  'state',
+  'when_claim_ends',
+  'proof',
+  'reason',
+  'response_headers',
+  'response_trailers',
+  'recovery_point',
+  'steps',
+]);
+
+/** Texts that identify, kept as bytes. */
+export const BYTE_TEXTS: ReadonlySet<string> = new Set([
+  'scope',
+  'key',
+  'claim_id',
+  'fingerprint_label',
+  'fingerprint_digest',
+  'seal_key_id',
+]);
+
+/** Makes them; without a database, the connection's own. */
+export function createTables(database: string | undefined, now: string): Tables {
+  const prefix = database === undefined ? '' : `${quote(database)}.`;
+  return Object.freeze({
+    records: `${prefix}samekey_records`,
+    audit: `${prefix}samekey_audit`,
+    counters: `${prefix}samekey_counters`,
+    meta: `${prefix}samekey_meta`,
+    now,
+  });
+}
+
+/** The record's columns, of a row called `r`. */
+export const COLUMNS: string = RECORD_COLUMNS.map((name) => `r.${quote(name)}`).join(', ');
+
+/** An identifier, quoted; `key` is a word of SQL. Never with double quotes, which are texts without ANSI_QUOTES. */
+export function quote(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``;
+}

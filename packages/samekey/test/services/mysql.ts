@@ -1,0 +1,185 @@
+/**
+ * MariaDB servers for tests, found on PATH, and a MySQL or MariaDB that somebody else runs, by URL. A test file starts what it needs in a
+ * folder of its own and stops it at its end, at the latest when the process ends. A missing server is named on the console, and fails
+ * where everything is required.
+ */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createConnection } from 'mysql2/promise';
+import { allGone, freePort, processTree, roomyMemory, signalAll } from './machine.ts';
+
+/** Where a server comes from. */
+export interface MysqlSource {
+  readonly name: string;
+  /** The programs; null for a server somebody else runs. */
+  readonly programs: { readonly install: string; readonly server: string } | null;
+  readonly url?: string;
+}
+
+/** A running server. */
+export interface MysqlServer {
+  readonly name: string;
+  /** Makes an empty database and returns its URL. */
+  createDatabase(): Promise<string>;
+  /** As a crash: the server at once. */
+  kill(): Promise<void>;
+  /** After `kill`. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The servers that this machine can run. */
+export function availableMysql(): readonly MysqlSource[] {
+  const sources: MysqlSource[] = [];
+  const [install, server] = [onPath('mariadb-install-db'), onPath('mariadbd')];
+  if (install !== undefined && server !== undefined)
+    sources.push({ name: 'MariaDB', programs: { install, server } });
+  const url = process.env['SAMEKEY_TEST_MYSQL_URL'];
+  if (url !== undefined) sources.push({ name: 'MySQL by URL', programs: null, url });
+  if (sources.length === 0) missing();
+  return sources;
+}
+
+function missing(): void {
+  const message =
+    'SKIPPED: tests with MySQL or MariaDB: there is no server. Run: apt-get install mariadb-server, or set SAMEKEY_TEST_MYSQL_URL';
+  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
+  console.warn(message);
+}
+
+function onPath(program: string): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
+  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
+}
+
+/** Starts a server; `settings` as its options. */
+export async function startMysql(
+  source: MysqlSource,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<MysqlServer> {
+  const { programs, name } = source;
+  if (programs === null) return runningServer(name, source.url ?? '');
+  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-mysql-'));
+  chmodSync(folder, 0o755);
+  const data = join(folder, 'data');
+  const user = serverUser();
+  execFileSync('mkdir', [data]);
+  if (user !== undefined) execFileSync('chown', [`${user.uid}:${user.gid}`, data]);
+  const made = [
+    '--no-defaults',
+    `--datadir=${data}`,
+    '--skip-test-db',
+    '--auth-root-authentication-method=normal',
+  ];
+  execFileSync(programs.install, [...made, ...(user === undefined ? [] : ['--user=mysql'])], {
+    stdio: 'pipe',
+    cwd: folder,
+  });
+  const port = await freePort();
+  const url = `mysql://root@127.0.0.1:${port}/mysql`;
+  const flags = Object.entries({
+    datadir: data,
+    port: String(port),
+    bind_address: '127.0.0.1',
+    socket: join(data, 's.sock'),
+    pid_file: join(data, 'server.pid'),
+    max_connections: '300',
+    ...settings,
+  }).map(([setting, value]) => `--${setting.replaceAll('_', '-')}=${value}`);
+  const watchdog = startWatchdog(folder);
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const started = spawn(programs?.server ?? '', ['--no-defaults', ...flags], {
+      ...user,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child = started;
+    await answering(started, url, name);
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null) return;
+    const tree = processTree(ending.pid ?? 0);
+    signalAll(tree, signal);
+    await allGone(tree);
+  }
+
+  await start();
+  return {
+    ...runningServer(name, url),
+    kill: () => end('SIGKILL'),
+    restart: start,
+    async stop() {
+      await end('SIGTERM');
+      watchdog.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server refuses to run as root. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const [uid = 0, gid = 0] = ['-u', '-g'].map((what) =>
+    Number(execFileSync('id', [what, 'mysql'], { stdio: 'pipe' }).toString()),
+  );
+  return { uid, gid };
+}
+
+/** A test process that is killed runs no handler: the watchdog's input ends with it, and then the server goes, and its folder. */
+function startWatchdog(folder: string): ChildProcess {
+  const script = 'cat; kill -KILL "$(cat "$0/data/server.pid")"; sleep 1; rm -rf "$0"';
+  const child = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  child.unref();
+  (child.stdin as unknown as { unref?(): void }).unref?.();
+  return child;
+}
+
+async function answering(child: ChildProcess, url: string, name: string): Promise<void> {
+  let log = '';
+  child.stderr?.on('data', (bytes: Buffer) => {
+    log = `${log}${bytes.toString()}`.slice(-4_000);
+  });
+  for (const until = Date.now() + 30_000; Date.now() < until && child.exitCode === null; ) {
+    try {
+      const connection = await createConnection(url);
+      await connection.end();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${name} did not start:\n${log}`);
+}
+
+let databases = 0;
+
+function runningServer(name: string, address: string): MysqlServer {
+  const notOurs = async (): Promise<never> => {
+    throw new Error(`${name} is not run by the tests.`);
+  };
+  return {
+    name,
+    async createDatabase() {
+      databases += 1;
+      const database = `samekey_${process.pid}_${databases}`;
+      const connection = await createConnection(address);
+      await connection.query(`CREATE DATABASE ${database} CHARACTER SET utf8mb4`);
+      await connection.end();
+      const parsed = new URL(address);
+      parsed.pathname = `/${database}`;
+      return parsed.href;
+    },
+    kill: notOurs,
+    restart: notOurs,
+    stop: async () => undefined,
+  };
+}

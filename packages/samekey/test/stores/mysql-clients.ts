@@ -1,0 +1,84 @@
+/** The MySQL clients, and stores on databases of their own whose clock only `advance` moves. */
+
+import * as mariadb from 'mariadb';
+import * as mysql2 from 'mysql2/promise';
+import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
+import type { MysqlConnection } from '../../src/stores/mysql/mysql-client.ts';
+import type { StoreHarness, StoreUnderTest } from '../../src/testing/store-contract.ts';
+import type { MysqlServer } from '../services/mysql.ts';
+
+/** What a test does with one client library. */
+export interface TestClient {
+  readonly name: string;
+  connect(url: string): Promise<MysqlConnection>;
+}
+
+export const CLIENTS: readonly TestClient[] = [
+  { name: 'mysql2', connect: (url) => mysql2.createConnection(url) },
+  {
+    name: 'mariadb',
+    connect: (url) => mariadb.createConnection(url.replace('mysql:', 'mariadb:')),
+  },
+];
+
+/** Runs `body` in a user's transaction on a connection of its own. */
+async function transaction<T>(
+  client: TestClient,
+  url: string,
+  store: MysqlStore,
+  body: Parameters<NonNullable<StoreUnderTest['transaction']>>[0],
+): Promise<T> {
+  const connection = await client.connect(url);
+  try {
+    await connection.query('START TRANSACTION' as never);
+    const result = await body(store.within(connection));
+    await connection.query('COMMIT' as never);
+    return result as never;
+  } catch (error) {
+    await connection.query('ROLLBACK' as never);
+    throw error;
+  } finally {
+    await connection.end();
+  }
+}
+
+/** The contract's harness: a database per store. `wrap` puts something around each store. */
+export function mysqlHarness(
+  server: () => MysqlServer,
+  client: TestClient,
+  wrap: (store: MysqlStore) => MysqlStore = (store) => store,
+): StoreHarness {
+  return {
+    name: `MySQL with ${client.name}`,
+    async create() {
+      const url = await server().createDatabase();
+      const admin = await mysql2.createConnection(url);
+      await admin.query('CREATE TABLE clock (now BIGINT NOT NULL)');
+      await admin.query('INSERT INTO clock VALUES (1893456000000)');
+      const stores: MysqlStore[] = [];
+      const handle = async (): Promise<MysqlStore> => {
+        const store = wrap(
+          mysqlStore({ connect: () => client.connect(url), clock: '(SELECT now FROM clock)' }),
+        );
+        stores.push(store);
+        await store.migrate();
+        await store.ready();
+        return store;
+      };
+      const store = await handle();
+      return {
+        store,
+        async advance(ms) {
+          await admin.query(`UPDATE clock SET now = now + ${ms}`);
+        },
+        another: () => handle(),
+        transaction: (body) => transaction(client, url, store, body),
+        async close() {
+          await Promise.all(stores.map((each) => each.close()));
+          await admin.query(`DROP DATABASE ${new URL(url).pathname.slice(1)}`);
+          await admin.end();
+        },
+      };
+    },
+  };
+}
