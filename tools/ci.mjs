@@ -60,6 +60,7 @@ function waysIn() {
   rmSync(json, { force: true });
   return [
     { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
+    { name: 'verify', command: tool('verify-demo.mjs'), timeMaxMs: 3 * MINUTE_MS },
     {
       name: 'tests',
       command: ['npm', 'test', '--', '--reporter=default', '--reporter=json', `--outputFile.json=${json}`],

@@ -1,14 +1,15 @@
 /**
  * What a scenario asks a service with: intents, requests under a pace, and evidence.
  *
- * Invariants: an intent's key is a fresh UUID and its bytes are always the same · no scenario sees another's intents · nothing is sent to
+ * Invariants: an intent's key is a fresh UUID and its bytes are always the same · a scenario shares answers with another only by
+ * `shared` · nothing is sent to
  * a URL that the user did not give.
  */
 
 import { randomUUID } from 'node:crypto';
 import { changed } from './bodies.ts';
 import { fieldOf, readCount } from './counting.ts';
-import { type Expectations, EXPECTATIONS, MARKERS } from './expectations.ts';
+import { EXPECTATIONS, type Expectations, MARKERS } from './expectations.ts';
 import { bytesOf, type Headers, type Settings } from './options.ts';
 import { type Pace, pause } from './pace.ts';
 import { NotJudged } from './scenario.ts';
@@ -49,6 +50,7 @@ export class Probe {
   marksAll = false;
   readonly #pace: Pace;
   #requests = 0;
+  readonly #shared = new Map<unknown, Promise<unknown>>();
   /** Successful answers of the present scenario, for the evidence of a field. */
   #successes: Answer[] = [];
   /** Answers to requests that met a running one. */
@@ -135,6 +137,13 @@ export class Probe {
     const before = await readCount(count);
     await act();
     return (await readCount(count)) - before;
+  }
+
+  /** What scenarios that judge the same answers send once for all of them; `make` is what tells it. */
+  shared<T>(make: (probe: Probe) => Promise<T>): Promise<T> {
+    const made = (this.#shared.get(make) as Promise<T> | undefined) ?? make(this);
+    this.#shared.set(make, made);
+    return made;
   }
 
   /** Sends an intent twice; what its second answer was, which is what each further retry has to get. */

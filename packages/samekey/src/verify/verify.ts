@@ -5,12 +5,12 @@
  * scenarios by a time · a fault of verify itself is thrown, never told as a fault of the service.
  */
 
+import { fieldOf } from './counting.ts';
 import { VerifyError } from './error.ts';
 import { resolveOptions, type VerifyOptions } from './options.ts';
 import { createPace } from './pace.ts';
 import { isSuccess, Probe } from './probe.ts';
 import type { Finding, VerifyReport } from './report.ts';
-import { fieldOf } from './counting.ts';
 import { NotJudged, notJudged, type Scenario, type Verdict } from './scenario.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 

@@ -1,7 +1,7 @@
 /** Verify names the fault of each broken server, and nothing else; and finds none in the same server without a fault. */
 
 import { describe, expect, it } from 'vitest';
-import { verify, type VerifyOptions, type VerifyReport } from '../../src/verify/index.ts';
+import { type VerifyOptions, type VerifyReport, verify } from '../../src/verify/index.ts';
 import { FAULTS, type Fault, RETENTION_MS, Service } from './server.ts';
 
 /** The scenarios that a fault breaks: its own, and those which cannot hold because of it. */

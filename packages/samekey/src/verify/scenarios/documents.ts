@@ -22,7 +22,7 @@ export const errorDocuments: Scenario = {
   level: 'SHOULD',
   source: 'draft-07 §2.7; RFC 9457 §3, §3.1; docs.stripe.com/api/errors',
   async run(probe) {
-    const answers = await refusals(probe);
+    const answers = await probe.shared(refusals);
     if (answers.length === 0) return notJudged(NONE);
     for (const answer of answers) {
       const wrong = probe.expects.errors === 'problem' ? problemFault(answer) : stripeFault(answer);
@@ -65,7 +65,7 @@ export const specification: Scenario = {
   level: 'recommended',
   source: 'draft-07 §2.5, §2.7 (Link; rel="describedby" in its examples); RFC 8288',
   async run(probe) {
-    const answers = await refusals(probe);
+    const answers = await probe.shared(refusals);
     if (answers.length === 0) return notJudged(NONE);
     const lacking = answers.find((answer) => !leadsSomewhere(answer));
     if (lacking === undefined) return held('each refusal has a link');

@@ -1,8 +1,8 @@
 /** What the handler itself refuses or fails on. */
 
+import { bytesOf } from '../options.ts';
 import { isRefusal, isSameAnswer, isSuccess } from '../probe.ts';
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
-import { bytesOf } from '../options.ts';
 
 export const finalRefusal: Scenario = {
   name: 'final-refusal',

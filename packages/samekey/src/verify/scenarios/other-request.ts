@@ -31,7 +31,7 @@ export const otherBody: Scenario = {
   level: 'MUST',
   source: 'draft-07 §2.2, §2.4, §2.7',
   async run(probe) {
-    const { first, replay, other, count } = await meet(probe);
+    const { first, replay, other, count } = await probe.shared(meet);
     const isFirsts = probe.isMarked(other) || isSameAnswer(first, other) || isSameAnswer(replay, other);
     if (isFirsts && isSuccess(other))
       return fault(
@@ -58,7 +58,7 @@ export const otherBodyStatus: Scenario = {
   level: 'SHOULD',
   source: 'draft-07 §2.7 (422); docs.stripe.com/api/errors (400, idempotency_error)',
   async run(probe) {
-    const { other } = await meet(probe);
+    const { other } = await probe.shared(meet);
     const wanted = probe.expects.mismatchStatus;
     if (other.status === wanted) return held(String(wanted));
     if (isSuccess(other))
@@ -76,7 +76,7 @@ export const otherBodyChangesNothing: Scenario = {
   level: 'MUST',
   source: 'F12; the record belongs to its first request',
   async run(probe) {
-    const { replay, other, again } = await meet(probe);
+    const { replay, other, again } = await probe.shared(meet);
     if (isSuccess(other))
       return { verdict: 'not-judged', found: 'not judged: it is not refused (see other-body)' };
     if (isSameAnswer(replay, again)) return held('retries get what they got before');

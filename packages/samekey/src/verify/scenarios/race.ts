@@ -1,6 +1,6 @@
 /** Requests that meet: one runs; the others wait for its answer or are told that it is running. */
 
-import { isSuccess, type Intent, type Probe } from '../probe.ts';
+import { type Intent, isSuccess, type Probe } from '../probe.ts';
 import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
 import type { Answer, Reply } from '../wire.ts';
 

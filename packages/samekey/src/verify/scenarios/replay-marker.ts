@@ -1,6 +1,7 @@
 /** A replay says that it is one. */
 
 import { fault, held, type Scenario } from '../scenario.ts';
+import { retried } from './retried.ts';
 
 export const replayMarker: Scenario = {
   name: 'replay-marker',
@@ -8,9 +9,10 @@ export const replayMarker: Scenario = {
   level: 'recommended',
   source: 'docs.stripe.com/api/idempotent_requests (Idempotent-Replayed: true); no part of the draft',
   async run(probe) {
-    const intent = probe.intent();
-    const first = await probe.first(intent);
-    const retry = await probe.send(intent);
+    const {
+      first,
+      retries: [retry],
+    } = await probe.shared(retried);
     if (probe.hasMarker(first))
       return fault(
         'the first answer says that it is a replay',

@@ -2,6 +2,7 @@
 
 import { isSameAnswer } from '../probe.ts';
 import { fault, held, type Scenario } from '../scenario.ts';
+import { retried } from './retried.ts';
 
 export const sameAnswer: Scenario = {
   name: 'same-answer',
@@ -9,10 +10,9 @@ export const sameAnswer: Scenario = {
   level: 'MUST',
   source: 'draft-07 §2.6 (the result of the previously completed operation); F38, F39',
   async run(probe) {
-    const intent = probe.intent();
-    const first = await probe.first(intent);
-    for (const which of ['first', 'second']) {
-      const retry = await probe.send(intent);
+    const { first, retries } = await probe.shared(retried);
+    for (const [at, retry] of retries.entries()) {
+      const which = at === 0 ? 'first' : 'second';
       if (isSameAnswer(first, retry)) continue;
       const what =
         first.status === retry.status

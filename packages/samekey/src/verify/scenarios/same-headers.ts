@@ -1,9 +1,10 @@
 /** A retry gets the header lines too: all but those of one connection, moment or request. */
 
+import { MARKERS } from '../expectations.ts';
+import { isSameAnswer } from '../probe.ts';
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import { type Answer, type Line, valuesOf } from '../wire.ts';
-import { isSameAnswer } from '../probe.ts';
-import { MARKERS } from '../expectations.ts';
+import { retried } from './retried.ts';
 
 /** Of one connection, one moment, one request or one caller (RFC 9110 §7.6.1, §6.6.1; Fetch §3.2). */
 const OWN: ReadonlySet<string> = new Set([
@@ -37,9 +38,10 @@ export const sameHeaders: Scenario = {
   level: 'SHOULD',
   source: 'draft-07 §2.6; F40',
   async run(probe) {
-    const intent = probe.intent();
-    const first = await probe.first(intent);
-    const retry = await probe.send(intent);
+    const {
+      first,
+      retries: [retry],
+    } = await probe.shared(retried);
     if (!isSameAnswer(first, retry))
       return notJudged('not judged: the retry is not the first answer (see same-answer)');
     const ignored = new Set((probe.settings.ignoreHeaders ?? []).map((name) => name.toLowerCase()));

@@ -1,7 +1,7 @@
 /** Without its store a service cannot know what has run: nothing may run. */
 
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import { isSuccess } from '../probe.ts';
+import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import type { Reply } from '../wire.ts';
 
 export const storeDown: Scenario = {

@@ -1,0 +1,154 @@
+/** Verify finds no fault in Samekey's own adapters, on real servers with SQLite; and its tests run in a runner. */
+
+import express from 'express';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSamekey, type Samekey } from '../../src/samekey.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import type {
+  AdapterHarness,
+  ContractHandler,
+  ContractRequest,
+  ContractRoute,
+  Served,
+} from '../../src/testing/adapter-contract.ts';
+import { faultyStore, passageOf } from '../../src/testing/faulty-store.ts';
+import { type VerifyOptions, verify, verifyTests } from '../../src/verify/index.ts';
+import { expressHarness } from '../adapters/express-harness.ts';
+import { fetchHarness } from '../adapters/fetch-harness.ts';
+import { honoHarness } from '../adapters/hono-harness.ts';
+import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
+
+/** How long its keys are remembered. */
+const RETENTION_MS = 2_000;
+
+type Profile = 'ietf' | 'stripe';
+
+/** A shop on one adapter. */
+class Shop {
+  executions = 0;
+  readonly #closing: (() => unknown)[] = [];
+  readonly #failed = new Set<string>();
+  #served: Served | undefined;
+  #isStoreDown = false;
+
+  async open(harness: AdapterHarness, profile: Profile): Promise<void> {
+    const file = temporaryFile();
+    const [client] = availableClients();
+    if (client === undefined) throw new Error('there is no client of SQLite');
+    const database = client.open(file.path);
+    const real = sqliteStore({ database });
+    await real.migrate();
+    const store = faultyStore(real, { plan: () => (this.#isStoreDown ? passageOf('refuse') : null) });
+    const samekey: Samekey = createSamekey({ store });
+    this.#served = await harness.serve(samekey, [
+      this.#route('/orders', profile),
+      this.#route('/refunds', profile),
+    ]);
+    this.#closing.push(
+      () => this.#served?.close(),
+      () => samekey.close(),
+      () => database.close(),
+      () => file.remove(),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing) await close();
+  }
+
+  /** Everything that verify can be given. */
+  options(profile: Profile): VerifyOptions {
+    const origin = `http://127.0.0.1:${this.#served?.port ?? 0}`;
+    return {
+      url: `${origin}/orders`,
+      profile,
+      body: '{"item":"lamp","amountCents":1200}',
+      headers: { Authorization: 'shop-a.one' },
+      tenantB: { Authorization: 'shop-b.one' },
+      rotated: { Authorization: 'shop-a.two' },
+      count: () => this.executions,
+      hold: { body: '{"item":"lamp","amountCents":1200,"holdMs":300}' },
+      otherUrl: `${origin}/refunds`,
+      refusedBody: '{"refuse":true}',
+      failing: { body: '{"fail":true}', expect: profile === 'stripe' ? 'replayed' : 'retried' },
+      expiresMs: RETENTION_MS,
+      store: {
+        down: () => void (this.#isStoreDown = true),
+        up: () => void (this.#isStoreDown = false),
+      },
+    };
+  }
+
+  #route(pattern: string, profile: Profile): ContractRoute {
+    const policy = profile === 'stripe' ? 'stripe' : 'standard';
+    return {
+      method: 'ALL',
+      mount: '',
+      pattern,
+      options: { policy, profile, retentionMs: RETENTION_MS, retryWindowMs: 0 },
+      scope: (request) => ownerOf(request),
+      isAllowed: () => true,
+      isBodyTaken: false,
+      handler: this.#handle,
+    };
+  }
+
+  readonly #handle: ContractHandler = async ({ method, body, attempt }) => {
+    if (method === 'GET') return { status: 200, body: String(this.executions) };
+    const order = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>;
+    const { holdMs } = order;
+    if (typeof holdMs === 'number') await new Promise((resolve) => setTimeout(resolve, holdMs));
+    if (order['refuse'] === true) return { status: 402, body: 'declined' };
+    if (order['fail'] === true && !this.#failed.has(String(attempt?.key))) {
+      this.#failed.add(String(attempt?.key));
+      return { status: 500, body: 'failed' };
+    }
+    this.executions += 1;
+    const id = String(this.executions);
+    return {
+      status: 201,
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['Location', `/orders/${id}`],
+      ],
+      body: `{ "id": ${id} }\n`,
+    };
+  };
+}
+
+/** Tokens are `owner.secret`. */
+function ownerOf(request: ContractRequest): string {
+  return String(request.header('authorization')).split('.')[0] ?? '';
+}
+
+const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profile }[] = [
+  { harness: expressHarness('Express 5', express), profile: 'ietf' },
+  { harness: expressHarness('Express 5', express), profile: 'stripe' },
+  { harness: honoHarness, profile: 'ietf' },
+  { harness: fetchHarness, profile: 'ietf' },
+];
+
+describe.concurrent.each(ALL)(
+  'verify on $harness.name with SQLite, profile $profile',
+  ({ harness, profile }) => {
+    const shop = new Shop();
+    beforeAll(() => shop.open(harness, profile));
+    afterAll(() => shop.close());
+
+    it('finds no fault, and leaves nothing unjudged', {
+      timeout: 90_000,
+    }, async () => {
+      const report = await verify(shop.options(profile));
+      const notHeld = report.findings.filter(({ verdict }) => verdict !== 'held');
+      expect(notHeld.map(({ scenario, found }) => `${scenario}: ${found}`)).toEqual([]);
+      expect(report.findings.length).toBeGreaterThan(30);
+    });
+  },
+);
+
+const tested = new Shop();
+beforeAll(() => tested.open(fetchHarness, 'ietf'));
+afterAll(() => tested.close());
+verifyTests({ describe, it }, () => tested.options('ietf'), {
+  only: ['runs-once', 'same-answer', 'two-tenants'],
+});

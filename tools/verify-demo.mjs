@@ -1,0 +1,61 @@
+/**
+ * Why: what Samekey asks of other services it asks of its own demo, on each run of CI: every scenario of `samekey verify` that the demo
+ * can be asked, within thirty seconds. A fault here is a fault of the demo, of the library, or a false alarm of verify.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isMain, ROOT, report } from './lib/report.mjs';
+import { start, WAYS } from './smoke-demo.mjs';
+
+/** @typedef {import('./lib/report.mjs').Problem} Problem */
+
+const FILE = 'tools/verify-demo.mjs';
+const TIME_MAX_MS = 30_000;
+
+/** What this demo cannot be asked: it has no other path for the same body, and its store is a file inside it. */
+const NOT_ASKED = ['other-path', 'store-down', 'retry-after', 'final-refusal', 'server-error', 'expiry'];
+
+/**
+ * @param {string} origin
+ * @returns {Problem[]}
+ */
+export function verifyDemo(origin) {
+  const args = [
+    ['verify', `${origin}/payments`, '--json', '--strict'],
+    ['--body', '{"customerId":"cus_1","amountCents":1200,"currency":"usd"}'],
+    ['--count-url', `${origin}/ledger`, '--count-path', 'charges', '--get-url', `${origin}/payments`],
+    ['--tenant-b', 'Authorization: Bearer tenant-b', '--rotated', 'Authorization: Bearer demo'],
+    ['--skip', NOT_ASKED.join(',')],
+  ].flat();
+  const startedAt = performance.now();
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['packages/cli/dist/main.js', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 3 * TIME_MAX_MS,
+  });
+  const tookMs = performance.now() - startedAt;
+  if (status === null || !stdout.startsWith('{'))
+    return [{ file: FILE, message: `ended with ${status}: ${stderr}` }];
+  /** @type {{ findings: { scenario: string, verdict: string, found: string }[] }} */
+  const { findings } = JSON.parse(stdout);
+  /** @type {Problem[]} */
+  const problems = findings
+    .filter(({ verdict }) => verdict !== 'held')
+    .map(({ scenario, verdict, found }) => ({ file: FILE, message: `${scenario}: ${verdict}: ${found}` }));
+  if (tookMs > TIME_MAX_MS) problems.push({ file: FILE, message: `took ${Math.round(tookMs)} ms` });
+  console.log(`${findings.length} scenarios asked in ${(tookMs / 1000).toFixed(1)} s`);
+  return problems;
+}
+
+if (isMain(import.meta.url)) {
+  const folder = mkdtempSync(join(tmpdir(), 'samekey-verify-'));
+  const { origin, stop } = await start(WAYS.node, folder);
+  try {
+    report('verify', verifyDemo(origin));
+  } finally {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
