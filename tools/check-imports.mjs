@@ -121,6 +121,7 @@ export const TABLE = [
     may: ['type:client/pending'],
     node: ['node:crypto', 'node:fs/promises', 'node:path'],
   },
+  { at: 'client/got', may: ['client/wrap', 'type:client'], node: ['node:stream'] },
   // Thin wrappers: libraries are passed in and typed structurally.
   { at: 'client/wrap', may: ['client', 'core/errors'], globals: NODE_ONLY },
   // A browser must not download a server.

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_SCHEMA'
   | 'ERR_SAMEKEY_STEP'
   | 'ERR_SAMEKEY_STORE'
+  | 'ERR_SAMEKEY_UNSETTLED'
   | 'ERR_SAMEKEY_VERIFY';
 
 /** Where each error code and each problem type is explained. */

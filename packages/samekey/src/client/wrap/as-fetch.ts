@@ -1,0 +1,50 @@
+/**
+ * An operation in the shape of `fetch`, for libraries that take one: what has an answer resolves with it, whatever its status; what
+ * has none rejects with an {@link UnsettledError}. Turn the library's own retries off: the operation tries by itself.
+ */
+
+import { SamekeyError } from '../../core/errors.ts';
+import type { ClientOperation } from '../operation.ts';
+import type { ClientResult } from '../results.ts';
+
+/** There is no answer to give: `result.kind` says why. Its key is kept; call again. */
+export class UnsettledError extends SamekeyError {
+  readonly result: ClientResult;
+
+  constructor(result: ClientResult) {
+    super(
+      'ERR_SAMEKEY_UNSETTLED',
+      `The operation has no answer (${result.kind}): its key is kept, call it again.`,
+    );
+    this.result = result;
+  }
+}
+
+/** `fetch` under the operation's key. */
+export type OperationFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Makes it. */
+export function asFetch(operation: ClientOperation): OperationFetch {
+  return async (input, init) => {
+    const result =
+      input instanceof Request
+        ? await operation.fetch(input.url, await readInit(new Request(input, init)))
+        : await operation.fetch(input, init);
+    if ('response' in result && result.response !== null) return result.response;
+    throw new UnsettledError(result);
+  };
+}
+
+async function readInit(request: Request): Promise<RequestInit> {
+  const { method, credentials, signal, redirect, cache } = request;
+  const headers = new Headers(request.headers);
+  let body: ArrayBuffer | FormData | null = null;
+  if (/^multipart\/form-data/i.test(headers.get('content-type') ?? '')) {
+    // Its boundary is drawn anew at each call: as a form, two equal ones are equal.
+    headers.delete('content-type');
+    body = await request.formData();
+  } else if (request.body !== null) {
+    body = await request.arrayBuffer();
+  }
+  return { method, headers, body, credentials, signal, redirect, cache };
+}
