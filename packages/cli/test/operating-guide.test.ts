@@ -107,6 +107,7 @@ for (const kind of kinds()) {
       let over = running;
       while (!/^Claim ends +\S+ \(.* ago\)$/m.test(over)) over = await run(inspect);
       expect(over).toContain('npx samekey janitor --once');
+      expect(over).toMatch(/^State +in_progress: .* has not been heard of/m);
       expect(await run(janitor)).toMatch(/1 claims? .*ended/);
       expect(await run(list.replace('--older-than 1s', '--older-than 0s'))).toMatch(
         /^unknown .*claim-ended$/m,

@@ -9,7 +9,7 @@ import { EXIT } from '../cli-error.ts';
 import { examine } from '../doctor/examine.ts';
 import type { Finding, Level } from '../doctor/finding.ts';
 import { duration } from '../operate/duration.ts';
-import { say } from '../operate/print.ts';
+import { counted, say } from '../operate/print.ts';
 import { onTarget, type TargetFlags, withTarget } from '../operate/target.ts';
 
 interface DoctorFlags extends TargetFlags {
@@ -60,7 +60,9 @@ async function run(flags: DoctorFlags): Promise<void> {
       say(`${SIGNS[level]}  ${check.padEnd(10)}  ${what}`);
       if (remedy !== null) say(`${' '.repeat(21)}→ ${remedy}`);
     }
-    say(`${count(findings, 'failure')} failures, ${count(findings, 'warning')} warnings.`);
+    say(
+      `${counted(count(findings, 'failure'), 'failure', 'failures')}, ${counted(count(findings, 'warning'), 'warning', 'warnings')}.`,
+    );
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { Store } from 'samekey';
 import { shortDuration } from '../operate/duration.ts';
+import { counted } from '../operate/print.ts';
 import type { MessagesOf } from '../operate/target.ts';
 import type { Check, Finding, Patient } from './finding.ts';
 
@@ -38,7 +39,7 @@ export const unknown: Check = async ({ operator, counts, now }) => {
     {
       check: 'unknown',
       level: oldestMs > UNKNOWN_VERY_OLD_MS || isOld ? 'warning' : 'note',
-      what: `${count} outcomes are unknown, the oldest${more} for ${shortDuration(oldestMs)}: their clients are told 409.${forOperator}`,
+      what: `${counted(count, 'outcome is', 'outcomes are')} unknown, the oldest${more} for ${shortDuration(oldestMs)}: their clients are told 409.${forOperator}`,
       measured: { count, oldestMs, givenUp },
       remedy:
         'npx samekey inspect --state unknown, then settle each; run a reconciler so that they settle by themselves.',
@@ -57,7 +58,7 @@ export const claims: Check = async ({ operator, counts, now }) => {
     return [
       fine(
         'claims',
-        `${counts.in_progress} attempts are running; no claim is over and still open.`,
+        `${counted(counts.in_progress, 'attempt is', 'attempts are')} running; no claim is over and still open.`,
         measured,
       ),
     ];
@@ -65,7 +66,7 @@ export const claims: Check = async ({ operator, counts, now }) => {
     {
       check: 'claims',
       level: 'warning',
-      what: `${over.length} claims are over, one for ${shortDuration(longestMs)}, and nobody has ended them: no sweeper is running.`,
+      what: `${counted(over.length, 'claim is', 'claims are')} over, one for ${shortDuration(longestMs)}, and nobody has ended them: no sweeper is running.`,
       measured,
       remedy: 'Run npx samekey janitor, or a worker: both end claims. Once, now: npx samekey janitor --once.',
     },

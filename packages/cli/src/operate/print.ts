@@ -11,6 +11,11 @@ export function note(text: string): void {
   process.stderr.write(`${harmless(text)}\n`);
 }
 
+/** A count and what is counted: `1 claim`, `2 claims`. */
+export function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Keys, reasons and bodies come from strangers: no escape sequence of theirs reaches a terminal. */
 export function harmless(text: string): string {
   return text.replaceAll(UNSEEN, (character) => {

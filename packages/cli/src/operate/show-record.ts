@@ -43,7 +43,7 @@ export function wholeJson(whole: WholeRecord, now: number, show: Show): object {
   const { response, input } = record;
   return {
     ...recordJson(record, now, show.keys),
-    meaning: stateInWords(record),
+    meaning: stateInWords(record, isOver(record, now)),
     why: reasonInWords(record),
     isClaimOver: isOver(record, now),
     isHandedOver: whole.isHandedOver,
@@ -68,7 +68,7 @@ function facts(whole: WholeRecord, now: number, show: Show): [string, string][] 
     ['Key', keyShown(record, show.keys)],
     ['Caller', callerShown(record, show.keys)],
     ['Operation', record.operation],
-    ['State', `${record.state}: ${stateInWords(record)}`],
+    ['State', `${record.state}: ${stateInWords(record, isOver(record, now))}`],
     ['Why', reasonInWords(record)],
     [
       'Proof',

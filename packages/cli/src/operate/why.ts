@@ -42,8 +42,9 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['erased', 'what it held was erased on request; its key never runs again'],
 ]);
 
-/** What the state means. */
-export function stateInWords({ state }: SamekeyRecord): string {
+/** What the state means; `claimOver`: it is in progress, and its claim has ended. */
+export function stateInWords({ state }: SamekeyRecord, claimOver = false): string {
+  if (claimOver) return 'an attempt began, and has not been heard of. Retries are answered 409';
   return STATES[state] ?? 'a state that newer code has written';
 }
 

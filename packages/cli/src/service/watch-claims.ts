@@ -4,6 +4,8 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { shortDuration } from '../operate/duration.ts';
+import { counted, note } from '../operate/print.ts';
 import type { Target } from '../operate/target.ts';
 
 /** Longer claims are left to a janitor that stays. */
@@ -20,6 +22,10 @@ export async function watchClaims(target: Target, look: () => Promise<unknown>):
   const open = await target.operator.list({ states: ['in_progress'], limit: LOOKED_AT_MAX });
   const over = open.filter(({ lockedUntil }) => lockedUntil <= now);
   if (over.length === 0) return;
-  await pause(Math.min(WATCH_MAX_MS, Math.max(...over.map(({ claimTtlMs }) => claimTtlMs))) + MARGIN_MS);
+  const watchMs = Math.min(WATCH_MAX_MS, Math.max(...over.map(({ claimTtlMs }) => claimTtlMs))) + MARGIN_MS;
+  note(
+    `${counted(over.length, 'claim looks', 'claims look')} over. No clock but this machine's says so: watching for ${shortDuration(watchMs)} whether anybody renews.`,
+  );
+  await pause(watchMs);
   await look();
 }

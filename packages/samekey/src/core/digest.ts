@@ -8,7 +8,7 @@ export function canonicalText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) {
     throw new OptionsError(
-      'What is to be compared must be a JSON value; null says that nothing is compared.',
+      'What is to be compared (a fingerprint, the input of an effect) must be a JSON value, and none was given; null says that nothing is compared.',
     );
   }
   const canonical = canonicalJson(new TextEncoder().encode(text));
