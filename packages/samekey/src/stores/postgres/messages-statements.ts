@@ -1,7 +1,8 @@
 /**
  * The SQL of messages. As in statements.ts, rows are found in LATERAL subqueries with a lock or a LIMIT, which no plan can turn
  * into a reading of the whole table, and written by ctid: a row whose newest version the statement's snapshot cannot see is
- * left as it is.
+ * left as it is. That fits rows with one writer (whoever has the lease), and statements that leave out what is locked; one that waits
+ * for others writes by id, and PostgreSQL looks at the newest version.
  *
  * A group goes one after the other. A take that meets a message behind another of its group parks it, once; whoever ends the
  * one ahead unparks the next, in a statement of its own: only a new snapshot sees what was committed meanwhile. It also writes a
@@ -205,7 +206,11 @@ RETURNING m.place, CASE WHEN q.state = 'dead' THEN m.group_key END`,
   );
 }
 
-/** One message and the record that was handed over with it, together. Gives whether each was written, and the group. */
+/**
+ * One message and the record that was handed over with it, together. Gives whether each was written, and the group. The record is
+ * written by its id: sweeper and reaper write in records that they leave as they are, and the version that they have just committed
+ * would be locked and not seen. Its id comes by subqueries: a join could be planned as a reading of the whole index.
+ */
 export function settleStatement(tables: Tables): Statement {
   return statement(
     'settle_message',
@@ -213,9 +218,8 @@ export function settleStatement(tables: Tables): Statement {
 held AS MATERIALIZED (SELECT m.tid, m.group_key FROM q CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key
   FROM ${tables.messages} m WHERE m.place = q.place AND m.lease_id = q.lease_id
   AND m.started = q.started FOR UPDATE) m),
-locked AS MATERIALIZED (SELECT q.*, r.tid FROM held, q CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${tables.records} r
-  WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE} FOR NO KEY UPDATE) r),
-written AS (${updateFinished(tables, SETTLE_INPUT)} FROM locked AS q WHERE r.ctid = q.tid RETURNING 1),
+written AS (${updateFinished(tables, SETTLE_INPUT)} FROM q WHERE r.scope = (SELECT q.scope FROM q, held)
+  AND r.key = (SELECT q.key FROM q, held) AND ${FINISH_FENCE} RETURNING 1),
 gone AS (DELETE FROM ${tables.messages} m USING q, held WHERE m.ctid = held.tid AND q.fate = 'done'),
 dead AS (UPDATE ${tables.messages} m SET state = 'dead', lease_id = NULL, due_at = q.now,
   finished = m.finished + q.begun, proven = m.proven + q.begun * q.proven,

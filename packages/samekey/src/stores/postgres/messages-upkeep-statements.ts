@@ -5,14 +5,18 @@ import type { Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
 import { milliseconds, type Tables } from './tables.ts';
 
-/** The first of each group of $1 may be looked at again. */
+/**
+ * The first of each group of $1 may be looked at again; also if a take has just parked it, hence by its place. Its state is asked for in
+ * a way that fits no index: that of all which are ready would be read whole.
+ */
 export function unparkStatement({ messages, clock }: Tables): Statement {
   return statement(
     'unpark',
-    `WITH ${clock}, next AS MATERIALIZED (SELECT e.tid FROM t, unnest($1::text[]) AS q (group_key)
-  CROSS JOIN LATERAL (SELECT e.ctid AS tid FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
+    `WITH ${clock}, next AS MATERIALIZED (SELECT e.place FROM t, unnest($1::text[]) AS q (group_key)
+  CROSS JOIN LATERAL (SELECT e.place FROM ${messages} e WHERE e.group_key = q.group_key AND e.state <> 'dead'
     ORDER BY e.place LIMIT 1 FOR UPDATE) e)
-UPDATE ${messages} m SET parked = false FROM next WHERE m.ctid = next.tid AND m.state = 'ready' RETURNING 1`,
+UPDATE ${messages} m SET parked = false WHERE m.place = ANY (ARRAY(SELECT place FROM next))
+  AND CASE m.state WHEN 'ready' THEN true END RETURNING 1`,
   );
 }
 
