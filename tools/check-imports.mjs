@@ -98,7 +98,8 @@ export const TABLE = [
   // Structural types only: neither a library nor a store.
   { at: 'tx/handle.ts', may: ['core'] },
   { at: 'tx/pool.ts', may: [] },
-  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/pool'] },
+  { at: 'tx/mysql-run.ts', may: ['core', 'tx/begin', 'tx/handle'] },
+  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/mysql-run', 'tx/pool'] },
 
   // Frameworks are passed in and looked at as they are.
   { at: 'coverage', may: ['core', 'http/marker'], globals: NODE_ONLY },

@@ -12,29 +12,30 @@ import { commitTests } from './tx/commits.ts';
 import type { TxHarness } from './tx/harness.ts';
 import { type AddTest, onTxBench } from './tx/kit.ts';
 import { ownerTests } from './tx/owners.ts';
-import { rerunTests } from './tx/reruns.ts';
+import { conflictTests, rerunTests } from './tx/reruns.ts';
 import { oneWriterTests } from './tx/one-writer.ts';
 import { togetherTests } from './tx/together.ts';
 
 export type { ContractIsolation, ContractRow, TxBench, TxHarness, TxOpenOptions } from './tx/harness.ts';
 
-/** What holds in both databases, and what only one of them can do. */
+/** What holds in all databases, and what only some of them can do. */
 const PARTS: readonly (readonly [
   title: string,
-  on: TxHarness['dialect'] | null,
+  on: readonly TxHarness['dialect'][] | null,
   add: (test: AddTest) => void,
 ])[] = [
   ['together', null, togetherTests],
-  ['runs again', 'postgres', rerunTests],
-  ['owners', 'postgres', ownerTests],
-  ['unclear commits', 'postgres', commitTests],
-  ['one writer', 'sqlite', oneWriterTests],
+  ['runs again', ['postgres', 'mysql'], conflictTests],
+  ['runs again at will', ['postgres'], rerunTests],
+  ['owners', ['postgres', 'mysql'], ownerTests],
+  ['unclear commits', ['postgres'], commitTests],
+  ['one writer', ['sqlite'], oneWriterTests],
 ];
 
 /** Describes the contract of transaction sources to a test runner, for the source of this harness. */
 export function txContract(runner: TestRunner, harness: TxHarness): void {
   for (const [part, on, addTests] of PARTS) {
-    if (on !== null && on !== harness.dialect) continue;
+    if (on?.includes(harness.dialect) === false) continue;
     runner.describe(`${harness.name} keeps the transaction contract: ${part}`, () => {
       addTests((title, body, options = {}) => void runner.it(title, () => onTxBench(harness, options, body)));
     });

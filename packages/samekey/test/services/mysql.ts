@@ -24,10 +24,14 @@ export interface MysqlServer {
   readonly name: string;
   /** Makes an empty database and returns its URL. */
   createDatabase(): Promise<string>;
+  /** The URL that it is reached by. */
+  url(): string;
   /** As a crash: the server at once. */
   kill(): Promise<void>;
   /** After `kill`. */
   restart(): Promise<void>;
+  /** Stops it with SIGSTOP; what it returns lets it go on. */
+  freeze(): () => void;
   stop(): Promise<void>;
 }
 
@@ -59,10 +63,13 @@ function onPath(program: string): string | undefined {
 export async function startMysql(
   source: MysqlSource,
   settings: Readonly<Record<string, string>> = {},
+  medium: 'memory' | 'disk' = 'memory',
 ): Promise<MysqlServer> {
   const { programs, name } = source;
   if (programs === null) return runningServer(name, source.url ?? '');
-  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-mysql-'));
+  const folder = mkdtempSync(
+    join((medium === 'memory' ? roomyMemory() : undefined) ?? tmpdir(), 'samekey-mysql-'),
+  );
   chmodSync(folder, 0o755);
   const data = join(folder, 'data');
   const user = serverUser();
@@ -107,6 +114,8 @@ export async function startMysql(
     child = undefined;
     if (ending === undefined || ending.exitCode !== null) return;
     const tree = processTree(ending.pid ?? 0);
+    // A frozen one hears nothing else.
+    signalAll(tree, 'SIGCONT');
     signalAll(tree, signal);
     await allGone(tree);
   }
@@ -116,6 +125,11 @@ export async function startMysql(
     ...runningServer(name, url),
     kill: () => end('SIGKILL'),
     restart: start,
+    freeze() {
+      const tree = processTree(child?.pid ?? 0);
+      signalAll(tree, 'SIGSTOP');
+      return () => signalAll(tree, 'SIGCONT');
+    },
     async stop() {
       await end('SIGTERM');
       watchdog.kill();
@@ -168,6 +182,7 @@ function runningServer(name: string, address: string): MysqlServer {
   };
   return {
     name,
+    url: () => address,
     async createDatabase() {
       databases += 1;
       const database = `samekey_${process.pid}_${databases}`;
@@ -180,6 +195,9 @@ function runningServer(name: string, address: string): MysqlServer {
     },
     kill: notOurs,
     restart: notOurs,
+    freeze() {
+      throw new Error(`${name} is not run by the tests.`);
+    },
     stop: async () => undefined,
   };
 }

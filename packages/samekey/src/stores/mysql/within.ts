@@ -35,7 +35,7 @@ export interface WithinMysql extends Within {
   handOver(owner: FencedId): Promise<HandResult>;
   /** Throws `StoreError`: this store keeps no messages. */
   enqueue(messages: readonly NewMessage[]): Promise<void>;
-  /** Bounds what the transaction waits for a lock, by the rest of its claim; a stricter setting of yours stays. */
+  /** Marks the transaction, so that its end is noticed. Its time is not bounded: the server has no such setting for one transaction. */
   limit(timeMaxMs: number): Promise<void>;
 }
 
@@ -92,12 +92,8 @@ export function createWithin(tables: Tables): (tx: MysqlTransaction) => WithinMy
           },
         );
       },
-      async limit(timeMaxMs) {
-        // From here on an implicit commit is noticed, also when another transaction has begun since.
-        await checkOpen();
-        const seconds = Math.max(1, Math.ceil(timeMaxMs / 1_000));
-        await ask(`SET SESSION innodb_lock_wait_timeout = LEAST(@@innodb_lock_wait_timeout, ${seconds})`);
-      },
+      // From here on an implicit commit is noticed, also when another transaction has begun since.
+      limit: () => checkOpen(),
     };
   };
 }

@@ -48,7 +48,7 @@ export interface TxBench<Tx = unknown> {
 /** A source under test. */
 export interface TxHarness {
   readonly name: string;
-  readonly dialect: 'postgres' | 'sqlite';
+  readonly dialect: 'postgres' | 'sqlite' | 'mysql';
   /** Whether a `tx` that the handler kept is refused after its transaction has ended, by the library or by the source. */
   readonly refusesLateUse: boolean;
   /** Whether a query that nobody awaits reaches the server before COMMIT, as the order of the calls says. */

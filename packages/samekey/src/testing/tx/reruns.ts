@@ -3,11 +3,19 @@
 import assert from 'node:assert/strict';
 import { type AddTest, type Context, ORDER, REQUEST, signal } from './kit.ts';
 
-export function rerunTests(test: AddTest): void {
+/** In MySQL a write at REPEATABLE READ sees what was committed since, so two counters do not collide there. */
+const COLLIDES: Readonly<Record<'postgres' | 'sqlite' | 'mysql', readonly string[]>> = {
+  postgres: ['repeatable read', 'serializable'],
+  mysql: ['serializable'],
+  sqlite: [],
+};
+
+export function conflictTests(test: AddTest): void {
   for (const isolation of ['repeatable read', 'serializable'] as const) {
     test(
-      `a serialization failure at ${isolation.toUpperCase()} runs the handler again within the attempt`,
+      `a serialization failure at ${isolation.toUpperCase()} runs the handler again within the attempt, where there is one`,
       async (t) => {
+        const collides = COLLIDES[t.harness.dialect].includes(isolation);
         const { samekey } = t.instance();
         await t.beside('CREATE TABLE counters (n int)');
         await t.beside('INSERT INTO counters VALUES (0)');
@@ -29,7 +37,7 @@ export function rerunTests(test: AddTest): void {
           ['a', 'b'].map((key) => count.run({ scope: ['t'], key, input: key })),
         );
         assert.deepEqual(outcomes.map(valueOf), [1, 1]);
-        assert.equal(runs, 3);
+        assert.equal(runs, collides ? 3 : 2);
         assert.deepEqual(await t.beside('SELECT n FROM counters'), [{ n: 2 }]);
         assert.equal(await t.count(), 2);
       },
@@ -73,7 +81,7 @@ export function rerunTests(test: AddTest): void {
       async run(input: typeof ORDER, attempt) {
         runs += 1;
         await t.insert(attempt.tx, input.id, input.amount);
-        if (attempt.number === 1) await fail(t, attempt.tx, '40001');
+        if (attempt.number === 1) await conflict(t, attempt.tx);
         return attempt.number;
       },
     });
@@ -83,7 +91,9 @@ export function rerunTests(test: AddTest): void {
     assert.equal(valueOf(await order.run(REQUEST)), 2);
     assert.equal(await t.count(), 1);
   });
+}
 
+export function rerunTests(test: AddTest): void {
   test('what a deferred constraint or trigger refuses at COMMIT comes through after one run', async (t) => {
     const { samekey } = t.instance();
     await t.beside(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -108,9 +118,14 @@ export function rerunTests(test: AddTest): void {
   });
 }
 
-/** Runs SQL that fails with this SQLSTATE. */
-function fail(t: Context, tx: unknown, state: string): Promise<unknown> {
-  return t.query(tx, `DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '${state}'; END $$`);
+/** Runs SQL that fails as a conflict with another transaction does. */
+function conflict(t: Context, tx: unknown): Promise<unknown> {
+  return t.query(
+    tx,
+    t.harness.dialect === 'mysql'
+      ? "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'on purpose'"
+      : "DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '40001'; END $$",
+  );
 }
 
 /** Its first `count` callers wait for each other; later ones pass. */

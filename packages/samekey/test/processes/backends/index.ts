@@ -6,6 +6,7 @@ const KINDS = {
   sqlite: async () => (await import('./sqlite.ts')).sqliteBackend,
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
   pgbouncer: async () => (await import('./pgbouncer.ts')).pgbouncerBackend,
+  mysql: async () => (await import('./mysql.ts')).mysqlBackend,
 } as const satisfies Record<string, () => Promise<BackendKind>>;
 
 /** The name of a backend. */

@@ -1,0 +1,30 @@
+/** Transactions of `mariadb`. Source: https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md. */
+
+import type { TransactionSource } from '../../core/transaction.ts';
+import type { BeginOptions } from '../begin.ts';
+import { isolationStatement, type LentConnection, runOnMysql } from '../mysql-run.ts';
+
+/** What is used of a pool of `mariadb`. */
+export interface MariadbPool<Connection extends LentConnection> {
+  getConnection(): Promise<Connection>;
+}
+
+const SETTINGS = { rowsAsArray: true, nestTables: false, typeCast: undefined, bigIntAsNumber: false };
+
+/**
+ * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements that end the transaction
+ * are refused. `isolation` default: the server's own, mostly `repeatable read`.
+ */
+export function fromMariadb<Connection extends LentConnection>(
+  pool: MariadbPool<Connection>,
+  options: BeginOptions = {},
+): TransactionSource<Connection> {
+  isolationStatement(options);
+  return {
+    name: 'mariadb',
+    dialect: 'mysql',
+    tellsCommit: true,
+    exclusive: false,
+    run: (body) => runOnMysql(pool, options, SETTINGS, (answer) => answer, body),
+  };
+}

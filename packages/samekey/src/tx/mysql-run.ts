@@ -1,0 +1,97 @@
+/**
+ * A transaction on a connection that a pool of `mysql2/promise` or `mariadb` lent.
+ *
+ * Invariants: statements that end a transaction are refused before they are sent, those included that commit without saying so
+ * (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · every error is followed by an explicit ROLLBACK, because a lock wait
+ * that timed out undoes its statement only · a connection that cannot even roll back is given to nobody else.
+ */
+
+import { OptionsError } from '../core/errors.ts';
+import type { SqlTransaction } from '../core/transaction.ts';
+import { type BeginOptions, beginStatement } from './begin.ts';
+import { guarded, handleOf } from './handle.ts';
+
+/** What is used of a connection that a pool lends. */
+export interface LentConnection {
+  query(options: never): Promise<unknown>;
+  release(): unknown;
+  destroy(): unknown;
+}
+
+/** Statements of ours on it: rows as arrays, whatever the user's settings are. */
+export type Send = (sql: string) => Promise<unknown>;
+
+/** BEGIN, `body`, COMMIT; ROLLBACK when it rejects. `rowsOf` finds the rows in a driver's answer. */
+export async function runOnMysql<Connection extends LentConnection, Result>(
+  pool: { getConnection(): Promise<Connection> },
+  options: BeginOptions,
+  settings: object,
+  rowsOf: (answer: unknown) => unknown,
+  body: (tx: Connection, handle: SqlTransaction) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.getConnection();
+  const ask = (sql: string): Promise<unknown> => connection.query({ ...settings, sql } as never);
+  const guard = guarded(withoutEnds(connection), NEVER);
+  let isBroken = false;
+  try {
+    if (options.isolation !== undefined) await ask(isolationStatement(options));
+    await ask('START TRANSACTION');
+    const handle = handleOf(async (sql) => {
+      const rows = rowsOf(await ask(sql));
+      return Array.isArray(rows) ? (rows as unknown[]) : [];
+    });
+    const result = await body(guard.tx, handle);
+    guard.close();
+    await ask('COMMIT');
+    return result;
+  } catch (error) {
+    await ask('ROLLBACK').catch(() => {
+      isBroken = true;
+    });
+    throw error;
+  } finally {
+    guard.close();
+    if (isBroken) connection.destroy();
+    else await connection.release();
+  }
+}
+
+/** For the next transaction only. Throws `OptionsError` for an unknown level. */
+export function isolationStatement(options: BeginOptions): string {
+  return beginStatement(options).replace('BEGIN', 'SET TRANSACTION');
+}
+
+const NEVER: readonly string[] = [
+  'release',
+  'end',
+  'destroy',
+  'beginTransaction',
+  'commit',
+  'rollback',
+  'changeUser',
+];
+
+const TEXTS: ReadonlySet<string> = new Set(['query', 'execute', 'batch', 'prepare', 'queryStream']);
+
+/** Behind white space and comments; a savepoint may be rolled back to, a temporary table may be made. */
+const ENDS =
+  /^(?:\s|--[^\n]*\n|#[^\n]*\n|\/\*(?!!).*?\*\/)*(?:alter|analyze|begin|cache\s+index|check\s+table|commit|create(?!\s+(?:or\s+replace\s+)?temporary)|drop(?!\s+temporary)|flush|grant|install|lock\s+tables?|optimize|rename|repair|reset|revoke|rollback(?!\s+(?:work\s+)?to)|set\s+(?:session\s+|@@)?autocommit|start\s+transaction|truncate|uninstall)\b/is;
+
+function withoutEnds<Connection extends object>(connection: Connection): Connection {
+  return new Proxy(connection, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function' || !TEXTS.has(String(name))) return value;
+      return (...args: unknown[]): unknown => {
+        const [first] = args;
+        const sql = typeof first === 'string' ? first : (first as { sql?: unknown } | null)?.sql;
+        if (typeof sql === 'string' && ENDS.test(sql)) {
+          throw new OptionsError(
+            'A statement of the handler would end the transaction, as changes of a schema do in MySQL: run it elsewhere.',
+          );
+        }
+        return Reflect.apply(value as () => unknown, target, args);
+      };
+    },
+  });
+}

@@ -1,0 +1,30 @@
+/** Transactions of `mysql2/promise`. Source: https://sidorares.github.io/node-mysql2/docs/api-and-configurations. */
+
+import type { TransactionSource } from '../../core/transaction.ts';
+import type { BeginOptions } from '../begin.ts';
+import { isolationStatement, type LentConnection, runOnMysql } from '../mysql-run.ts';
+
+/** What is used of a pool of `mysql2/promise`. */
+export interface Mysql2Pool<Connection extends LentConnection> {
+  getConnection(): Promise<Connection>;
+}
+
+const SETTINGS = { rowsAsArray: true, nestTables: false, typeCast: true, supportBigNumbers: true };
+
+/**
+ * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements that end the transaction
+ * are refused. `isolation` default: the server's own, mostly `repeatable read`.
+ */
+export function fromMysql2<Connection extends LentConnection>(
+  pool: Mysql2Pool<Connection>,
+  options: BeginOptions = {},
+): TransactionSource<Connection> {
+  isolationStatement(options);
+  return {
+    name: 'mysql2',
+    dialect: 'mysql',
+    tellsCommit: true,
+    exclusive: false,
+    run: (body) => runOnMysql(pool, options, SETTINGS, (answer) => (answer as readonly unknown[])[0], body),
+  };
+}

@@ -1,0 +1,60 @@
+/** A handler's statements that would end its transaction are refused before they are sent. */
+
+import { createConnection, createPool, type PoolConnection } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
+import { createSamekey } from '../../src/samekey.ts';
+import { mysqlStore } from '../../src/stores/mysql/index.ts';
+import { fromMysql2 } from '../../src/tx/mysql2/index.ts';
+import { availableMysql, startMysql } from '../services/mysql.ts';
+
+const ENDS = [
+  'CREATE TABLE x (i INT)',
+  ' /* why */ drop table orders',
+  '-- why\nTRUNCATE orders',
+  'COMMIT',
+  'rollback',
+  'START TRANSACTION',
+  'SET autocommit = 1',
+  'alter table orders add b int',
+];
+const STAYS = [
+  'CREATE TEMPORARY TABLE x (i INT)',
+  'SAVEPOINT a',
+  'ROLLBACK TO SAVEPOINT a',
+  "INSERT INTO orders VALUES ('commit')",
+];
+
+for (const source of availableMysql().slice(0, 1)) {
+  describe(source.name, () => {
+    it('a statement that ends the transaction is refused, the rest is not', { timeout: 60_000 }, async () => {
+      const server = await startMysql(source);
+      const url = await server.createDatabase();
+      const pool = createPool({ uri: url, connectionLimit: 2 });
+      await pool.query('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY)');
+      const store = mysqlStore({ connect: () => createConnection(url) });
+      await store.migrate();
+      const samekey = createSamekey({ store, transactions: fromMysql2<PoolConnection>(pool) });
+      const order = samekey.transactional({
+        name: 'order',
+        async run(text: string, attempt) {
+          await attempt.tx.query("INSERT INTO orders VALUES ('before')");
+          await attempt.tx.query({ sql: text });
+          for (const each of STAYS) await attempt.tx.query(each);
+          return attempt.number;
+        },
+      });
+      for (const [i, input] of ENDS.entries()) {
+        await expect(order.run({ scope: ['t'], key: `k-${i}`, input })).rejects.toThrow(
+          /would end the transaction/,
+        );
+        expect((await pool.query('SELECT * FROM orders'))[0]).toEqual([]);
+      }
+      expect((await order.run({ scope: ['t'], key: 'good', input: 'SELECT 1' })).kind).toBe('executed');
+      expect((await pool.query('SELECT COUNT(*) AS n FROM orders'))[0]).toEqual([{ n: 2 }]);
+      await samekey.close();
+      await store.close();
+      await pool.end();
+      await server.stop();
+    });
+  });
+}
