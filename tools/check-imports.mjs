@@ -93,6 +93,8 @@ export const TABLE = [
     // tell that a claim is awaited inside a transaction on the same file.
     lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
   },
+  // Ids of records and scripts are digests.
+  { at: 'stores/redis', may: ['core', 'stores/sql'], node: ['node:crypto'] },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.

@@ -1,0 +1,154 @@
+/**
+ * Sweeping, reaping, and what is due: the indexes say which records may be meant, and each is then moved by a compare-and-set of its
+ * own. Two that do the same at once never move the same record: one of them finds it changed.
+ */
+
+import { giveUpRow } from '../../core/audit.ts';
+import {
+  decidePostpone,
+  decideSweep,
+  decideTakeUnknown,
+  serverView,
+  UNKNOWN_MAX_MS,
+} from '../../core/machine.ts';
+import { reapedOf } from '../../core/reaped.ts';
+import { isDue, type SamekeyRecord } from '../../core/record.ts';
+import type {
+  DueRequest,
+  HandResult,
+  LifecycleStore,
+  PostponeRequest,
+  SweepOptions,
+  Swept,
+} from '../../core/store.ts';
+import type { Seen } from './fields.ts';
+import type { Keys } from './keys.ts';
+import type { Rows } from './rows.ts';
+import { scriptOf, type Server } from './server.ts';
+import type { Entry, Shards } from './shards.ts';
+import { REAP } from './statements.ts';
+
+/** Records of one call at most, so that one pipeline stays short. */
+const ROWS_MAX = 1_000;
+/** Entries of a shard that one look at what is due reads at most; the oldest come first. */
+const DUE_LOOK_MAX = 10_000;
+const DUE_PAGE = 200;
+
+const reapScript = scriptOf(REAP);
+
+/** Makes the lifecycle's verbs. */
+export function createHousekeeping(
+  server: Server,
+  keys: Keys,
+  rows: Rows,
+  shards: Shards,
+  time: () => string,
+): LifecycleStore {
+  async function sweep(limit: number, options: SweepOptions = {}): Promise<readonly Swept[]> {
+    const most = Math.min(limit, ROWS_MAX);
+    const over = await shards.ripe('open', 0, most);
+    const lost = await shards.ripe('lost', options.unknownMaxMs ?? UNKNOWN_MAX_MS, most - over.length);
+    const swept = await move([...over, ...lost], (seen) =>
+      decideSweep(seen.record, serverView(seen.record, seen.now), options),
+    );
+    return swept.map(({ result }) => result);
+  }
+
+  /** Decides each and writes; those that somebody else changed in between are left out. */
+  async function move<Result>(
+    entries: readonly Entry[],
+    decide: (seen: Seen) => { write: SamekeyRecord | null | undefined; result: Result } | undefined,
+  ): Promise<readonly { readonly entry: Entry; readonly result: Result }[]> {
+    const found = await rows.read(entries.map(({ place }) => place));
+    const moves: { entry: Entry; result: Result; made: Promise<boolean> }[] = [];
+    for (const [n, entry] of entries.entries()) {
+      const seen = found[n] ?? null;
+      const decision = seen === null ? undefined : decide(seen);
+      if (seen === null || decision?.write === undefined) continue;
+      moves.push({ entry, result: decision.result, made: rows.write(entry.place, seen, decision.write) });
+    }
+    const made = await Promise.all(moves.map((one) => one.made));
+    return moves.filter((_, n) => made[n]);
+  }
+
+  async function reap(limit: number): ReturnType<LifecycleStore['reap']> {
+    const entries = await shards.ripe('reap', 0, Math.min(limit, ROWS_MAX));
+    const gone = await Promise.all(
+      entries.map(({ place, scope }) => server.run(reapScript, place.keys, [place.id, time(), scope])),
+    );
+    return reapedOf(entries.filter((_, n) => gone[n]?.[0] === 1).map(({ scope }) => scope));
+  }
+
+  async function due(request: DueRequest): Promise<readonly SamekeyRecord[]> {
+    const { operations, limit, ...backoff } = request;
+    if (operations.length === 0 || limit < 1) return [];
+    const found = await Promise.all(keys.shards.map((shard) => dueIn(shard)));
+    const oldest = found
+      .flat()
+      .toSorted((a, b) => a.score - b.score)
+      .slice(0, limit);
+    const whole = await rows.read(oldest.map(({ place }) => place));
+    return whole.flatMap((seen) =>
+      seen !== null && isDue(seen.record, seen.now, backoff) ? [seen.record] : [],
+    );
+
+    async function dueIn(shard: number): Promise<readonly Entry[]> {
+      const kept: Entry[] = [];
+      for (let offset = 0; offset < DUE_LOOK_MAX && kept.length < limit; offset += DUE_PAGE) {
+        const page = await shards.stretch(shard, 'due', 'up', '-inf', offset, DUE_PAGE);
+        if (page.length === 0) break;
+        const records = await shards.look(page.map(({ place }) => place));
+        const [clock] = await rows.read([(page[0] as Entry).place]);
+        for (const [n, entry] of page.entries()) {
+          const record = records[n] ?? null;
+          // Whatever is in this index has its input.
+          if (record === null || clock === null || clock === undefined) continue;
+          if (!operations.includes(record.operation)) continue;
+          if (isDue({ ...record, input: NOT_LOADED }, clock.now, backoff)) kept.push(entry);
+        }
+        if (page.length < DUE_PAGE) break;
+      }
+      return kept.slice(0, limit);
+    }
+  }
+
+  async function takeUnknown({
+    operations,
+    leaseMs,
+    limit,
+  }: Parameters<LifecycleStore['takeUnknown']>[0]): Promise<readonly SamekeyRecord[]> {
+    if (limit < 1 || operations?.length === 0) return [];
+    const most = Math.min(limit, ROWS_MAX);
+    // Those of operations that nobody asked for must not hide what stands behind them.
+    const ripe = await shards.ripe('ask', 0, operations === null ? most : DUE_LOOK_MAX);
+    const wanted: Entry[] = [];
+    for (let at = 0; at < ripe.length && wanted.length < most; at += DUE_PAGE) {
+      const page = ripe.slice(at, at + DUE_PAGE);
+      if (operations === null) {
+        wanted.push(...page);
+        continue;
+      }
+      const records = await shards.look(page.map(({ place }) => place));
+      for (const [n, entry] of page.entries()) {
+        const record = records[n] ?? null;
+        if (record !== null && operations.includes(record.operation)) wanted.push(entry);
+      }
+    }
+    const taken = await move(wanted.slice(0, most), ({ record, now }) => {
+      const write = decideTakeUnknown(record, { leaseMs }, serverView(record, now));
+      return write === undefined ? undefined : { write, result: write };
+    });
+    return taken.map(({ result }) => result);
+  }
+
+  return {
+    sweep,
+    reap,
+    due,
+    takeUnknown,
+    postpone: (requests) =>
+      rows.apply<PostponeRequest, HandResult>(requests, { decide: decidePostpone, rowOf: giveUpRow }),
+  };
+}
+
+const NOT_LOADED = new Uint8Array(0);

@@ -1,0 +1,3 @@
+export type { Durability, RedisStoreOptions } from './options.ts';
+export type { IoRedis, NodeRedis, RedisClient } from './redis-client.ts';
+export { redisStore } from './redis-store.ts';

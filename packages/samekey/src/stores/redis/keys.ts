@@ -1,0 +1,54 @@
+/**
+ * Names of keys. A record's shard follows from the digest of its scope and key; all keys of a shard have one hash tag,
+ * `{prefix:shard}`, so a record and its indexes are in one slot of a Cluster. No scope and no key of a client stands in a name.
+ */
+
+import { createHash } from 'node:crypto';
+import { idText, type RecordId } from '../../core/record.ts';
+import { RECORD_KEYS } from './statements.ts';
+
+/** Where a record is. */
+export interface Place {
+  /** 43 characters: SHA-256 of scope and key, in base64url. */
+  readonly id: string;
+  readonly shard: number;
+  /** For the scripts: the record, then its shard's indexes, as `RECORD_KEYS` says. */
+  readonly keys: readonly string[];
+}
+
+/** The names of one store. */
+export interface Keys {
+  readonly shards: readonly number[];
+  of(id: RecordId): Place;
+  /** A record by what an index says. */
+  at(shard: number, id: string): Place;
+  /** A set of a shard, by its name in `RECORD_KEYS`, or `audit:` and an act. */
+  set(shard: number, name: string): string;
+  /** What the store says of itself. */
+  readonly meta: string;
+}
+
+/** How long an id is in the members of indexes. */
+export const ID_LENGTH = 43;
+
+/** The names for a prefix. */
+export function createKeys(prefix: string, shards: number): Keys {
+  const set = (shard: number, name: string): string => `{${prefix}:${shard}}:${name}`;
+  const numbers = Array.from({ length: shards }, (_, shard) => shard);
+  const indexes = numbers.map((shard) => RECORD_KEYS.slice(1).map((name) => set(shard, name)));
+  const at = (shard: number, id: string): Place => ({
+    id,
+    shard,
+    keys: [set(shard, `r:${id}`), ...(indexes[shard] as string[])],
+  });
+  return {
+    shards: numbers,
+    at,
+    of(record) {
+      const digest = createHash('sha256').update(idText(record)).digest();
+      return at(digest.readUInt32BE(0) % shards, digest.toString('base64url'));
+    },
+    set,
+    meta: `{${prefix}:0}:meta`,
+  };
+}

@@ -1,0 +1,173 @@
+/** The operator's hand and eyes: acts with their rows in the audit, lists, counts, and what goes when a caller is erased. */
+
+import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../core/audit.ts';
+import {
+  type Decision,
+  decideErase,
+  decideForget,
+  decideReopen,
+  decideSettle,
+  type View,
+} from '../../core/machine.ts';
+import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
+import { callerOf } from '../../core/scope.ts';
+import type { HandResult, ListRequest, OperatorStore } from '../../core/store.ts';
+import type { Keys, Place } from './keys.ts';
+import type { Rows } from './rows.ts';
+import type { Server } from './server.ts';
+import type { Shards } from './shards.ts';
+
+const LIST_LIMIT = 100;
+const LIST_LIMIT_MAX = 1_000;
+/** Entries of a shard and a state that one page of a list reads. */
+const LIST_PAGE = 200;
+/** Records that are emptied at once. */
+const ERASE_PAGE = 100;
+
+/** Makes the verbs. */
+export function createOperator(
+  server: Server,
+  keys: Keys,
+  rows: Rows,
+  shards: Shards,
+): Pick<OperatorStore, 'settle' | 'reopen' | 'forget' | 'erase' | 'list' | 'count'> {
+  async function byHand<Request extends RecordId & ByHand>(
+    act: AuditAct,
+    requests: readonly Request[],
+    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
+  ): Promise<readonly HandResult[]> {
+    checkByHand(requests);
+    return rows.apply(requests, {
+      decide,
+      rowOf: (before, after, request) => handRow(act, before, after, request),
+    });
+  }
+
+  async function erase(request: Parameters<OperatorStore['erase']>[0]): ReturnType<OperatorStore['erase']> {
+    checkErase(request);
+    let erased = 0;
+    let left = 0;
+    for await (const places of shards.ofScope({ caller: request.scope })) {
+      const idle: SamekeyRecord[] = [];
+      for (const record of await shards.look(places)) {
+        if (record === null) continue;
+        const { result } = decideErase(record, request, { now: 0 });
+        if (result === 'left') left += 1;
+        if (result === 'erased') idle.push(record);
+      }
+      const take = idle.slice(0, Math.max(0, request.limit - erased));
+      left += idle.length - take.length;
+      for (let at = 0; at < take.length; at += ERASE_PAGE) {
+        const page = take.slice(at, at + ERASE_PAGE).map(({ scope, key }) => ({ scope, key }));
+        const results = await rows.apply(page, {
+          decide: (record, _id, view) =>
+            record === null ? { write: undefined, result: 'already' } : decideErase(record, request, view),
+          rowOf: (before, after) => handRow('erase', before, after, request),
+        });
+        for (const result of results) {
+          if (result === 'erased') erased += 1;
+          if (result === 'left') left += 1;
+        }
+      }
+    }
+    return { erased, left };
+  }
+
+  async function list(request: ListRequest): Promise<readonly SamekeyRecord[]> {
+    const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+    const states = [...new Set(request.states ?? STATES)];
+    if (states.length === 0) return [];
+    const { scope, key, caller } = request;
+    const range = scope !== undefined ? { scope } : caller !== undefined ? { caller } : undefined;
+    const places =
+      scope !== undefined && key !== undefined
+        ? [keys.of({ scope, key })]
+        : range === undefined
+          ? await newest(states, request, limit)
+          : await newestOf(range, request, limit);
+    const found = await rows.read(places);
+    return found
+      .flatMap((seen) => (seen !== null && matches(seen.record, request) ? [seen.record] : []))
+      .toSorted((a, b) => b.createdAt - a.createdAt)
+      .slice(0, limit);
+  }
+
+  /** By age; where something is filtered, further and further back. */
+  async function newest(
+    states: readonly State[],
+    request: ListRequest,
+    limit: number,
+  ): Promise<readonly Place[]> {
+    const isFiltered = request.operation !== undefined || request.key !== undefined;
+    const from = request.createdBefore === undefined ? '+inf' : `(${request.createdBefore}`;
+    const sets = keys.shards.flatMap((shard) => states.map((state) => ({ shard, set: `age:${state}` })));
+    const found = await Promise.all(sets.map(({ shard, set }) => newestIn(shard, set)));
+    return found
+      .flat()
+      .toSorted((a, b) => b.score - a.score)
+      .slice(0, limit)
+      .map(({ place }) => place);
+
+    async function newestIn(
+      shard: number,
+      set: string,
+    ): Promise<readonly { readonly place: Place; readonly score: number }[]> {
+      const kept: { place: Place; score: number }[] = [];
+      const size = isFiltered ? LIST_PAGE : limit;
+      for (let offset = 0; kept.length < limit; offset += size) {
+        const page = await shards.stretch(shard, set, 'down', from, offset, size);
+        const records = page.length === 0 ? [] : await shards.look(page.map(({ place }) => place));
+        for (const [n, entry] of page.entries()) {
+          const record = records[n] ?? null;
+          // Gone: deleted by Redis, and not reaped yet.
+          if (record !== null && matches(record, request)) kept.push(entry);
+        }
+        if (page.length < size) break;
+      }
+      return kept;
+    }
+  }
+
+  async function newestOf(
+    range: { readonly scope: string } | { readonly caller: string },
+    request: ListRequest,
+    limit: number,
+  ): Promise<readonly Place[]> {
+    let best: SamekeyRecord[] = [];
+    for await (const places of shards.ofScope(range)) {
+      for (const record of await shards.look(places)) {
+        if (record !== null && matches(record, request)) best.push(record);
+      }
+      best = best.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, limit);
+    }
+    return best.map((record) => keys.of(record));
+  }
+
+  return {
+    settle: (requests) => byHand('settle', requests, decideSettle),
+    reopen: (requests) => byHand('reopen', requests, decideReopen),
+    forget: (requests) => byHand('forget', requests, decideForget),
+    erase,
+    list,
+    async count() {
+      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+      const sets = keys.shards.flatMap((shard) => STATES.map((state) => ({ shard, state })));
+      const sizes = await Promise.all(
+        sets.map(({ shard, state }) => server.ask('ZCARD', keys.set(shard, `age:${state}`))),
+      );
+      for (const [n, { state }] of sets.entries()) counts[state] += Number(sizes[n]?.[0]);
+      return counts;
+    },
+  };
+}
+
+function matches(record: SamekeyRecord, request: ListRequest): boolean {
+  return (
+    (request.states === undefined || request.states.includes(record.state)) &&
+    (request.operation === undefined || record.operation === request.operation) &&
+    (request.scope === undefined || record.scope === request.scope) &&
+    (request.caller === undefined || callerOf(record.scope) === request.caller) &&
+    (request.key === undefined || record.key === request.key) &&
+    (request.createdBefore === undefined || record.createdAt < request.createdBefore)
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * The Redis store: the state table of `core/machine.ts` on hashes, one script per row. Any number of processes share it, also while
+ * servers fail over; how much it keeps then is the server's setting, which the user declares.
+ *
+ * Invariants: as `statements.ts` and `rows.ts` say · time is the server's · the client stays the user's.
+ */
+
+import type { Store } from '../../core/store.ts';
+import { createAudit } from './audit.ts';
+import { checkpointVerb, claimVerb, finishVerb, renewVerb } from './hot-path.ts';
+import { createHousekeeping } from './housekeeping.ts';
+import { createKeys } from './keys.ts';
+import { createOperator } from './operator.ts';
+import { checkOptions, type RedisStoreOptions } from './options.ts';
+import { checkServer } from './ready.ts';
+import { createReplicas } from './replicas.ts';
+import { createRows } from './rows.ts';
+import { createServer } from './server.ts';
+import { createShards } from './shards.ts';
+import { checkIds } from '../sql/record-row.ts';
+
+/** Half of what one string of Redis holds (512 MB), so that the command around it fits too. */
+const RECORD_SIZE_MAX_BYTES = 256_000_000;
+
+/** Makes a store on a connected client. Throws `OptionsError` for unknown or wrong options. */
+export function redisStore(options: RedisStoreOptions): Store {
+  const checked = checkOptions(options);
+  const { connection, prefix, shards: count, durability, now } = checked;
+  const time = (): string => (now === undefined ? '' : String(now()));
+  const server = createServer(connection);
+  const keys = createKeys(prefix, count);
+  const rows = createRows(server, keys, time);
+  const shards = createShards(server, keys, time);
+
+  const { requireReplicas, waitTimeMaxMs } = checked;
+  const replicas =
+    requireReplicas === 0
+      ? undefined
+      : createReplicas(connection, server, keys, rows, requireReplicas, waitTimeMaxMs);
+
+  return {
+    name: 'redis',
+    capabilities: Object.freeze({
+      transactions: false,
+      serverClock: true,
+      timePrecisionMs: 1,
+      durable: durability !== 'none',
+      shared: true,
+      recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
+    }),
+
+    async claim(requests) {
+      const results = await rows.apply(requests, claimVerb);
+      await replicas?.haveClaims(requests, results);
+      return results;
+    },
+    renew: (requests) => rows.apply(requests, renewVerb),
+    checkpoint: (requests) => rows.apply(requests, checkpointVerb),
+    async finish(requests) {
+      const results = await rows.apply(requests, finishVerb);
+      await replicas?.haveEnds(requests, results);
+      return results;
+    },
+    async find(ids) {
+      checkIds(ids);
+      const found = await rows.read(ids.map((id) => keys.of(id)));
+      return found.map((seen) => seen?.record ?? null);
+    },
+
+    ...createHousekeeping(server, keys, rows, shards, time),
+    ...createOperator(server, keys, rows, shards),
+    ...createAudit(server, keys, time),
+    // Exact as they are: what an index holds is counted, and nothing has to be told.
+    counters: {
+      add: async () => undefined,
+      read: async (callers) => {
+        const counts = await Promise.all(callers.map((caller) => shards.countOf(caller)));
+        return new Map(callers.map((caller, n) => [caller, counts[n] as number]));
+      },
+      recount: (caller) => shards.countOf(caller),
+    },
+
+    ready: () => checkServer(checked, server, keys),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,21 @@
+/** Whole engines on Redis, with each client. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { engineContract } from '../../src/testing/engine-contract.ts';
+import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+import { CLIENTS, redisHarness } from '../stores/redis-clients.ts';
+
+describe.runIf(isRedisHere())('a server of its own', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+
+  for (const client of CLIENTS) {
+    engineContract(
+      { describe, it },
+      redisHarness(() => server.url, client),
+    );
+  }
+});

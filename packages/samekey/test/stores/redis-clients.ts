@@ -1,0 +1,66 @@
+/** The Redis clients, and stores under prefixes of their own whose clock only `advance` moves. */
+
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts';
+import type { StoreHarness } from '../../src/testing/store-contract.ts';
+
+/** What a test does with one client library. */
+export interface TestClient {
+  readonly name: string;
+  readonly open: (url: string) => Promise<{ readonly client: RedisClient; readonly close: () => void }>;
+}
+
+export const CLIENTS: readonly TestClient[] = [
+  {
+    name: 'ioredis',
+    async open(url) {
+      const client = new Redis(url);
+      client.on('error', () => undefined);
+      return { client, close: () => client.disconnect() };
+    },
+  },
+  ...([2, 3] as const).map(
+    (RESP): TestClient => ({
+      name: `node-redis with RESP${RESP}`,
+      async open(url) {
+        const client = createClient({ url, RESP });
+        client.on('error', () => undefined);
+        await client.connect();
+        return { client, close: () => client.destroy() };
+      },
+    }),
+  ),
+];
+
+let prefixes = 0;
+
+/** The contract's harness: a prefix per store on one server. */
+export function redisHarness(url: () => string, { name, open }: TestClient): StoreHarness {
+  return {
+    name: `redis with ${name}`,
+    async create() {
+      prefixes += 1;
+      const prefix = `t${process.pid}-${Date.now()}-${prefixes}`;
+      let now = Date.UTC(2030, 0);
+      const ends: (() => void)[] = [];
+      const handle = async (): Promise<ReturnType<typeof redisStore>> => {
+        const { client, close } = await open(url());
+        ends.push(close);
+        const store = redisStore({ client, prefix, durability: 'always', shards: 8, now: () => now });
+        await store.ready();
+        return store;
+      };
+      return {
+        store: await handle(),
+        advance(ms) {
+          now += ms;
+        },
+        another: () => handle(),
+        async close() {
+          for (const end of ends) end();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** The Redis store holds the contract, with each client. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+import { CLIENTS, redisHarness } from './redis-clients.ts';
+
+describe.runIf(isRedisHere())('a server of its own', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+
+  for (const client of CLIENTS) {
+    storeContract(
+      { describe, it },
+      redisHarness(() => server.url, client),
+    );
+  }
+});
