@@ -46,7 +46,7 @@ export function indexedDbPending(name = 'samekey'): PendingStore {
     return new Promise((resolve, reject) => {
       let given: Value;
       transaction.oncomplete = () => resolve(given);
-      transaction.onabort = () => reject(transaction.error ?? new Error('IndexedDB gave it up.'));
+      transaction.onabort = () => reject(transaction.error ?? new Error('IndexedDB failed.'));
       body(transaction.objectStore(TABLE), (value) => (given = value));
     });
   }

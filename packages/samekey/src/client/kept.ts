@@ -101,7 +101,7 @@ export async function enter(settings: Settings, entering: Entering): Promise<Ent
     settings.emit({ type: 'key-made', operation });
     return { row, text, isFirst: true };
   }
-  throw new NotKept(new Error('There is no end of changes.'));
+  throw new NotKept(new Error('Too many changes.'));
 }
 
 /** Why a pending operation is not gone on with by this call, or null. */

@@ -56,14 +56,18 @@ export function createOperation(
     },
     async startNew() {
       try {
-        for (;;) {
-          const found = await look(settings, name);
-          if (found === null) return null;
-          const dropped = found.row.state;
-          if (!(await swap(settings, name, found.text, null))) continue;
-          settings.emit({ type: 'started-new', operation: name, dropped });
-          return dropped;
-        }
+        const first = await look(settings, name);
+        // What another call has made of it meanwhile is dropped too; another key is another intent already.
+        for (
+          let now = first;
+          now !== null && now.row.key === first?.row.key;
+          now = await look(settings, name)
+        )
+          if (await swap(settings, name, now.text, null)) {
+            settings.emit({ type: 'started-new', operation: name, dropped: now.row.state });
+            break;
+          }
+        return first && first.row.state;
       } catch (error) {
         throw error instanceof NotKept ? error.error : error;
       }

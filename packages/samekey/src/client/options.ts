@@ -80,10 +80,10 @@ const NUMBERS = {
 export function readOptions(options: ClientOptions): Settings {
   const { retry, profile = 'ietf', onEvent, ...rest } = options;
   if (typeof options.pending?.swap !== 'function')
-    throw new OptionsError('pending is missing: pass a pending store.');
+    throw new OptionsError('pending is missing: pass a store.');
   if (profile !== 'ietf' && profile !== 'stripe') throw new OptionsError('profile is "ietf" or "stripe".');
   if (globalThis.crypto?.subtle === undefined)
-    throw new OptionsError('Web Crypto is missing: serve the page over HTTPS.');
+    throw new OptionsError('Web Crypto is missing here: use HTTPS.');
   const settings: Settings = {
     ...NUMBERS,
     ...retry,

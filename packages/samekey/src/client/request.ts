@@ -67,7 +67,7 @@ function absolute(url: string | URL, baseUrl: string | undefined): string {
     read.hash = '';
     return read.href;
   } catch {
-    throw new OptionsError('The address is not absolute: set baseUrl.');
+    throw new OptionsError('No absolute address: set baseUrl.');
   }
 }
 

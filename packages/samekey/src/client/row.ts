@@ -55,7 +55,7 @@ export type Row = PendingRow | SettledRow;
 /** Reads a row. Throws if it is of a newer version, or no row at all: then nobody may act on it. */
 export function readRow(text: string): Row {
   const row = JSON.parse(text) as Row | null;
-  if (row?.v !== 1) throw new Error('The kept operation is of a newer version.');
+  if (row?.v !== 1) throw new Error('It is of a newer version.');
   return row;
 }
 

@@ -23,9 +23,9 @@ export interface Once {
   /** What became of the last call, or of the one that was gone on with; null before. */
   readonly result: ClientResult | null;
   /** Calls, as `operation.fetch`. */
-  run(url: string | URL, init?: RequestInit): Promise<ClientResult>;
+  readonly run: (url: string | URL, init?: RequestInit) => Promise<ClientResult>;
   /** The user means it again. */
-  startNew(): Promise<void>;
+  readonly startNew: () => Promise<void>;
 }
 
 interface State {
