@@ -93,6 +93,14 @@ describe('comparing ledgers', () => {
     expect(equal).toBe(true);
   });
 
+  it('refuses a written point where cents are announced: it would move the amount by two digits more', async () => {
+    const options = { ...same, decimals: { theirs: 2 } };
+    const report = ledgerReport([line('a', '12.00')], [line('a', '12.00')], options);
+    await expect(report).rejects.toThrow(/^Line 1 of theirs .*decimals for theirs is 2/);
+    const whole = await ledgerReport([line('a', '12.00')], [line('a', '1.2e3')], options);
+    expect(whole.equal).toBe(true);
+  });
+
   it.each<[string, Line, RegExp]>([
     ['a double that lost its cents', line('b', 0.1), /^Line 2 of theirs .*amount is not a decimal/],
     ['separators of thousands', line('b', '1,000.00'), /^Line 2 of theirs .*amount/],

@@ -38,7 +38,7 @@ export interface ReadLine {
 export interface SideOptions<Row> {
   /** Makes a line of yours into what is compared. */
   readonly map: (row: Row) => LedgerLine;
-  /** How many digits of the amounts stand behind a point that is not written: 2 for cents. Default 0. */
+  /** How many digits of the amounts stand behind a point that is not written: 2 for cents. Default 0. A written point is refused then. */
   readonly decimals?: number;
 }
 
@@ -76,6 +76,11 @@ function check(side: LedgerSide, given: LedgerLine, decimals: number, count: num
   const { reference, amount, currency = null, state = null } = given ?? {};
   if (typeof reference !== 'string' || reference === '')
     throw fail('it has no reference. Map each line to a text that is not empty.');
+  if (decimals > 0 && typeof amount === 'string' && /^[^e]*\.[^e]*$/i.test(amount)) {
+    throw fail(
+      `its amount has a point, and decimals for ${side} is ${decimals}: 12.00 would be 0.12. Leave decimals away where the point is written.`,
+    );
+  }
   const exact = toDecimal(amount, decimals);
   if (exact === null) {
     throw fail(
