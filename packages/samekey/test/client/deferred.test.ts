@@ -1,0 +1,81 @@
+/** A deferred operation of a real server, with a real worker: the client asks at the status resource until it is done. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { expect, it } from 'vitest';
+import { serve, serveStatus } from '../../src/adapters/express/index.ts';
+import { type ClientEvent, createClient, memoryPending } from '../../src/client/index.ts';
+import { createSamekey, reply } from '../../src/index.ts';
+import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { createWorker } from '../../src/worker/index.ts';
+import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
+
+const [driver] = availableClients();
+const scope = (): string => 'acme';
+
+it('a request that a worker does later is asked about at its status resource, and sent once', async () => {
+  if (driver === undefined) throw new Error('No SQLite client can be loaded.');
+  const file = temporaryFile();
+  const database = driver.open(file.path);
+  const store = sqliteStore({ database });
+  await store.migrate();
+  const samekey = createSamekey({ store });
+  let runs = 0;
+  const report = samekey.deferred(
+    samekey.plain({
+      name: 'make-report',
+      policy: 'standard',
+      async run(input: { month: number }) {
+        runs += 1;
+        return reply(201, { report: input.month });
+      },
+    }),
+  );
+  const app = express();
+  const asked: string[] = [];
+  app.use((req, _res, next) => {
+    asked.push(`${req.method} ${req.path.replace(/%22|[0-9a-f-]{36}/g, '*')}`);
+    next();
+  });
+  app.post(
+    '/reports',
+    serve(report, { scope, location: (_req, key) => `/status/${encodeURIComponent(key)}` }),
+  );
+  app.get('/status/:key', serveStatus(report, { scope, key: (req) => String(req.params['key']) }));
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const worker = createWorker({ samekey });
+  const events: ClientEvent[] = [];
+  const client = createClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    pending: memoryPending(),
+    onEvent(event) {
+      events.push(event);
+      // The worker begins when the client has been told to wait.
+      if (event.type === 'waiting') worker.start();
+    },
+  });
+  try {
+    const headers = { 'content-type': 'application/json' };
+    const result = await client.operation('report').fetch('/reports', { headers, body: '{"month":5}' });
+    expect(result).toMatchObject({ kind: 'replayed', from: 'server' });
+    expect('response' in result && (await result.response?.json())).toEqual({ report: 5 });
+    expect(runs).toBe(1);
+    expect(asked[0]).toBe('POST /reports');
+    expect(asked.length).toBeGreaterThan(1);
+    expect(new Set(asked.slice(1))).toEqual(new Set(['GET /status/*']));
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'waiting', because: 'in-progress', status: 202 }),
+    );
+  } finally {
+    await worker.stop();
+    server.closeAllConnections();
+    server.close();
+    await samekey.close({ drainMs: 1_000 });
+    await store.close();
+    database.close();
+    file.remove();
+  }
+});
