@@ -116,7 +116,9 @@ export class Probe {
       if (isSuccess(answer)) return answer;
       const isPutOff = [409, 425, 429, 503].includes(answer.status);
       if (left === 0 || !isPutOff)
-        throw new NotJudged(`a fresh request was answered ${answer.status}, so there is nothing to retry`);
+        throw new NotJudged(
+          `a fresh key was answered ${answer.status}: if each intent needs another body, put {{uuid}} into --body`,
+        );
       const seconds = Number(valuesOf(answer.lines, 'retry-after')[0] ?? 1);
       await pause(Math.min(PATIENCE_MAX_MS, Number.isFinite(seconds) ? seconds * 1000 : PATIENCE_MAX_MS));
     }
@@ -220,6 +222,11 @@ export function isSuccess(answer: Answer): boolean {
 /** 4xx: the request was refused. */
 export function isRefusal(answer: Answer): boolean {
   return answer.status >= 400 && answer.status < 500;
+}
+
+/** A refusal of what was sent as it was sent, not of who or when: 400, 413, 414, 422, 431. */
+export function isRefusedAsSent({ status }: Answer): boolean {
+  return [400, 413, 414, 422, 431].includes(status);
 }
 
 /** Whether two answers have the same status and the same bytes. */

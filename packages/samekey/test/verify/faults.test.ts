@@ -10,6 +10,7 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'no fingerprint': ['other-body', 'other-query', 'other-path', 'other-method'],
   'check then act': ['race-pair', 'race-many', 'race-other-body', 'hang-up'],
   'answered by a second run': ['race-pair', 'race-many', 'hang-up'],
+  'same body, same operation': ['two-keys', 'two-tenants'],
   'one scope for all': ['two-tenants'],
   'scoped by credential': ['rotated-credential'],
   'taken for another tenant': ['two-tenants'],
@@ -56,17 +57,20 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'no links': ['specification'],
 };
 
+let bodies = 0;
+
 async function judged(fault: Fault | null, change: Partial<VerifyOptions> = {}): Promise<VerifyReport> {
   const service = await Service.start(fault);
   try {
     return await verify({
       url: `${service.origin}/orders`,
-      body: '{"item":"lamp","amountCents":1200}',
+      // Another one for each intent, as where a service takes equal bodies for one operation.
+      body: () => `{"item":"lamp ${bodies++}","amountCents":1200}`,
       headers: { Authorization: 'shop-a.one' },
       tenantB: { Authorization: 'shop-b.one' },
       rotated: { Authorization: 'shop-a.two' },
       count: () => service.executions,
-      hold: { body: '{"item":"lamp","amountCents":1200,"holdMs":150}' },
+      hold: { body: () => `{"item":"lamp ${bodies++}","amountCents":1200,"holdMs":150}` },
       otherUrl: `${service.origin}/refunds`,
       refusedBody: '{"refuse":true}',
       failing: { body: '{"fail":true}', expect: 'retried' },

@@ -18,6 +18,7 @@ export const FAULTS = {
   'no fingerprint': 'replays to whatever comes under the key',
   'check then act': 'looks, works, then writes: requests that meet all run',
   'answered by a second run': 'what meets a running request runs, and is kept out of the record',
+  'same body, same operation': 'refuses a body that came under another key',
   'one scope for all': 'keys are not those of a tenant',
   'scoped by credential': 'keys are those of a token, not of its owner',
   'taken for another tenant': 'a key of another tenant is refused',
@@ -200,6 +201,10 @@ export class Service {
       return;
     }
     const record: Kept = { print, answer: null, at: Date.now() };
+    if (has('same body, same operation') && [...this.#kept.values()].some((one) => one.print === print)) {
+      this.#refuse(res, 409, 'duplicate', [['Retry-After', '1']]);
+      return;
+    }
     if (!has('check then act')) this.#kept.set(id, record);
     let isGone = false;
     res.on('close', () => {

@@ -20,9 +20,11 @@ import { sameAnswer } from './same-answer.ts';
 import { sameHeaders } from './same-headers.ts';
 import { exactNumbers, reorderedJson } from './same-request.ts';
 import { storeDown } from './store-down.ts';
+import { twoKeys } from './two-keys.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   runsOnce,
+  twoKeys,
   sameAnswer,
   sameHeaders,
   replayMarker,

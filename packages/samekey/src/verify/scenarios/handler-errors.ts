@@ -20,7 +20,9 @@ export const finalRefusal: Scenario = {
     const retry = await probe.send(intent);
     if (!isSameAnswer(first, retry))
       return fault(
-        `the retry of a request that was refused with ${first.status} was answered ${retry.status}, or with other bytes`,
+        first.status === retry.status
+          ? `refused with ${first.status}, and on the retry with ${first.status} and other bytes: it was decided anew`
+          : `refused with ${first.status}, and the retry was answered ${retry.status}`,
         'Who was told “no” is charged when their client tries again by itself.',
       );
     if (probe.isMarked(retry)) return held(`${first.status}, replayed`);

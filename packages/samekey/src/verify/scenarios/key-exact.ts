@@ -1,6 +1,6 @@
 /** Keys are compared as they are: whole, with their case and their spaces. */
 
-import { isRefusal, isSuccess, type Probe } from '../probe.ts';
+import { isRefusedAsSent, isSuccess, type Probe } from '../probe.ts';
 import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
 
@@ -57,13 +57,11 @@ async function twoKeys(
     answers.push(await probe.send(intent, { keyLines: [twoLine] }));
   });
   const [first, second] = answers as [Answer, Answer];
-  if (isRefusal(first)) return held(`${first.status} for such a key`);
+  if (isRefusedAsSent(first)) return held(`${first.status} for such a key`);
   if (!isSuccess(first))
-    return fault(
-      `a key of this form was answered ${first.status}`,
-      'A client with such a key is left without an answer.',
-    );
-  if (isRefusal(second)) return held(`the second was answered ${second.status}`);
+    return notJudged(`not judged: a fresh key of this form was answered ${first.status}`);
+  if (isRefusedAsSent(second)) return held(`the second was answered ${second.status}`);
+  if (!isSuccess(second)) return notJudged(`not judged: the second key was answered ${second.status}`);
   if (probe.isMarked(second) || count === 1) return fault(`two keys ${how} were taken for one`, MIXED);
   if (count === null) return notJudged(probe.needsCount);
   return held(`two keys ${how}: ${count} executions`);

@@ -1,6 +1,6 @@
 /** How a key is written: as the draft says, as everybody does, wrongly, and twice. */
 
-import { isRefusal, isSuccess } from '../probe.ts';
+import { isRefusal, isRefusedAsSent, isSuccess } from '../probe.ts';
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
 
@@ -13,6 +13,7 @@ export const keyQuoted: Scenario = {
     const intent = probe.intent();
     const answer = await probe.send(intent, { keyLines: [probe.written(intent.key, 'quoted')] });
     if (isSuccess(answer)) return held(`"…" was answered ${answer.status}`);
+    if (!isRefusedAsSent(answer)) return notJudged(`not judged: a fresh key was answered ${answer.status}`);
     return fault(
       `a key in quotes was answered ${answer.status}`,
       'A client that writes the header as the draft says is refused.',
@@ -33,6 +34,8 @@ export const keyForms: Scenario = {
         answers.push(await probe.send(intent, { keyLines: [probe.written(intent.key, form)] }));
     });
     const [bare, quoted] = answers as [Answer, Answer];
+    if ([bare, quoted].some((answer) => !isSuccess(answer) && !isRefusedAsSent(answer)))
+      return notJudged(`not judged: bare was answered ${bare.status}, quoted ${quoted.status}`);
     if (!isSuccess(bare) || !isSuccess(quoted))
       return held(`one form only: bare ${bare.status}, quoted ${quoted.status}`);
     if (probe.isMarked(quoted) && (count ?? 1) === 1) return held('one key');
