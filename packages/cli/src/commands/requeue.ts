@@ -61,7 +61,10 @@ async function run(ids: readonly string[], flags: RequeueFlags): Promise<void> {
     if (missed.length > 0) process.exitCode = EXIT.refused;
     if (flags.json === true) return say({ ...target.about, requeued, missed });
     say(`${requeued.length} messages are delivered again.`);
-    if (missed.length > 0) say(`No dead letters (any more): ${missed.join(', ')}.`);
+    if (missed.length > 0)
+      say(
+        `Not delivered: ${missed.join(', ')}. They are no dead letters (any more), or their request was decided otherwise.`,
+      );
   });
 }
 

@@ -7,6 +7,7 @@
  */
 
 import type { DeadRequest, Lease, NewMessage, RetryRequest, StoredMessage, TakeRequest } from './message.ts';
+import type { SamekeyRecord } from './record.ts';
 
 /** A new message's row. */
 export function decideEnqueue(message: NewMessage, place: number, now: number): StoredMessage {
@@ -101,6 +102,16 @@ export function decideDead(message: StoredMessage, request: DeadRequest, now: nu
     proven: message.proven + (request.proven ? begun : 0),
     lastError: request.error ?? message.lastError,
   };
+}
+
+/**
+ * Whether a dead letter may be delivered again, by the record of the attempt that handed it over: not if that attempt has been decided
+ * otherwise since, as done or as without effect, or another has begun. Its work would be done beside the other's.
+ */
+export function mayRequeue({ owner }: Pick<StoredMessage, 'owner'>, record: SamekeyRecord | null): boolean {
+  if (owner === null || record === null) return true;
+  if (record.claimId !== owner.claimId || record.attempt !== owner.attempt) return false;
+  return record.state === 'unknown' || record.state === 'failed' || record.state === 'pending';
 }
 
 /** Once more, with all its deliveries before it again; in a group it comes last. */

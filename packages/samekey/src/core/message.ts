@@ -8,8 +8,7 @@
  */
 
 import type { ByHand, NewAuditRow } from './audit.ts';
-import type { RecordId } from './record.ts';
-import type { Unreadable } from './record.ts';
+import type { RecordId, Unreadable } from './record.ts';
 import type { FencedId, FinishRequest } from './store.ts';
 
 /** `ready`: waits for its time. `leased`: with a worker. `dead`: given up, kept until somebody requeues or drops it. */
@@ -171,7 +170,7 @@ export interface MessageStore {
   note(requests: readonly (Lease & { readonly providerId: string })[]): Promise<readonly LeaseResult[]>;
   /**
    * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
-   * the same write.
+   * the same write. Left as they are: those whose attempt has been decided otherwise since (`mayRequeue`).
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that are gone. */

@@ -52,7 +52,7 @@ for (const source of availablePostgres()) {
       'a record that upkeep writes at the moment at which its message ends (%s) ends with it',
       async (fate) => {
         const { db, store, bench, messages } = await open();
-        const owner = await handedOver(bench as never, 'k');
+        const owner = await handedOver(bench, 'k');
         const lease = await takeOne(messages);
         const other = await db.session();
         await other.query('BEGIN');

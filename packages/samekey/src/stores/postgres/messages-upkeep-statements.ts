@@ -43,7 +43,7 @@ CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.gro
 }
 
 /**
- * Dead letters of $1 become ready. Those of a group get a new place, at its end: it is inserted anew, because places are given by
+ * Dead letters of $1 become ready, as `mayRequeue` says. Those of a group get a new place, at its end: it is inserted anew, because places are given by
  * the table alone. Each leaves a row in the audit, with the reason $2 and the actor $3. Gives the ids.
  */
 export function requeueStatement(tables: Tables, channel: string): Statement {
@@ -53,6 +53,8 @@ export function requeueStatement(tables: Tables, channel: string): Statement {
     'requeue',
     `WITH ${tables.clock}, q AS MATERIALIZED (SELECT m.tid, m.group_key FROM unnest($1::text[]) AS q (id)
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead'
+    AND coalesce((SELECT r.claim_id = m.claim_id AND r.attempt = m.attempt AND r.state IN ('unknown', 'failed', 'pending')
+      FROM ${tables.records} r WHERE r.scope = m.scope AND r.key = m.key), true)
     LIMIT 1 FOR UPDATE) m),
 groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
   FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),

@@ -8,15 +8,6 @@
 import { checkByHand } from '../../core/audit.ts';
 import { decideFinish } from '../../core/machine.ts';
 import {
-  decideDead,
-  decideEnqueue,
-  decideRequeue,
-  decideRetry,
-  decideTake,
-  holds,
-  isExhausted,
-} from '../../core/message-machine.ts';
-import {
   type Lease,
   type LeaseResult,
   type MessageStore,
@@ -26,6 +17,16 @@ import {
   type TakeRequest,
   type TakeResult,
 } from '../../core/message.ts';
+import {
+  decideDead,
+  decideEnqueue,
+  decideRequeue,
+  decideRetry,
+  decideTake,
+  holds,
+  isExhausted,
+  mayRequeue,
+} from '../../core/message-machine.ts';
 import type { FinishRequest } from '../../core/store.ts';
 import type { SqliteAudit } from './audit.ts';
 import { createClaimWatch, type StoreClock } from './clock.ts';
@@ -199,6 +200,7 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
         ids.filter((id) => {
           const row = rows.dead(id);
           if (row === null) return false;
+          if (!mayRequeue(row, row.owner === null ? null : records.find(row.owner))) return false;
           options.audit.add([requeueRow(row, by)], now);
           const after = { ...row, ...decideRequeue(row, row.place, now) };
           if (row.group === null) rows.write(after);

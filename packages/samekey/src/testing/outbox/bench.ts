@@ -1,7 +1,6 @@
 /** What the parts of the outbox contract share: messages with defaults, takes, and what a list shows of a message. */
 
 import assert from 'node:assert/strict';
-import { FORMAT_VERSION } from '../../core/record.ts';
 import type {
   DeadRequest,
   Lease,
@@ -13,7 +12,8 @@ import type {
   TakenMessage,
   TakeRequest,
 } from '../../core/message.ts';
-import type { FencedId, FinishRequest, Store } from '../../core/store.ts';
+import { FORMAT_VERSION } from '../../core/record.ts';
+import type { ClaimRequest, FencedId, FinishRequest, Store } from '../../core/store.ts';
 import type { Within } from '../../core/transaction.ts';
 
 /** A fresh, empty store and the means to test it. */
@@ -98,26 +98,29 @@ export function given(lease: Lease, record: FinishRequest | null = null, begun =
   return { ...lease, error: 'no such address', proven: false, begun, record };
 }
 
+/** The claim of an attempt. */
+export function claimOf(owner: FencedId): ClaimRequest {
+  return {
+    ...owner,
+    operation: 'mail',
+    claimTtlMs: 60_000,
+    fingerprint: { label: 'v1', digest: 'd' },
+    whenClaimEnds: 'resume',
+    retentionMs: 1_000_000,
+    replayMinMs: 0,
+    tombstoneMs: 0,
+    attemptMax: 10,
+    formatVersion: FORMAT_VERSION,
+    entry: 'run',
+    input: null,
+    pendingTimeMaxMs: 0,
+  };
+}
+
 /** A record that was handed over with a message, as the transactional way leaves it. */
 export async function handedOver(t: OutboxUnderTest, key: string): Promise<FencedId> {
   const owner = { scope: 'tenant-1/mail', key, claimId: `claim-${key}`, attempt: 1 };
-  const [claim] = await t.store.claim([
-    {
-      ...owner,
-      operation: 'mail',
-      claimTtlMs: 60_000,
-      fingerprint: { label: 'v1', digest: 'd' },
-      whenClaimEnds: 'resume',
-      retentionMs: 1_000_000,
-      replayMinMs: 0,
-      tombstoneMs: 0,
-      attemptMax: 10,
-      formatVersion: FORMAT_VERSION,
-      entry: 'run',
-      input: null,
-      pendingTimeMaxMs: 0,
-    },
-  ]);
+  const [claim] = await t.store.claim([claimOf(owner)]);
   assert.equal(claim?.kind, 'claimed');
   await t.transaction(async (within) => {
     await within.enqueue([message({ id: `of-${key}`, owner })]);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {
   type AddOutboxTest,
+  claimOf,
   endOf,
   failed,
   given,
@@ -143,6 +144,26 @@ export function togetherTests(test: AddOutboxTest): void {
     const end = endOf(owner, 'completed', false);
     assert.deepEqual(await t.store.messages.done([{ ...again, record: end }]), ['applied']);
     assert.equal(await stateOf(t, owner), 'completed');
+  });
+
+  test('a dead letter whose attempt has been decided otherwise since is not delivered again', async (t) => {
+    const { messages } = t.store;
+    const by = { reason: 'mended', actor: 'operator-1' };
+    for (const to of ['completed', 'retryable'] as const) {
+      const owner = await handedOver(t, to);
+      const lease = await takeOne(messages);
+      assert.deepEqual(await messages.dead([given(lease, endOf(owner, 'unknown'))]), ['applied']);
+      const settled = { ...owner, ...by, to, response: null };
+      assert.deepEqual(await t.store.settle([settled]), [{ kind: 'applied' }]);
+      assert.deepEqual(await messages.requeue([lease.id], by), []);
+      assert.equal((await look(messages, lease.id))?.state, 'dead');
+      if (to === 'completed') continue;
+      // The next request runs: its work would be done twice.
+      const [claim] = await t.store.claim([{ ...claimOf(owner), claimId: 'claim-again' }]);
+      assert.equal(claim?.kind, 'claimed');
+      assert.deepEqual(await messages.requeue([lease.id], by), []);
+    }
+    assert.deepEqual(await t.store.audit({ acts: ['requeue'] }), []);
   });
 
   test('a record that has moved on is left as it is, and told', async (t) => {
