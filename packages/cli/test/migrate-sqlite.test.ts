@@ -141,7 +141,8 @@ describe('the database that is meant', () => {
     'postgres://u:12/hunter@h/app',
     'postgres://u:12?hunter@h/app',
     'postgres://u:hunter 2@h:port/app',
-    'mysql://u:hunter2@h/app',
+    'mysql://u:hunter#2@h/app',
+    'oracle://u:hunter2@h/app',
     'sqlite:keys.db?key=hunter2',
     'file:%E0hunter',
   ])('is refused without being repeated when it cannot be read: %s', (url) => {

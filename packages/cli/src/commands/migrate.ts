@@ -6,7 +6,7 @@
 
 import { Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
-import { type Address, findAddress } from '../database/address.ts';
+import { type Address, findAddress, kindName } from '../database/address.ts';
 import {
   type DatabaseSchema,
   openSchema,
@@ -34,7 +34,7 @@ export function migrateCommand(): Command {
     .description("Create or update Samekey's tables; safe from any number of processes at once")
     .option(
       '--database <url>',
-      'postgres://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
+      'postgres://…, mysql://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
     )
     .option('--schema <name>', 'PostgreSQL: the schema the tables are in (default: public)')
     .option('--print', 'print the SQL and change nothing; the database is not opened')
@@ -55,12 +55,18 @@ export function migrateCommand(): Command {
 async function run(flags: MigrateFlags): Promise<void> {
   checkTogether(flags);
   const address = findAddress(flags.database);
-  if (flags.schema !== undefined && address.kind === 'sqlite') {
-    throw new CliError('--schema goes with PostgreSQL; an SQLite file has no schemas.');
-  }
-  if (flags.auditTransitions !== undefined && address.kind === 'sqlite') {
+  if (flags.schema !== undefined && address.kind !== 'postgres') {
     throw new CliError(
-      '--audit-transitions goes with PostgreSQL; for an SQLite file it is an option of sqliteStore, in each process.',
+      address.kind === 'sqlite'
+        ? '--schema goes with PostgreSQL; an SQLite file has no schemas.'
+        : '--schema goes with PostgreSQL; in MySQL name the database in the URL.',
+    );
+  }
+  if (flags.auditTransitions !== undefined && address.kind !== 'postgres') {
+    throw new CliError(
+      address.kind === 'sqlite'
+        ? '--audit-transitions goes with PostgreSQL; for an SQLite file it is an option of sqliteStore, in each process.'
+        : '--audit-transitions goes with PostgreSQL; the MySQL store has no audit of transitions.',
     );
   }
   if (flags.print === true) return print(address, flags);
@@ -131,7 +137,7 @@ function about({ kind, shown, from }: Address): object {
 }
 
 function described({ kind, shown, from }: Address): string {
-  return `${kind === 'postgres' ? 'PostgreSQL' : 'SQLite'} ${shown} (${from})`;
+  return `${kindName(kind)} ${shown} (${from})`;
 }
 
 function say(what: string | object): void {

@@ -15,13 +15,20 @@ export type Address = {
   readonly shown: string;
 } & (
   | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'mysql'; readonly url: string }
   | { readonly kind: 'sqlite'; readonly path: string }
 );
 
 /** Where it is looked for, in this order, if `--database` is not given. */
 const VARIABLES = ['SAMEKEY_DATABASE_URL', 'DATABASE_URL'] as const;
 
-const FORMS = 'postgres://user@host/database, or the path of an SQLite file (also as sqlite: or file:)';
+const FORMS =
+  'postgres://user@host/database, mysql://user@host/database (also mariadb:), or the path of an SQLite file (also as sqlite: or file:)';
+
+/** How it is named to people. */
+export function kindName(kind: Address['kind']): string {
+  return { postgres: 'PostgreSQL', mysql: 'MySQL', sqlite: 'SQLite' }[kind];
+}
 
 /** Finds it. Throws `CliError` when none is named or it cannot be read. */
 export function findAddress(
@@ -49,7 +56,10 @@ function addressOf(text: string, from: string): Address {
       return sqlite(text, pathOf(text, scheme, from), from);
     case 'postgres':
     case 'postgresql':
-      return postgres(text, from);
+      return onServer('postgres', text, from);
+    case 'mysql':
+    case 'mariadb':
+      return onServer('mysql', text.replace(/^mariadb:/i, 'mysql:'), from);
     default:
       throw new CliError(`${from} has the scheme "${scheme}:", which is not known here. It is ${FORMS}.`);
   }
@@ -82,18 +92,18 @@ function pathOf(text: string, scheme: string, from: string): string {
   }
 }
 
-function postgres(text: string, from: string): Address {
+function onServer(kind: 'postgres' | 'mysql', text: string, from: string): Address {
   const url = parsed(text);
   // Without a user and with an @ further on, a / or ? of a password has ended the host too early.
   if (url === null || url.hash !== '' || (url.username === '' && /@/.test(text))) {
     throw new CliError(
-      `${from} is not a PostgreSQL URL that can be read (it is not repeated here, as it may hold a password). Its form is ` +
-        'postgres://user:password@host:5432/database, with # / ? @ : and % in the password written as %23 %2F %3F %40 %3A %25.',
+      `${from} is not a ${kindName(kind)} URL that can be read (it is not repeated here, as it may hold a password). Its form is ` +
+        `${kind === 'postgres' ? 'postgres://user:password@host:5432/database' : 'mysql://user:password@host:3306/database'}, with # / ? @ : and % in the password written as %23 %2F %3F %40 %3A %25.`,
     );
   }
   const host = url.host === '' ? (url.searchParams.get('host') ?? 'localhost') : url.host;
   const database = url.pathname.replace(/^\/+/, '') || url.username;
-  return { kind: 'postgres', url: text, shown: `${host}/${database}`, from };
+  return { kind, url: text, shown: `${host}/${database}`, from };
 }
 
 function parsed(text: string): URL | null {

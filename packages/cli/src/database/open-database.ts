@@ -9,8 +9,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'libsql';
+import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
 import type { Store } from 'samekey';
+import { type MysqlStore, mysqlStore } from 'samekey/stores/mysql';
 import { type PostgresStore, postgresStore } from 'samekey/stores/postgres';
 import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError, messageOf } from '../cli-error.ts';
@@ -22,10 +24,10 @@ export type Row = Readonly<Record<string, unknown>>;
 /** An open database. */
 export interface OpenDatabase {
   readonly address: Address;
-  readonly store: (PostgresStore | SqliteStore) & Store;
+  readonly store: (PostgresStore | SqliteStore | MysqlStore) & Store;
   /** Its clock, in milliseconds since 1970; where it has none, this machine's. */
   readonly now: () => Promise<number>;
-  /** Reads beside the store; parameters as `$1` on PostgreSQL, `?` on SQLite. */
+  /** Reads beside the store; parameters as `$1` on PostgreSQL, `?` elsewhere. */
   readonly query: (sql: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
   close(): Promise<void>;
 }
@@ -40,8 +42,8 @@ const BUSY_TIME_MAX_MS = 10_000;
 /** Opens it. Throws `CliError` where there is nothing to open. */
 export function openDatabase(address: Address, schema: string | undefined): OpenDatabase {
   if (address.kind === 'postgres') return openPostgres(address, address.url, schema);
-  if (schema !== undefined)
-    throw new CliError('--schema goes with PostgreSQL; an SQLite file has no schemas.');
+  if (schema !== undefined) throw new CliError('--schema goes with PostgreSQL; others have no schemas.');
+  if (address.kind === 'mysql') return openMysql(address, address.url);
   return openSqlite(address, address.path);
 }
 
@@ -96,6 +98,33 @@ function openPostgres(address: Address, url: string, schema: string | undefined)
       const client = await own?.catch(() => undefined);
       await client?.end();
     },
+  };
+}
+
+function openMysql(address: Address, uri: string): OpenDatabase {
+  const connect = (): ReturnType<typeof createConnection> =>
+    createConnection({ uri, connectTimeout: CONNECT_TIME_MAX_MS });
+  const store = mysqlStore({ connect, statementTimeMaxMs: STATEMENT_TIME_MAX_MS });
+
+  async function query(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
+    const client = await connect().catch((error: unknown) => {
+      throw new CliError(`The MySQL server ${address.shown} cannot be asked: ${messageOf(error)}.`);
+    });
+    try {
+      await client.query('START TRANSACTION READ ONLY');
+      const [rows] = await client.query(sql, [...values]);
+      return rows as Row[];
+    } finally {
+      client.destroy();
+    }
+  }
+
+  return {
+    address,
+    store,
+    query,
+    now: async () => Number((await query('SELECT FLOOR(UNIX_TIMESTAMP(NOW(3)) * 1000) AS now'))[0]?.['now']),
+    close: () => store.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Samekey's tables in one database, whatever its kind: how far they are, and how they get further. */
 
 import type { Address } from './address.ts';
+import { mysqlSchema, mysqlSql } from './mysql-schema.ts';
 import { postgresSchema, postgresSql } from './postgres-schema.ts';
 import { sqliteSchema, sqliteSql } from './sqlite-schema.ts';
 
@@ -33,10 +34,12 @@ export interface PostgresChoices {
 
 /** Opens it. */
 export function openSchema(address: Address, choices: PostgresChoices): DatabaseSchema {
-  return address.kind === 'postgres' ? postgresSchema(address.url, choices) : sqliteSchema(address.path);
+  if (address.kind === 'postgres') return postgresSchema(address.url, choices);
+  return address.kind === 'mysql' ? mysqlSchema(address.url) : sqliteSchema(address.path);
 }
 
 /** The migrations after version `from` as SQL; opens nothing. */
 export function schemaSql(kind: Address['kind'], choices: PostgresChoices, from: number): string {
-  return kind === 'postgres' ? postgresSql(choices, from) : sqliteSql(from);
+  if (kind === 'postgres') return postgresSql(choices, from);
+  return kind === 'mysql' ? mysqlSql(from) : sqliteSql(from);
 }

@@ -6,7 +6,7 @@ import type { Store } from 'samekey';
 import { createOperator, type MessageQueue, type Operator } from 'samekey/operator';
 import { loadApp } from '../app/load-app.ts';
 import { CliError } from '../cli-error.ts';
-import { type Address, findAddress } from '../database/address.ts';
+import { type Address, findAddress, kindName } from '../database/address.ts';
 import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
 import type { SchemaStatus } from '../database/schema.ts';
 
@@ -118,7 +118,7 @@ async function withRemedy(error: unknown, { store }: OpenDatabase): Promise<unkn
 
 /** How a database is shown. */
 export function described({ kind, shown, from }: Address): string {
-  return `${kind === 'postgres' ? 'PostgreSQL' : 'SQLite'} ${shown} (${from})`;
+  return `${kindName(kind)} ${shown} (${from})`;
 }
 
 /** Who acts if nobody is named: who is logged in, also behind sudo. */
