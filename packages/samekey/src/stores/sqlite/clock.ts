@@ -9,67 +9,10 @@
  *   that has just started must watch for one claim's length first.
  */
 
-import { type Fence, idText, type RecordId } from '../../core/record.ts';
+export { type ClaimWatch, createClaimWatch, type WatchedClaim, WATCHED_MAX } from '../../core/claim-watch.ts';
 import { number } from '../sql/record-row.ts';
 import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
 import type { Connection } from './sqlite-client.ts';
-
-/** What a watch looks at. */
-export interface WatchedClaim extends RecordId, Fence {
-  readonly createdAt: number;
-  readonly renewals: number;
-  readonly claimTtlMs: number;
-}
-
-/** Watches claims stand still. */
-export interface ClaimWatch {
-  /** What the claim has left in milliseconds, 0 when it is over; the first sight starts the watch. */
-  see(claim: WatchedClaim): number;
-  /** Whether it is being watched as it is. */
-  has(claim: WatchedClaim): boolean;
-  /** The claim is granted or renewed now: whatever was seen of it before no longer counts. */
-  restart(claim: WatchedClaim): void;
-  /** The record is no longer in progress. */
-  drop(id: RecordId): void;
-}
-
-/** Claims watched at once; about 20 MB. Past it the oldest is forgotten and ends later than it could, never earlier. */
-export const WATCHED_MAX = 100_000;
-
-/** Makes a watch on a monotonic clock in milliseconds. */
-export function createClaimWatch(monotonicNow: () => number, watchedMax: number = WATCHED_MAX): ClaimWatch {
-  const seen = new Map<string, { readonly mark: string; readonly since: number }>();
-
-  function restart(claim: WatchedClaim): void {
-    const id = idText(claim);
-    seen.delete(id);
-    const oldest = seen.size >= watchedMax ? seen.keys().next().value : undefined;
-    if (oldest !== undefined) seen.delete(oldest);
-    seen.set(id, { mark: markOf(claim), since: monotonicNow() });
-  }
-
-  return {
-    see(claim) {
-      const sight = seen.get(idText(claim));
-      if (sight?.mark !== markOf(claim)) {
-        restart(claim);
-        return claim.claimTtlMs;
-      }
-      return Math.max(0, Math.ceil(claim.claimTtlMs - (monotonicNow() - sight.since)));
-    },
-    has: (claim) => seen.get(idText(claim))?.mark === markOf(claim),
-    restart,
-    drop: (id) => void seen.delete(idText(id)),
-  };
-}
-
-/**
- * What must stand still. A repetition of a claim may arrive late, when the record has gone on without it: the same claimId
- * then holds a later attempt, or the key's next life, and its time begins anew.
- */
-function markOf({ claimId, attempt, renewals, createdAt }: WatchedClaim): string {
-  return `${attempt}.${renewals}.${createdAt} ${claimId}`;
-}
 
 /** The store's `now`. */
 export interface StoreClock {

@@ -1,0 +1,140 @@
+/**
+ * Bytes that no item can hold (400 KB an item, F50) go to a store of the user's, such as S3. They are put before the item
+ * that names them is written, under a name used once, and deleted after no item names them: a process that dies in between
+ * leaves bytes that nobody names, never an item that names nothing. Let the bucket delete what is older than your retention.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import type { AttributeValue, Item } from './dynamodb-client.ts';
+
+/** Keeps bytes by name; S3 and its like fit. Throwing fails the verb that needed it; nothing was written then. */
+export interface BodyStore {
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** Null: not there (any more). */
+  get(name: string): Promise<Uint8Array | null>;
+  /** Also succeeds when there is none. */
+  delete(name: string): Promise<void>;
+}
+
+/** What may be put elsewhere. */
+export const PARTS = ['response_body', 'input', 'steps'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** DynamoDB's limit is 400 KB with names and overhead; keys, indexes and audit rows need some of it. */
+export const ITEM_SIZE_MAX_BYTES = 380_000;
+
+/** An item's size as DynamoDB counts it, near enough and never too small. */
+export function itemBytes(item: Item): number {
+  return Object.entries(item).reduce((sum, [name, value]) => sum + name.length + valueBytes(value), 100);
+}
+
+function valueBytes(value: AttributeValue): number {
+  if ('B' in value) return value.B.byteLength;
+  if ('S' in value) return new TextEncoder().encode(value.S).byteLength;
+  if ('L' in value) return value.L.reduce((sum, each) => sum + 1 + valueBytes(each), 3);
+  if ('M' in value) return itemBytes(value.M);
+  return 'N' in value ? 21 : 1;
+}
+
+/** The attribute that names where a part is. */
+export function placeOf(part: Part): string {
+  return `${part}_at`;
+}
+
+/** Where the parts of an item are that are not in it. */
+export function placesIn(item: Item | null): readonly string[] {
+  if (item === null) return [];
+  return PARTS.map((part) => item[placeOf(part)]).flatMap((value) =>
+    value !== undefined && 'S' in value ? [value.S] : [],
+  );
+}
+
+/** The item as it fits, and the names of what was put elsewhere for it. `same`: parts that are where they were. */
+export async function fitting(
+  item: Item,
+  bodies: BodyStore | undefined,
+  name: string,
+  same: Item,
+): Promise<{ readonly item: Item; readonly put: readonly string[] }> {
+  const fit: Record<string, AttributeValue> = { ...item };
+  for (const part of PARTS) {
+    const place = same[placeOf(part)];
+    if (place === undefined || fit[part] === undefined) continue;
+    delete fit[part];
+    fit[placeOf(part)] = place;
+  }
+  const put: string[] = [];
+  for (const part of PARTS.toSorted((a, b) => sizeOf(fit[b]) - sizeOf(fit[a]))) {
+    const value = fit[part];
+    if (value === undefined || itemBytes(fit) <= ITEM_SIZE_MAX_BYTES) continue;
+    delete fit[part];
+    if (bodies === undefined) {
+      // The answer stays known, and is met as one whose body was not kept (semantics §4, 7a).
+      if (part !== 'response_body') throw tooLarge();
+      continue;
+    }
+    const place = `${name}.${part}`;
+    await asStoreError(bodies.put(place, bytesOf(value)));
+    put.push(place);
+    fit[placeOf(part)] = { S: place };
+  }
+  if (itemBytes(fit) > ITEM_SIZE_MAX_BYTES) throw tooLarge();
+  return { item: fit, put };
+}
+
+/** The item with its parts back in it. An answer that is gone is one whose body was not kept; anything else gone is an error. */
+export async function whole(item: Item, bodies: BodyStore | undefined): Promise<Item> {
+  if (placesIn(item).length === 0) return item;
+  const filled: Record<string, AttributeValue> = { ...item };
+  for (const part of PARTS) {
+    const place = item[placeOf(part)];
+    if (place === undefined || !('S' in place)) continue;
+    const bytes = bodies === undefined ? null : await asStoreError(bodies.get(place.S));
+    if (bytes !== null)
+      filled[part] = part === 'steps' ? { S: new TextDecoder().decode(bytes) } : { B: plain(bytes) };
+    else if (part !== 'response_body') {
+      throw new StoreError(
+        `The ${part} of a record is not in the body store any more: look at the record before it runs.`,
+        {
+          applied: 'no',
+          transient: false,
+        },
+      );
+    }
+  }
+  return filled;
+}
+
+/** Deletes by names; bytes that stay cost room and nothing else. */
+export async function discard(names: readonly string[], bodies: BodyStore | undefined): Promise<void> {
+  for (const name of names) await bodies?.delete(name).catch(() => undefined);
+}
+
+async function asStoreError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new StoreError('The body store failed: nothing was written.', { applied: 'no', cause });
+  }
+}
+
+function tooLarge(): StoreError {
+  return new StoreError(
+    'A record is larger than a DynamoDB item can be (400 KB): pass `bodies`, or limit inputs and steps.',
+    { applied: 'no', transient: false },
+  );
+}
+
+function sizeOf(value: AttributeValue | undefined): number {
+  return value === undefined ? 0 : valueBytes(value);
+}
+
+function bytesOf(value: AttributeValue): Uint8Array {
+  if ('B' in value) return value.B;
+  return new TextEncoder().encode('S' in value ? value.S : '');
+}
+
+/** A Buffer would be equal in content and behave differently. */
+function plain(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,123 @@
+/**
+ * Calls to DynamoDB, each bounded in time and tries. Throttling is met with full jitter; whatever else fails is thrown as
+ * `StoreError` that says whether the write may have been applied. A condition that does not hold is a value.
+ */
+
+import { StoreError } from '../../core/errors.ts';
+import type { DynamoDbClient, Input, Item, OperationName, Output } from './dynamodb-client.ts';
+import { conflictItem, isConflict, isThrottle, storeError } from './dynamodb-errors.ts';
+
+/** The answer of a conditional write: `conflict` with the item that stood there, where the engine tells it. */
+export type Written =
+  | { readonly kind: 'written' }
+  | { readonly kind: 'conflict'; readonly item: Item | undefined };
+
+/** Calls on one table. */
+export interface Calls {
+  readonly table: string;
+  read(operation: OperationName, input: Input): Promise<Output>;
+  write(operation: 'putItem' | 'updateItem' | 'deleteItem', input: Input): Promise<Written>;
+  /** A pause of random length that grows with the round, in bounds. */
+  pause(round: number): Promise<void>;
+}
+
+export interface CallsOptions {
+  readonly client: DynamoDbClient;
+  readonly table: string;
+  readonly callTimeMaxMs: number;
+  readonly random: () => number;
+}
+
+/** Tries of one call against throttling; with the pauses below about two seconds. */
+const TRIES_MAX = 7;
+const PAUSE_MIN_MS = 25;
+const PAUSE_MAX_MS = 1_000;
+
+/** Makes them. */
+export function createCalls({ client, table, callTimeMaxMs, random }: CallsOptions): Calls {
+  function pause(round: number): Promise<void> {
+    const ms = random() * Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(round, 10));
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  async function once(operation: OperationName, input: Input): Promise<Output> {
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(Object.assign(new Error(`no answer within ${callTimeMaxMs} ms`), { name: 'TimeoutError' }));
+        controller.abort();
+      }, callTimeMaxMs);
+    });
+    try {
+      const told = { abortSignal: controller.signal };
+      const answer = client[operation]({ TableName: table, ...input } as never, told as never);
+      return (await Promise.race([answer, late])) as Output;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function call(operation: OperationName, input: Input, isWrite: boolean): Promise<Output> {
+    let mayHaveRun = false;
+    for (let round = 0; ; round += 1) {
+      try {
+        return await once(operation, input);
+      } catch (error) {
+        if (isConflict(error)) throw error;
+        // The SDK itself asks again: what it was told last says nothing of the tries before.
+        const attempts = (error as { $metadata?: { attempts?: number } } | null)?.$metadata?.attempts ?? 1;
+        mayHaveRun ||= attempts > 1;
+        if (!isThrottle(error) || round + 1 >= TRIES_MAX) throw storeError(error, isWrite, mayHaveRun);
+        await pause(round);
+      }
+    }
+  }
+
+  return {
+    table,
+    pause,
+    read: (operation, input) => call(operation, input, false),
+    async write(operation, input) {
+      try {
+        await call(operation, input, true);
+        return { kind: 'written' };
+      } catch (error) {
+        if (isConflict(error)) return { kind: 'conflict', item: conflictItem(error) };
+        throw error;
+      }
+    },
+  };
+}
+
+/** Runs at most `atOnce` at a time; results in the order of the items. The first failure is thrown after those under way have ended. */
+export async function inParallel<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  one: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = Array.from({ length: items.length });
+  const failures: unknown[] = [];
+  let next = 0;
+  async function lane(): Promise<void> {
+    while (next < items.length && failures.length === 0) {
+      const index = next;
+      next += 1;
+      try {
+        results[index] = await one(items[index] as T, index);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  if (failures.length > 0) throw worst(failures);
+  return results;
+}
+
+/** One call stands for many writes: if any of them may have been applied, that is what is known of the call. */
+function worst(failures: readonly unknown[]): unknown {
+  const first = failures[0];
+  if (!(first instanceof StoreError) || first.applied === 'unknown') return first;
+  return new StoreError(first.message, { applied: 'unknown', transient: first.transient, cause: first });
+}

@@ -1,0 +1,70 @@
+/** The end of an attempt inside the caller's own `TransactWriteItems`. */
+
+import { decideFinish } from '../../core/machine.ts';
+import type { FinishRequest, FinishResult } from '../../core/store.ts';
+import { type BodyStore, fitting } from './bodies.ts';
+import type { StoreClock } from './clock.ts';
+import type { Item } from './dynamodb-client.ts';
+import { digestOf, itemOf, samePlaces } from './item.ts';
+import type { Records } from './records.ts';
+import type { Views } from './view.ts';
+
+/** `item`: to be written with the others. Anything else: nothing is to be written, and this is why. */
+export type CompletionItem =
+  | { readonly kind: 'item'; readonly expiresAt: number; readonly item: TransactPut }
+  | Exclude<FinishResult, { readonly kind: 'applied' }>
+  | { readonly kind: 'already'; readonly expiresAt: number };
+
+/** One element of `TransactItems`. */
+export interface TransactPut {
+  readonly Put: {
+    readonly TableName: string;
+    readonly Item: Item;
+    readonly ConditionExpression: string;
+    readonly ExpressionAttributeNames: Readonly<Record<string, string>>;
+    readonly ExpressionAttributeValues: Item;
+  };
+}
+
+/** Makes it. Renewals in between do no harm; whatever ends the attempt otherwise cancels the transaction. */
+export async function completionItem(
+  parts: {
+    readonly records: Records;
+    readonly clock: StoreClock;
+    readonly views: Views;
+    readonly bodies: BodyStore | undefined;
+    readonly tableName: string;
+  },
+  request: FinishRequest,
+): Promise<CompletionItem> {
+  const stored = await parts.records.read(request);
+  const now = await parts.clock.now();
+  const before = stored?.record ?? null;
+  const { write, result } = decideFinish(before, request, parts.views.of(before, now));
+  if (!write || before === null || result.kind !== 'applied') return result;
+  const version = crypto.randomUUID();
+  const wanted = itemOf(write, { version, leaseMs: null, notes: stored?.notes ?? [] }, stored?.item ?? null);
+  const fit = await fitting(
+    wanted,
+    parts.bodies,
+    `${digestOf(request)}/${version}`,
+    samePlaces(stored, write),
+  );
+  return {
+    kind: 'item',
+    expiresAt: result.expiresAt,
+    item: {
+      Put: {
+        TableName: parts.tableName,
+        Item: fit.item,
+        ConditionExpression: 'claim_id = :claimId AND attempt = :attempt AND #state = :state',
+        ExpressionAttributeNames: { '#state': 'state' },
+        ExpressionAttributeValues: {
+          ':claimId': { S: request.claimId },
+          ':attempt': { N: String(request.attempt) },
+          ':state': { S: before.state },
+        },
+      },
+    },
+  };
+}

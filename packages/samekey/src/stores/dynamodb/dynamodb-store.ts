@@ -1,0 +1,118 @@
+/**
+ * The DynamoDB store: the state table of `core/machine.ts`, one conditional write for each transition. A fresh key costs one write
+ * and no read.
+ *
+ * Invariants: a decision is written only onto the very version it was made on · time is the wall clock held back by a shared
+ * one, claims end by watching only (`clock.ts`, `view.ts`) · every call is bounded in time and tries · the client stays the user's.
+ */
+
+import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
+import { createClaimWatch } from '../../core/claim-watch.ts';
+import {
+  decideCheckpoint,
+  decideClaim,
+  decideFinish,
+  decideForget,
+  decideRenew,
+  decideReopen,
+  decideSettle,
+} from '../../core/machine.ts';
+import type { RecordId } from '../../core/record.ts';
+import type { FinishRequest, FinishResult, HandResult, Store } from '../../core/store.ts';
+import { createAudit } from './audit.ts';
+import { ITEM_SIZE_MAX_BYTES } from './bodies.ts';
+import { createCalls } from './calls.ts';
+import { createStoreClock } from './clock.ts';
+import { completionItem, type CompletionItem } from './completion.ts';
+import { createLook } from './look.ts';
+import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
+import { BUSY, createRecords, type Decide, notBusy } from './records.ts';
+import { checkTable } from './table.ts';
+import { createUpkeep } from './upkeep.ts';
+import { createViews } from './view.ts';
+
+/** The DynamoDB store, with what only a store in the application's own database can do. */
+export interface DynamoDbStore extends Store {
+  /**
+   * The end of an attempt as an element of a `TransactWriteItems` of yours: it is written if and only if your other writes are. On
+   * TransactionCanceled with ConditionalCheckFailed for it, ask again; `refused` means the attempt has lost its record.
+   */
+  completionItem(request: FinishRequest): Promise<CompletionItem>;
+}
+
+/** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
+export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
+  const { client, tableName, bodies, callTimeMaxMs, callsAtOnceMax, timeToLive, ...rest } =
+    checkOptions(options);
+  const { auditTransitions, now, monotonicNow, random } = rest;
+  const calls = createCalls({ client, table: tableName, callTimeMaxMs, random });
+  const clock = createStoreClock(calls, now, monotonicNow);
+  const views = createViews(createClaimWatch(monotonicNow));
+  const audit = createAudit(calls, clock, callsAtOnceMax, random);
+  const records = createRecords({
+    calls,
+    clock,
+    views,
+    audit,
+    bodies,
+    atOnceMax: callsAtOnceMax,
+    auditTransitions,
+  });
+  const look = createLook(calls, records, callsAtOnceMax);
+  const leases = createClaimWatch(monotonicNow);
+  const upkeep = createUpkeep({ calls, clock, records, look, views, leases, atOnceMax: callsAtOnceMax });
+
+  async function hot<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: Decide<Request, Result>,
+    isFresh = false,
+  ): Promise<(Result | { readonly kind: 'busy' })[]> {
+    const results = await records.apply(requests, decide, { isFresh });
+    return results.map((result) => (result === BUSY ? { kind: 'busy' } : result));
+  }
+
+  async function byHand<Request extends RecordId & ByHand>(
+    act: AuditAct,
+    requests: readonly Request[],
+    decide: Decide<Request, HandResult>,
+  ): Promise<readonly HandResult[]> {
+    checkByHand(requests);
+    const results = await records.apply(requests, decide, {
+      rowOf: (before, after, request) => handRow(act, before, after, request),
+    });
+    return results.map(notBusy);
+  }
+
+  return {
+    name: 'dynamodb',
+    capabilities: Object.freeze({
+      transactions: false,
+      serverClock: false,
+      timePrecisionMs: 1,
+      durable: true,
+      shared: true,
+      recordSizeMaxBytes: bodies === undefined ? ITEM_SIZE_MAX_BYTES : null,
+    }),
+
+    claim: (requests) => hot(requests, decideClaim, true),
+    renew: (requests) => hot(requests, decideRenew),
+    checkpoint: (requests) => hot(requests, decideCheckpoint),
+    finish: (requests) => hot<FinishRequest, FinishResult>(requests, decideFinish),
+    find: async (ids) => (await records.readMany(ids)).map((stored) => stored?.record ?? null),
+
+    ...upkeep,
+
+    settle: (requests) => byHand('settle', requests, decideSettle),
+    reopen: (requests) => byHand('reopen', requests, decideReopen),
+    forget: (requests) => byHand('forget', requests, decideForget),
+    audit: (request) => audit.audit(request),
+    note: (rows) => audit.note(rows),
+    pruneAudit: (request) => audit.pruneAudit(request),
+    list: (request) => look.list(request),
+    count: () => look.count(),
+
+    completionItem: (request) => completionItem({ records, clock, views, bodies, tableName }, request),
+    ready: () => checkTable(calls, timeToLive),
+    close: async () => undefined,
+  };
+}

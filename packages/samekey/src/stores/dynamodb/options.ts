@@ -1,0 +1,82 @@
+/** The DynamoDB store's options, checked before anything is done with the client. */
+
+import { OptionsError } from '../../core/errors.ts';
+import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
+import type { BodyStore } from './bodies.ts';
+import type { DynamoDbClient } from './dynamodb-client.ts';
+
+/** Options of `dynamodbStore`. */
+export interface DynamoDbStoreOptions {
+  /** An open client: `new DynamoDB({ … })` of `@aws-sdk/client-dynamodb`. */
+  readonly client: DynamoDbClient;
+  /** The table's name. */
+  readonly tableName: string;
+  /** Where answers and inputs go that no item can hold (400 KB). Default none: larger answers are stored without their bodies. */
+  readonly bodies?: BodyStore;
+  /** Longest wait for one call, in milliseconds; default 2000. */
+  readonly callTimeMaxMs?: number;
+  /** Calls at once; default 16. */
+  readonly callsAtOnceMax?: number;
+  /** Whether `ready()` wants the table's TTL on; default true. */
+  readonly timeToLive?: boolean;
+  /** Whether each change of a record's state leaves a row in the audit; default false. In every process. */
+  readonly auditTransitions?: boolean;
+  /** Test-only wall clock, in milliseconds since 1970; default `Date.now`. */
+  readonly now?: () => number;
+  /** Test-only monotonic clock, in milliseconds; default `performance.now`. */
+  readonly monotonicNow?: () => number;
+  /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The options with their defaults filled in. */
+export interface CheckedOptions extends Required<Omit<DynamoDbStoreOptions, 'bodies'>> {
+  readonly bodies: BodyStore | undefined;
+}
+
+const NAMES = [
+  'client',
+  'tableName',
+  'bodies',
+  'callTimeMaxMs',
+  'callsAtOnceMax',
+  'timeToLive',
+  'auditTransitions',
+  'now',
+  'monotonicNow',
+  'random',
+];
+
+/** Fills in defaults. Throws `OptionsError` naming the option. */
+export function checkOptions(options: DynamoDbStoreOptions): CheckedOptions {
+  refuseUnknown('dynamodbStore', options ?? {}, NAMES);
+  const client: Partial<DynamoDbClient> | undefined = options?.client;
+  if (typeof client?.putItem !== 'function' || typeof client.query !== 'function') {
+    throw new OptionsError(
+      'client must be a `DynamoDB` of @aws-sdk/client-dynamodb, which has a method for each operation: ' +
+        'it is none (a bare DynamoDBClient has `send` only).',
+    );
+  }
+  if (typeof options.tableName !== 'string' || options.tableName === '') {
+    throw new OptionsError(`tableName must be the name of a table; it is ${typeof options.tableName}.`);
+  }
+  for (const verb of ['put', 'get', 'delete'] as const) {
+    if (options.bodies !== undefined && typeof options.bodies[verb] !== 'function') {
+      throw new OptionsError(
+        `bodies must have put, get and delete; ${verb} is ${typeof options.bodies[verb]}.`,
+      );
+    }
+  }
+  return {
+    client: options.client,
+    tableName: options.tableName,
+    bodies: options.bodies,
+    callTimeMaxMs: wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1, 600_000),
+    callsAtOnceMax: wholeNumber('callsAtOnceMax', options.callsAtOnceMax ?? 16, 1, 1_000),
+    timeToLive: trueOrFalse('timeToLive', options.timeToLive ?? true),
+    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
+    now: options.now ?? Date.now,
+    monotonicNow: options.monotonicNow ?? (() => performance.now()),
+    random: options.random ?? Math.random,
+  };
+}

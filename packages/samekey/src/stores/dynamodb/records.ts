@@ -1,0 +1,252 @@
+/**
+ * One record: read, decide by the state table, compare and set. A round that finds the record changed decides anew; rounds are
+ * bounded. A write that finds its own version there had been applied when its reply was lost.
+ *
+ * Invariants: a write repeats version, claimId and attempt of what was decided on · an act and its rows of the audit are one write ·
+ * a claim of a key that is not there is one write and no read.
+ */
+
+import { transitionRow, type AuditRow, type NewAuditRow } from '../../core/audit.ts';
+import { StoreError } from '../../core/errors.ts';
+import type { Decision, View } from '../../core/machine.ts';
+import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import type { DynamoAudit } from './audit.ts';
+import { type BodyStore, discard, fitting, placesIn, whole } from './bodies.ts';
+import { type Calls, inParallel } from './calls.ts';
+import type { StoreClock } from './clock.ts';
+import type { Item } from './dynamodb-client.ts';
+import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf, ttlOf } from './item.ts';
+import { TTL_ATTRIBUTE } from './table.ts';
+import type { Views } from './view.ts';
+
+/** The state table's decision for one verb. */
+export type Decide<Request, Result> = (
+  record: SamekeyRecord | null,
+  request: Request,
+  view: View,
+) => Decision<Result>;
+
+/** A decision, and what is written beside the record. */
+export type Change<Result> = Decision<Result> & {
+  readonly leaseMs?: number | null;
+  readonly row?: NewAuditRow | undefined;
+};
+
+/** Others have changed the record in every round. */
+export const BUSY: unique symbol = Symbol('busy');
+
+/** Rounds of one change: each lost round is somebody else's write. */
+const ROUNDS_MAX = 12;
+
+export interface Records {
+  read(id: RecordId): Promise<Stored | null>;
+  readMany(ids: readonly RecordId[]): Promise<readonly (Stored | null)[]>;
+  /** By the primary keys that an index gave. */
+  readKeys(keys: readonly Item[]): Promise<readonly Stored[]>;
+  /** `first`: what is known of it; undefined reads it. */
+  change<Result>(
+    id: RecordId,
+    decide: (stored: Stored | null, view: View) => Change<Result>,
+    first?: Stored | null,
+  ): Promise<Result | typeof BUSY>;
+  /** One after the other for each key, keys side by side. */
+  apply<Request extends RecordId, Result>(
+    requests: readonly Request[],
+    decide: Decide<Request, Result>,
+    options?: {
+      readonly rowOf?: (
+        before: SamekeyRecord,
+        after: SamekeyRecord | null,
+        request: Request,
+      ) => NewAuditRow | undefined;
+      /** Most keys are new: the first round expects none. */
+      readonly isFresh?: boolean;
+    },
+  ): Promise<(Result | typeof BUSY)[]>;
+  /** Puts rows of the audit that a process left behind into their place. */
+  settleNotes(stored: Stored): Promise<void>;
+}
+
+export interface RecordsOptions {
+  readonly calls: Calls;
+  readonly clock: StoreClock;
+  readonly views: Views;
+  readonly audit: DynamoAudit;
+  readonly bodies: BodyStore | undefined;
+  readonly atOnceMax: number;
+  readonly auditTransitions: boolean;
+}
+
+/** Makes them. */
+export function createRecords(options: RecordsOptions): Records {
+  const { calls, clock, views, audit, bodies, atOnceMax, auditTransitions } = options;
+
+  async function readKey(key: Item): Promise<Stored | null> {
+    const { Item: item } = (await calls.read('getItem', { Key: key, ConsistentRead: true })) as {
+      Item?: Item;
+    };
+    return item === undefined ? null : storedOf(await whole(item, bodies));
+  }
+
+  const withPlaces = async (item: Item): Promise<Stored> => storedOf(await whole(item, bodies));
+
+  async function settleNotes({ notes, version, item, record }: Stored): Promise<void> {
+    await audit.put(notes);
+    const key = { pk: item['pk'], sk: item['sk'] };
+    const condition = {
+      ConditionExpression: 'w = :w',
+      ExpressionAttributeValues: { ':w': { S: version } } as Item,
+    };
+    if (record === null) {
+      await calls.write('deleteItem', { Key: key, ...condition });
+      return;
+    }
+    const ttl = ttlOf(record);
+    await calls.write('updateItem', {
+      Key: key,
+      ConditionExpression: condition.ConditionExpression,
+      UpdateExpression: ttl === undefined ? 'REMOVE notes' : 'SET #ttl = :ttl REMOVE notes',
+      ...(ttl === undefined ? {} : { ExpressionAttributeNames: { '#ttl': TTL_ATTRIBUTE } }),
+      ExpressionAttributeValues: {
+        ...condition.ExpressionAttributeValues,
+        ...(ttl === undefined ? {} : { ':ttl': { N: String(ttl) } }),
+      },
+    });
+  }
+
+  /** Undefined: written. Else what stands there instead; null for nothing. */
+  async function write(
+    id: RecordId,
+    before: Stored | null,
+    after: SamekeyRecord | null,
+    { leaseMs, notes }: { readonly leaseMs: number | null; readonly notes: readonly AuditRow[] },
+  ): Promise<Stored | null | undefined> {
+    const version = crypto.randomUUID();
+    const beside = { version, leaseMs, notes };
+    if (before !== null && before.notes.length > 0) await audit.put(before.notes);
+    const condition = conditionOf(before);
+    let answer: Awaited<ReturnType<Calls['write']>>;
+    let put: readonly string[] = [];
+    let kept: readonly string[] = [];
+    if (after === null && notes.length === 0) {
+      answer = await calls.write('deleteItem', { Key: keyOf(id), ...condition });
+    } else {
+      const wanted = after === null ? goneItem(id, beside) : itemOf(after, beside, before?.item ?? null);
+      const same = after === null ? {} : samePlaces(before, after);
+      const fit = await fitting(wanted, bodies, `${digestOf(id)}/${version}`, same);
+      ({ put } = fit);
+      kept = placesIn(fit.item);
+      answer = await calls.write('putItem', {
+        Item: fit.item,
+        ...condition,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      });
+    }
+    if (answer.kind === 'conflict') {
+      const stands = answer.item === undefined ? await readKey(keyOf(id)) : await withPlaces(answer.item);
+      if (stands?.version !== version) {
+        await discard(put, bodies);
+        return stands;
+      }
+    }
+    await discard(
+      placesIn(before?.item ?? null).filter((name) => !kept.includes(name)),
+      bodies,
+    );
+    if (notes.length > 0) {
+      const item = keyOf(id);
+      // It is in the record, so whoever comes next, or the reaper, puts it into its place.
+      await settleNotes({ record: after, version, leaseMs, notes, item }).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  const records: Records = {
+    read: (id) => readKey(keyOf(id)),
+    async readMany(ids) {
+      const keys = ids.map(keyOf);
+      return inParallel(keys, atOnceMax, readKey);
+    },
+    async readKeys(keys) {
+      const found = await inParallel(keys, atOnceMax, ({ pk, sk }) => readKey({ pk, sk } as Item));
+      return found.filter((stored) => stored !== null && stored.record !== null) as Stored[];
+    },
+    settleNotes,
+
+    async change(id, decide, first) {
+      let stored = first === undefined ? await records.read(id) : first;
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        const now = await clock.now();
+        const before = stored?.record ?? null;
+        const decision = decide(stored, views.of(before, now));
+        const after = decision.write;
+        if (after === undefined) {
+          // Not read, it is not known to be absent.
+          if (round > 0 || first === undefined || first !== null) views.stands(id, before, now, false);
+          return decision.result;
+        }
+        const rows = [decision.row, auditTransitions ? transitionRow(before, after) : undefined];
+        const notes = rows.filter((row) => row !== undefined).map((row) => audit.numbered(row, now));
+        const leaseMs = decision.leaseMs === undefined ? (stored?.leaseMs ?? null) : decision.leaseMs;
+        const stands = await write(id, stored, after, { leaseMs, notes });
+        if (stands === undefined) {
+          views.stands(id, after, now, true);
+          return decision.result;
+        }
+        stored = stands;
+        if (round > 1) await calls.pause(round - 1);
+      }
+      return BUSY;
+    },
+
+    async apply(requests, decide, { rowOf, isFresh = false } = {}) {
+      const byId = new Map<string, number[]>();
+      for (const [i, request] of requests.entries()) {
+        keyOf(request);
+        const id = idText(request);
+        byId.set(id, [...(byId.get(id) ?? []), i]);
+      }
+      type Request = (typeof requests)[number];
+      const results: Awaited<ReturnType<typeof records.apply>> = Array.from({ length: requests.length });
+      await inParallel([...byId.values()], atOnceMax, async (indexes) => {
+        for (const [turn, i] of indexes.entries()) {
+          const request = requests[i] as Request;
+          results[i] = await records.change(
+            request,
+            (stored, view) => {
+              const before = stored?.record ?? null;
+              const decision = decide(before, request, view);
+              const isAct = rowOf !== undefined && before !== null && decision.write !== undefined;
+              return { ...decision, row: isAct ? rowOf(before, decision.write ?? null, request) : undefined };
+            },
+            isFresh && turn === 0 ? null : undefined,
+          );
+        }
+      });
+      return results as never;
+    },
+  };
+  return records;
+}
+
+/** The condition of a write on what was read: nothing there, or this very version under this very fence. */
+function conditionOf(before: Stored | null): Record<string, unknown> {
+  if (before === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
+  const values: Record<string, unknown> = { ':was': { S: before.version } };
+  let condition = 'w = :was';
+  if (before.record !== null) {
+    condition += ' AND claim_id = :claimId AND attempt = :attempt';
+    values[':claimId'] = { S: before.record.claimId };
+    values[':attempt'] = { N: String(before.record.attempt) };
+  }
+  return { ConditionExpression: condition, ExpressionAttributeValues: values };
+}
+
+/** For verbs that have no word for it. */
+export function notBusy<Result>(result: Result | typeof BUSY): Result {
+  if (result !== BUSY) return result;
+  throw new StoreError('A record changed in every round of a write: ask again.', {
+    applied: 'no',
+    busy: true,
+  });
+}

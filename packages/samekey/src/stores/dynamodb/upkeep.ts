@@ -1,0 +1,182 @@
+/** Lifecycle and erasing: each record by its own conditional write, found through the indexes, judged by what stands in the table. */
+
+import { checkErase, giveUpRow, handRow } from '../../core/audit.ts';
+import type { ClaimWatch } from '../../core/claim-watch.ts';
+import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../../core/machine.ts';
+import { isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
+import { reapedOf } from '../../core/reaped.ts';
+import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../core/store.ts';
+import { type Calls, inParallel } from './calls.ts';
+import type { StoreClock } from './clock.ts';
+import type { Item } from './dynamodb-client.ts';
+import type { Look } from './look.ts';
+import { type Stored, storedOf } from './item.ts';
+import { BUSY, notBusy, type Records } from './records.ts';
+import { asked, type Views } from './view.ts';
+
+/** Pages that one reap reads; the next goes on where it stopped. */
+const REAP_PAGES_MAX = 10;
+
+export interface UpkeepOptions {
+  readonly calls: Calls;
+  readonly clock: StoreClock;
+  readonly records: Records;
+  readonly look: Look;
+  readonly views: Views;
+  readonly leases: ClaimWatch;
+  readonly atOnceMax: number;
+}
+
+/** Makes the verbs. */
+export function createUpkeep(
+  options: UpkeepOptions,
+): LifecycleStore & { erase(request: EraseRequest): Promise<EraseResult> } {
+  const { calls, clock, records, look, views, leases, atOnceMax } = options;
+  let reapedTo: Item | undefined;
+
+  /** By the shared time; and if the last one that took it never said a word, by the watch, as with claims. */
+  function isLeased({ record, leaseMs }: Stored): boolean {
+    if (record === null || record.inquiries === 0 || leaseMs === null) return false;
+    return leases.see(asked(record, leaseMs)) > 0;
+  }
+
+  return {
+    async sweep(limit, until) {
+      const now = await clock.now();
+      const open = [
+        ...(await look.open('claim', { isGoingOn: true })),
+        ...(await look.open('pending', { until: now })),
+        ...(await look.open('unknown', { isGoingOn: true })),
+      ];
+      // Each is seen, so that each is watched from now on, whatever the limit.
+      const over = open.filter(
+        ({ record }) => record !== null && decideSweep(record, views.of(record, now), until),
+      );
+      const swept = await inParallel(over.slice(0, Math.max(0, limit)), atOnceMax, (stored) =>
+        records.change<Swept | undefined>(
+          stored.record as SamekeyRecord,
+          (found, view) => {
+            const decision = found?.record ? decideSweep(found.record, view, until) : undefined;
+            return decision ?? { write: undefined, result: undefined };
+          },
+          stored,
+        ),
+      );
+      return swept.filter((told) => told !== undefined && told !== BUSY);
+    },
+
+    async due({ operations, limit, ...backoff }) {
+      if (operations.length === 0) return [];
+      const found = [
+        ...(await look.open('pending', { isGoingOn: true })),
+        ...(await look.open('due', { isGoingOn: true })),
+      ];
+      const now = await clock.now();
+      return found
+        .flatMap(({ record }) => (record === null ? [] : [record]))
+        .filter((record) => operations.includes(record.operation) && isDue(record, now, backoff))
+        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .slice(0, Math.max(0, limit));
+    },
+
+    async takeUnknown({ operations, limit, ...request }) {
+      if (limit < 1 || operations?.length === 0) return [];
+      const now = await clock.now();
+      const due = (await look.open('unknown', { until: now }))
+        .filter(({ record }) => record !== null && (operations?.includes(record.operation) ?? true))
+        .filter((stored) => !isLeased(stored))
+        .toSorted((a, b) => (a.record?.reconcileAfter ?? 0) - (b.record?.reconcileAfter ?? 0));
+      const taken: SamekeyRecord[] = [];
+      for (const stored of due) {
+        if (taken.length >= limit) break;
+        const after = await records.change<SamekeyRecord | undefined>(
+          stored.record as SamekeyRecord,
+          (found, view) => {
+            const isFree = found?.record && !isLeased(found);
+            const write = isFree ? decideTakeUnknown(found.record, request, view) : undefined;
+            return { write, result: write, leaseMs: request.leaseMs };
+          },
+          stored,
+        );
+        if (after === undefined || after === BUSY) continue;
+        leases.restart(asked(after, request.leaseMs));
+        taken.push(after);
+      }
+      return taken;
+    },
+
+    async postpone(requests) {
+      const results = await inParallel(requests, atOnceMax, (request) =>
+        records.change<HandResult>(request, (found, view) => {
+          const before = found?.record ?? null;
+          const decision = decidePostpone(before, request, view);
+          if (!decision.write || before === null) return decision;
+          return { ...decision, leaseMs: null, row: giveUpRow(before, decision.write, request) };
+        }),
+      );
+      return results.map(notBusy);
+    },
+
+    async reap(limit) {
+      const gone: string[] = [];
+      if (limit < 1) return reapedOf(gone);
+      for (let page = 0; page < REAP_PAGES_MAX; page += 1) {
+        const now = await clock.now();
+        const answer = (await calls.read('scan', {
+          FilterExpression: '(attribute_exists(claim_id) AND expires_at <= :now) OR attribute_exists(notes)',
+          ExpressionAttributeValues: { ':now': { N: String(now) } },
+          ConsistentRead: true,
+          ...(reapedTo === undefined ? {} : { ExclusiveStartKey: reapedTo }),
+        })) as { Items?: readonly Item[]; LastEvaluatedKey?: Item };
+        const found = (answer.Items ?? []).map(storedOf);
+        for (const stored of found) if (stored.notes.length > 0) await records.settleNotes(stored);
+        const over = found.filter(
+          ({ record, notes }) => notes.length === 0 && record !== null && isPurgeable(record, now),
+        );
+        const some = over.slice(0, limit - gone.length);
+        const deleted = await inParallel(some, atOnceMax, (stored) =>
+          records.change<string | undefined>(
+            stored.record as SamekeyRecord,
+            (at, view) =>
+              at?.record && isPurgeable(at.record, view.now)
+                ? { write: null, result: at.record.scope }
+                : { write: undefined, result: undefined },
+            stored,
+          ),
+        );
+        gone.push(...deleted.filter((scope) => scope !== undefined && scope !== BUSY));
+        // What is left of this page is found again.
+        if (some.length < over.length) break;
+        reapedTo = answer.LastEvaluatedKey;
+        if (reapedTo === undefined) break;
+      }
+      return reapedOf(gone);
+    },
+
+    async erase(request) {
+      checkErase(request);
+      let erased = 0;
+      let left = 0;
+      for await (const group of look.ofCaller(request.scope)) {
+        for (const stored of group) {
+          const isRoom = erased < request.limit;
+          const result = await records.change<'erased' | 'left' | 'already'>(
+            stored.record as SamekeyRecord,
+            (found, view) => {
+              const before = found?.record ?? null;
+              if (before === null) return { write: undefined, result: 'already' };
+              const decision = decideErase(before, request, view);
+              if (!decision.write) return decision;
+              if (!isRoom) return { write: undefined, result: 'left' };
+              return { ...decision, row: handRow('erase', before, decision.write, request) };
+            },
+            stored,
+          );
+          if (result === 'erased') erased += 1;
+          else if (result !== 'already') left += 1;
+        }
+      }
+      return { erased, left };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** The contracts' harness for DynamoDB: a table for each store, and clocks that only `advance` moves. */
+
+import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
+import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import { type DynamoDbServer, dynamoClient, fileBodies } from '../services/dynamodb.ts';
+
+/** For a server that the test file starts before its first test. */
+export function dynamoHarness(server: () => DynamoDbServer): StoreHarness {
+  return {
+    name: 'dynamodb on dynalite',
+    auditsTransitions: true,
+    async create(options = { auditTransitions: false }) {
+      const tableName = await server().createTable();
+      const client = dynamoClient(server().url);
+      const bodies = fileBodies();
+      let elapsedMs = 0;
+      let handles = 0;
+      function handle(wallOffsetMs: number): DynamoDbStore {
+        handles += 1;
+        const zero = handles * 5_000_000;
+        return dynamodbStore({
+          client,
+          tableName,
+          bodies,
+          ...options,
+          timeToLive: false,
+          callTimeMaxMs: 60_000,
+          now: () => Date.UTC(2030, 0) + elapsedMs + wallOffsetMs,
+          // Each process counts from a zero of its own.
+          monotonicNow: () => elapsedMs + zero,
+        });
+      }
+      const store = handle(0);
+      await store.ready();
+      return {
+        store,
+        advance(ms) {
+          elapsedMs += ms;
+        },
+        another: async ({ wallOffsetMs }) => handle(wallOffsetMs),
+        async close() {
+          await client.deleteTable({ TableName: tableName });
+          client.destroy();
+          bodies.remove();
+        },
+      };
+    },
+  };
+}

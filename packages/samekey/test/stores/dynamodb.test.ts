@@ -1,0 +1,17 @@
+/** The DynamoDB store holds the contract, on a server of its own. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
+import { dynamoHarness } from './dynamodb-harness.ts';
+
+let server: DynamoDbServer;
+beforeAll(async () => {
+  server = await startDynamoDb();
+});
+afterAll(() => server.stop());
+
+storeContract(
+  { describe, it },
+  dynamoHarness(() => server),
+);
