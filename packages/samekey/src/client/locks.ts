@@ -17,7 +17,7 @@ export function createLocks(): RunAlone {
     return (name, signal, body) =>
       locks.request(`samekey:${name}`, { signal }, body) as ReturnType<typeof body>;
   const tails = new Map<string, Promise<unknown>>();
-  return (name, signal, body) => {
+  return async (name, signal, body) => {
     signal.throwIfAborted();
     const before = tails.get(name);
     const givenUp = new Promise<never>((_, reject) => {

@@ -1,0 +1,54 @@
+/** Turns within one client, where the platform has no locks of its own. */
+
+import { expect, it } from 'vitest';
+import { createLocks } from '../../src/client/locks.ts';
+
+// Node 24 has Web Locks; what is shown here must hold with and without them.
+const runAlone = createLocks();
+const never = (): AbortSignal => new AbortController().signal;
+
+it('calls under one name run one after the other, also after one that fails, and others do not wait', async () => {
+  const order: string[] = [];
+  const held = new AbortController();
+  const first = runAlone('a', never(), async () => {
+    order.push('first begins');
+    await new Promise<void>((resolve) => held.signal.addEventListener('abort', () => resolve()));
+    order.push('first ends');
+    throw new Error('no');
+  });
+  const second = runAlone('a', never(), async () => {
+    order.push('second');
+  });
+  await runAlone('b', never(), async () => {
+    order.push('other');
+  });
+  held.abort();
+  await expect(first).rejects.toThrow('no');
+  await second;
+  expect(order).toEqual(['first begins', 'other', 'first ends', 'second']);
+});
+
+it('who gives up waiting changes nothing for the others (F8)', async () => {
+  const held = new AbortController();
+  const first = runAlone('c', never(), async () => {
+    await new Promise<void>((resolve) => held.signal.addEventListener('abort', () => resolve()));
+    return 'first';
+  });
+  const gaveUp = new AbortController();
+  let hasRun = false;
+  const second = runAlone('c', gaveUp.signal, async () => {
+    hasRun = true;
+  });
+  let thirdRan = false;
+  const third = runAlone('c', never(), async () => {
+    thirdRan = true;
+    return 'third';
+  });
+  gaveUp.abort();
+  await expect(second).rejects.toThrow();
+  expect(thirdRan).toBe(false);
+  held.abort();
+  expect(await Promise.all([first, third])).toEqual(['first', 'third']);
+  expect(hasRun).toBe(false);
+  await expect(runAlone('c', AbortSignal.abort(), async () => 'never')).rejects.toThrow();
+});
