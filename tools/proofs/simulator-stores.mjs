@@ -11,12 +11,14 @@ import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
 import { describeFailure } from '../../packages/samekey/dist/testing/simulator/report.js';
 import { roomyMemory } from '../../packages/samekey/test/processes/.out/services/machine.js';
 import { availableMysql, startMysql } from '../../packages/samekey/test/processes/.out/services/mysql.js';
+import { startRedis } from '../../packages/samekey/test/processes/.out/services/redis.js';
 import {
   availablePostgres,
   startPostgres,
 } from '../../packages/samekey/test/processes/.out/services/postgres.js';
 import {
   mysqlLane,
+  redisLane,
   postgresLane,
   sqliteLane,
 } from '../../packages/samekey/test/processes/.out/services/simulator-lanes.js';
@@ -44,6 +46,9 @@ const servers = new Map();
 /** @type {Map<string, Promise<import('../../packages/samekey/test/processes/.out/services/mysql.js').MysqlServer>>} */
 const mysqlServers = new Map();
 
+/** @type {Promise<import('../../packages/samekey/test/processes/.out/services/redis.js').RedisServer> | undefined} */
+let redisServer;
+
 /** @type {Readonly<Record<string, (n: number) => Promise<Lane>>>} */
 const LANES = {
   async sqlite() {
@@ -61,6 +66,11 @@ const LANES = {
     const started = servers.get(source.name) ?? startPostgres(source);
     servers.set(source.name, started);
     return postgresLane(await (await started).createDatabase(), 'simulated');
+  },
+  async redis(n) {
+    // What survives a crash is not the question here.
+    redisServer ??= startRedis({ appendfsync: 'everysec' });
+    return redisLane((await redisServer).url, `simulated-${process.pid}-${n}`);
   },
   async mysql(n) {
     const sources = availableMysql();

@@ -7,11 +7,13 @@
  */
 
 import { createConnection } from 'mysql2/promise';
+import { Redis } from 'ioredis';
 import { Client, type ClientConfig } from 'pg';
 import postgres from 'postgres';
 import type { Store } from 'samekey';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { type PostgresStoreOptions, postgresStore } from 'samekey/stores/postgres';
+import { redisStore } from 'samekey/stores/redis';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
 import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
 
@@ -136,6 +138,28 @@ export async function mysqlLane(url: string): Promise<Lane> {
     async close() {
       await Promise.all(handles.map((each) => each.close()));
       await admin.end();
+    },
+  };
+}
+
+/** A lane on a prefix of its own; the store asks the process for the time, as it does not in use. */
+export async function redisLane(url: string, prefix: string): Promise<Lane> {
+  let clock: Pick<SimulatedMachine, 'now'> = { now: Date.now };
+  const clients = Array.from({ length: HANDLES }, () => new Redis(url));
+  const [admin] = clients as [Redis];
+  const now = (): number => clock.now();
+  const handles = clients.map((client) =>
+    redisStore({ client, prefix, durability: 'always', shards: 2, now }),
+  );
+  return {
+    async database(machine) {
+      clock = machine;
+      const keys = await admin.keys(`{${prefix}:*`);
+      if (keys.length > 0) await admin.del(...keys);
+      return { connect: inTurn(handles) };
+    },
+    async close() {
+      for (const client of clients) client.disconnect();
     },
   };
 }

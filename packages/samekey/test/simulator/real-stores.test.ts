@@ -3,9 +3,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulate } from '../../src/testing/index.ts';
 import { describeFailure } from '../../src/testing/simulator/report.ts';
-import { type Lane, mysqlLane, postgresLane, sqliteLane, withoutFence } from '../services/simulator-lanes.ts';
+import {
+  type Lane,
+  mysqlLane,
+  postgresLane,
+  redisLane,
+  sqliteLane,
+  withoutFence,
+} from '../services/simulator-lanes.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
 const SECONDS = Number(process.env['SAMEKEY_SIM_SECONDS'] ?? 6);
@@ -116,3 +124,13 @@ for (const source of availableMysql()) {
     histories(source.name, async () => mysqlLane(await server.createDatabase()));
   });
 }
+
+describe.runIf(isRedisHere())('Redis', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    // What survives a crash is not the question here.
+    server = await startRedis({ appendfsync: 'everysec' });
+  });
+  afterAll(() => server.stop());
+  histories('Redis', (n) => redisLane(server.url, `lane-${process.pid}-${n}`));
+});

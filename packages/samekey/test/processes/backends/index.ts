@@ -7,6 +7,7 @@ const KINDS = {
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
   pgbouncer: async () => (await import('./pgbouncer.ts')).pgbouncerBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
+  redis: async () => (await import('./redis.ts')).redisBackend,
 } as const satisfies Record<string, () => Promise<BackendKind>>;
 
 /** The name of a backend. */

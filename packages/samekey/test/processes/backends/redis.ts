@@ -1,0 +1,59 @@
+/**
+ * Redis with `appendfsync always`: a place is a prefix of its own on one server. With faults wanted, the processes reach it through a
+ * proxy, which does not read its protocol: it can cut connections and make them deaf, not lose one reply.
+ */
+
+import { Redis } from 'ioredis';
+import { redisStore } from 'samekey/stores/redis';
+import { startFaultProxy } from '../../services/fault-proxy.ts';
+import { isRedisHere, startRedis } from '../../services/redis.ts';
+import { type BackendKind, textOf } from './backend.ts';
+
+let places = 0;
+
+/** Address: `url` and `prefix`. */
+export const redisBackend: BackendKind = {
+  name: 'redis',
+  isAvailable: () => isRedisHere() && process.env['SAMEKEY_TEST_REDIS_URL'] === undefined,
+  open(address) {
+    const client = new Redis(textOf(address, 'url'), { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    client.on('error', () => undefined);
+    const store = redisStore({ client, durability: 'always', prefix: textOf(address, 'prefix') });
+    return {
+      // Nothing has to be made before it is used.
+      store: { ...store, migrate: async () => undefined },
+      close: async () => client.disconnect(),
+    };
+  },
+  async start({ faulty = false } = {}) {
+    const server = await startRedis();
+    const proxy = faulty ? await startFaultProxy(server.url) : undefined;
+    return {
+      name: 'redis',
+      async createPlace() {
+        places += 1;
+        const prefix = `place-${places}`;
+        return {
+          address: { backend: 'redis', url: proxy?.url ?? server.url, prefix },
+          direct: { backend: 'redis', url: server.url, prefix },
+          // It goes with its server.
+          remove: async () => undefined,
+        };
+      },
+      faults: {
+        async crash() {
+          await server.kill();
+          await server.restart();
+        },
+        ...(proxy !== undefined && {
+          cut: async () => proxy.cut(),
+          deaf: async (random: () => number) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
+        }),
+      },
+      async close() {
+        await proxy?.close();
+        await server.stop();
+      },
+    };
+  },
+};
