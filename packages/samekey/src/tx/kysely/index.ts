@@ -34,6 +34,8 @@ export interface KyselyOptions extends BeginOptions {
    * none. `null` for a dialect on another driver.
    */
   readonly pool: LendingPool | null;
+  /** What the dialect of Kysely speaks; default `postgres`. With `mysql`, `pool` is `null`. */
+  readonly dialect?: 'postgres' | 'mysql';
 }
 
 /** Runs each handler in a transaction of Kysely. The handler's `tx` is its `Transaction`. */
@@ -41,7 +43,7 @@ export function fromKysely<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
   options: KyselyOptions,
 ): TransactionSource<Tx> {
-  const { isolation } = options;
+  const { isolation, dialect = 'postgres' } = options;
   beginStatement(options);
   if (options.pool === undefined) {
     throw new OptionsError(
@@ -51,7 +53,7 @@ export function fromKysely<Tx extends KyselyTransaction>(
   if (options.pool !== null) surviveLosses(options.pool);
   return {
     name: 'kysely',
-    dialect: 'postgres',
+    dialect,
     tellsCommit: false,
     exclusive: false,
     run(body) {
