@@ -2,7 +2,7 @@
  * Why: what Samekey asks of other services it asks of its own demo, on each run of CI: every scenario of `samekey verify` that the demo
  * can be asked, within thirty seconds. A fault here is a fault of the demo, of the library, or a false alarm of verify.
  */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +18,23 @@ const TIME_MAX_MS = 30_000;
 const NOT_ASKED = ['other-path', 'store-down', 'retry-after', 'final-refusal', 'server-error', 'expiry'];
 
 /**
- * @param {string} origin
- * @returns {Problem[]}
+ * @param {string[]} args
+ * @returns {Promise<{ status: unknown, stdout: string, stderr: string }>}
  */
-export function verifyDemo(origin) {
+function run(args) {
+  const options = { cwd: ROOT, timeout: 3 * TIME_MAX_MS };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['packages/cli/dist/main.js', ...args], options, (error, stdout, stderr) => {
+      resolve({ status: error?.code ?? (error === null ? 0 : null), stdout, stderr });
+    });
+  });
+}
+
+/**
+ * @param {string} origin
+ * @returns {Promise<Problem[]>}
+ */
+export async function verifyDemo(origin) {
   const args = [
     ['verify', `${origin}/payments`, '--json', '--strict'],
     ['--body', '{"customerId":"cus_1","amountCents":1200,"currency":"usd"}'],
@@ -30,14 +43,10 @@ export function verifyDemo(origin) {
     ['--skip', NOT_ASKED.join(',')],
   ].flat();
   const startedAt = performance.now();
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['packages/cli/dist/main.js', ...args], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    timeout: 3 * TIME_MAX_MS,
-  });
+  const { status, stdout, stderr } = await run(args);
   const tookMs = performance.now() - startedAt;
   if (status === null || !stdout.startsWith('{'))
-    return [{ file: FILE, message: `ended with ${status}: ${stderr}` }];
+    return [{ file: FILE, message: `ended with ${String(status)}: ${stderr}` }];
   /** @type {{ findings: { scenario: string, verdict: string, found: string }[] }} */
   const { findings } = JSON.parse(stdout);
   /** @type {Problem[]} */
@@ -53,7 +62,7 @@ if (isMain(import.meta.url)) {
   const folder = mkdtempSync(join(tmpdir(), 'samekey-verify-'));
   const { origin, stop } = await start(WAYS.node, folder);
   try {
-    report('verify', verifyDemo(origin));
+    report('verify', await verifyDemo(origin));
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
