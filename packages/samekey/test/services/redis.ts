@@ -58,6 +58,7 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     appendonly: 'yes',
     appendfsync: 'always',
     save: '',
+    'repl-diskless-sync-delay': '0',
     ...settings,
   };
   const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);

@@ -16,7 +16,13 @@ export const redisBackend: BackendKind = {
   name: 'redis',
   isAvailable: () => isRedisHere() && process.env['SAMEKEY_TEST_REDIS_URL'] === undefined,
   open(address) {
-    const client = new Redis(textOf(address, 'url'), { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    const client = new Redis(textOf(address, 'url'), {
+      retryStrategy: () => 20,
+      maxRetriesPerRequest: null,
+      // A connection that carries nothing any more is given up.
+      socketTimeout: 1_000,
+      connectTimeout: 1_000,
+    });
     client.on('error', () => undefined);
     const store = redisStore({ client, durability: 'always', prefix: textOf(address, 'prefix') });
     return {
