@@ -45,7 +45,7 @@ export interface VerifyFlags {
 /** Reads them. Throws `CliError` for what makes no sense. */
 export function optionsOf(url: string, flags: VerifyFlags): VerifyOptions {
   const headers = headersOf('--header', flags.header);
-  const count = countOf(flags, headers);
+  const count = countOf(flags, headers, URL.canParse(url) ? new URL(url).origin : '');
   const hold = holdOf(flags);
   const { storeDownCommand: down, storeUpCommand: up } = flags;
   if ((down === undefined) !== (up === undefined))
@@ -89,7 +89,11 @@ export function optionsOf(url: string, flags: VerifyFlags): VerifyOptions {
   };
 }
 
-function countOf(flags: VerifyFlags, headers: Readonly<Record<string, string>>): Count | undefined {
+function countOf(
+  flags: VerifyFlags,
+  headers: Readonly<Record<string, string>>,
+  origin: string,
+): Count | undefined {
   const { countUrl, countCommand, countField, countPath } = flags;
   if ([countUrl, countCommand, countField].filter((one) => one !== undefined).length > 1)
     throw new CliError('Executions are counted in one way: --count-url, --count-command or --count-field.');
@@ -97,7 +101,9 @@ function countOf(flags: VerifyFlags, headers: Readonly<Record<string, string>>):
   if (countCommand !== undefined)
     return async () => Number((await output('--count-command', countCommand)).trim() || Number.NaN);
   if (countUrl === undefined) return undefined;
-  return { url: countUrl, headers, ...(countPath !== undefined && { path: countPath }) };
+  // A credential goes to its own origin only.
+  const isOwn = URL.canParse(countUrl) && new URL(countUrl).origin === origin;
+  return { url: countUrl, ...(isOwn && { headers }), ...(countPath !== undefined && { path: countPath }) };
 }
 
 function holdOf({ holdParam, holdHeader, holdBody }: VerifyFlags): Hold | undefined {

@@ -122,8 +122,14 @@ export function resolveOptions(options: VerifyOptions, scenarios: readonly strin
   refuseUnknown('verify', options, KNOWN);
   const { count } = options;
   checkUrl('url', options.url);
-  if (options.otherUrl !== undefined) checkUrl('otherUrl', options.otherUrl);
-  if (options.getUrl !== undefined) checkUrl('getUrl', options.getUrl);
+  for (const name of ['otherUrl', 'getUrl'] as const) {
+    const other = options[name];
+    if (other === undefined) continue;
+    checkUrl(name, other);
+    // They are sent the headers of `url`, and with them a credential.
+    if (new URL(other).origin !== new URL(options.url).origin)
+      throw new OptionsError(`${name} must be of the same origin as url: it is sent the same headers.`);
+  }
   if (typeof count === 'object' && 'url' in count) checkUrl('count.url', count.url);
   const { profile = 'ietf' } = options;
   if (profile !== 'ietf' && profile !== 'stripe')

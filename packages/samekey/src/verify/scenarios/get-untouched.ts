@@ -10,7 +10,10 @@ export const getUntouched: Scenario = {
   source: 'draft-07 §2 (methods that are not idempotent); RFC 9110 §9.2.1; F37',
   async run(probe) {
     const { getUrl, url, count } = probe.settings;
-    const counted = typeof count === 'object' && 'url' in count ? count : undefined;
+    // The headers of the operation, with its credential, are for its own origin only.
+    const isOwn =
+      typeof count === 'object' && 'url' in count && new URL(count.url).origin === new URL(url).origin;
+    const counted = isOwn ? count : undefined;
     const target = getUrl ?? counted?.url ?? url;
     const change = {
       method: 'GET',
