@@ -1,6 +1,7 @@
 /** The worker's options, checked before anything starts. */
 
 import { OptionsError } from '../core/errors.ts';
+import { UNKNOWN_MAX_MS } from '../core/machine.ts';
 import { callListener } from '../core/listener.ts';
 import type { MessageStore } from '../core/message.ts';
 import { refuseUnknown, wholeNumber } from '../core/settings.ts';
@@ -56,6 +57,8 @@ export interface WorkerOptions {
   /** How often claims that are over are ended and operations pushed on, in milliseconds; default 10,000 and 1,000. */
   readonly sweepMs?: number;
   readonly pushMs?: number;
+  /** How long an outcome stays unknown before it fails for good, in milliseconds; default 30 days, the same as a janitor's. */
+  readonly unknownMaxMs?: number;
   readonly onEvent?: (event: WorkerEvent) => void;
   /** For tests. */
   readonly probe?: (point: WorkerProbePoint, messageId: string) => void | Promise<void>;
@@ -78,6 +81,7 @@ export interface CheckedWorkerOptions {
   readonly listen: boolean;
   readonly sweepMs: number;
   readonly pushMs: number;
+  readonly unknownMaxMs: number;
   readonly emit: (event: WorkerEvent) => void;
   readonly probe: WorkerOptions['probe'];
 }
@@ -96,6 +100,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'listen',
   'sweepMs',
   'pushMs',
+  'unknownMaxMs',
   'onEvent',
   'probe',
 ];
@@ -138,6 +143,7 @@ export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions
     listen: options.listen ?? true,
     sweepMs: wholeNumber('sweepMs', options.sweepMs ?? 10_000, 1),
     pushMs: wholeNumber('pushMs', options.pushMs ?? 1_000, 1),
+    unknownMaxMs: wholeNumber('unknownMaxMs', options.unknownMaxMs ?? UNKNOWN_MAX_MS, 1),
     emit(event) {
       // A listener's fault is not the message's.
       if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);

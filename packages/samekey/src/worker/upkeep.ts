@@ -1,6 +1,5 @@
 /** What a worker does beside its messages: ends claims that are over, puts groups right, pushes unfinished operations on. */
 
-import { UNKNOWN_MAX_MS } from '../core/machine.ts';
 import { createSweeper } from '../janitor/sweeper.ts';
 import { pushDue } from '../ways/completer.ts';
 import type { CheckedWorkerOptions } from './options.ts';
@@ -35,7 +34,7 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
     store,
     messages,
     batchSizeMax: SWEEP_MAX,
-    unknownMaxMs: UNKNOWN_MAX_MS,
+    unknownMaxMs: options.unknownMaxMs,
     emit,
   });
 

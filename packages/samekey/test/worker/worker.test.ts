@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { NotExecutedError } from '../../src/index.ts';
-import { type Delivery, relay } from '../../src/worker/index.ts';
+import { finished } from '../../src/testing/contract/context.ts';
+import { type Delivery, relay, type WorkerEvent } from '../../src/worker/index.ts';
 import { ended, kinds, signal } from './bench.ts';
 
 for (const kind of kinds()) {
@@ -26,6 +27,20 @@ for (const kind of kinds()) {
       await all.promise;
       expect(got).toEqual([{ payload: { to: 'Zoë' }, headers: { trace: 't1' }, topic: 'mail', group: null }]);
       expect(await store.messages.count()).toEqual([{ topic: 'other', state: 'ready', count: 1 }]);
+    });
+
+    it('an outcome that stays unknown for longer than the worker allows fails for good', async () => {
+      const { worker, store } = await place();
+      await finished(store, 'unknown');
+      const swept = signal<WorkerEvent>();
+      worker({
+        unknownMaxMs: 1,
+        sweepMs: 20,
+        onEvent: (event) => {
+          if (event.type === 'swept-record') swept.resolve(event);
+        },
+      }).start();
+      expect(await swept.promise).toMatchObject({ to: 'failed', reason: 'outcome-never-known' });
     });
 
     it('a failure is tried again under the same downstream key, and is told whether it may have run before', async () => {
