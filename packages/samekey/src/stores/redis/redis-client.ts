@@ -18,8 +18,8 @@ export interface IoRedis {
 
 /** node-redis: `createClient(…)`, `createClientPool(…)`, `createSentinel(…)`. */
 export interface NodeRedis {
-  // oxlint-disable-next-line typescript/no-explicit-any
-  sendCommand(...args: any[]): Promise<any>;
+  /** `never`, because each of them takes other arguments: what it is tells which. */
+  sendCommand(...args: never[]): Promise<unknown>;
 }
 
 /** What a store is given. */
@@ -74,11 +74,12 @@ function ofNodeRedis(client: NodeRedis): Connection {
   const isCluster = 'masters' in client && 'nodeByAddress' in client;
   const isPool = !isCluster && 'totalClients' in client;
   const isSentinel = !isCluster && !isPool && 'acquire' in client;
+  const call = (...args: unknown[]): Promise<unknown> => client.sendCommand(...(args as never[]));
   const options = { returnBuffers: true, typeMapping: { [BLOB_STRING]: Buffer } };
   const send = (key: string, command: string, args: readonly Argument[]): Promise<unknown> => {
     const words = [command, ...args.map((arg) => (typeof arg === 'string' ? arg : bufferOf(arg)))];
-    if (isCluster) return client.sendCommand(key, false, words, options);
-    return isSentinel ? client.sendCommand(false, words, options) : client.sendCommand(words, options);
+    if (isCluster) return call(key, false, words, options);
+    return isSentinel ? call(false, words, options) : call(words, options);
   };
   // A pool sends each command over whichever connection is free.
   return { isCluster, send, wait: isPool || isSentinel ? null : send };
