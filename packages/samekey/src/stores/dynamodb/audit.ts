@@ -13,7 +13,7 @@ import {
   checkNotes,
   type NewAuditRow,
 } from '../../core/audit.ts';
-import { type Calls, inParallel } from './calls.ts';
+import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
 import { auditItem, auditRow, shardOf, textOf } from './item.ts';
@@ -54,7 +54,7 @@ export function createAudit(
   }
 
   async function put(rows: readonly AuditRow[]): Promise<void> {
-    await inParallel(rows, atOnceMax, async (row) => {
+    await writeInParallel(rows, atOnceMax, async (row) => {
       const sk = row.seq.padStart(TIME_DIGITS + COUNT_DIGITS + CHANCE_DIGITS, '0');
       await calls.write('putItem', {
         Item: { ...auditItem(row), pk: { S: `a|${shardOf(row)}` }, sk: { S: sk } },
@@ -122,7 +122,7 @@ export function createAudit(
         .flat()
         .toSorted((a, b) => (a.sk < b.sk ? -1 : 1))
         .slice(0, limit);
-      const gone = await inParallel(oldest, atOnceMax, async ({ pk, sk }) => {
+      const gone = await writeInParallel(oldest, atOnceMax, async ({ pk, sk }) => {
         const answer = await calls.write('deleteItem', {
           Key: { pk: { S: pk }, sk: { S: sk } },
           ConditionExpression: 'attribute_exists(pk)',

@@ -3,7 +3,7 @@
  * `StoreError` that says whether the write may have been applied. A condition that does not hold is a value.
  */
 
-import { StoreError } from '../../core/errors.ts';
+import { isStoreError, StoreError } from '../../core/errors.ts';
 import type { DynamoDbClient, Input, Item, OperationName, Output } from './dynamodb-client.ts';
 import { conflictItem, isConflict, isThrottle, storeError } from './dynamodb-errors.ts';
 
@@ -111,13 +111,31 @@ export async function inParallel<T, R>(
     }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
-  if (failures.length > 0) throw worst(failures);
+  if (failures.length > 0) throw failures[0];
   return results;
 }
 
-/** One call stands for many writes: if any of them may have been applied, that is what is known of the call. */
-function worst(failures: readonly unknown[]): unknown {
-  const first = failures[0];
-  if (!(first instanceof StoreError) || first.applied === 'unknown') return first;
-  return new StoreError(first.message, { applied: 'unknown', transient: first.transient, cause: first });
+/** The same for writes: one call stands for all of them, so it says `no` only if none of them can have been applied. */
+export async function writeInParallel<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  one: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  let mayBeApplied = false;
+  try {
+    return await inParallel(items, atOnce, async (item, index) => {
+      try {
+        const result = await one(item, index);
+        mayBeApplied = true;
+        return result;
+      } catch (error) {
+        mayBeApplied ||= !isStoreError(error) || error.applied === 'unknown';
+        throw error;
+      }
+    });
+  } catch (error) {
+    if (!mayBeApplied || !isStoreError(error)) throw error;
+    const { message, transient, busy } = error;
+    throw new StoreError(message, { applied: 'unknown', transient, busy, cause: error });
+  }
 }

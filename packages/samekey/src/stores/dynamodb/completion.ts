@@ -3,6 +3,8 @@
 import { decideFinish } from '../../core/machine.ts';
 import type { FinishRequest, FinishResult } from '../../core/store.ts';
 import { type BodyStore, fitting } from './bodies.ts';
+import { transitionRow } from '../../core/audit.ts';
+import type { DynamoAudit } from './audit.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
 import { digestOf, itemOf, samePlaces } from './item.ts';
@@ -34,6 +36,8 @@ export async function completionItem(
     readonly views: Views;
     readonly bodies: BodyStore | undefined;
     readonly tableName: string;
+    readonly audit: DynamoAudit;
+    readonly auditTransitions: boolean;
   },
   request: FinishRequest,
 ): Promise<CompletionItem> {
@@ -43,7 +47,10 @@ export async function completionItem(
   const { write, result } = decideFinish(before, request, parts.views.of(before, now));
   if (!write || before === null || result.kind !== 'applied') return result;
   const version = crypto.randomUUID();
-  const wanted = itemOf(write, { version, leaseMs: null, notes: stored?.notes ?? [] }, stored?.item ?? null);
+  const row = parts.auditTransitions ? transitionRow(before, write) : undefined;
+  // It goes into its place with the next writer of this record, or with the reaper.
+  const notes = [...(stored?.notes ?? []), ...(row === undefined ? [] : [parts.audit.numbered(row, now)])];
+  const wanted = itemOf(write, { version, leaseMs: null, notes }, stored?.item ?? null);
   const fit = await fitting(
     wanted,
     parts.bodies,

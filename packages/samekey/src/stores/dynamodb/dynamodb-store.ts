@@ -111,7 +111,8 @@ export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
     list: (request) => look.list(request),
     count: () => look.count(),
 
-    completionItem: (request) => completionItem({ records, clock, views, bodies, tableName }, request),
+    completionItem: (request) =>
+      completionItem({ records, clock, views, bodies, tableName, audit, auditTransitions }, request),
     ready: () => checkTable(calls, timeToLive),
     close: async () => undefined,
   };

@@ -12,7 +12,7 @@ import type { Decision, View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { DynamoAudit } from './audit.ts';
 import { type BodyStore, discard, fitting, placesIn, whole } from './bodies.ts';
-import { type Calls, inParallel } from './calls.ts';
+import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
 import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf, ttlOf } from './item.ts';
@@ -208,7 +208,7 @@ export function createRecords(options: RecordsOptions): Records {
       }
       type Request = (typeof requests)[number];
       const results: Awaited<ReturnType<typeof records.apply>> = Array.from({ length: requests.length });
-      await inParallel([...byId.values()], atOnceMax, async (indexes) => {
+      await writeInParallel([...byId.values()], atOnceMax, async (indexes) => {
         for (const [turn, i] of indexes.entries()) {
           const request = requests[i] as Request;
           results[i] = await records.change(

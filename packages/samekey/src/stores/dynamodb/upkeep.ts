@@ -6,7 +6,7 @@ import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../
 import { isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../core/store.ts';
-import { type Calls, inParallel } from './calls.ts';
+import { type Calls, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
 import type { Look } from './look.ts';
@@ -52,7 +52,7 @@ export function createUpkeep(
       const over = open.filter(
         ({ record }) => record !== null && decideSweep(record, views.of(record, now), until),
       );
-      const swept = await inParallel(over.slice(0, Math.max(0, limit)), atOnceMax, (stored) =>
+      const swept = await writeInParallel(over.slice(0, Math.max(0, limit)), atOnceMax, (stored) =>
         records.change<Swept | undefined>(
           stored.record as SamekeyRecord,
           (found, view) => {
@@ -106,7 +106,7 @@ export function createUpkeep(
     },
 
     async postpone(requests) {
-      const results = await inParallel(requests, atOnceMax, (request) =>
+      const results = await writeInParallel(requests, atOnceMax, (request) =>
         records.change<HandResult>(request, (found, view) => {
           const before = found?.record ?? null;
           const decision = decidePostpone(before, request, view);
@@ -134,7 +134,7 @@ export function createUpkeep(
           ({ record, notes }) => notes.length === 0 && record !== null && isPurgeable(record, now),
         );
         const some = over.slice(0, limit - gone.length);
-        const deleted = await inParallel(some, atOnceMax, (stored) =>
+        const deleted = await writeInParallel(some, atOnceMax, (stored) =>
           records.change<string | undefined>(
             stored.record as SamekeyRecord,
             (at, view) =>

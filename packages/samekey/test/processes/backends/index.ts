@@ -6,6 +6,7 @@ const KINDS = {
   sqlite: async () => (await import('./sqlite.ts')).sqliteBackend,
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
   pgbouncer: async () => (await import('./pgbouncer.ts')).pgbouncerBackend,
+  dynamodb: async () => (await import('./dynamodb.ts')).dynamodbBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
   redis: async () => (await import('./redis.ts')).redisBackend,
 } as const satisfies Record<string, () => Promise<BackendKind>>;
