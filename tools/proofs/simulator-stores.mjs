@@ -16,7 +16,9 @@ import {
   availablePostgres,
   startPostgres,
 } from '../../packages/samekey/test/processes/.out/services/postgres.js';
+import { startDynamoDb } from '../../packages/samekey/test/processes/.out/services/dynamodb.js';
 import {
+  dynamodbLane,
   mysqlLane,
   redisLane,
   postgresLane,
@@ -48,6 +50,8 @@ const mysqlServers = new Map();
 
 /** @type {Promise<import('../../packages/samekey/test/processes/.out/services/redis.js').RedisServer> | undefined} */
 let redisServer;
+/** @type {ReturnType<typeof startDynamoDb> | undefined} */
+let dynamoServer;
 
 /** @type {Readonly<Record<string, (n: number) => Promise<Lane>>>} */
 const LANES = {
@@ -80,6 +84,10 @@ const LANES = {
     const started = mysqlServers.get(source.name) ?? startMysql(source);
     mysqlServers.set(source.name, started);
     return mysqlLane(await (await started).createDatabase());
+  },
+  async dynamodb() {
+    dynamoServer ??= startDynamoDb();
+    return dynamodbLane(await dynamoServer);
   },
 };
 

@@ -14,7 +14,9 @@ import type { Store } from 'samekey';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { type PostgresStoreOptions, postgresStore } from 'samekey/stores/postgres';
 import { redisStore } from 'samekey/stores/redis';
+import { dynamodbStore } from 'samekey/stores/dynamodb';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
+import { type DynamoDbServer, dynamoClient } from './dynamodb.ts';
 import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
 
 /** Runs histories, one after the other. */
@@ -186,6 +188,34 @@ export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown
     },
     async close() {
       for (const client of clients) client.close();
+    },
+  };
+}
+
+/** A lane on tables of its own, one for each history: nothing is cheaper to empty than a table that is new. */
+export function dynamodbLane(server: DynamoDbServer): Lane {
+  const client = dynamoClient(server.url);
+  let last: string | undefined;
+  return {
+    async database(machine) {
+      if (last !== undefined) await client.deleteTable({ TableName: last });
+      const tableName = await server.createTable();
+      last = tableName;
+      return {
+        // A store of its own for each process: it watches claims with its own eyes.
+        connect: () =>
+          dynamodbStore({
+            client,
+            tableName,
+            timeToLive: false,
+            callTimeMaxMs: PATIENCE_MS,
+            now: () => machine.now(),
+            monotonicNow: () => machine.monotonicNow(),
+          }),
+      };
+    },
+    async close() {
+      client.destroy();
     },
   };
 }

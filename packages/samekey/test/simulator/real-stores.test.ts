@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulate } from '../../src/testing/index.ts';
 import { describeFailure } from '../../src/testing/simulator/report.ts';
+import { type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import {
+  dynamodbLane,
   type Lane,
   mysqlLane,
   postgresLane,
@@ -133,4 +135,13 @@ describe.runIf(isRedisHere())('Redis', () => {
   });
   afterAll(() => server.stop());
   histories('Redis', (n) => redisLane(server.url, `lane-${process.pid}-${n}`));
+});
+
+describe('DynamoDB', () => {
+  let server: DynamoDbServer;
+  beforeAll(async () => {
+    server = await startDynamoDb();
+  });
+  afterAll(() => server.stop());
+  histories('DynamoDB', async () => dynamodbLane(server));
 });

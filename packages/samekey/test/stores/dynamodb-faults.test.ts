@@ -213,6 +213,18 @@ describe('expiry (F47, F48)', () => {
   });
 });
 
+describe('clocks of processes', () => {
+  it('what was given back by a process whose clock is a little ahead is held back by that little, not by a whole pause', async () => {
+    const ahead = open({ now: () => 1_000_300, monotonicNow: () => 0 });
+    const behind = open({ now: () => 1_000_000, monotonicNow: () => 0 });
+    // Both have read the shared time before the other wrote.
+    await behind.claim([claimRequest({ key: 'other' })]);
+    await finished(ahead, 'retryable');
+    const found = only(await behind.claim([claimRequest()]));
+    expect(found).toMatchObject({ kind: 'found', because: 'in-progress', claimLeftMs: 300 });
+  });
+});
+
 describe('the audit', () => {
   it('a row is not lost when its process dies behind the act: the next writer or the reaper puts it into its place', async () => {
     const store = open();

@@ -14,7 +14,7 @@ export interface StoreClock {
 }
 
 /** How long what was read is carried on by this process's monotonic clock; the shared time may be behind by as much. */
-const TRUST_MS = 1_000;
+export const TRUST_MS = 1_000;
 const KEY: Item = { pk: { S: 'm' }, sk: { S: 'clock' } };
 
 /** Makes it. */

@@ -5,6 +5,7 @@
 
 import type { ClaimWatch, WatchedClaim } from '../../core/claim-watch.ts';
 import type { View } from '../../core/machine.ts';
+import { TRUST_MS } from './clock.ts';
 import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 
 /** Looks at records, and watches them from then on. */
@@ -22,6 +23,8 @@ export function createViews(watch: ClaimWatch): Views {
    */
   function heldBack(record: SamekeyRecord | null, now: number): WatchedClaim | null {
     if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
+    // Its end is told by the clock of whoever wrote it, which may be ahead of ours by what the shared time leaves open.
+    if (record.proof !== 'settled' && record.lockedUntil - now <= TRUST_MS) return null;
     const watched = { ...record, claimId: `held ${record.claimId}`, claimTtlMs: REOPEN_DELAY_MS };
     return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
   }
@@ -30,7 +33,8 @@ export function createViews(watch: ClaimWatch): Views {
     if (record?.state === 'in_progress') return watch.see(record);
     if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);
     const held = heldBack(record, now);
-    return held === null ? 0 : watch.see(held);
+    if (held !== null) return watch.see(held);
+    return record?.state === 'retryable' ? Math.max(0, record.lockedUntil - now) : 0;
   }
 
   return {
