@@ -14,7 +14,7 @@ import type { FinishRequest } from '../core/store.ts';
 import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
-import type { CheckedWorkerOptions, WorkerProbePoint } from './options.ts';
+import type { DeliveringOptions, WorkerProbePoint } from './options.ts';
 import { recordOfAnswer, recordOfDeath } from './settle.ts';
 
 /** A message whose worker died with its last delivery. */
@@ -37,7 +37,7 @@ export interface Deliverer {
 
 /** Makes it. `isStopping`: a failure then costs no waiting. */
 export function createDeliverer(
-  options: CheckedWorkerOptions,
+  options: DeliveringOptions,
   ends: Ends,
   isStopping: () => boolean,
 ): Deliverer {
@@ -201,7 +201,7 @@ function received(taken: TakenMessage): ReceivedMessage {
 
 /** Doubled with each delivery; half of it is chance, so that what failed together does not come again together. */
 function backoff(
-  { backoffMinMs, backoffMaxMs }: Pick<CheckedWorkerOptions, 'backoffMinMs' | 'backoffMaxMs'>,
+  { backoffMinMs, backoffMaxMs }: Pick<DeliveringOptions, 'backoffMinMs' | 'backoffMaxMs'>,
   deliveries: number,
 ): number {
   const most = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(40, deliveries - 1));

@@ -5,7 +5,7 @@
 
 import { isStoreError } from '../core/errors.ts';
 import type { DeadRequest, DoneRequest, Lease, LeaseResult, RetryRequest } from '../core/message.ts';
-import type { CheckedWorkerOptions } from './options.ts';
+import type { DeliveringOptions } from './options.ts';
 import { createGroup, type Submit } from './group.ts';
 
 /** `unclear`: the store did not answer while the lease lasted; if it was not written, the message comes again. */
@@ -23,7 +23,7 @@ const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 1_000;
 
 /** Makes them. */
-export function createEnds({ messages, emit }: Pick<CheckedWorkerOptions, 'messages' | 'emit'>): Ends {
+export function createEnds({ messages, emit }: Pick<DeliveringOptions, 'messages' | 'emit'>): Ends {
   async function patiently<Request>(
     verb: string,
     submit: Submit<Request, LeaseResult>,

@@ -2,11 +2,11 @@
 
 import { FenceLostError } from '../core/errors.ts';
 import type { RunningDelivery } from './delivery.ts';
-import type { CheckedWorkerOptions } from './options.ts';
+import type { DeliveringOptions } from './options.ts';
 
 /** Starts keeping; what it returns ends that. */
 export function keepLeases(
-  options: Pick<CheckedWorkerOptions, 'messages' | 'leaseMs' | 'emit'>,
+  options: Pick<DeliveringOptions, 'messages' | 'leaseMs' | 'emit'>,
   open: ReadonlySet<RunningDelivery>,
   release: (delivery: RunningDelivery) => void,
 ): () => void {

@@ -31,7 +31,10 @@ export interface BackoffOptions {
   readonly maxMs?: number;
 }
 
-/** Options of `createWorker`: `samekey` or `store`, and the handlers. */
+/**
+ * Options of `createWorker`: `samekey` or `store`, and the handlers. Handlers need a store that keeps messages; without them a worker
+ * pushes operations on, on any store.
+ */
 export interface WorkerOptions {
   /** An instance: its unfinished operations are pushed on too. */
   readonly samekey?: Samekey<never>;
@@ -67,7 +70,8 @@ export interface WorkerOptions {
 /** The options with their defaults filled in. */
 export interface CheckedWorkerOptions {
   readonly store: Store;
-  readonly messages: MessageStore;
+  /** Null: the store keeps none, and nothing is delivered. */
+  readonly messages: MessageStore | null;
   readonly internals: SamekeyInternals | null;
   readonly handlers: ReadonlyMap<string, MessageHandler>;
   readonly concurrency: number;
@@ -84,6 +88,11 @@ export interface CheckedWorkerOptions {
   readonly unknownMaxMs: number;
   readonly emit: (event: WorkerEvent) => void;
   readonly probe: WorkerOptions['probe'];
+}
+
+/** The options of a worker that delivers. */
+export interface DeliveringOptions extends CheckedWorkerOptions {
+  readonly messages: MessageStore;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -125,7 +134,11 @@ export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions
   const backoffMinMs = wholeNumber('backoff.minMs', backoff.minMs ?? 1_000, 0);
   return {
     store,
-    messages: messagesOf(store),
+    // Without handlers it only pushes operations on and sweeps, which every store can do.
+    messages:
+      handlers.size > 0
+        ? messagesOf(store)
+        : ((store as { readonly messages?: MessageStore }).messages ?? null),
     internals,
     handlers,
     concurrency,

@@ -9,7 +9,7 @@
 import type { TakenMessage, TakeResult } from '../core/message.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { RunningDelivery } from './delivery.ts';
-import type { CheckedWorkerOptions } from './options.ts';
+import type { DeliveringOptions } from './options.ts';
 import { createSleeper } from '../lifecycle/sleep.ts';
 
 /** The loop. */
@@ -32,7 +32,7 @@ const POLL_MIN_MS = 25;
 const IDLE_TOLD_MS = 5_000;
 
 /** Starts it. */
-export function startTaking(options: CheckedWorkerOptions, deliverer: Deliverer): Taking {
+export function startTaking(options: DeliveringOptions, deliverer: Deliverer): Taking {
   const { messages, concurrency, batchSizeMax, pollMs, emit } = options;
   const topics = [...options.handlers.keys()];
   const open = new Set<RunningDelivery>();

@@ -8,7 +8,7 @@ import { refuseUnknown, wholeNumber } from '../core/settings.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createEnds } from './ends.ts';
 import { keepLeases } from './leases.ts';
-import { checkWorkerOptions, type WorkerOptions } from './options.ts';
+import { checkWorkerOptions, type DeliveringOptions, type WorkerOptions } from './options.ts';
 import { startTaking, type Taking } from './taking.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -34,30 +34,38 @@ export function createWorker(options: WorkerOptions): Worker {
   const checked = checkWorkerOptions(options);
   const { messages } = checked;
   let taking: Taking | null = null;
+  let started = false;
   let ends: (() => void)[] = [];
   let stopUpkeep: (() => Promise<void>) | null = null;
   let stopping: Promise<number> | null = null;
 
   async function stop(drainMs: number): Promise<number> {
+    await taking?.stop();
+    const upkeep = stopUpkeep?.();
+    await within(Promise.all([taking?.idle(), upkeep]), drainMs);
     if (taking === null) return 0;
     const { open } = taking;
-    await taking.stop();
-    const upkeep = stopUpkeep?.();
-    await within(Promise.all([taking.idle(), upkeep]), drainMs);
     for (const delivery of open) delivery.abort(new Error('The worker stops.'));
     await within(taking.idle(), ABORT_TIME_MS);
     for (const end of ends) end();
     return open.size;
   }
 
+  function deliver(delivering: DeliveringOptions): void {
+    const deliverer = createDeliverer(delivering, createEnds(delivering), () => stopping !== null);
+    taking = startTaking(delivering, deliverer);
+    const { open, wake, release } = taking;
+    ends = [keepLeases(delivering, open, release)];
+    if (delivering.listen && delivering.messages.listen !== undefined) {
+      ends.push(delivering.messages.listen(wake));
+    }
+  }
+
   return {
     start() {
-      if (taking !== null) throw new OptionsError('The worker was started before: make a new one.');
-      const deliverer = createDeliverer(checked, createEnds(checked), () => stopping !== null);
-      taking = startTaking(checked, deliverer);
-      const { open, wake, release } = taking;
-      ends = [keepLeases(checked, open, release)];
-      if (checked.listen && messages.listen !== undefined) ends.push(messages.listen(wake));
+      if (started) throw new OptionsError('The worker was started before: make a new one.');
+      started = true;
+      if (messages !== null) deliver({ ...checked, messages });
       stopUpkeep = startUpkeep(checked);
     },
     async ready() {
