@@ -39,9 +39,9 @@ export async function startDynamoDb(): Promise<DynamoDbServer> {
   const program = createRequire(import.meta.url).resolve('dynalite/cli.js');
   const times = ['--createTableMs', '0', '--deleteTableMs', '0', '--updateTableMs', '0'];
   // It ends with its parent, however that ends: then its input does.
-  const code = `process.stdin.on('end', () => process.exit()).resume(); require(${JSON.stringify(program)})`;
-  const args = ['-e', code, 'dynalite', '--host', '127.0.0.1', '--port', String(port), ...times];
-  const child = spawn(process.execPath, args.toSpliced(2, 0, '--'), { stdio: ['pipe', 'pipe', 'inherit'] });
+  const script = `process.stdin.on('end', () => process.exit()).resume(); require(${JSON.stringify(program)})`;
+  const args = ['-e', script, '--', 'dynalite', '--host', '127.0.0.1', '--port', String(port), ...times];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const atExit = (): void => void child.kill('SIGKILL');
   process.once('exit', atExit);
   await new Promise<void>((resolve, reject) => {
