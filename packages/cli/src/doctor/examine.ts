@@ -1,6 +1,7 @@
 /** Runs every check. One that fails is a finding of its own, and the others go on. */
 
 import { FORMAT_VERSION } from 'samekey/operator';
+import type { SamekeyRecord } from 'samekey';
 import { explain } from '../cli-error.ts';
 import type { Target } from '../operate/target.ts';
 import { claims, messages, pending, unknown } from './backlog.ts';
@@ -91,37 +92,27 @@ async function recentOf({ operator }: Target): Promise<readonly Sample[]> {
       limit: PAGE,
       ...(createdBefore === undefined ? {} : { createdBefore }),
     });
-    for (const { input, ...record } of page) {
-      const {
-        scope,
-        key,
-        operation,
-        state,
-        attempt,
-        claimTtlMs,
-        createdAt,
-        finishedAt,
-        expiresAt,
-        formatVersion,
-        sealKeyId,
-      } = record;
-      recent.push({
-        scope,
-        key,
-        operation,
-        state,
-        attempt,
-        claimTtlMs,
-        createdAt,
-        finishedAt,
-        expiresAt,
-        formatVersion,
-        sealKeyId,
-        mayHaveWaited: input !== null,
-      });
-    }
+    recent.push(...page.map(sampleOf));
     if (page.length < PAGE) break;
     createdBefore = page.at(-1)?.createdAt;
   }
   return recent;
+}
+
+/** What is looked at of a record: never its answer, and of its input only whether there is one. */
+function sampleOf(record: SamekeyRecord): Sample {
+  return {
+    scope: record.scope,
+    key: record.key,
+    operation: record.operation,
+    state: record.state,
+    attempt: record.attempt,
+    claimTtlMs: record.claimTtlMs,
+    createdAt: record.createdAt,
+    finishedAt: record.finishedAt,
+    expiresAt: record.expiresAt,
+    formatVersion: record.formatVersion,
+    sealKeyId: record.sealKeyId,
+    mayHaveWaited: record.input !== null,
+  };
 }

@@ -10,6 +10,7 @@
 import { StoreError } from '../../core/errors.ts';
 import type { Ask, Connection } from './mysql-client.ts';
 import { breaksConnection, isConflict, storeError } from './mysql-errors.ts';
+import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
 export interface LinkOptions {
@@ -28,6 +29,8 @@ export interface Link {
   close(): Promise<void>;
 }
 
+/** As errors name it. */
+const SERVER = 'MySQL';
 const CONNECT_TIME_MAX_MS = 5_000;
 const BACKOFF_MIN_MS = 20;
 const BACKOFF_MAX_MS = 1_000;
@@ -67,8 +70,8 @@ export function createLink(options: LinkOptions): Link {
     if (performance.now() < retryAt) throw storeError(lastFailure, 'connect');
     let opening: Connection | undefined;
     try {
-      opening = await opened(options.open());
-      for (const statement of SESSION) await within(opening.ask(statement), CONNECT_TIME_MAX_MS);
+      opening = await openedWithin(options.open(), CONNECT_TIME_MAX_MS, SERVER, (late) => late.destroy());
+      for (const statement of SESSION) await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
       connection = opening;
       backoffMs = 0;
       return opening;
@@ -88,7 +91,7 @@ export function createLink(options: LinkOptions): Link {
 
   async function send(current: Connection, sql: string): Promise<Awaited<ReturnType<Ask>>> {
     try {
-      return await within(current.ask(sql), options.replyTimeMaxMs);
+      return await within(current.ask(sql), options.replyTimeMaxMs, SERVER);
     } catch (error) {
       if (breaksConnection(error)) drop(current);
       throw error;
@@ -145,32 +148,8 @@ export function createLink(options: LinkOptions): Link {
       await turn;
       const last = connection;
       connection = undefined;
-      if (last !== undefined) await within(last.end(), CONNECT_TIME_MAX_MS).catch(() => last.destroy());
+      if (last !== undefined)
+        await within(last.end(), CONNECT_TIME_MAX_MS, SERVER).catch(() => last.destroy());
     },
   };
-}
-
-/** A connection that opens too late is closed again. */
-async function opened(opening: Promise<Connection>): Promise<Connection> {
-  let late = false;
-  opening.then(
-    (connection) => void (late && connection.destroy()),
-    () => undefined,
-  );
-  try {
-    return await within(opening, CONNECT_TIME_MAX_MS);
-  } catch (error) {
-    late = true;
-    throw error;
-  }
-}
-
-function within<T>(promise: Promise<T>, timeMaxMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`MySQL did not answer within ${timeMaxMs} ms.`)),
-      timeMaxMs,
-    );
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

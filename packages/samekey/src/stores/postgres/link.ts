@@ -11,6 +11,7 @@
 import { StoreError } from '../../core/errors.ts';
 import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
 import { breaksConnection, storeError } from './postgres-errors.ts';
+import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
 export interface LinkOptions {
@@ -33,6 +34,8 @@ export interface Link {
   close(): Promise<void>;
 }
 
+/** As errors name it. */
+const SERVER = 'PostgreSQL';
 const CONNECT_TIME_MAX_MS = 5_000;
 const BACKOFF_MIN_MS = 20;
 const BACKOFF_MAX_MS = 1_000;
@@ -63,7 +66,7 @@ export function createLink(options: LinkOptions): Link {
     const current = session ?? (await connect());
     try {
       const asked = current.connection.query(statement, values, current.prepare);
-      const { rows, pid } = await within(asked, options.replyTimeMaxMs);
+      const { rows, pid } = await within(asked, options.replyTimeMaxMs, SERVER);
       // postgres.js has connected anew: the settings of the old session are gone.
       if (pid !== current.pid) session = await beginSession(current.connection);
       return rows;
@@ -78,8 +81,10 @@ export function createLink(options: LinkOptions): Link {
     if (performance.now() < retryAt) throw storeError(lastFailure, false);
     let connection: Connection | undefined;
     try {
-      connection = await opened(options.open());
-      session = await within(beginSession(connection), CONNECT_TIME_MAX_MS);
+      connection = await openedWithin(options.open(), CONNECT_TIME_MAX_MS, SERVER, (late) =>
+        late.close().catch(() => undefined),
+      );
+      session = await within(beginSession(connection), CONNECT_TIME_MAX_MS, SERVER);
       backoffMs = 0;
       return session;
     } catch (error) {
@@ -117,31 +122,6 @@ export function createLink(options: LinkOptions): Link {
       await last?.connection.close().catch(() => undefined);
     },
   };
-}
-
-/** A connection that opens too late is closed again. */
-async function opened(opening: Promise<Connection>): Promise<Connection> {
-  let late = false;
-  opening.then(
-    (connection) => (late ? connection.close().catch(() => undefined) : undefined),
-    () => undefined,
-  );
-  try {
-    return await within(opening, CONNECT_TIME_MAX_MS);
-  } catch (error) {
-    late = true;
-    throw error;
-  }
-}
-
-function within<T>(promise: Promise<T>, timeMaxMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`PostgreSQL did not answer within ${timeMaxMs} ms.`)),
-      timeMaxMs,
-    );
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 const BACKEND_PID: Statement = { name: 'samekey_pid', text: 'SELECT pg_backend_pid()' };
