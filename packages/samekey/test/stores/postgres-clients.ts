@@ -17,7 +17,7 @@ export interface TestClient {
   /** A user's pool, with transactions. */
   users(url: string): {
     transaction<T>(
-      store: PostgresStore,
+      store: Pick<PostgresStore, 'within'>,
       body: Parameters<NonNullable<StoreUnderTest['transaction']>>[0],
     ): Promise<T>;
     end(): Promise<unknown>;

@@ -6,11 +6,13 @@
  * session, and postgres.js reconnects without a word. What must hold (synchronous_commit, lock_timeout) is in each statement.
  * A pooler shows itself: the process the protocol named is not the one that answers. Then no session setting is made (it would
  * leak to other clients) and statements are not prepared by name, so each is planned for the table as it is.
+ *
+ * What the server rolled back to let others through (40001, 40P01) is sent again, a bounded number of times, with jitter.
  */
 
 import { StoreError } from '../../core/errors.ts';
 import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
-import { breaksConnection, storeError } from './postgres-errors.ts';
+import { breaksConnection, isConflict, storeError } from './postgres-errors.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
@@ -23,6 +25,8 @@ export interface LinkOptions {
   /** A reply that takes longer counts as lost, and its connection with it; in milliseconds. */
   readonly replyTimeMaxMs: number;
   readonly random: () => number;
+  /** Codes that prove no rollback on this server, although they do on PostgreSQL; default none. */
+  readonly doubted?: ReadonlySet<string>;
 }
 
 /** Sends one statement; throws `StoreError`. */
@@ -31,6 +35,11 @@ export type Ask = (statement: Statement, values: readonly SqlValue[]) => Promise
 /** One connection, kept. */
 export interface Link {
   readonly ask: Ask;
+  /**
+   * Statements that commit together, nobody else's in between. Done again after a conflict: `work` must begin anew each time. Throws
+   * `StoreError`, and whatever `work` throws, after a rollback.
+   */
+  together<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -39,6 +48,8 @@ const SERVER = 'PostgreSQL';
 const CONNECT_TIME_MAX_MS = 5_000;
 const BACKOFF_MIN_MS = 20;
 const BACKOFF_MAX_MS = 1_000;
+/** A conflict's victim is tried so often; all pauses together are less than a third of a second. */
+const TRIES_MAX = 5;
 
 interface Session {
   readonly connection: Connection;
@@ -56,14 +67,29 @@ export function createLink(options: LinkOptions): Link {
   let closed = false;
 
   /** One after the other: pg 9 refuses a query while another runs. */
-  function ask(statement: Statement, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
-    const result = turn.then(() => askNow(statement, values));
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
     turn = result.catch(() => undefined);
     return result;
   }
 
-  async function askNow(statement: Statement, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
-    const current = session ?? (await connect());
+  /** The pauses are no part of the turn: others go on meanwhile. */
+  async function again<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await inTurn(work);
+      } catch (error) {
+        if (!isConflict(error) || tries === TRIES_MAX) throw error;
+        await new Promise((resolve) => void setTimeout(resolve, options.random() * 5 * 2 ** tries));
+      }
+    }
+  }
+
+  async function send(
+    current: Session,
+    statement: Statement,
+    values: readonly SqlValue[],
+  ): Promise<readonly SqlRow[]> {
     try {
       const asked = current.connection.query(statement, values, current.prepare);
       const { rows, pid } = await within(asked, options.replyTimeMaxMs, SERVER);
@@ -72,8 +98,27 @@ export function createLink(options: LinkOptions): Link {
       return rows;
     } catch (error) {
       if (session === current && breaksConnection(error)) drop(current);
-      throw storeError(error, true);
+      throw storeError(error, true, options.doubted);
     }
+  }
+
+  async function transaction<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    const current = session ?? (await connect());
+    const ask: Ask = async (statement, values) => {
+      const rows = await send(current, statement, values);
+      if (session === current) return rows;
+      throw new StoreError('The PostgreSQL connection changed inside a transaction.', { applied: 'unknown' });
+    };
+    await ask(BEGIN, []);
+    let result: T;
+    try {
+      result = await work(ask);
+    } catch (error) {
+      if (session === current) await send(current, ROLLBACK, []).catch(() => drop(current));
+      throw error;
+    }
+    await ask(COMMIT, []);
+    return result;
   }
 
   async function connect(): Promise<Session> {
@@ -113,7 +158,8 @@ export function createLink(options: LinkOptions): Link {
   }
 
   return {
-    ask,
+    ask: (statement, values) => again(async () => send(session ?? (await connect()), statement, values)),
+    together: (work) => again(() => transaction(work)),
     async close() {
       closed = true;
       await turn;
@@ -124,6 +170,9 @@ export function createLink(options: LinkOptions): Link {
   };
 }
 
+const BEGIN: Statement = { name: 'samekey_begin', text: 'BEGIN' };
+const COMMIT: Statement = { name: 'samekey_commit', text: 'COMMIT' };
+const ROLLBACK: Statement = { name: 'samekey_rollback', text: 'ROLLBACK' };
 const BACKEND_PID: Statement = { name: 'samekey_pid', text: 'SELECT pg_backend_pid()' };
 
 function setSettings(settings: Readonly<Record<string, string>>): Statement {

@@ -13,9 +13,9 @@ import {
   migrationStatements,
   versionAfter,
 } from './migrations/index.ts';
-import type { Connection, SqlRow } from './postgres-client.ts';
+import { type Connection, plain, type SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
-import { checkReadable, missingIndexes, plain, schemaState, transitionTriggers } from './schema.ts';
+import { checkReadable, missingIndexes, schemaState, transitionTriggers } from './schema.ts';
 import { noTransitionStatements, transitionStatements } from './transitions.ts';
 import type { Tables } from './tables.ts';
 

@@ -21,6 +21,11 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A statement that is asked too seldom to have a name of its own. */
+export function plain(text: string): Statement {
+  return { name: '', text };
+}
+
 /** Rows, and the server process that the protocol named when the connection began. */
 export interface Answer {
   readonly rows: readonly SqlRow[];

@@ -20,6 +20,13 @@ export function isLockTimeout(error: unknown): boolean {
   return errorCodeOf((error as { cause?: unknown }).cause ?? error) === '55P03';
 }
 
+/** Whether it was rolled back to let others through, so that the same may succeed now; of a driver's error or a `StoreError`. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(errorCodeOf((error as { cause?: unknown } | null)?.cause ?? error) ?? '');
+}
+
+const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01']);
+
 /**
  * Classes whose errors prove that the statement was rolled back: the server said so and goes on living.
  * 22 data, 23 constraint, 42 names and privileges, 54 too large or too complex, 0A not supported, 25 wrong transaction state
@@ -50,11 +57,20 @@ export function breaksConnection(error: unknown): boolean {
   return /^(?:08|28|3D|53|57P|58|XX)/.test(code) || code === '25006' || code === '26000' || code === '42P05';
 }
 
-/** Whether the write behind an error may have been applied. `sent`: the statement had been given to the driver. */
-export function appliedBy(error: unknown, sent: boolean): 'no' | 'unknown' {
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Whether the write behind an error may have been applied. `sent`: the statement had been given to the driver. `doubted`: codes that prove
+ * nothing on this server, because it may answer with them after another one has committed.
+ */
+export function appliedBy(
+  error: unknown,
+  sent: boolean,
+  doubted: ReadonlySet<string> = NONE,
+): 'no' | 'unknown' {
   if (!sent) return 'no';
   const code = errorCodeOf(error);
-  if (code === undefined) return 'unknown';
+  if (code === undefined || doubted.has(code)) return 'unknown';
   if (NOT_CONNECTED.has(code) || ROLLED_BACK.has(code)) return 'no';
   // EHOSTUNREACH, ETIMEDOUT and others come from open sockets as well: only while connecting do they prove anything.
   if ((error as { syscall?: unknown }).syscall === 'connect') return 'no';
@@ -79,13 +95,13 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: string])[] = [
 ];
 
 /** The `StoreError` for a driver's error; our own pass as they are. */
-export function storeError(error: unknown, sent: boolean): SamekeyError {
+export function storeError(error: unknown, sent: boolean, doubted: ReadonlySet<string> = NONE): SamekeyError {
   if (error instanceof SamekeyError) return error;
   const code = errorCodeOf(error);
   const remedy = REMEDIES.find(([pattern]) => code !== undefined && pattern.test(code))?.[1];
   const shown = code === undefined ? 'no code' : `code ${code}`;
   return new StoreError(`PostgreSQL could not answer (${shown}): ${remedy ?? 'see the cause'}.`, {
-    applied: appliedBy(error, sent),
+    applied: appliedBy(error, sent, doubted),
     busy: code === '55P03',
     transient: code === undefined || code.length !== 5 || !OF_THE_VALUE.has(code.slice(0, 2)),
     cause: error,

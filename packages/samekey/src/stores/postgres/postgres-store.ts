@@ -209,7 +209,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
     within: createWithin(records, prepare ?? false, outbox.enqueueWithin),
-    transactionFault,
+    transactionFault: (error) => transactionFault(error),
 
     async ready() {
       await checkDatabase(upkeep.ask, tables);

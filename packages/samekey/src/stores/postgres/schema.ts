@@ -8,7 +8,8 @@ import { SchemaError } from '../../core/errors.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
-import type { Statement } from './postgres-client.ts';
+import { plain } from './postgres-client.ts';
+import { checkServer } from './server.ts';
 import { findTransitionsStatement, transitionBody } from './transitions.ts';
 import type { Tables } from './tables.ts';
 
@@ -19,8 +20,6 @@ export interface SchemaState {
   /** The schema version of the oldest code that can work on it. */
   readonly minReader: number;
 }
-
-const OLDEST_SERVER = 150_000;
 
 /** Reads the version. */
 export async function schemaState(ask: Ask, { meta }: Tables): Promise<SchemaState> {
@@ -119,29 +118,6 @@ export async function missingIndexes(
   return wanted.filter((name) => !valid.has(name));
 }
 
-const SETTINGS = `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
-  pg_is_in_recovery()::text, current_setting('transaction_read_only'), current_setting('fsync'),
-  current_setting('full_page_writes'), current_setting('transaction_isolation')`;
-
-async function checkServer(ask: Ask): Promise<void> {
-  const row = (await ask(plain(SETTINGS), []))[0] ?? [];
-  const [version, encoding, standby, readOnly, fsync, pages, isolation] = row.map(String);
-  const faults: readonly (readonly [fault: boolean, message: string])[] = [
-    [Number(version) < OLDEST_SERVER, `is version ${version}; 15 is the oldest: upgrade it`],
-    [encoding !== 'UTF8', `has the encoding ${encoding}: create the database with ENCODING 'UTF8'`],
-    [standby === 'true', 'is a standby and takes no writes: connect to the primary'],
-    [readOnly === 'on', 'is read-only for this role: ALTER ROLE … SET default_transaction_read_only = off'],
-    [fsync !== 'on', 'may lose acknowledged records: ALTER SYSTEM SET fsync = on, then reload'],
-    [pages !== 'on', 'may damage pages: ALTER SYSTEM SET full_page_writes = on, then reload'],
-    [
-      isolation !== 'read committed',
-      `runs our statements as ${isolation}: ALTER ROLE … SET default_transaction_isolation = 'read committed'`,
-    ],
-  ];
-  const found = faults.find(([fault]) => fault);
-  if (found !== undefined) throw new SchemaError(`The PostgreSQL server ${found[1]}.`);
-}
-
 /** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
 function tablesOf({ records, messages, audit, counters, meta }: Tables): readonly TableNeeds[] {
   return [
@@ -234,9 +210,4 @@ function migrateCommand({ schema }: Tables): string {
   const name = schema.slice(1, -1);
   if (name === 'public') return 'npx samekey migrate';
   return `npx samekey migrate --schema ${/^[\w-]+$/.test(name) ? name : `'${name}'`}`;
-}
-
-/** A statement that is asked too seldom to have a name of its own. */
-export function plain(text: string): Statement {
-  return { name: '', text };
 }

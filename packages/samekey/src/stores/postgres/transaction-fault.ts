@@ -16,12 +16,17 @@ const AGAIN = new Set(['40001', '40P01', 'P2034']);
 /** How deep libraries wrap; a circle ends here too. */
 const DEPTH_MAX = 8;
 
-/** Judges an error of a transaction in which nothing of ours can have hidden a COMMIT. */
-export function transactionFault(error: unknown): TransactionFault {
+/**
+ * Judges an error of a transaction in which nothing of ours can have hidden a COMMIT. `doubted`: codes that prove no rollback on this
+ * server.
+ */
+export function transactionFault(error: unknown, doubted?: ReadonlySet<string>): TransactionFault {
   const codes = codesOf(error);
   if (codes.some((code) => AGAIN.has(code))) return 'again';
   const state = codes.find((code) => /^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code));
-  return state !== undefined && appliedBy({ code: state }, true) === 'no' ? 'rolled-back' : 'unclear';
+  return state !== undefined && appliedBy({ code: state }, true, doubted) === 'no'
+    ? 'rolled-back'
+    : 'unclear';
 }
 
 /** Its codes look like SQLSTATEs; the class P0 is PostgreSQL's (P0001: raised by a function, also at COMMIT). */

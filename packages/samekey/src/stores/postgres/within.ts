@@ -109,8 +109,8 @@ export function createWithin(
   };
 }
 
-/** A client outside a transaction would commit each statement by itself. Drivers that cannot tell are believed. */
-function checkOpen(tx: PostgresTransaction): void {
+/** Throws `StoreError` for one that is in none: it would commit each statement by itself. Drivers that cannot tell are believed. */
+export function checkOpen(tx: PostgresTransaction): void {
   // Its source gives it out inside a transaction only.
   if (isSqlTransaction(tx)) return;
   if (isPostgresJs(tx)) {

@@ -1,0 +1,68 @@
+/** Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between engines. */
+
+import { RECORD_COLUMNS } from '../../sql/record-row.ts';
+import { quote } from '../tables.ts';
+import type { EngineFacts } from './engines.ts';
+
+/** Where the tables are, and by which clock they go. */
+export interface Layout {
+  readonly facts: EngineFacts;
+  /** The schema's name, not quoted. */
+  readonly schema: string;
+  readonly records: string;
+  readonly audit: string;
+  readonly counters: string;
+  readonly meta: string;
+  /** SQL of the time in milliseconds; stable within a statement, so that Citus computes it where the statement arrives. */
+  readonly now: string;
+}
+
+/** Makes it. `clock`: SQL of an instant. */
+export function createLayout(facts: EngineFacts, schema: string, clock: string): Layout {
+  const quoted = quote(schema);
+  return Object.freeze({
+    facts,
+    schema,
+    records: `${quoted}.samekey_plain_records`,
+    audit: `${quoted}.samekey_plain_audit`,
+    counters: `${quoted}.samekey_plain_counters`,
+    meta: `${quoted}.samekey_plain_meta`,
+    now: `floor(extract(epoch FROM ${clock}) * 1000)::bigint`,
+  });
+}
+
+/** The server's time when the statement arrived: never the start of a transaction (F46). */
+export const SERVER_CLOCK = 'statement_timestamp()';
+
+/** A type of the four that all engines have. */
+export type ColumnType = 'text' | 'integer' | 'bigint' | 'bytea';
+
+const INTEGERS: ReadonlySet<string> = new Set([
+  'attempt',
+  'renewals',
+  'response_status',
+  'format_version',
+  'inquiries',
+]);
+const TIMES: ReadonlySet<string> = new Set([
+  'locked_until',
+  'claim_ttl_ms',
+  'reconcile_after',
+  'created_at',
+  'finished_at',
+  'expires_at',
+  'replay_min_ms',
+  'tombstone_ms',
+  'intent_at',
+]);
+const BYTES: ReadonlySet<string> = new Set(['input', 'response_body']);
+
+/** The type of a column of records. */
+export function typeOf(column: string): ColumnType {
+  if (INTEGERS.has(column)) return 'integer';
+  if (TIMES.has(column)) return 'bigint';
+  return BYTES.has(column) ? 'bytea' : 'text';
+}
+
+/** A record's columns, as they are read; of a row called `r`. */
+export const COLUMNS: string = RECORD_COLUMNS.map((name) => `r.${name}`).join(', ');

@@ -1,0 +1,103 @@
+/** What operators read, and erasing: on connections of their own, because both may take long. */
+
+import { checkErase, handRow } from '../../../core/audit.ts';
+import { decideErase } from '../../../core/machine.ts';
+import { type RecordId, STATES, type State } from '../../../core/record.ts';
+import { afterCaller, scopeRanges } from '../../../core/scope.ts';
+import type { ListRequest, OperatorStore } from '../../../core/store.ts';
+import { exact, number } from '../../sql/record-row.ts';
+import type { Link } from '../link.ts';
+import { textArray } from '../parameters.ts';
+import type { SqlValue } from '../postgres-client.ts';
+import { statement } from '../statements.ts';
+import type { Layout } from './layout.ts';
+import { type Records, seenOf } from './records.ts';
+import { type Bound, seenColumns } from './statements.ts';
+
+/** As `ListRequest` says. */
+const LIST_LIMIT = 100;
+const LIST_LIMIT_MAX = 1_000;
+/** Records that one round of an erasure looks for; each is emptied in a transaction of its own. */
+const ERASE_ROWS_MAX = 500;
+
+/** Makes the verbs. */
+export function createReading(
+  records: Records,
+  reads: Link,
+): Pick<OperatorStore, 'list' | 'count' | 'erase'> {
+  const { layout } = records;
+  const held = `(r.scope >= $1::text AND r.scope < $2::text OR r.scope >= $3::text AND r.scope < $4::text) AND left(r.claim_id, 7) <> 'erased:'`;
+  const idle = statement(
+    'plain_idle',
+    `SELECT r.scope, r.key FROM ${layout.records} r WHERE ${held} AND (r.state IN ('completed', 'failed')
+  OR r.state = 'retryable' AND r.intent_at IS NULL OR r.state = 'pending' AND r.attempt = 0) LIMIT $5::bigint`,
+  );
+  const countHeld = statement('plain_held', `SELECT count(*) FROM ${layout.records} r WHERE ${held}`);
+  const countStates = statement(
+    'plain_count',
+    `SELECT r.state, count(*) FROM ${layout.records} r GROUP BY r.state`,
+  );
+
+  return {
+    async list(request) {
+      if (request.states?.length === 0) return [];
+      const { statement: asked, values } = listStatement(layout, request);
+      return (await reads.ask(asked, values)).map((row) => seenOf(row).record);
+    },
+    async count() {
+      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
+      for (const row of await reads.ask(countStates, [])) counts[String(row[0]) as State] = number(row[1]);
+      return counts;
+    },
+    async erase(request) {
+      checkErase(request);
+      const ranges = scopeRanges(exact(request.scope)).flat();
+      let erased = 0;
+      // Ends when a round empties nothing: what is left is held by somebody.
+      for (let some = 1; some > 0 && erased < request.limit; erased += some) {
+        const rows = Math.min(ERASE_ROWS_MAX, request.limit - erased);
+        const found = await reads.ask(idle, [...ranges, String(rows)]);
+        some = 0;
+        for (const [scope, key] of found) {
+          const id: RecordId = { scope: String(scope), key: String(key) };
+          const result = await reads.together((ask) =>
+            records.apply(
+              ask,
+              id,
+              (record, which: RecordId, view) =>
+                record === null ? { write: undefined, result: 'already' } : decideErase(record, which, view),
+              { rowOf: (before, after) => handRow('erase', before, after, request) },
+            ),
+          );
+          if (result === 'erased') some += 1;
+        }
+      }
+      const [left] = await reads.ask(countHeld, ranges);
+      return { erased, left: number(left?.[0] ?? 0) };
+    },
+  };
+}
+
+/** Newest first, by the index on created_at. */
+function listStatement(layout: Layout, request: ListRequest): Bound {
+  const { states, operation, scope, caller, key, createdBefore } = request;
+  const values: SqlValue[] = [];
+  const parameter = (value: SqlValue, type: string): string => `$${values.push(value)}::${type}`;
+  const conditions = ['true'];
+  if (states !== undefined) conditions.push(`r.state = ANY (${parameter(textArray(states), 'text[]')})`);
+  if (operation !== undefined) conditions.push(`r.operation = ${parameter(operation, 'text')}`);
+  if (scope !== undefined) conditions.push(`r.scope = ${parameter(scope, 'text')}`);
+  if (caller !== undefined) {
+    const [same, from, to] = [caller, `${caller}|`, afterCaller(caller)].map((text) =>
+      parameter(text, 'text'),
+    );
+    conditions.push(`(r.scope = ${same} OR r.scope >= ${from} AND r.scope < ${to})`);
+  }
+  if (key !== undefined) conditions.push(`r.key = ${parameter(key, 'text')}`);
+  if (createdBefore !== undefined) {
+    conditions.push(`r.created_at < ${parameter(String(createdBefore), 'bigint')}`);
+  }
+  const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+  const text = `SELECT ${seenColumns(layout)} FROM ${layout.records} r WHERE ${conditions.join(' AND ')} ORDER BY r.created_at DESC LIMIT ${parameter(String(limit), 'bigint')}`;
+  return { statement: statement('plain_list', text), values };
+}

@@ -1,0 +1,78 @@
+/** Distributed stores on schemas of their own whose clock only `advance` moves. */
+
+import { Client } from 'pg';
+import {
+  type DistributedEngine,
+  type DistributedPostgresStore,
+  distributedPostgresStore,
+} from '../../src/stores/postgres/index.ts';
+import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import type { TestClient } from './postgres-clients.ts';
+
+let schemas = 0;
+
+/** Which server a harness is for. */
+export interface DistributedTarget {
+  readonly name: string;
+  readonly engine: DistributedEngine;
+  /** Where stores connect, and users. */
+  url(): string;
+  /** Where the tests make schemas and move the clock; default `url`. */
+  adminUrl?(): string;
+}
+
+/** The contract's harness. */
+export function distributedHarness(target: DistributedTarget, client: TestClient): StoreHarness {
+  const { engine } = target;
+  return {
+    name: `${target.name} as ${engine} with ${client.name}`,
+    async create() {
+      schemas += 1;
+      const schema = `d${process.pid}_${schemas}`;
+      const admin = new Client(target.adminUrl === undefined ? target.url() : target.adminUrl());
+      admin.on('error', () => undefined);
+      await admin.connect();
+      await admin.query(`CREATE SCHEMA ${schema}`);
+      await admin.query(`CREATE TABLE ${schema}.clock (now timestamptz NOT NULL)`);
+      await admin.query(`INSERT INTO ${schema}.clock VALUES ('2030-01-01T00:00:00Z')`);
+      // Stable, as statement_timestamp() is.
+      await admin.query(
+        `CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM ${schema}.clock'`,
+      );
+      const stores: DistributedPostgresStore[] = [];
+      const open = (): DistributedPostgresStore => {
+        const store = distributedPostgresStore({
+          ...client.options(target.url()),
+          engine,
+          schema,
+          clock: `${schema}.now()`,
+        });
+        stores.push(store);
+        return store;
+      };
+      const store = open();
+      await store.migrate();
+      await store.ready();
+      const users = client.users(target.url());
+      return {
+        store,
+        async advance(ms) {
+          await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+        },
+        async another() {
+          const other = open();
+          await other.ready();
+          return other;
+        },
+        transaction: (body) => users.transaction(store, body),
+        async close() {
+          await Promise.all(stores.map((each) => each.close()));
+          await users.end();
+          await admin.query('SET client_min_messages = error');
+          await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+          await admin.end();
+        },
+      };
+    },
+  };
+}
