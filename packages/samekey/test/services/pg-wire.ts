@@ -74,7 +74,7 @@ export function postgresWire(): Wire {
 const READY = 'Z'.charCodeAt(0);
 
 /** Cuts a stream into messages; `bare` ones (before the session) have no type byte. */
-function messagesOf(): (chunk: Buffer, bare: () => boolean) => Generator<Buffer> {
+export function messagesOf(): (chunk: Buffer, bare: () => boolean) => Generator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   return function* (chunk, bare) {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
@@ -91,7 +91,7 @@ function messagesOf(): (chunk: Buffer, bare: () => boolean) => Generator<Buffer>
 }
 
 /** The zero-ended text at a place, and the place after it. */
-function textAt(bytes: Buffer, from: number): { readonly text: string; readonly next: number } {
+export function textAt(bytes: Buffer, from: number): { readonly text: string; readonly next: number } {
   const end = bytes.indexOf(0, from);
   return { text: bytes.toString('utf8', from, end), next: end + 1 };
 }

@@ -19,6 +19,8 @@ export interface DistributedTarget {
   url(): string;
   /** Where the tests make schemas and move the clock; default `url`. */
   adminUrl?(): string;
+  /** The role that owns the schemas, if it is not the one that makes them. */
+  readonly owner?: string;
 }
 
 /** The contract's harness. */
@@ -32,13 +34,15 @@ export function distributedHarness(target: DistributedTarget, client: TestClient
       const admin = new Client(target.adminUrl === undefined ? target.url() : target.adminUrl());
       admin.on('error', () => undefined);
       await admin.connect();
-      await admin.query(`CREATE SCHEMA ${schema}`);
+      const owner = target.owner === undefined ? '' : `AUTHORIZATION ${target.owner}`;
+      await admin.query(`CREATE SCHEMA ${schema} ${owner}`);
       await admin.query(`CREATE TABLE ${schema}.clock (now timestamptz NOT NULL)`);
       await admin.query(`INSERT INTO ${schema}.clock VALUES ('2030-01-01T00:00:00Z')`);
       // Stable, as statement_timestamp() is.
       await admin.query(
         `CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM ${schema}.clock'`,
       );
+      if (target.owner !== undefined) await admin.query(`GRANT SELECT ON ${schema}.clock TO ${target.owner}`);
       const stores: DistributedPostgresStore[] = [];
       const open = (): DistributedPostgresStore => {
         const store = distributedPostgresStore({

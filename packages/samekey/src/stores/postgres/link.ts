@@ -110,15 +110,15 @@ export function createLink(options: LinkOptions): Link {
       throw new StoreError('The PostgreSQL connection changed inside a transaction.', { applied: 'unknown' });
     };
     await ask(BEGIN, []);
-    let result: T;
     try {
-      result = await work(ask);
+      const result = await work(ask);
+      await ask(COMMIT, []);
+      return result;
     } catch (error) {
+      // Also after a COMMIT that failed: some engines then stay in the transaction.
       if (session === current) await send(current, ROLLBACK, []).catch(() => drop(current));
       throw error;
     }
-    await ask(COMMIT, []);
-    return result;
   }
 
   async function connect(): Promise<Session> {

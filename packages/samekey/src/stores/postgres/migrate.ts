@@ -16,6 +16,7 @@ import {
 import { type Connection, plain, type SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
 import { checkReadable, missingIndexes, schemaState, transitionTriggers } from './schema.ts';
+import { checkIsPostgres } from './server.ts';
 import { noTransitionStatements, transitionStatements } from './transitions.ts';
 import type { Tables } from './tables.ts';
 
@@ -39,6 +40,7 @@ export async function migrate(
   const ask = async (text: string, ...values: string[]): Promise<readonly SqlRow[]> =>
     (await connection.query(plain(text), values, false)).rows;
   try {
+    await checkIsPostgres(({ text }, values) => ask(text, ...values.map(String)));
     for (let tries = 1; ; tries += 1) {
       try {
         await applyAll(ask, tables, migrations, auditTransitions);

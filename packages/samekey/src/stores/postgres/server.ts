@@ -19,13 +19,7 @@ const SETTINGS = `SELECT current_setting('server_version_num'), current_setting(
 
 /** Throws `SchemaError` for a server that is not fit. */
 export async function checkServer(ask: Ask): Promise<void> {
-  const said = String((await ask(plain('SELECT version()'), []))[0]?.[0]);
-  const foreign = engineOf(said);
-  if (foreign !== undefined) {
-    throw new SchemaError(
-      `The server is ${foreign.title}, which lacks what this store needs: use distributedPostgresStore({ engine: '${foreign.engine}', … }).`,
-    );
-  }
+  await checkIsPostgres(ask);
   const row = (await ask(plain(SETTINGS), []))[0] ?? [];
   const [version, encoding, standby, readOnly, fsync, pages, isolation, ownStorage] = row.map(String);
   const isOwnStorage = ownStorage === 'true';
@@ -49,4 +43,15 @@ export async function checkServer(ask: Ask): Promise<void> {
   ];
   const found = faults.find(([fault]) => fault);
   if (found !== undefined) throw new SchemaError(`The PostgreSQL server ${found[1]}.`);
+}
+
+/** Throws `SchemaError` for an engine that speaks PostgreSQL and is not. */
+export async function checkIsPostgres(ask: Ask): Promise<void> {
+  const said = String((await ask(plain('SELECT version()'), []))[0]?.[0]);
+  const foreign = engineOf(said);
+  if (foreign !== undefined) {
+    throw new SchemaError(
+      `The server is ${foreign.title}, which lacks what this store needs: use distributedPostgresStore({ engine: '${foreign.engine}', … }).`,
+    );
+  }
 }
