@@ -1,67 +1,197 @@
 /**
- * DynamoDB for tests: dynalite in a process of its own, in memory, or a real one by URL (`SAMEKEY_TEST_DYNAMODB_URL`, such as
- * DynamoDB Local). Dynalite keeps indexes at once, has no transactions, and tells no item when a condition fails: what depends on
- * these is not tested here.
+ * DynamoDB for tests. Two stand-ins come from npm and run as processes of their own: dynalite, which has no transactions and tells no
+ * item when a condition fails, so that whatever needs these must do without; and dynoxide, which has both, on Linux (elsewhere by
+ * `dynoxide` on PATH). `SAMEKEY_TEST_DYNAMODB_URL` adds one that somebody else runs, such as DynamoDB Local or AWS itself. Neither
+ * stand-in delays its indexes or throttles: what depends on that is not tested here.
  */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { type BodyStore, createTableInput } from 'samekey/stores/dynamodb';
+import { freePort, roomyMemory } from './machine.ts';
+
+/** Where a server comes from. */
+export interface DynamoDbSource {
+  readonly name: 'dynalite' | 'dynoxide' | 'DynamoDB by URL';
+  /** Whether it has `TransactWriteItems`, and tells the item that stood where a condition failed. */
+  readonly transactions: boolean;
+  /** The program of dynoxide, or the URL. */
+  readonly at?: string;
+}
 
 /** A running server. */
 export interface DynamoDbServer {
   readonly url: string;
+  readonly source: DynamoDbSource;
   /** Makes an empty table and returns its name. */
   createTable(): Promise<string>;
+  /** As a crash: at once. What dynalite held is gone with it. */
+  kill(): Promise<void>;
+  /** After `kill`. */
+  restart(): Promise<void>;
+  /** Stops it with SIGSTOP; what it returns lets it go on. */
+  freeze(): () => void;
   stop(): Promise<void>;
 }
 
 /** A client for it; `destroy` ends its connections. */
-export function dynamoClient(url: string): DynamoDB {
+export function dynamoClient(url: string, more: { readonly maxAttempts?: number } = {}): DynamoDB {
   return new DynamoDB({
     endpoint: url,
     region: 'eu-central-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    ...more,
   });
 }
 
-/** Starts a server, or uses the one by URL. */
-export async function startDynamoDb(): Promise<DynamoDbServer> {
-  const given = process.env['SAMEKEY_TEST_DYNAMODB_URL'];
-  if (given !== undefined) return serverAt(given, async () => undefined);
+/** The servers that this machine can run, the most capable one last. */
+export function availableDynamoDb(): readonly DynamoDbSource[] {
+  const sources: DynamoDbSource[] = [{ name: 'dynalite', transactions: false }];
+  const program = dynoxide();
+  if (program !== undefined) sources.push({ name: 'dynoxide', transactions: true, at: program });
+  const url = process.env['SAMEKEY_TEST_DYNAMODB_URL'];
+  if (url !== undefined) sources.push({ name: 'DynamoDB by URL', transactions: true, at: url });
+  if (sources.length === 1) missing();
+  return sources;
+}
+
+/** Only those that have transactions. */
+export function transactionalDynamoDb(): readonly DynamoDbSource[] {
+  return availableDynamoDb().filter(({ transactions }) => transactions);
+}
+
+function dynoxide(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide');
+  } catch {
+    // Not this platform's.
+  }
+  try {
+    execFileSync('dynoxide', ['--version'], { stdio: 'ignore' });
+    return 'dynoxide';
+  } catch {
+    return undefined;
+  }
+}
+
+function missing(): void {
+  const message =
+    'SKIPPED: tests with transactions of DynamoDB: there is no dynoxide, which npm ci brings on Linux (x64). ' +
+    'Put it on PATH, or set SAMEKEY_TEST_DYNAMODB_URL';
+  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
+  console.warn(message);
+}
+
+/** Starts a server; by itself the most capable one. */
+export async function startDynamoDb(
+  source: DynamoDbSource = availableDynamoDb().at(-1) as DynamoDbSource,
+): Promise<DynamoDbServer> {
+  if (source.name === 'DynamoDB by URL') return serverAt(source, source.at ?? '', notOurs);
   const port = await freePort();
-  const program = createRequire(import.meta.url).resolve('dynalite/cli.js');
-  const times = ['--createTableMs', '0', '--deleteTableMs', '0', '--updateTableMs', '0'];
-  // It ends with its parent, however that ends: then its input does.
-  const script = `process.stdin.on('end', () => process.exit()).resume(); require(${JSON.stringify(program)})`;
-  const args = ['-e', script, '--', 'dynalite', '--host', '127.0.0.1', '--port', String(port), ...times];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const atExit = (): void => void child.kill('SIGKILL');
-  process.once('exit', atExit);
-  await new Promise<void>((resolve, reject) => {
-    child.stdout.once('data', () => resolve());
-    child.once('exit', (code) => reject(new Error(`dynalite ended with ${code}.`)));
-  });
-  return serverAt(`http://127.0.0.1:${port}`, async () => {
-    process.off('exit', atExit);
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
+  const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-dynamodb-'));
+  let child: ChildProcess | undefined;
+  let watchdog: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const started =
+      source.name === 'dynalite'
+        ? spawn(process.execPath, dynaliteArguments(port), { stdio: 'ignore' })
+        : spawn(source.at ?? '', dynoxideArguments(port, folder), { stdio: 'ignore' });
+    child = started;
+    watchdog = startWatchdog(started.pid ?? 0, folder);
+    await answering(started, port, source.name);
+  }
+
+  async function kill(): Promise<void> {
+    const ending = child;
+    child = undefined;
+    watchdog?.kill();
+    if (ending === undefined || ending.exitCode !== null) return;
+    const ended = new Promise((resolve) => ending.once('exit', resolve));
+    ending.kill('SIGKILL');
     await ended;
+  }
+
+  const atExit = (): void => {
+    child?.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', atExit);
+  await start();
+  return serverAt(source, `http://127.0.0.1:${port}`, {
+    kill,
+    restart: start,
+    freeze() {
+      child?.kill('SIGSTOP');
+      return () => void child?.kill('SIGCONT');
+    },
+    async stop() {
+      await kill();
+      process.off('exit', atExit);
+      rmSync(folder, { recursive: true, force: true });
+    },
   });
 }
+
+function dynoxideArguments(port: number, folder: string): readonly string[] {
+  return ['serve', '--host', '127.0.0.1', '--port', String(port), '--db-path', join(folder, 'tables.db')];
+}
+
+function dynaliteArguments(port: number): readonly string[] {
+  const program = createRequire(import.meta.url).resolve('dynalite/cli.js');
+  const times = ['--createTableMs', '0', '--deleteTableMs', '0', '--updateTableMs', '0'];
+  return [program, '--host', '127.0.0.1', '--port', String(port), ...times];
+}
+
+/** A test process that is killed runs no handler: the watchdog's input ends with it, and then the server goes, and its folder. */
+function startWatchdog(pid: number, folder: string): ChildProcess {
+  const script = 'cat; kill -KILL "$0"; sleep 1; rm -rf "$1"';
+  const child = spawn('sh', ['-c', script, String(pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  child.unref();
+  (child.stdin as unknown as { unref?(): void }).unref?.();
+  return child;
+}
+
+async function answering(child: ChildProcess, port: number, name: string): Promise<void> {
+  for (const until = Date.now() + 30_000; Date.now() < until && child.exitCode === null; ) {
+    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
+      (answer) => answer.text().then(() => true),
+      () => false,
+    );
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${name} did not start.`);
+}
+
+const notOurs = {
+  kill: () => Promise.reject(new Error('This server is somebody else’s: it is not killed here.')),
+  restart: async () => undefined,
+  freeze: () => () => undefined,
+  stop: async () => undefined,
+};
 
 let tables = 0;
 
-function serverAt(url: string, stop: () => Promise<void>): DynamoDbServer {
+function serverAt(
+  source: DynamoDbSource,
+  url: string,
+  ends: Pick<DynamoDbServer, 'kill' | 'restart' | 'freeze' | 'stop'>,
+): DynamoDbServer {
   const client = dynamoClient(url);
   return {
+    ...ends,
     url,
+    source,
     async createTable() {
       tables += 1;
       const name = `samekey-${process.pid}-${tables}`;
@@ -74,7 +204,7 @@ function serverAt(url: string, stop: () => Promise<void>): DynamoDbServer {
     },
     async stop() {
       client.destroy();
-      await stop();
+      await ends.stop();
     },
   };
 }
@@ -96,15 +226,4 @@ export function fileBodies(): BodyStore & { remove(): void; readonly folder: str
     delete: (name) => rm(path(name), { force: true }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

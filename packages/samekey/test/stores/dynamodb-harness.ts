@@ -2,16 +2,18 @@
 
 import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
-import { type DynamoDbServer, dynamoClient, fileBodies } from '../services/dynamodb.ts';
+import { type DynamoDbServer, type DynamoDbSource, dynamoClient, fileBodies } from '../services/dynamodb.ts';
+import { checkedClient } from './dynamodb-bench.ts';
 
-/** For a server that the test file starts before its first test. */
-export function dynamoHarness(server: () => DynamoDbServer): StoreHarness {
+/** For a server of this source, which the test file starts before its first test. */
+export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServer): StoreHarness {
   return {
-    name: 'dynamodb on dynalite',
+    name: `dynamodb on ${source.name}`,
     auditsTransitions: true,
     async create(options = { auditTransitions: false }) {
       const tableName = await server().createTable();
       const client = dynamoClient(server().url);
+      const checked = checkedClient(client, (_operation, _input, run) => run());
       const bodies = fileBodies();
       let elapsedMs = 0;
       let handles = 0;
@@ -19,7 +21,7 @@ export function dynamoHarness(server: () => DynamoDbServer): StoreHarness {
         handles += 1;
         const zero = handles * 5_000_000;
         return dynamodbStore({
-          client,
+          client: checked,
           tableName,
           bodies,
           ...options,

@@ -2,16 +2,20 @@
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { storeContract } from '../../src/testing/store-contract.ts';
-import { type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
+import { availableDynamoDb, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { dynamoHarness } from './dynamodb-harness.ts';
 
-let server: DynamoDbServer;
-beforeAll(async () => {
-  server = await startDynamoDb();
-});
-afterAll(() => server.stop());
+for (const source of availableDynamoDb()) {
+  describe(source.name, () => {
+    let server: DynamoDbServer;
+    beforeAll(async () => {
+      server = await startDynamoDb(source);
+    });
+    afterAll(() => server.stop());
 
-storeContract(
-  { describe, it },
-  dynamoHarness(() => server),
-);
+    storeContract(
+      { describe, it },
+      dynamoHarness(source, () => server),
+    );
+  });
+}

@@ -1,16 +1,36 @@
-/** DynamoDB: a place is a table of its own on one server, which is dynalite unless a URL names another. */
+/**
+ * DynamoDB: a place is a table of its own on one server: dynoxide, or what a URL names. With faults wanted, the processes reach
+ * it through a proxy that reads its requests.
+ */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dynamodbStore } from 'samekey/stores/dynamodb';
-import { dynamoClient, startDynamoDb } from '../../services/dynamodb.ts';
+import {
+  availableDynamoDb,
+  type DynamoDbServer,
+  dynamoClient,
+  startDynamoDb,
+} from '../../services/dynamodb.ts';
+import { type FaultProxy, startFaultProxy } from '../../services/fault-proxy.ts';
+import { dynamoWire } from '../../services/http-wire.ts';
 import { type BackendKind, textOf } from './backend.ts';
+
+/** Verbs that change a record; each of them may lose its answer. */
+const WRITE = /^(?:Put|Update|Delete)Item /;
 
 /** Address: `url` and `table`. */
 export const dynamodbBackend: BackendKind = {
   name: 'dynamodb',
   isAvailable: () => true,
   open(address) {
+    // The SDK's own tries are part of what is proven.
     const client = dynamoClient(textOf(address, 'url'));
-    const store = dynamodbStore({ client, tableName: textOf(address, 'table'), timeToLive: false });
+    const store = dynamodbStore({
+      client,
+      tableName: textOf(address, 'table'),
+      timeToLive: false,
+      callTimeMaxMs: 1_000,
+    });
     return {
       // The table is made with its place.
       store: { ...store, migrate: async () => undefined },
@@ -20,16 +40,56 @@ export const dynamodbBackend: BackendKind = {
       },
     };
   },
-  async start() {
-    const server = await startDynamoDb();
+  async start({ faulty = false } = {}) {
+    // What survives a crash is asked of those that write to files.
+    const source = availableDynamoDb().findLast(({ name }) => name !== 'DynamoDB by URL' || !faulty);
+    const server = await startDynamoDb(source);
+    const proxy = faulty ? await startFaultProxy(server.url, dynamoWire) : undefined;
     return {
       name: 'dynamodb',
-      faults: {},
       async createPlace() {
-        const address = { backend: 'dynamodb', url: server.url, table: await server.createTable() };
-        return { address, direct: address, remove: async () => undefined };
+        const table = await server.createTable();
+        return {
+          address: { backend: 'dynamodb', url: proxy?.url ?? server.url, table },
+          direct: { backend: 'dynamodb', url: server.url, table },
+          remove: async () => undefined,
+        };
       },
-      close: () => server.stop(),
+      faults:
+        proxy === undefined ? {} : faultsOf(proxy, server.source.name === 'dynoxide' ? server : undefined),
+      async close() {
+        await proxy?.close();
+        await server.stop();
+      },
     };
   },
 };
+
+function faultsOf(
+  proxy: FaultProxy,
+  server: DynamoDbServer | undefined,
+): Awaited<ReturnType<BackendKind['start']>>['faults'] {
+  return {
+    // Dynalite forgets everything, which no store survives.
+    ...(server !== undefined && {
+      async crash() {
+        await server.kill();
+        await server.restart();
+      },
+      async freeze(random: () => number) {
+        const thaw = server.freeze();
+        // From shorter than a claim to longer than what a store may take.
+        await sleep(100 + random() * 1_400);
+        thaw();
+      },
+    }),
+    cut: async () => proxy.cut(),
+    deaf: async (random) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
+    async 'lose-reply'(random) {
+      const leaves = random() < 0.5 ? 'closed' : 'half-open';
+      const armed = proxy.arm({ statement: WRITE, what: 'lose-reply', leaves });
+      await Promise.race([armed.happened, sleep(2_000)]);
+      armed.disarm();
+    },
+  };
+}
