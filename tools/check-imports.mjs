@@ -101,7 +101,8 @@ export const TABLE = [
   { at: 'tx/handle.ts', may: ['core'] },
   { at: 'tx/pool.ts', may: [] },
   { at: 'tx/mysql-run.ts', may: ['core', 'tx/begin', 'tx/handle'] },
-  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/mysql-run', 'tx/pool'] },
+  { at: 'tx/mysql-ask.ts', may: ['core', 'tx/handle'] },
+  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'] },
 
   // Frameworks are passed in and looked at as they are.
   { at: 'coverage', may: ['core', 'http/marker'], globals: NODE_ONLY },

@@ -28,7 +28,7 @@ const PARTS: readonly (readonly [
   ['runs again', ['postgres', 'mysql'], conflictTests],
   ['runs again at will', ['postgres'], rerunTests],
   ['owners', ['postgres', 'mysql'], ownerTests],
-  ['unclear commits', ['postgres'], commitTests],
+  ['unclear commits', ['postgres', 'mysql'], commitTests],
   ['one writer', ['sqlite'], oneWriterTests],
 ];
 

@@ -3,7 +3,8 @@
  *
  * Invariants: statements that end a transaction are refused before they are sent, those included that commit without saying so
  * (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · every error is followed by an explicit ROLLBACK, because a lock wait
- * that timed out undoes its statement only · a connection that cannot even roll back is given to nobody else.
+ * that timed out undoes its statement only · after a deadlock, which has rolled back everything, nothing is sent any more that would commit
+ * by itself · a connection that cannot even roll back is given to nobody else.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -25,11 +26,12 @@ export type Send = (sql: string) => Promise<unknown>;
 export async function runOnMysql<Connection extends LentConnection, Result>(
   pool: { getConnection(): Promise<Connection> },
   options: BeginOptions,
-  settings: object,
+  settingsOf: (connection: Connection) => object,
   rowsOf: (answer: unknown) => unknown,
   body: (tx: Connection, handle: SqlTransaction) => Promise<Result>,
 ): Promise<Result> {
   const connection = await pool.getConnection();
+  const settings = settingsOf(connection);
   const ask = (sql: string): Promise<unknown> => connection.query({ ...settings, sql } as never);
   const guard = guarded(withoutEnds(connection), NEVER);
   let isBroken = false;
@@ -77,7 +79,14 @@ const TEXTS: ReadonlySet<string> = new Set(['query', 'execute', 'batch', 'prepar
 const ENDS =
   /^(?:\s|--[^\n]*\n|#[^\n]*\n|\/\*(?!!).*?\*\/)*(?:alter|analyze|begin|cache\s+index|check\s+table|commit|create(?!\s+(?:or\s+replace\s+)?temporary)|drop(?!\s+temporary)|flush|grant|install|lock\s+tables?|optimize|rename|repair|reset|revoke|rollback(?!\s+(?:work\s+)?to)|set\s+(?:session\s+|@@)?autocommit|start\s+transaction|truncate|uninstall)\b/is;
 
+/** Deadlock, and a change since the snapshot: the server has rolled back the whole transaction. */
+const ROLLED_BACK: ReadonlySet<unknown> = new Set([1213, 1020]);
+
 function withoutEnds<Connection extends object>(connection: Connection): Connection {
+  let rolledBack: Error | undefined;
+  const notice = (error: unknown): void => {
+    if (error instanceof Error && ROLLED_BACK.has((error as { errno?: unknown }).errno)) rolledBack = error;
+  };
   return new Proxy(connection, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -90,7 +99,11 @@ function withoutEnds<Connection extends object>(connection: Connection): Connect
             'A statement of the handler would end the transaction, as changes of a schema do in MySQL: run it elsewhere.',
           );
         }
-        return Reflect.apply(value as () => unknown, target, args);
+        // Whoever caught it: the attempt ends with it, and runs again.
+        if (rolledBack !== undefined) return Promise.reject(rolledBack);
+        const answer: unknown = Reflect.apply(value as () => unknown, target, args);
+        if (answer instanceof Promise) answer.catch(notice);
+        return answer;
       };
     },
   });

@@ -1,5 +1,5 @@
 /**
- * MariaDB servers for tests, found on PATH, and a MySQL or MariaDB that somebody else runs, by URL. A test file starts what it needs in a
+ * Servers for tests: MariaDB, found on PATH; MySQL, whose `mysqld` SAMEKEY_TEST_MYSQLD names; and one that somebody else runs, by URL. A test file starts what it needs in a
  * folder of its own and stops it at its end, at the latest when the process ends. A missing server is named on the console, and fails
  * where everything is required.
  */
@@ -7,15 +7,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { allGone, freePort, processTree, roomyMemory, signalAll } from './machine.ts';
 
 /** Where a server comes from. */
 export interface MysqlSource {
   readonly name: string;
-  /** The programs; null for a server somebody else runs. */
-  readonly programs: { readonly install: string; readonly server: string } | null;
+  /** The programs; null for a server somebody else runs. MySQL makes its folder itself. */
+  readonly programs: { readonly install: string | null; readonly server: string } | null;
   readonly url?: string;
 }
 
@@ -41,6 +41,8 @@ export function availableMysql(): readonly MysqlSource[] {
   const [install, server] = [onPath('mariadb-install-db'), onPath('mariadbd')];
   if (install !== undefined && server !== undefined)
     sources.push({ name: 'MariaDB', programs: { install, server } });
+  const mysqld = process.env['SAMEKEY_TEST_MYSQLD'];
+  if (mysqld !== undefined) sources.push({ name: 'MySQL', programs: { install: null, server: mysqld } });
   const url = process.env['SAMEKEY_TEST_MYSQL_URL'];
   if (url !== undefined) sources.push({ name: 'MySQL by URL', programs: null, url });
   if (sources.length === 0) missing();
@@ -49,7 +51,7 @@ export function availableMysql(): readonly MysqlSource[] {
 
 function missing(): void {
   const message =
-    'SKIPPED: tests with MySQL or MariaDB: there is no server. Run: apt-get install mariadb-server, or set SAMEKEY_TEST_MYSQL_URL';
+    'SKIPPED: tests with MySQL or MariaDB: there is no server. Run: apt-get install mariadb-server, or set SAMEKEY_TEST_MYSQLD or SAMEKEY_TEST_MYSQL_URL';
   if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
   console.warn(message);
 }
@@ -75,16 +77,7 @@ export async function startMysql(
   const user = serverUser();
   execFileSync('mkdir', [data]);
   if (user !== undefined) execFileSync('chown', [`${user.uid}:${user.gid}`, data]);
-  const made = [
-    '--no-defaults',
-    `--datadir=${data}`,
-    '--skip-test-db',
-    '--auth-root-authentication-method=normal',
-  ];
-  execFileSync(programs.install, [...made, ...(user === undefined ? [] : ['--user=mysql'])], {
-    stdio: 'pipe',
-    cwd: folder,
-  });
+  makeFolder(programs, data, user !== undefined);
   const port = await freePort();
   const url = `mysql://root@127.0.0.1:${port}/mysql`;
   const flags = Object.entries({
@@ -136,6 +129,21 @@ export async function startMysql(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function makeFolder(
+  { install, server }: NonNullable<MysqlSource['programs']>,
+  data: string,
+  isRoot: boolean,
+): void {
+  const how = ['--skip-test-db', '--auth-root-authentication-method=normal'];
+  const options = [
+    '--no-defaults',
+    `--datadir=${data}`,
+    ...(isRoot ? ['--user=mysql'] : []),
+    ...(install === null ? ['--initialize-insecure'] : how),
+  ];
+  execFileSync(install ?? server, options, { stdio: 'pipe', cwd: dirname(data) });
 }
 
 /** The server refuses to run as root. */

@@ -1,4 +1,4 @@
-/** A handler's statements that would end its transaction are refused before they are sent. */
+/** What ends a handler's transaction before Samekey does: statements that are refused before they are sent, and deadlocks that it catches. */
 
 import { createConnection, createPool, type PoolConnection } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -53,6 +53,53 @@ for (const source of availableMysql().slice(0, 1)) {
       expect((await pool.query('SELECT COUNT(*) AS n FROM orders'))[0]).toEqual([{ n: 2 }]);
       await samekey.close();
       await store.close();
+      await pool.end();
+      await server.stop();
+    });
+
+    // The server has rolled back all of it, and every further statement would commit by itself.
+    it('after a deadlock that the handler catches nothing is sent any more, and nothing stands', async () => {
+      const server = await startMysql(source);
+      const url = await server.createDatabase();
+      const pool = createPool({ uri: url, connectionLimit: 2 });
+      await pool.query('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY, amount INT)');
+      await pool.query("INSERT INTO orders VALUES ('x', 0), ('y', 0)");
+      const store = mysqlStore({ connect: () => createConnection(url) });
+      await store.migrate();
+      const samekey = createSamekey({ store, transactions: fromMysql2<PoolConnection>(pool) });
+      const other = await createConnection(url);
+      const told: unknown[] = [];
+      const order = samekey.transactional({
+        name: 'order',
+        async run(_input: null, { tx, number }) {
+          await tx.query("INSERT INTO orders VALUES ('before', 1)");
+          if (number > 1) return number;
+          await other.query('START TRANSACTION');
+          // The one that has written less is the victim.
+          const rows = Array.from({ length: 100 }, (_, i) => `('other-${i}', 0)`);
+          await other.query(`INSERT INTO orders VALUES ${rows.join(', ')}`);
+          await other.query("UPDATE orders SET amount = 1 WHERE id = 'y'");
+          await tx.query("UPDATE orders SET amount = 2 WHERE id = 'x'");
+          const waiting = other.query("UPDATE orders SET amount = 1 WHERE id = 'x'");
+          await tx
+            .query("UPDATE orders SET amount = 2 WHERE id = 'y'")
+            .catch((error: unknown) => told.push(error));
+          await waiting;
+          await other.query('ROLLBACK');
+          await tx
+            .query("INSERT INTO orders VALUES ('after', 1)")
+            .catch((error: unknown) => told.push(error));
+          return number;
+        },
+      });
+      const request = { scope: ['t'], key: 'k', input: null };
+      await expect(order.run(request)).rejects.toMatchObject({ code: 'ERR_SAMEKEY_STORE' });
+      expect(told).toMatchObject([{ errno: 1213 }, { errno: 1213 }]);
+      expect((await pool.query('SELECT id FROM orders'))[0]).toEqual([{ id: 'x' }, { id: 'y' }]);
+      expect(await order.run(request)).toMatchObject({ kind: 'executed', value: 2 });
+      await samekey.close();
+      await store.close();
+      await other.end();
       await pool.end();
       await server.stop();
     });

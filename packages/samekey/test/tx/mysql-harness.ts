@@ -1,4 +1,7 @@
-/** The transaction contract on MySQL and MariaDB: what holds in every database, and runs that the server rolls back. */
+/**
+ * The transaction contract on MySQL and MariaDB: a database per test, the library behind a proxy that can swallow the answer to COMMIT, the
+ * store beside it with connections of its own.
+ */
 
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -6,21 +9,39 @@ import type { TransactionSource } from '../../src/core/transaction.ts';
 import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
 import { type TxBench, txContract } from '../../src/testing/tx-contract.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';
-import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
+import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
+import { availableMysql, type MysqlServer, type MysqlSource, startMysql } from '../services/mysql.ts';
+import { mysqlWire } from '../services/mysql-wire.ts';
 
 /** A library on one database. */
 export interface OpenLibrary<Tx> {
   readonly source: TransactionSource<Tx>;
-  query(tx: Tx, text: string): Promise<unknown>;
+  query(tx: Tx, text: string): PromiseLike<unknown>;
+  /** By the library's own means; default: by `query`. */
+  insert?(tx: Tx, id: string, amount: number): PromiseLike<unknown>;
   close(): Promise<unknown>;
+}
+
+/** What is so of a library. */
+export interface LibraryFacts {
+  /** Default true: a stray query is before COMMIT. */
+  readonly straysRunFirst?: boolean;
+  /** On the first server only; default false. */
+  readonly once?: boolean;
 }
 
 /** Runs the contract on the servers that this machine has. */
 export function contractOnMysql<Tx>(
   name: string,
-  openLibrary: (url: string, begin: BeginOptions, connectionsMax: number) => OpenLibrary<Tx>,
+  openLibrary: (
+    url: string,
+    begin: BeginOptions,
+    connectionsMax: number,
+  ) => OpenLibrary<Tx> | Promise<OpenLibrary<Tx>>,
+  { straysRunFirst = true, once = false }: LibraryFacts = {},
 ): void {
-  for (const found of availableMysql()) {
+  const sources = availableMysql();
+  for (const found of once ? sources.slice(0, 1) : sources) {
     describe(found.name, () => {
       let server: MysqlServer;
       beforeAll(async () => {
@@ -33,11 +54,13 @@ export function contractOnMysql<Tx>(
           name,
           dialect: 'mysql',
           refusesLateUse: true,
-          straysRunFirst: true,
+          straysRunFirst,
           async open({ isolation, connectionsMax = 10 }) {
             const url = await server.createDatabase();
             const begin = isolation === undefined ? {} : { isolation };
-            return bench(server, url, openLibrary(url, begin, connectionsMax));
+            const proxy = await startFaultProxy(url, mysqlWire);
+            await prepare(url);
+            return bench(found, server, url, proxy, await openLibrary(proxy.url, begin, connectionsMax));
           },
         },
       );
@@ -45,49 +68,80 @@ export function contractOnMysql<Tx>(
   }
 }
 
-async function bench<Tx>(server: MysqlServer, url: string, library: OpenLibrary<Tx>): Promise<TxBench> {
-  const beside = async (text: string): Promise<Record<string, unknown>[]> => {
-    const connection = await createConnection(url);
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>(text);
-      return Array.isArray(rows) ? rows.map((row) => ({ ...row })) : [];
-    } finally {
-      await connection.end();
-    }
-  };
-  await beside('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY, amount INT UNIQUE)');
-  await beside('CREATE TABLE clock_offset (ms BIGINT NOT NULL)');
-  await beside('INSERT INTO clock_offset VALUES (0)');
-  const clock =
-    "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 + (SELECT ms FROM clock_offset))";
+const CLOCK =
+  "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 + (SELECT ms FROM clock_offset))";
+
+async function prepare(url: string): Promise<void> {
+  await beside(url, 'CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY, amount INT UNIQUE)');
+  await beside(url, 'CREATE TABLE clock_offset (ms BIGINT NOT NULL)');
+  await beside(url, 'INSERT INTO clock_offset VALUES (0)');
+  const store = mysqlStore({ connect: () => createConnection(url) });
+  await store.migrate();
+  await store.close();
+}
+
+async function bench<Tx>(
+  found: MysqlSource,
+  server: MysqlServer,
+  url: string,
+  proxy: FaultProxy,
+  library: OpenLibrary<Tx>,
+): Promise<TxBench> {
   const stores: MysqlStore[] = [];
   const another = async (): Promise<MysqlStore> => {
-    const store = mysqlStore({ connect: () => createConnection(url), clock });
+    const store = mysqlStore({ connect: () => createConnection(url), clock: CLOCK });
     stores.push(store);
-    await store.migrate();
     await store.ready();
     return store;
   };
+  const query = async (tx: unknown, text: string): Promise<unknown> => library.query(tx as Tx, text);
   return {
     source: library.source,
     store: await another(),
     another,
-    query: (tx, text) => library.query(tx as Tx, text),
-    insert: (tx, id, amount) => library.query(tx as Tx, `INSERT INTO orders VALUES ('${id}', ${amount})`),
-    beside,
-    advance: async (ms) => void (await beside(`UPDATE clock_offset SET ms = ms + ${ms}`)),
-    loseCommitReply: never,
+    query,
+    insert: async (tx, id, amount) =>
+      library.insert === undefined
+        ? query(tx, `INSERT INTO orders VALUES ('${id}', ${amount})`)
+        : library.insert(tx as Tx, id, amount),
+    beside: (text) => beside(url, text),
+    advance: async (ms) => void (await beside(url, `UPDATE clock_offset SET ms = ms + ${ms}`)),
+    loseCommitReply: (then) =>
+      proxy.arm({
+        statement: /^\s*commit;?\s*$/i,
+        what: 'lose-reply',
+        leaves: then === 'close' ? 'closed' : 'half-open',
+      }),
     async crash() {
+      if (found.programs === null) return endSessions(url);
       await server.kill();
       await server.restart();
     },
     async close() {
+      // First the network, so that nothing waits for an answer that will not come.
+      await proxy.close();
+      await library.close().catch(() => undefined);
       await Promise.all(stores.map((store) => store.close()));
-      await library.close();
     },
   };
 }
 
-function never(): never {
-  throw new Error('Nothing reads the protocol of MySQL here.');
+/** A server of somebody else's is not killed; all sessions of the database are, which is what they would see of it. */
+async function endSessions(url: string): Promise<void> {
+  const rows = await beside(
+    url,
+    'SELECT id AS id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
+  );
+  for (const { id } of rows) await beside(url, `KILL ${String(id)}`).catch(() => undefined);
+}
+
+/** A session for one text: none outlives a crash. */
+async function beside(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const connection = await createConnection(url);
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>(text);
+    return Array.isArray(rows) ? rows.map((row) => ({ ...row })) : [];
+  } finally {
+    await connection.end();
+  }
 }

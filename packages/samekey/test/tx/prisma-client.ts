@@ -21,13 +21,12 @@ export interface Client extends PrismaClient<Tx> {
 }
 
 const OPTIONAL = fileURLToPath(new URL('../../../../tools/optional/', import.meta.url));
-const FOLDER = `${OPTIONAL}node_modules/.samekey-prisma/`;
-const SCHEMA = `generator client {
+const schemaFor = (provider: string): string => `generator client {
   provider = "prisma-client-js"
   output   = "./client"
 }
 datasource db {
-  provider = "postgresql"
+  provider = "${provider}"
 }
 model Order {
   id     String @id
@@ -36,27 +35,62 @@ model Order {
 }
 `;
 
+/** Makes an adapter of Prisma's for at most so many connections. */
+type AdapterOf = (require: NodeJS.Require, url: string, max: number) => unknown;
+
+/** What Prisma is tested on: its word for the database, the package of its adapter, and how that is made. */
+const DATABASES: Readonly<
+  Record<'postgres' | 'mysql', readonly [provider: string, adapter: string, make: AdapterOf]>
+> = {
+  postgres: [
+    'postgresql',
+    '@prisma/adapter-pg',
+    (require, connectionString, max) => {
+      const { PrismaPg } = require('@prisma/adapter-pg') as { PrismaPg: new (options: object) => unknown };
+      return new PrismaPg({ connectionString, max });
+    },
+  ],
+  mysql: [
+    'mysql',
+    '@prisma/adapter-mariadb',
+    (require, url, connectionLimit) => {
+      const { PrismaMariaDb } = require('@prisma/adapter-mariadb') as {
+        PrismaMariaDb: new (pool: object, options: object) => unknown;
+      };
+      const { hostname, port, username, pathname } = new URL(url);
+      const database = pathname.slice(1);
+      return new PrismaMariaDb(
+        { host: hostname, port: Number(port), user: username, database, connectionLimit, minimumIdle: 1 },
+        { useTextProtocol: true, database },
+      );
+    },
+  ],
+};
+
 /** Makes clients; undefined when Prisma is not installed. */
-export function prismaClients(): ((connectionString: string, max: number) => Client) | undefined {
+export function prismaClients(
+  dialect: 'postgres' | 'mysql' = 'postgres',
+): ((url: string, max: number) => Client) | undefined {
+  const [provider, adapter, makeAdapter] = DATABASES[dialect];
   const cli = `${OPTIONAL}node_modules/prisma/build/index.js`;
-  if (!existsSync(cli)) {
+  if (!existsSync(cli) || !existsSync(`${OPTIONAL}node_modules/${adapter}`)) {
     const message = 'SKIPPED: tests with Prisma, which is not installed. Run: npm ci --prefix tools/optional';
     if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
     console.warn(message);
     return undefined;
   }
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(`${FOLDER}schema.prisma`, SCHEMA);
+  const folder = `${OPTIONAL}node_modules/.samekey-prisma-${provider}/`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}schema.prisma`, schemaFor(provider));
   execFileSync(process.execPath, [cli, 'generate', '--schema', 'schema.prisma'], {
-    cwd: FOLDER,
+    cwd: folder,
     stdio: 'pipe',
     // Tables are made by plain SQL, so the engine for migrations is never downloaded.
     env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', CHECKPOINT_DISABLE: '1' },
   });
-  const require = createRequire(`${FOLDER}index.js`);
+  const require = createRequire(`${folder}index.js`);
   const { PrismaClient: Generated } = require('./client') as {
     PrismaClient: new (options: { adapter: unknown }) => Client;
   };
-  const { PrismaPg } = require('@prisma/adapter-pg') as { PrismaPg: new (options: object) => unknown };
-  return (connectionString, max) => new Generated({ adapter: new PrismaPg({ connectionString, max }) });
+  return (url, max) => new Generated({ adapter: makeAdapter(require, url, max) });
 }

@@ -24,7 +24,9 @@ const OF_THE_VALUE: ReadonlySet<number> = new Set([1153, 1264, 1366, 1406, 1300]
 
 /** The number that the server gave; undefined when the error is of the driver or the network. */
 export function errorNumberOf(error: unknown): number | undefined {
-  const { errno } = (error ?? {}) as { errno?: unknown };
+  const { errno: own, originalCode } = (error ?? {}) as { errno?: unknown; originalCode?: unknown };
+  // Adapters of Prisma keep it as a text.
+  const errno = own ?? (typeof originalCode === 'string' ? Number(originalCode) : undefined);
   if (typeof errno !== 'number') return undefined;
   // 2000–2999 are the client library's, 45000 and on the driver's of MariaDB; the network's are negative.
   return (errno >= 1000 && errno < 2000) || (errno >= 3000 && errno < 10_000) ? errno : undefined;

@@ -26,7 +26,8 @@ const LOCK_WAIT_MAX_S = 60;
 
 /** Applies the missing migrations. */
 export async function migrate(ask: Ask, tables: Tables): Promise<void> {
-  const name = `CONCAT('samekey:', SHA1(CONCAT(COALESCE(DATABASE(), ''), ${bytesOf(tables.meta)})))`;
+  // 64 characters at most. Not SHA1, which MySQL 9.6 and later do not have by themselves.
+  const name = `CONCAT('samekey:', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), ${bytesOf(tables.meta)}), 256), 40))`;
   const [row] = await ask(`SELECT GET_LOCK(${name}, ${LOCK_WAIT_MAX_S})`);
   if (number(row?.[0] ?? 0) !== 1) {
     throw new StoreError(

@@ -51,7 +51,10 @@ export interface TxHarness {
   readonly dialect: 'postgres' | 'sqlite' | 'mysql';
   /** Whether a `tx` that the handler kept is refused after its transaction has ended, by the library or by the source. */
   readonly refusesLateUse: boolean;
-  /** Whether a query that nobody awaits reaches the server before COMMIT, as the order of the calls says. */
+  /**
+   * Whether a query that nobody awaits reaches the server before COMMIT, as the order of the calls says. False also where a query
+   * that rolls back is refused.
+   */
   readonly straysRunFirst: boolean;
   open(options: TxOpenOptions): Promise<TxBench>;
 }

@@ -1,12 +1,12 @@
 /**
- * Transactions of Drizzle over node-postgres or postgres.js. Source: https://orm.drizzle.team/docs/transactions.
+ * Transactions of Drizzle over node-postgres, postgres.js or mysql2. Source: https://orm.drizzle.team/docs/transactions.
  *
  * It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
 
 import { OptionsError } from '../../core/errors.ts';
 import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { dialectOf, type Isolation, type LibraryDialect, type LibraryOptions } from '../begin.ts';
 import { handleOf, runGuarded } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
@@ -17,25 +17,25 @@ export interface DrizzleTransaction {
 
 /** What is used of a database of Drizzle. */
 export interface DrizzleDatabase<Tx> {
-  /** The driver it was made with: a pool of pg, or postgres.js. */
+  /** The driver it was made with: a pool of pg or mysql2, or postgres.js. */
   readonly $client: unknown;
   transaction<Result>(
     body: (tx: Tx) => Promise<Result>,
-    config?: { isolationLevel?: Isolation },
+    config?: { isolationLevel: Isolation },
   ): Promise<Result>;
 }
 
 /** Runs each handler in a transaction of Drizzle. The handler's `tx` is Drizzle's. Throws `OptionsError` on a single client. */
 export function fromDrizzle<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
-  options: BeginOptions = {},
+  options: LibraryOptions = {},
 ): TransactionSource<Tx> {
   const { isolation } = options;
-  beginStatement(options);
-  checkDriver(db.$client);
+  const dialect = dialectOf(options);
+  checkDriver(db.$client, dialect);
   return {
     name: 'drizzle',
-    dialect: 'postgres',
+    dialect,
     tellsCommit: false,
     exclusive: false,
     run: <Result>(body: (tx: Tx, handle: SqlTransaction) => Promise<Result>): Promise<Result> =>
@@ -45,7 +45,7 @@ export function fromDrizzle<Tx extends DrizzleTransaction>(
         (tx) =>
           body(
             tx,
-            handleOf(async (sql, params) => rowsOf(await tx.execute(readyMade({ sql, params })))),
+            handleOf(async (sql, params) => rowsOf(await tx.execute(readyMade({ sql, params })), dialect)),
           ),
       ),
   };
@@ -58,19 +58,22 @@ function readyMade(query: { sql: string; params: unknown[] }): never {
   } as never;
 }
 
-/** node-postgres gives a result, postgres.js the rows themselves. */
-function rowsOf(result: unknown): readonly unknown[] {
-  return Array.isArray(result) ? result : (result as { readonly rows: readonly unknown[] }).rows;
+/** node-postgres gives a result, postgres.js the rows themselves, mysql2 a pair: rows, or what a write came to, and columns. */
+function rowsOf(result: unknown, dialect: LibraryDialect): readonly unknown[] {
+  const rows = dialect === 'mysql' ? (result as readonly unknown[])[0] : result;
+  if (Array.isArray(rows)) return rows;
+  return dialect === 'mysql' ? [] : (rows as { readonly rows: readonly unknown[] }).rows;
 }
 
 /** On one client Drizzle runs all transactions at once, mixed up: it can tell a pool by its name only, and so do we. */
-function checkDriver(client: unknown): void {
+function checkDriver(client: unknown, dialect: LibraryDialect): void {
   if (typeof client === 'function') return;
   const kind = (Object.getPrototypeOf(client ?? {}) as { constructor?: { name?: string } }).constructor?.name;
   if (kind?.includes('Pool') !== true) {
     throw new OptionsError(
-      `fromDrizzle needs a database on a Pool of pg or on postgres.js; it is on ${String(kind)}, where transactions would mix.`,
+      `fromDrizzle needs a database on a Pool of pg or mysql2, or on postgres.js; it is on ${String(kind)}, where transactions would mix.`,
     );
   }
-  surviveLosses(client as LendingPool);
+  // The connections of mysql2 end no process; each query meets the loss.
+  if (dialect === 'postgres') surviveLosses(client as LendingPool);
 }

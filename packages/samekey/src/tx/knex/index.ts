@@ -1,13 +1,14 @@
 /**
- * Transactions of Knex on PostgreSQL. Source: https://knexjs.org/guide/transactions.html.
+ * Transactions of Knex on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source: https://knexjs.org/guide/transactions.html.
  *
  * Our statements go to the transaction's connection itself: `raw` reads `?` as a placeholder, and postProcessResponse may reshape
  * rows. It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
+import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';
 import { surviveLoss } from '../pool.ts';
 
 /** What is used of a `Knex.Transaction`. */
@@ -32,22 +33,23 @@ interface Connection {
 /** Runs each handler in a transaction of Knex. The handler's `tx` is its `Knex.Transaction`. */
 export function fromKnex<Tx extends KnexTransaction>(
   knex: KnexDatabase<Tx>,
-  options: BeginOptions = {},
+  options: LibraryOptions = {},
 ): TransactionSource<Tx> {
   const { isolation } = options;
-  beginStatement(options);
+  const dialect = dialectOf(options);
   return {
     name: 'knex',
-    dialect: 'postgres',
+    dialect,
     tellsCommit: false,
     exclusive: false,
     run: (body) =>
       knex.transaction(
         async (tx) => {
-          const { client } = tx as { client: { acquireConnection(): Promise<Connection> } };
+          const { client } = tx as { client: { acquireConnection(): Promise<Connection & MysqlCallbacks> } };
           const connection = await client.acquireConnection();
           // Its own pool listens; one of pg that it was given does not.
           surviveLoss(connection);
+          if (dialect === 'mysql') return body(tx, handleOnMysql(connection));
           const handle = handleOf(
             async (text, values) => (await connection.query({ text, values, rowMode: 'array' })).rows,
           );

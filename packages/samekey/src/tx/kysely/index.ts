@@ -7,7 +7,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import type { TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
@@ -28,14 +28,12 @@ export interface KyselyDatabase<Tx> {
 }
 
 /** Options of {@link fromKysely}. */
-export interface KyselyOptions extends BeginOptions {
+export interface KyselyOptions extends LibraryOptions {
   /**
    * The pool of pg that the dialect was given. The process must survive when the server ends a connection, and Kysely listens to
-   * none. `null` for a dialect on another driver.
+   * none. `null` for a dialect on another driver, as that of MySQL.
    */
   readonly pool: LendingPool | null;
-  /** What the dialect of Kysely speaks; default `postgres`. With `mysql`, `pool` is `null`. */
-  readonly dialect?: 'postgres' | 'mysql';
 }
 
 /** Runs each handler in a transaction of Kysely. The handler's `tx` is its `Transaction`. */
@@ -43,8 +41,8 @@ export function fromKysely<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
   options: KyselyOptions,
 ): TransactionSource<Tx> {
-  const { isolation, dialect = 'postgres' } = options;
-  beginStatement(options);
+  const { isolation } = options;
+  const dialect = dialectOf(options);
   if (options.pool === undefined) {
     throw new OptionsError(
       'fromKysely needs { pool }: the pool of pg that the dialect has, or null if it has none.',

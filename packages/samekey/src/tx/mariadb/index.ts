@@ -23,8 +23,16 @@ export function fromMariadb<Connection extends LentConnection>(
   return {
     name: 'mariadb',
     dialect: 'mysql',
-    tellsCommit: true,
+    // The server answers OK also when a deadlock of a stray query has rolled back everything before.
+    tellsCommit: false,
     exclusive: false,
-    run: (body) => runOnMysql(pool, options, SETTINGS, (answer) => answer, body),
+    run: (body) =>
+      runOnMysql(
+        pool,
+        options,
+        () => SETTINGS,
+        (answer) => answer,
+        body,
+      ),
   };
 }

@@ -2,14 +2,13 @@
 
 import type { TransactionSource } from '../../core/transaction.ts';
 import type { BeginOptions } from '../begin.ts';
+import { mysql2Settings } from '../mysql-ask.ts';
 import { isolationStatement, type LentConnection, runOnMysql } from '../mysql-run.ts';
 
 /** What is used of a pool of `mysql2/promise`. */
 export interface Mysql2Pool<Connection extends LentConnection> {
   getConnection(): Promise<Connection>;
 }
-
-const SETTINGS = { rowsAsArray: true, nestTables: false, typeCast: true, supportBigNumbers: true };
 
 /**
  * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements that end the transaction
@@ -23,8 +22,10 @@ export function fromMysql2<Connection extends LentConnection>(
   return {
     name: 'mysql2',
     dialect: 'mysql',
-    tellsCommit: true,
+    // The server answers OK also when a deadlock of a stray query has rolled back everything before.
+    tellsCommit: false,
     exclusive: false,
-    run: (body) => runOnMysql(pool, options, SETTINGS, (answer) => (answer as readonly unknown[])[0], body),
+    run: (body) =>
+      runOnMysql(pool, options, mysql2Settings, (answer) => (answer as readonly unknown[])[0], body),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Interactive transactions of Prisma with a driver adapter for PostgreSQL.
+ * Interactive transactions of Prisma with a driver adapter for PostgreSQL, or for MySQL and MariaDB.
  * Source: https://www.prisma.io/docs/orm/prisma-client/queries/transactions#interactive-transactions.
  *
  * It does not look at what COMMIT was answered with, so the record is read afterwards. Its own time-out is out of the way: the
@@ -7,7 +7,7 @@
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement, type Isolation } from '../begin.ts';
+import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 
 /** What is used of a transaction of Prisma. */
@@ -24,7 +24,7 @@ export interface PrismaClient<Tx> {
 }
 
 /** Options of {@link fromPrisma}. */
-export interface PrismaOptions extends BeginOptions {
+export interface PrismaOptions extends LibraryOptions {
   /** How long to wait for a connection, in milliseconds; default 10,000. */
   readonly connectTimeMaxMs?: number;
 }
@@ -37,12 +37,12 @@ export function fromPrisma<Tx extends PrismaTransaction>(
   prisma: PrismaClient<Tx>,
   options: PrismaOptions = {},
 ): TransactionSource<Tx> {
-  beginStatement(options);
+  const dialect = dialectOf(options);
   const { isolation, connectTimeMaxMs: maxWait = 10_000 } = options;
   const settings = { maxWait, timeout: TIMEOUT_MS, ...levelOf(isolation) };
   return {
     name: 'prisma',
-    dialect: 'postgres',
+    dialect,
     tellsCommit: false,
     exclusive: false,
     run: (body) =>

@@ -1,17 +1,21 @@
 /**
- * Transactions of TypeORM on PostgreSQL. Source: https://typeorm.io/docs/advanced-topics/transactions.
+ * Transactions of TypeORM on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source: https://typeorm.io/docs/advanced-topics/transactions.
  *
- * It does not look at what COMMIT was answered with, so the record is read afterwards. It listens to the connections it lends.
+ * It does not look at what COMMIT was answered with, so the record is read afterwards. It
+ * listens to the connections it lends.
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement } from '../begin.ts';
+import { dialectOf, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
+import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';
 
 /** What is used of an `EntityManager` in a transaction. */
 export interface TypeormManager {
   readonly queryRunner?:
     | {
+        /** The connection of its driver. */
+        connect(): Promise<unknown>;
         query(
           text: string,
           values: never[],
@@ -29,26 +33,27 @@ export interface TypeormDataSource<Tx> {
 /** Runs each handler in a transaction of TypeORM. The handler's `tx` is its `EntityManager`. */
 export function fromTypeorm<Tx extends TypeormManager>(
   dataSource: TypeormDataSource<Tx>,
-  options: BeginOptions = {},
+  options: LibraryOptions = {},
 ): TransactionSource<Tx> {
-  beginStatement(options);
+  const dialect = dialectOf(options);
   // Undefined is the library's own default.
   const isolation = options.isolation?.toUpperCase() as never;
   return {
     name: 'typeorm',
-    dialect: 'postgres',
+    dialect,
     tellsCommit: false,
     exclusive: false,
     run: (body) =>
-      dataSource.transaction(isolation, (tx) =>
-        body(
+      dataSource.transaction(isolation, async (tx) => {
+        const { queryRunner } = tx;
+        if (queryRunner === undefined) throw new Error('TypeORM gave a manager without its connection.');
+        // Its own `query` gives rows as the user's settings shape them.
+        if (dialect === 'mysql')
+          return body(tx, handleOnMysql((await queryRunner.connect()) as MysqlCallbacks));
+        return body(
           tx,
-          handleOf(async (text, values) => {
-            const { queryRunner } = tx;
-            if (queryRunner === undefined) throw new Error('TypeORM gave a manager without its connection.');
-            return (await queryRunner.query(text, values as never[], true)).records;
-          }),
-        ),
-      ),
+          handleOf(async (text, values) => (await queryRunner.query(text, values as never[], true)).records),
+        );
+      }),
   };
 }
