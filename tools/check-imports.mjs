@@ -137,7 +137,22 @@ export const TABLE = [
     node: ['node:http', 'node:https', 'node:crypto'],
   },
   // The suites drive real stores and real servers; the test runner is passed in.
-  { at: 'testing', may: ['core', 'stores/memory', 'system', 'http', 'samekey', 'type:ways'], node: 'any' },
+  {
+    at: 'testing',
+    may: [
+      'core',
+      'stores/memory',
+      'system',
+      'http',
+      'samekey',
+      'guard',
+      'operator',
+      'outbox',
+      'worker',
+      'type:ways',
+    ],
+    node: 'any',
+  },
 ];
 
 /**

@@ -32,6 +32,7 @@ import type { AddTest, StoreHarness, TestRunner } from './contract/context.ts';
 import { erasingTests } from './contract/erasing.ts';
 import { expiryTests } from './contract/expiry.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
+import { offerTests, withoutTransitionsTests } from './contract/offers.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
 import { progressTests } from './contract/progress.ts';
@@ -71,8 +72,12 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('progress', () => progressTests(test));
     runner.describe('verdicts', () => verdictTests(test));
     runner.describe('transactions', () => transactionTests(test));
-    if (harness.auditsTransitions === true)
-      runner.describe('transitions', () => transitionAuditTests(runner, harness));
+    runner.describe('offers', () => offerTests(test));
+    runner.describe('transitions', () =>
+      harness.auditsTransitions === true
+        ? transitionAuditTests(runner, harness)
+        : withoutTransitionsTests(runner, harness),
+    );
     runner.describe('model', () => modelTests(test, harness));
   });
 }

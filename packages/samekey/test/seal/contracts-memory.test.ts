@@ -12,10 +12,11 @@ for (const [name, ring] of [
 ] as const) {
   const harness: StoreHarness = {
     name,
-    async create() {
+    auditsTransitions: true,
+    async create(options = { auditTransitions: false }) {
       let now = Date.UTC(2030, 0);
       return {
-        store: sealing(ring)(memoryStore({ now: () => now })),
+        store: sealing(ring)(memoryStore({ ...options, now: () => now })),
         advance: (ms) => {
           now += ms;
         },

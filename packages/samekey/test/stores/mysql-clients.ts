@@ -50,7 +50,7 @@ export function mysqlHarness(
 ): StoreHarness {
   return {
     name: `MySQL with ${client.name}`,
-    async create() {
+    async create(options) {
       const url = await server().createDatabase();
       const admin = await mysql2.createConnection(url);
       await admin.query('CREATE TABLE clock (now BIGINT NOT NULL)');
@@ -58,7 +58,7 @@ export function mysqlHarness(
       const stores: MysqlStore[] = [];
       const handle = async (): Promise<MysqlStore> => {
         const store = wrap(
-          mysqlStore({ connect: () => client.connect(url), clock: '(SELECT now FROM clock)' }),
+          mysqlStore({ ...options, connect: () => client.connect(url), clock: '(SELECT now FROM clock)' }),
         );
         stores.push(store);
         await store.migrate();

@@ -39,7 +39,7 @@ let prefixes = 0;
 export function redisHarness(url: () => string, { name, open }: TestClient): StoreHarness {
   return {
     name: `redis with ${name}`,
-    async create() {
+    async create(options) {
       prefixes += 1;
       const prefix = `t${process.pid}-${Date.now()}-${prefixes}`;
       let now = Date.UTC(2030, 0);
@@ -47,7 +47,14 @@ export function redisHarness(url: () => string, { name, open }: TestClient): Sto
       const handle = async (): Promise<ReturnType<typeof redisStore>> => {
         const { client, close } = await open(url());
         ends.push(close);
-        const store = redisStore({ client, prefix, durability: 'always', shards: 8, now: () => now });
+        const store = redisStore({
+          ...options,
+          client,
+          prefix,
+          durability: 'always',
+          shards: 8,
+          now: () => now,
+        });
         await store.ready();
         return store;
       };
