@@ -26,8 +26,6 @@ export interface OpenLibrary<Tx> {
 export interface LibraryFacts {
   /** Default true: a stray query is before COMMIT. */
   readonly straysRunFirst?: boolean;
-  /** On the first server only; default false. */
-  readonly once?: boolean;
 }
 
 /** Runs the contract on the servers that this machine has. */
@@ -38,10 +36,9 @@ export function contractOnMysql<Tx>(
     begin: BeginOptions,
     connectionsMax: number,
   ) => OpenLibrary<Tx> | Promise<OpenLibrary<Tx>>,
-  { straysRunFirst = true, once = false }: LibraryFacts = {},
+  { straysRunFirst = true }: LibraryFacts = {},
 ): void {
-  const sources = availableMysql();
-  for (const found of once ? sources.slice(0, 1) : sources) {
+  for (const found of availableMysql()) {
     describe(found.name, () => {
       let server: MysqlServer;
       beforeAll(async () => {

@@ -4,7 +4,8 @@
  *
  * Invariants: every session reads committed rows, refuses values instead of cutting them, waits a second for a lock at most, and is
  * ended by the server when it says nothing for a while, so that the locks of a frozen process go · a write whose transaction was
- * chosen as a deadlock's victim is done again, a bounded number of times.
+ * chosen as a deadlock's victim is done again, a bounded number of times · so is, once, one whose connection was lost before COMMIT was
+ * sent: nothing of it stands.
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -46,6 +47,11 @@ const SESSION: readonly string[] = [
   `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = ${SILENCE_MAX_S}`,
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
 ];
+
+/** What became of the connection. */
+interface Lost {
+  isBeforeCommit: boolean;
+}
 
 /** Makes a link; nothing is opened yet. */
 export function createLink(options: LinkOptions): Link {
@@ -113,7 +119,7 @@ export function createLink(options: LinkOptions): Link {
     });
   }
 
-  async function once<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  async function once<T>(work: (ask: Ask) => Promise<T>, lost: Lost): Promise<T> {
     const current = await connect();
     let committing = false;
     try {
@@ -126,6 +132,7 @@ export function createLink(options: LinkOptions): Link {
       // Also after a lock wait that timed out, which undoes its statement only (innodb_rollback_on_timeout).
       if (connection === current) await send(current, 'ROLLBACK').catch(() => drop(current));
       // Before COMMIT was sent nothing can have been applied, whatever became of the connection.
+      lost.isBeforeCommit = !committing && connection !== current;
       if (!committing && !isConflict(error)) throw storeError(error, 'connect');
       throw storeError(error, 'commit');
     }
@@ -134,10 +141,14 @@ export function createLink(options: LinkOptions): Link {
   return {
     alone,
     async together(work) {
+      let losses = 0;
       for (let tries = 1; ; tries += 1) {
+        const lost: Lost = { isBeforeCommit: false };
         try {
-          return await inTurn(() => once(work));
+          return await inTurn(() => once(work, lost));
         } catch (error) {
+          if (lost.isBeforeCommit) losses += 1;
+          if (lost.isBeforeCommit && losses === 1) continue;
           if (!isConflict(error) || tries === TRIES_MAX) throw error;
           await new Promise((resolve) => void setTimeout(resolve, options.random() * 5 * 2 ** tries));
         }

@@ -1,19 +1,19 @@
 /**
- * MySQL or MariaDB: a place is a database of its own on one server. With faults wanted, the processes reach it through a proxy, which
- * does not read its protocol: it can cut connections and make them deaf, not lose one reply.
+ * MySQL or MariaDB: a place is a database of its own on one server. With faults wanted, the processes reach it through a proxy.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
 import { mysqlStore } from 'samekey/stores/mysql';
-import { startFaultProxy } from '../../services/fault-proxy.ts';
-import { availableMysql, startMysql } from '../../services/mysql.ts';
-import { type BackendKind, textOf } from './backend.ts';
+import { type FaultProxy, startFaultProxy } from '../../services/fault-proxy.ts';
+import { availableMysql, type MysqlServer, type MysqlSource, startMysql } from '../../services/mysql.ts';
+import { mysqlWire } from '../../services/mysql-wire.ts';
+import { type Backend, type BackendKind, type Fault, type Place, textOf } from './backend.ts';
 
 /** Address: `url`, and `statementTimeMaxMs` of the store. */
 export const mysqlBackend: BackendKind = {
   name: 'mysql',
-  isAvailable: () => availableMysql().some(({ programs }) => programs !== null),
+  isAvailable: () => anyMysql() !== undefined,
   open(address) {
     const url = textOf(address, 'url');
     const statementTimeMaxMs = address['statementTimeMaxMs'];
@@ -24,43 +24,86 @@ export const mysqlBackend: BackendKind = {
     return { store, close: () => store.close() };
   },
   async start({ faulty = false, medium = 'memory' } = {}) {
-    const source = availableMysql().find(({ programs }) => programs !== null);
+    const source = anyMysql();
     if (source === undefined) throw new Error('This machine has no MySQL or MariaDB.');
-    const server = await startMysql(source, {}, medium);
-    const proxy = faulty ? await startFaultProxy(server.url()) : undefined;
-    return {
-      name: 'mysql',
-      async createPlace() {
-        const url = await server.createDatabase();
-        const through = new URL(url);
-        if (proxy !== undefined) through.port = new URL(proxy.url).port;
-        return {
-          address: { backend: 'mysql', url: through.href },
-          direct: { backend: 'mysql', url },
-          // It goes with its server.
-          remove: async () => undefined,
-        };
-      },
-      faults: {
-        async crash() {
-          await server.kill();
-          await server.restart();
-        },
-        async freeze(random) {
-          const thaw = server.freeze();
-          // From shorter than a claim to longer than what a store may take.
-          await sleep(100 + random() * 1_400);
-          thaw();
-        },
-        ...(proxy !== undefined && {
-          cut: async () => proxy.cut(),
-          deaf: async (random: () => number) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-        }),
-      },
-      async close() {
-        await proxy?.close();
-        await server.stop();
-      },
-    };
+    return mysqlBackendOn(await startMysql(source, {}, medium), faulty);
   },
 };
+
+/** A server that may be killed: a MySQL if its program was named, else MariaDB. */
+export function anyMysql(): MysqlSource | undefined {
+  const ours = availableMysql().filter(({ programs }) => programs !== null);
+  return ours.find(({ name }) => name === 'MySQL') ?? ours[0];
+}
+
+/** The store's statements, which have no names, and the end of a transaction. */
+export const MYSQL_STATEMENTS = {
+  claim: /^INSERT INTO \S*samekey_records /,
+  finish: /^UPDATE \S*samekey_records AS r .*r\.`state` = /s,
+  renew: /^UPDATE (?!.*r\.`state` = )\S*samekey_records AS r .*r\.`renewals` = /s,
+  find: /^SELECT .*samekey_records AS r /s,
+  commit: /^COMMIT\b/i,
+} as const;
+
+/** The backend on a server that runs; it stops the server at its end. */
+export async function mysqlBackendOn(server: MysqlServer, faulty: boolean): Promise<Backend> {
+  const proxy = faulty ? await startFaultProxy(server.url(), mysqlWire) : undefined;
+  return {
+    name: 'mysql',
+    createPlace: async () => mysqlPlaceOn(await server.createDatabase(), proxy),
+    faults: { ...serverFaults(server), ...(proxy === undefined ? {} : proxyFaults(proxy)) },
+    async close() {
+      await proxy?.close();
+      await server.stop();
+    },
+  };
+}
+
+/** The database of a URL, through the proxy if there is one. */
+export function mysqlPlaceOn(url: string, proxy?: { readonly url: string }): Place {
+  const through = new URL(url);
+  if (proxy !== undefined) through.port = new URL(proxy.url).port;
+  return {
+    address: { backend: 'mysql', url: through.href },
+    direct: { backend: 'mysql', url },
+    // It goes with its server.
+    remove: async () => undefined,
+  };
+}
+
+function serverFaults(server: MysqlServer): { readonly crash: Fault; readonly freeze: Fault } {
+  return {
+    async crash() {
+      await server.kill();
+      await server.restart();
+    },
+    async freeze(random) {
+      const thaw = server.freeze();
+      // From shorter than a claim to longer than what a store may take.
+      await sleep(100 + random() * 1_400);
+      thaw();
+    },
+  };
+}
+
+function proxyFaults(proxy: FaultProxy): {
+  readonly cut: Fault;
+  readonly deaf: Fault;
+  readonly 'lose-reply': Fault;
+} {
+  return {
+    cut: async () => proxy.cut(),
+    deaf: async (random) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
+    async 'lose-reply'(random) {
+      const kinds = Object.values(MYSQL_STATEMENTS);
+      const armed = proxy.arm({
+        statement: kinds[Math.floor(random() * kinds.length)] ?? MYSQL_STATEMENTS.claim,
+        what: 'lose-reply',
+        leaves: random() < 0.5 ? 'closed' : 'half-open',
+      });
+      // A statement of that kind need not come any more.
+      await Promise.race([armed.happened, sleep(500)]);
+      armed.disarm();
+    },
+  };
+}
