@@ -16,7 +16,16 @@ import { roundsOf } from './rounds.mjs';
 export const name = 'kills';
 
 /** Over each of them that the machine has. */
-export const stores = ['sqlite', 'postgres', 'pgbouncer', 'mysql', 'redis', 'dynamodb'];
+export const stores = [
+  'sqlite',
+  'postgres',
+  'pgbouncer',
+  'distributed',
+  'citus',
+  'mysql',
+  'redis',
+  'dynamodb',
+];
 
 /** Three renewals of a claim fit a busy machine; most of a round is waiting for one claim to end. */
 const CLAIM_TTL_MS = 900;

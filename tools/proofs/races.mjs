@@ -11,7 +11,16 @@ import { roundsOf } from './rounds.mjs';
 export const name = 'races';
 
 /** Over each of them that the machine has. */
-export const stores = ['sqlite', 'postgres', 'pgbouncer', 'mysql', 'redis', 'dynamodb'];
+export const stores = [
+  'sqlite',
+  'postgres',
+  'pgbouncer',
+  'distributed',
+  'citus',
+  'mysql',
+  'redis',
+  'dynamodb',
+];
 
 const CLAIM_TTL_MS = 5_000;
 

@@ -9,7 +9,16 @@ import { roundsOf } from './rounds.mjs';
 export const name = 'restarts';
 
 /** Over each of them that the machine has. */
-export const stores = ['sqlite', 'postgres', 'pgbouncer', 'mysql', 'redis', 'dynamodb'];
+export const stores = [
+  'sqlite',
+  'postgres',
+  'pgbouncer',
+  'distributed',
+  'citus',
+  'mysql',
+  'redis',
+  'dynamodb',
+];
 
 /** @param {import('./rounds.mjs').StoreProofOptions} options */
 export function run(options) {

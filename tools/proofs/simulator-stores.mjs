@@ -12,7 +12,9 @@ import { describeFailure } from '../../packages/samekey/dist/testing/simulator/r
 import { roomyMemory } from '../../packages/samekey/test/processes/.out/services/machine.js';
 import { availableMysql, startMysql } from '../../packages/samekey/test/processes/.out/services/mysql.js';
 import { startRedis } from '../../packages/samekey/test/processes/.out/services/redis.js';
+import { distributedLane } from '../../packages/samekey/test/processes/.out/services/distributed-lane.js';
 import {
+  anyPostgres,
   availablePostgres,
   startPostgres,
 } from '../../packages/samekey/test/processes/.out/services/postgres.js';
@@ -70,6 +72,13 @@ const LANES = {
     const started = servers.get(source.name) ?? startPostgres(source);
     servers.set(source.name, started);
     return postgresLane(await (await started).createDatabase(), 'simulated');
+  },
+  async distributed() {
+    const source = anyPostgres();
+    if (source === undefined) throw new Error('There is no PostgreSQL to run on: npm ci brings one.');
+    const started = servers.get(source.name) ?? startPostgres(source);
+    servers.set(source.name, started);
+    return distributedLane(await (await started).createDatabase(), 'simulated', 'other');
   },
   async redis(n) {
     // What survives a crash is not the question here.

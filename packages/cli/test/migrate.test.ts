@@ -40,6 +40,37 @@ for (const source of availablePostgres()) {
       for (const { stdout } of [first, second]) expect(stdout).not.toContain(PASSWORD);
     });
 
+    it('--engine makes the tables of the distributed store, says how far they are, and prints their SQL', async () => {
+      const url = await fresh();
+      const run = (...args: readonly string[]): ReturnType<typeof said> =>
+        said(['migrate', '--database', url, '--engine', 'other', ...args]);
+      expect(await run('--status')).toMatchObject({
+        code: 3,
+        stdout: expect.stringContaining('Run: npx samekey migrate --engine other') as unknown,
+      });
+      expect(await run()).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('Migrated: version 1 (was none): tables.') as unknown,
+      });
+      expect(await run('--status')).toMatchObject({ code: 0 });
+      const printed = await said(['migrate', '--database', url, '--engine', 'citus', '--print']);
+      expect(printed).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('create_distributed_table') as unknown,
+      });
+      for (const wrong of [
+        ['--engine', 'oracle'],
+        ['--engine', 'other', '--audit-transitions'],
+        ['--engine', 'citus'],
+      ]) {
+        const { code, stderr } = await said(['migrate', '--database', url, ...wrong]);
+        expect({ code, stderr }).toEqual({
+          code: 1,
+          stderr: expect.stringMatching(/engine|citus/) as unknown,
+        });
+      }
+    });
+
     it('--audit-transitions installs the triggers, --no-audit-transitions removes them, neither touches them', async () => {
       const url = await fresh();
       const triggers = async (...args: readonly string[]): Promise<string> => {

@@ -26,6 +26,7 @@ interface MigrateFlags {
   readonly status?: true;
   readonly json?: true;
   readonly auditTransitions?: boolean;
+  readonly engine?: string;
 }
 
 /** The command. */
@@ -48,6 +49,10 @@ export function migrateCommand(): Command {
       'PostgreSQL: install the triggers that write each change of a record into the audit',
     )
     .option('--no-audit-transitions', 'PostgreSQL: remove them (default: leave them as they are)')
+    .option(
+      '--engine <name>',
+      'citus, cockroachdb, yugabytedb or other: the tables of distributedPostgresStore, for an engine that speaks PostgreSQL',
+    )
     .option('--json', 'say it as one line of JSON')
     .action(run);
 }
@@ -60,6 +65,11 @@ async function run(flags: MigrateFlags): Promise<void> {
       address.kind === 'sqlite'
         ? '--schema goes with PostgreSQL; an SQLite file has no schemas.'
         : '--schema goes with PostgreSQL; in MySQL name the database in the URL.',
+    );
+  }
+  if (flags.engine !== undefined && (address.kind !== 'postgres' || flags.auditTransitions !== undefined)) {
+    throw new CliError(
+      '--engine goes with a postgres:// URL, and not with --audit-transitions, which those engines do not have.',
     );
   }
   if (flags.auditTransitions !== undefined && address.kind !== 'postgres') {
@@ -86,8 +96,8 @@ function checkTogether({ print: printed, from, status, json }: MigrateFlags): vo
     throw new CliError('--json goes with --status or alone; --print prints SQL.');
 }
 
-function choicesOf({ schema, auditTransitions }: MigrateFlags): PostgresChoices {
-  return { schema, auditTransitions };
+function choicesOf({ schema, auditTransitions, engine }: MigrateFlags): PostgresChoices {
+  return { schema, auditTransitions, engine };
 }
 
 function print({ kind }: Address, flags: MigrateFlags): void {
@@ -101,7 +111,7 @@ function print({ kind }: Address, flags: MigrateFlags): void {
 async function look(
   address: Address,
   schema: DatabaseSchema,
-  { json, schema: name, auditTransitions }: MigrateFlags,
+  { json, schema: name, auditTransitions, engine }: MigrateFlags,
 ): Promise<void> {
   const status = await schema.status();
   const upToDate = status.missing.length === 0;
@@ -111,7 +121,8 @@ async function look(
   if (json === true) return say({ ...about(address), ...status, upToDate });
   const triggers =
     auditTransitions === undefined ? '' : ` --${auditTransitions ? '' : 'no-'}audit-transitions`;
-  const command = `npx samekey migrate${name === undefined ? '' : ` --schema ${name}`}${triggers}`;
+  const tables = engine === undefined ? '' : ` --engine ${engine}`;
+  const command = `npx samekey migrate${tables}${name === undefined ? '' : ` --schema ${name}`}${triggers}`;
   say(`Database: ${described(address)}`);
   say(`Version found: ${status.version === 0 ? 'none' : status.version}, needed: ${status.needed}`);
   say(upToDate ? 'Up to date.' : `Missing: ${status.missing.join(', ')}. Run: ${command}`);

@@ -30,6 +30,8 @@ export interface PostgresChoices {
   readonly schema: string | undefined;
   /** Whether triggers audit transitions; undefined leaves them as they are. */
   readonly auditTransitions: boolean | undefined;
+  /** Another engine that speaks PostgreSQL: the tables are those of `distributedPostgresStore`. */
+  readonly engine: string | undefined;
 }
 
 /** Opens it. */

@@ -27,9 +27,9 @@ export interface Lane {
 }
 
 /** Handles of a lane: processes of a history take them in turn. A history seldom has more that live at once. */
-const HANDLES = 3;
+export const HANDLES = 3;
 /** No bound of the store may end a call here because the machine is busy: time that is not virtual would decide then. */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 60_000;
 
 /** A lane on a schema of its own. */
 export async function postgresLane(url: string, schema: string): Promise<Lane> {
@@ -67,7 +67,7 @@ export async function postgresLane(url: string, schema: string): Promise<Lane> {
 }
 
 /** A client whose session is told the time before it is asked something, if time has moved. */
-class TimedClient extends Client {
+export class TimedClient extends Client {
   readonly #now: () => number;
   #told = Number.NaN;
 
@@ -220,7 +220,7 @@ export function dynamodbLane(server: DynamoDbServer): Lane {
   };
 }
 
-function inTurn<Item>(items: readonly Item[]): () => Item {
+export function inTurn<Item>(items: readonly Item[]): () => Item {
   let next = 0;
   return () => items[next++ % items.length] as Item;
 }

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulate } from '../../src/testing/index.ts';
 import { describeFailure } from '../../src/testing/simulator/report.ts';
+import { citusUrl } from '../services/citus.ts';
+import { distributedLane } from '../services/distributed-lane.ts';
 import { type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import {
   dynamodbLane,
@@ -103,7 +105,9 @@ for (const { name, open } of availableClients()) {
   });
 }
 
-for (const source of availablePostgres()) {
+const postgresServers = availablePostgres();
+const [anyServer] = postgresServers;
+for (const source of postgresServers) {
   describe(source.name, () => {
     let server: PostgresServer;
     let url = '';
@@ -113,7 +117,15 @@ for (const source of availablePostgres()) {
     });
     afterAll(() => server.stop());
     histories(source.name, (n) => postgresLane(url, `lane${n}`));
+    if (source === anyServer) {
+      histories('the distributed store', (n) => distributedLane(url, `distributed${n}`, 'other'));
+    }
   });
+}
+
+const citus = citusUrl();
+if (citus !== undefined) {
+  histories('Citus', (n) => distributedLane(citus, `simulated_${process.pid}_${n}`, 'citus'));
 }
 
 for (const source of availableMysql()) {

@@ -141,8 +141,6 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
   });
 
   it('wrong options are refused by name', () => {
-    const make = (options: object) => () =>
-      distributedPostgresStore({ connect: () => new Client(), ...options } as never);
     expect(make({})).toThrow("engine must be one of 'citus', 'cockroachdb', 'yugabytedb', 'other'");
     expect(make({ engine: 'postgres' })).toThrow('"postgres"');
     expect(make({ engine: 'citus', lanes: 0 })).toThrow('lanes');
@@ -150,6 +148,10 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
     expect(() => distributedMigrations({ engine: 'oracle' as never })).toThrow('engine must be one of');
   });
 });
+
+function make(options: object): () => DistributedPostgresStore {
+  return () => distributedPostgresStore({ connect: () => new Client(), ...options } as never);
+}
 
 describe.runIf(source !== undefined)('servers with a storage of their own', () => {
   if (source === undefined) return;

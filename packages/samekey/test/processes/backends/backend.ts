@@ -54,6 +54,8 @@ export interface BackendOptions {
 /** What a module of this folder is. */
 export interface BackendKind {
   readonly name: string;
+  /** Left to the long proofs (`tools/prove.mjs`): another store shows tests the same. */
+  readonly proofsOnly?: boolean;
   /** Whether this machine has it; what is missing is said on the console, and fails where everything is required. */
   isAvailable(): boolean;
   /** Opens what an address of this backend stands for; without migrating it. */

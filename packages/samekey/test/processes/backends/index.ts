@@ -5,6 +5,8 @@ import type { BackendKind, OpenStore, StoreAddress } from './backend.ts';
 const KINDS = {
   sqlite: async () => (await import('./sqlite.ts')).sqliteBackend,
   postgres: async () => (await import('./postgres.ts')).postgresBackend,
+  distributed: async () => (await import('./distributed.ts')).distributedBackend,
+  citus: async () => (await import('./distributed.ts')).citusBackend,
   pgbouncer: async () => (await import('./pgbouncer.ts')).pgbouncerBackend,
   dynamodb: async () => (await import('./dynamodb.ts')).dynamodbBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
@@ -30,8 +32,8 @@ export async function openStore(address: StoreAddress): Promise<OpenStore> {
   return (await backendOf(address.backend)).open(address);
 }
 
-/** Those that this machine has. */
+/** Those that this machine has and tests run on. */
 export async function availableBackends(): Promise<readonly BackendKind[]> {
   const kinds = await Promise.all(BACKENDS.map(backendOf));
-  return kinds.filter((kind) => kind.isAvailable());
+  return kinds.filter((kind) => kind.proofsOnly !== true && kind.isAvailable());
 }
