@@ -47,6 +47,7 @@ export const CHECKS = [
   { name: 'entries', command: tool('check-entries.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'threats', command: tool('check-threats.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'cases', command: tool('check-cases.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'ops', command: tool('check-ops.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'docs', command: tool('check-docs.mjs'), timeMaxMs: 5 * MINUTE_MS },
   { name: 'package', command: tool('check-types.mjs'), timeMaxMs: 5 * MINUTE_MS },

@@ -56,12 +56,17 @@ export function oneWriterTests(test: AddTest): void {
     assert.equal(await t.count(), 0);
   });
 
-  test('twenty at once take turns, and all commit', async (t) => {
-    const { samekey } = t.instance();
+  // F63: who waits for the one connection is renewed between the others' transactions, and nobody takes over.
+  test('twenty at once take turns for longer than a claim lasts, and all commit at the first try', async (t) => {
+    const claimTtlMs = 600;
+    const { samekey } = t.instance({ claimTtlMs });
+    const startedAt = performance.now();
     const order = samekey.transactional({
       name: 'order',
       async run(n: number, attempt) {
         await t.insert(attempt.tx, `o-${n}`, n);
+        await new Promise((resolve) => setTimeout(resolve, (2 * claimTtlMs) / 20));
+        assert.equal(attempt.number, 1);
         return n;
       },
     });
@@ -73,6 +78,27 @@ export function oneWriterTests(test: AddTest): void {
       Array.from({ length: 20 }, (_, n) => n),
     );
     assert.equal(await t.count(), 20);
+    assert.ok(performance.now() - startedAt > claimTtlMs);
+  });
+
+  // F60: its claim is the length of its transaction, and nothing is renewed inside.
+  test('a transaction that outlasts two renewals completes at the first try', async (t) => {
+    const claimTtlMs = 600;
+    const { samekey } = t.instance({ claimTtlMs });
+    let runs = 0;
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        runs += 1;
+        await t.insert(attempt.tx, input.id, input.amount);
+        // A renewal is due after a third of the claim.
+        await new Promise((resolve) => setTimeout(resolve, (claimTtlMs * 3) / 4));
+        return attempt.number;
+      },
+    });
+    assert.equal(valueOf(await order.run(REQUEST)), 1);
+    assert.equal(runs, 1);
+    assert.equal(await t.count(), 1);
   });
 }
 

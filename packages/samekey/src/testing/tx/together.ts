@@ -62,6 +62,30 @@ export function togetherTests(test: AddTest): void {
     assert.equal(await t.count(), 0);
   });
 
+  // F22: what a transaction may run again holds no call to the outside.
+  test('an effect inside a phase is refused before its call is made, and the phase is rolled back', async (t) => {
+    const { samekey } = t.instance();
+    let calls = 0;
+    const order = samekey.phased({
+      name: 'order',
+      run: (input: typeof ORDER, attempt) =>
+        attempt.phase('book', async (tx) => {
+          await t.insert(tx, input.id, input.amount);
+          await attempt.effect(
+            'charge',
+            async () => {
+              calls += 1;
+              return null;
+            },
+            { rule: 'reconcile', callTimeMaxMs: 1_000 },
+          );
+          return null;
+        }),
+    });
+    await assert.rejects(order.run(REQUEST), { code: 'ERR_SAMEKEY_STEP' });
+    assert.deepEqual([calls, await t.count()], [0, 0]);
+  });
+
   // F16: it is about another column of the business table, not about the key.
   test("a unique violation of a business table is the handler's error, and no collision of keys", async (t) => {
     const { samekey } = t.instance();

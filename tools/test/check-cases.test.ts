@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { CASES, casesOf, checkCases, citedIn, storesIn } from '../check-cases.mjs';
+import { ROOT } from '../lib/report.mjs';
+import { lines, tree } from './fixture.ts';
+
+const ALL = `// ${Object.keys(CASES).join(', ')}\n`;
+const SRC = 'packages/samekey/src';
+const TEST = 'packages/samekey/test';
+const PAGE = 'docs/internals/cases.md';
+
+/** One store with nothing wrong: it has no transactions and no messages. */
+const WHOLE = {
+  [`${SRC}/stores/shelf/index.ts`]: 'export const transactions = false;',
+  [`${SRC}/testing/contract/claims.ts`]: ALL,
+  [`${TEST}/stores/shelf.test.ts`]: 'storeContract(',
+  [`${TEST}/engine/shelf.test.ts`]: 'engineContract(',
+  [`${TEST}/services/simulator-lanes.ts`]: 'export async function shelfLane(): Promise<Lane>',
+  [`${TEST}/processes/backends/shelf.ts`]: '',
+  [PAGE]: '<!-- made by tools/check-cases.mjs --write -->\n<!-- end -->\n',
+};
+
+function found(changes: Record<string, string>): string[] {
+  const files = Object.entries({ ...WHOLE, ...changes }).filter(([, text]) => text !== 'gone');
+  const root = tree(Object.fromEntries(files));
+  return [...lines(checkCases(root, { write: true })), ...lines(checkCases(root))];
+}
+
+describe('check-cases', () => {
+  it('counts what comments beside tests cite, and nothing that a head or a title says', () => {
+    expect([...citedIn(`/** F1 */\n * F2\nit('F3', F4);\n  // F5, F6: why\n  x(); // F7`)]).toEqual([
+      'F5',
+      'F6',
+    ]);
+  });
+
+  it('holds for a store with every suite and every case', () => {
+    expect(found({})).toEqual([]);
+  });
+
+  it.each([
+    [`${TEST}/stores/shelf.test.ts`, 'has no contract tests'],
+    [`${TEST}/engine/shelf.test.ts`, 'has no engine tests'],
+    [`${TEST}/services/simulator-lanes.ts`, 'has no simulator tests'],
+    [`${TEST}/processes/backends/shelf.ts`, 'has no processes tests'],
+  ])('a store without %s fails', (file, message) => {
+    expect(found({ [file]: 'gone' })).toContainEqual(expect.stringContaining(message));
+  });
+
+  it('a case that no suite of a store cites fails, and so does a store without a file of its own', () => {
+    expect(found({ [`${SRC}/testing/contract/claims.ts`]: ALL.replace('F15,', '') })).toContainEqual(
+      expect.stringContaining('shelf  has no test of F15'),
+    );
+    expect(found({ [`${SRC}/stores/drawer/index.ts`]: '' })).toContainEqual(
+      expect.stringContaining('drawer  has no test of F1 '),
+    );
+  });
+
+  it('what a store does not offer is shown by its refusal; what it offers needs a test', () => {
+    const contract = { [`${SRC}/testing/contract/claims.ts`]: ALL.replace(' F14,', '') };
+    const refusal = { ...contract, [`${SRC}/testing/contract/offers.ts`]: '// F14' };
+    expect(found(contract)).toContainEqual(expect.stringContaining('has no test of F14'));
+    expect(found(refusal)).toEqual([]);
+    const offering = { [`${SRC}/stores/shelf/index.ts`]: 'capabilities: { transactions: true }' };
+    expect(found({ ...refusal, ...offering })).toContainEqual(expect.stringContaining('has no test of F14'));
+  });
+
+  it('a table that does not say what the tests say fails', () => {
+    const root = tree(WHOLE);
+    expect(lines(checkCases(root))).toEqual([expect.stringContaining('does not say what the tests say')]);
+    expect(lines(checkCases(tree({ ...WHOLE, [PAGE]: 'nothing' })))).toEqual([
+      expect.stringContaining('has no place for the table'),
+    ]);
+  });
+
+  it('finds this project in order, with every store', () => {
+    expect(storesIn(ROOT).slice(0, 3)).toEqual(['memory', 'sqlite', 'postgres']);
+    expect(casesOf(ROOT).table).toContain('| F15 |');
+    expect(lines(checkCases(ROOT))).toEqual([]);
+  });
+});
