@@ -26,8 +26,23 @@ export interface SqlTransaction {
   query(text: string, values: readonly SqlValue[]): Promise<readonly (readonly unknown[])[]>;
 }
 
+/**
+ * An open transaction that is nothing but a list of writes, sent all together at its end (`TransactWriteItems` of DynamoDB), as
+ * stores use it.
+ */
+export interface ItemTransaction {
+  /** Tells it from a client. */
+  readonly isItemTransaction: true;
+  /** Adds elements, each in the words of the database. */
+  write(...elements: readonly object[]): void;
+  /** Called once it is known whether they were written; not at all if nobody knows. */
+  onEnd(ended: (isCommitted: boolean) => Promise<void>): void;
+  /** From now on it is not sent later than this, in milliseconds. */
+  limit(timeMaxMs: number): void;
+}
+
 /** Which stores a transaction fits. */
-export type TransactionDialect = 'postgres' | 'sqlite' | 'mysql';
+export type TransactionDialect = 'postgres' | 'sqlite' | 'mysql' | 'dynamodb';
 
 /**
  * Runs a function inside one transaction of the application's own library. `Tx` is what the handler gets, `Handle` what the

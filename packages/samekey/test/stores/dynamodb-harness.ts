@@ -2,6 +2,7 @@
 
 import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import { fromDynamodb } from '../../src/tx/dynamodb/index.ts';
 import { type DynamoDbServer, type DynamoDbSource, dynamoClient, fileBodies } from '../services/dynamodb.ts';
 import { checkedClient } from './dynamodb-bench.ts';
 
@@ -26,6 +27,7 @@ export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServ
           bodies,
           ...options,
           timeToLive: false,
+          transactions: source.transactions,
           callTimeMaxMs: 60_000,
           now: () => Date.UTC(2030, 0) + elapsedMs + wallOffsetMs,
           // Each process counts from a zero of its own.
@@ -39,6 +41,9 @@ export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServ
         advance(ms) {
           elapsedMs += ms;
         },
+        ...(source.transactions && {
+          transaction: (body) => fromDynamodb(checked).run((_tx, inside) => body(store.within(inside))),
+        }),
         another: async ({ wallOffsetMs }) => handle(wallOffsetMs),
         async close() {
           await client.deleteTable({ TableName: tableName });

@@ -24,6 +24,8 @@ import { SHARDS } from './table.ts';
 export interface DynamoAudit extends AuditStore {
   /** The row with its number and time. */
   numbered(row: NewAuditRow, now: number): AuditRow;
+  /** A numbered row as the item that it is in its place. */
+  itemOf(row: AuditRow): Item;
   /** Puts rows into their place; again is no harm. */
   put(rows: readonly AuditRow[]): Promise<void>;
 }
@@ -55,10 +57,7 @@ export function createAudit(
 
   async function put(rows: readonly AuditRow[]): Promise<void> {
     await writeInParallel(rows, atOnceMax, async (row) => {
-      const sk = row.seq.padStart(TIME_DIGITS + COUNT_DIGITS + CHANCE_DIGITS, '0');
-      await calls.write('putItem', {
-        Item: { ...auditItem(row), pk: { S: `a|${shardOf(row)}` }, sk: { S: sk } },
-      });
+      await calls.write('putItem', { Item: itemOf(row) });
     });
   }
 
@@ -87,6 +86,7 @@ export function createAudit(
 
   return {
     numbered,
+    itemOf,
     put,
     async audit(request: AuditRequest) {
       const { scope, key, acts, before } = request;
@@ -132,6 +132,12 @@ export function createAudit(
       return gone.filter(Boolean).length;
     },
   };
+}
+
+/** A numbered row as the item that it is in its place. */
+function itemOf(row: AuditRow): Item {
+  const sk = row.seq.padStart(TIME_DIGITS + COUNT_DIGITS + CHANCE_DIGITS, '0');
+  return { ...auditItem(row), pk: { S: `a|${shardOf(row)}` }, sk: { S: sk } };
 }
 
 function digits(value: number, length: number): string {

@@ -6,7 +6,7 @@ import { type BodyStore, fitting } from './bodies.ts';
 import { transitionRow } from '../../core/audit.ts';
 import type { DynamoAudit } from './audit.ts';
 import type { StoreClock } from './clock.ts';
-import type { Item } from './dynamodb-client.ts';
+import { putOnto, type TransactPut } from './element.ts';
 import { digestOf, itemOf, samePlaces } from './item.ts';
 import type { Records } from './records.ts';
 import type { Views } from './view.ts';
@@ -16,17 +16,6 @@ export type CompletionItem =
   | { readonly kind: 'item'; readonly expiresAt: number; readonly item: TransactPut }
   | Exclude<FinishResult, { readonly kind: 'applied' }>
   | { readonly kind: 'already'; readonly expiresAt: number };
-
-/** One element of `TransactItems`. */
-export interface TransactPut {
-  readonly Put: {
-    readonly TableName: string;
-    readonly Item: Item;
-    readonly ConditionExpression: string;
-    readonly ExpressionAttributeNames: Readonly<Record<string, string>>;
-    readonly ExpressionAttributeValues: Item;
-  };
-}
 
 /** Makes it. Renewals in between do no harm; whatever ends the attempt otherwise cancels the transaction. */
 export async function completionItem(
@@ -60,18 +49,6 @@ export async function completionItem(
   return {
     kind: 'item',
     expiresAt: result.expiresAt,
-    item: {
-      Put: {
-        TableName: parts.tableName,
-        Item: fit.item,
-        ConditionExpression: 'claim_id = :claimId AND attempt = :attempt AND #state = :state',
-        ExpressionAttributeNames: { '#state': 'state' },
-        ExpressionAttributeValues: {
-          ':claimId': { S: request.claimId },
-          ':attempt': { N: String(request.attempt) },
-          ':state': { S: before.state },
-        },
-      },
-    },
+    item: putOnto(parts.tableName, fit.item, before),
   };
 }

@@ -3,7 +3,8 @@
  * developer guide, "Error handling with DynamoDB"; an SDK that tried several times may have been heard the first time.
  */
 
-import { StoreError } from '../../core/errors.ts';
+import { errorCode, StoreError } from '../../core/errors.ts';
+import type { TransactionFault } from '../../core/transaction.ts';
 import type { Item } from './dynamodb-client.ts';
 
 interface ClientError {
@@ -11,7 +12,9 @@ interface ClientError {
   readonly code?: unknown;
   readonly Item?: Item;
   readonly $metadata?: { readonly httpStatusCode?: number; readonly attempts?: number };
-  readonly $fault?: unknown;
+  /** Of a cancelled transaction: one for each element, `None` for those that are not why. */
+  readonly CancellationReasons?: readonly { readonly Code?: string }[];
+  readonly cause?: unknown;
 }
 
 /** Asking again, a little later, is the answer to these; nothing was written. */
@@ -70,3 +73,38 @@ const ADVICE: Readonly<Record<string, string>> = {
   AccessDeniedException:
     ': the role needs GetItem, PutItem, UpdateItem, DeleteItem, Query and Scan on table and indexes',
 };
+
+/**
+ * Why a transaction was cancelled that may succeed when it is made anew: somebody else's write stood in between, or what the handler
+ * had read, or this record, was no longer so.
+ */
+const PASSING: ReadonlySet<string | undefined> = new Set([
+  'None',
+  'TransactionConflict',
+  'ConditionalCheckFailed',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
+/** How deep users wrap; a circle ends here too. */
+const DEPTH_MAX = 8;
+
+/** What an error of `fromDynamodb` means, in whatever a handler wrapped it. */
+export function transactionFault(error: unknown): TransactionFault {
+  let one = error as ClientError | null | undefined;
+  for (let depth = 0; depth < DEPTH_MAX && typeof one === 'object' && one !== null; depth += 1) {
+    if (one.name === 'TransactionUnclear') return 'unclear';
+    if (one.name === 'TransactionCanceledException') {
+      const isPassing = one.CancellationReasons?.every(({ Code }) => PASSING.has(Code)) ?? false;
+      return isPassing ? 'again' : 'rolled-back';
+    }
+    if (isThrottle(one)) return 'again';
+    const status = one.$metadata?.httpStatusCode ?? 0;
+    if (status >= 400 && status < 500) return 'rolled-back';
+    // Refused before it was sent.
+    if (one.name === 'TransactionNotSent' || errorCode(one) === 'ERR_SAMEKEY_OPTIONS') return 'rolled-back';
+    if (NOT_SENT.has(one.code) || NOT_SENT.has(one.name)) return 'rolled-back';
+    one = one.cause as ClientError | null | undefined;
+  }
+  return 'unclear';
+}

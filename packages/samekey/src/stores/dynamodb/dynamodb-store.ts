@@ -19,20 +19,24 @@ import {
 } from '../../core/machine.ts';
 import type { RecordId } from '../../core/record.ts';
 import type { FinishRequest, FinishResult, HandResult, Store } from '../../core/store.ts';
+import type { TransactionalStore } from '../../core/transaction.ts';
 import { createAudit } from './audit.ts';
 import { ITEM_SIZE_MAX_BYTES } from './bodies.ts';
 import { createCalls } from './calls.ts';
 import { createStoreClock } from './clock.ts';
 import { completionItem, type CompletionItem } from './completion.ts';
+import { transactionFault } from './dynamodb-errors.ts';
 import { createLook } from './look.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
 import { BUSY, createRecords, type Decide, notBusy } from './records.ts';
 import { checkTable } from './table.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createViews } from './view.ts';
+import { createWithin, type WithinDynamoDb } from './within.ts';
 
 /** The DynamoDB store, with what only a store in the application's own database can do. */
-export interface DynamoDbStore extends Store {
+export interface DynamoDbStore extends Store, TransactionalStore {
+  within(handle: unknown): WithinDynamoDb;
   /**
    * The end of an attempt as an element of a `TransactWriteItems` of yours: it is written if and only if your other writes are. On
    * TransactionCanceled with ConditionalCheckFailed for it, ask again; `refused` means the attempt has lost its record.
@@ -41,8 +45,14 @@ export interface DynamoDbStore extends Store {
 }
 
 /** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
-export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
-  const { client, tableName, bodies, callTimeMaxMs, callsAtOnceMax, timeToLive, ...rest } =
+export function dynamodbStore(
+  options: DynamoDbStoreOptions & { readonly transactions: false },
+): Omit<DynamoDbStore, keyof TransactionalStore>;
+export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore;
+export function dynamodbStore(
+  options: DynamoDbStoreOptions,
+): DynamoDbStore | Omit<DynamoDbStore, keyof TransactionalStore> {
+  const { client, tableName, bodies, callTimeMaxMs, callsAtOnceMax, timeToLive, transactions, ...rest } =
     checkOptions(options);
   const { auditTransitions, now, monotonicNow, random } = rest;
   const calls = createCalls({ client, table: tableName, callTimeMaxMs, random });
@@ -61,6 +71,8 @@ export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
   const look = createLook(calls, records, callsAtOnceMax);
   const leases = createClaimWatch(monotonicNow);
   const upkeep = createUpkeep({ calls, clock, records, look, views, leases, atOnceMax: callsAtOnceMax });
+
+  const parts = { records, clock, views, bodies, tableName, audit, auditTransitions };
 
   async function hot<Request extends RecordId, Result>(
     requests: readonly Request[],
@@ -86,7 +98,7 @@ export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
   return {
     name: 'dynamodb',
     capabilities: Object.freeze({
-      transactions: false,
+      transactions,
       serverClock: false,
       timePrecisionMs: 1,
       durable: true,
@@ -111,8 +123,8 @@ export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore {
     list: (request) => look.list(request),
     count: () => look.count(),
 
-    completionItem: (request) =>
-      completionItem({ records, clock, views, bodies, tableName, audit, auditTransitions }, request),
+    completionItem: (request) => completionItem(parts, request),
+    ...(transactions && { within: createWithin(parts), transactionFault }),
     ready: () => checkTable(calls, timeToLive),
     close: async () => undefined,
   };

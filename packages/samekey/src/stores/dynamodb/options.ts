@@ -19,6 +19,11 @@ export interface DynamoDbStoreOptions {
   readonly callsAtOnceMax?: number;
   /** Whether `ready()` wants the table's TTL on; default true. */
   readonly timeToLive?: boolean;
+  /**
+   * Whether the server has `TransactWriteItems`; default true. False for stand-ins that have not (dynalite): then the store has no
+   * `within`, and the transactional way is refused at start.
+   */
+  readonly transactions?: boolean;
   /** Whether each change of a record's state leaves a row in the audit; default false. In every process. */
   readonly auditTransitions?: boolean;
   /** Test-only wall clock, in milliseconds since 1970; default `Date.now`. */
@@ -41,6 +46,7 @@ const NAMES = [
   'callTimeMaxMs',
   'callsAtOnceMax',
   'timeToLive',
+  'transactions',
   'auditTransitions',
   'now',
   'monotonicNow',
@@ -74,6 +80,7 @@ export function checkOptions(options: DynamoDbStoreOptions): CheckedOptions {
     callTimeMaxMs: wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1, 600_000),
     callsAtOnceMax: wholeNumber('callsAtOnceMax', options.callsAtOnceMax ?? 16, 1, 1_000),
     timeToLive: trueOrFalse('timeToLive', options.timeToLive ?? true),
+    transactions: trueOrFalse('transactions', options.transactions ?? true),
     auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
     now: options.now ?? Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
