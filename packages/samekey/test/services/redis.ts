@@ -1,10 +1,11 @@
 /**
- * Redis servers for tests: the one on PATH, or one given by URL. A file starts what it needs in a folder of its own and stops it at its
- * end, at the latest when the process exits. What is not there is named on the console, and fails where everything is required.
+ * Redis servers for tests: the one on PATH, the program that `SAMEKEY_TEST_REDIS_SERVER` names, or a server given by
+ * `SAMEKEY_TEST_REDIS_URL`. A file starts what it needs in a folder of its own and stops it at its end, at the latest when the process
+ * exits. What is not there is named on the console, and fails where everything is required.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -18,21 +19,35 @@ export interface RedisServer {
   kill(): Promise<void>;
   /** After `kill`. */
   restart(): Promise<void>;
+  /** It keeps its connections and answers nothing until the function that is given is called. */
+  freeze(): () => void;
   stop(): Promise<void>;
+}
+
+/** How a server is started. */
+export interface RedisStart {
+  /** A server of Sentinel: `settings` are then lines of its file. */
+  readonly sentinel?: readonly string[];
+  readonly port?: number;
 }
 
 /** Whether tests with Redis can run here. */
 export function isRedisHere(): boolean {
   if (process.env['SAMEKEY_TEST_REDIS_URL'] !== undefined || programOf() !== undefined) return true;
-  const message =
-    'SKIPPED: tests with Redis: no redis-server on PATH. Run: apt-get install redis-server redis-sentinel';
+  const message = 'SKIPPED: tests with Redis: no redis-server on PATH. Run: apt-get install redis-server';
   if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
   console.warn(message);
   return false;
 }
 
+/** Whether servers of our own can be started, killed and joined: Sentinel and Cluster are made of them. */
+export function areRedisGroupsHere(): boolean {
+  return isRedisHere() && process.env['SAMEKEY_TEST_REDIS_URL'] === undefined;
+}
+
 function programOf(): string | undefined {
-  for (const program of ['redis-server', 'valkey-server']) {
+  const named = process.env['SAMEKEY_TEST_REDIS_SERVER'];
+  for (const program of named === undefined ? ['redis-server', 'valkey-server'] : [named]) {
     try {
       execFileSync(program, ['--version'], { stdio: 'ignore' });
       return program;
@@ -44,14 +59,24 @@ function programOf(): string | undefined {
 }
 
 /** Starts a server with an append-only file that is written through with each command; `settings` as in redis.conf. */
-export async function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
+export async function startRedis(
+  settings: Readonly<Record<string, string>> = {},
+  { sentinel, port: wanted }: RedisStart = {},
+): Promise<RedisServer> {
   const url = process.env['SAMEKEY_TEST_REDIS_URL'];
   const program = programOf();
-  if (program === undefined) {
-    return { url: url ?? '', port: 0, kill: notOurs, restart: notOurs, stop: async () => undefined };
+  if (url !== undefined || program === undefined) {
+    return {
+      url: url ?? '',
+      port: 0,
+      kill: notOurs,
+      restart: notOurs,
+      freeze: () => () => undefined,
+      stop: async () => undefined,
+    };
   }
   const folder = mkdtempSync(join(tmpdir(), 'samekey-redis-'));
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const all = {
     bind: '127.0.0.1',
     dir: folder,
@@ -62,14 +87,22 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     ...settings,
   };
   const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  const file = join(folder, 'sentinel.conf');
+  if (sentinel !== undefined) {
+    // Sentinel writes what it learns into its file.
+    writeFileSync(file, ['bind 127.0.0.1', `port ${port}`, `dir ${folder}`, ...sentinel, ''].join('\n'));
+  }
+  const args = sentinel === undefined ? ['--port', String(port), ...flags] : [file, '--sentinel'];
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = spawn(program as string, ['--port', String(port), ...flags], { stdio: 'ignore' });
+    child = spawn(program as string, args, { stdio: 'ignore' });
     const client = new Redis(port, '127.0.0.1', {
       retryStrategy: () => 20,
       maxRetriesPerRequest: 500,
       lazyConnect: false,
+      // A server of a cluster that is not whole yet is up.
+      enableReadyCheck: settings['cluster-enabled'] === undefined,
     });
     client.on('error', () => undefined);
     await client.ping();
@@ -96,6 +129,11 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     port,
     kill,
     restart: start,
+    freeze() {
+      const frozen = child;
+      frozen?.kill('SIGSTOP');
+      return () => void frozen?.kill('SIGCONT');
+    },
     async stop() {
       await kill();
       process.off('exit', atExit);

@@ -1,7 +1,7 @@
 /** The Redis clients, and stores under prefixes of their own whose clock only `advance` moves. */
 
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
 
@@ -31,6 +31,30 @@ export const CLIENTS: readonly TestClient[] = [
       },
     }),
   ),
+];
+
+/** The same on a Cluster, whose servers are given as URLs with commas between. */
+export const CLUSTER_CLIENTS: readonly TestClient[] = [
+  {
+    name: 'a cluster, by ioredis',
+    async open(urls) {
+      const client = new Cluster(urls.split(','), { redisOptions: { socketTimeout: 5_000 } });
+      client.on('error', () => undefined);
+      return { client, close: () => client.disconnect() };
+    },
+  },
+  {
+    name: 'a cluster, by node-redis',
+    async open(urls) {
+      const client = createCluster({
+        rootNodes: urls.split(',').map((url) => ({ url })),
+        defaults: { socket: { socketTimeout: 5_000 } },
+      });
+      client.on('error', () => undefined);
+      await client.connect();
+      return { client, close: () => client.destroy() };
+    },
+  },
 ];
 
 let prefixes = 0;

@@ -3,7 +3,14 @@
  * microseconds: those of one server in their order; those of two servers of a Cluster as their clocks agree.
  */
 
-import { AUDIT_ACTS, type AuditRow, type AuditStore, auditLimit, checkNotes } from '../../core/audit.ts';
+import {
+  AUDIT_ACTS,
+  type AuditRow,
+  type AuditStore,
+  auditLimit,
+  checkNotes,
+  type NewAuditRow,
+} from '../../core/audit.ts';
 import { auditRowOf, auditText, microsBefore } from './audit-text.ts';
 import { textOf } from './fields.ts';
 import type { Keys } from './keys.ts';
@@ -17,7 +24,7 @@ const addNote = scriptOf(ADD_NOTE);
 const oldNotes = scriptOf(OLD_NOTES);
 
 /** Makes its verbs. */
-export function createAudit(server: Server, keys: Keys, time: () => string): AuditStore {
+export function createAudit(server: Server, keys: Keys, time: () => string, isCluster: boolean): AuditStore {
   return {
     async audit(request) {
       const limit = auditLimit(request);
@@ -55,16 +62,14 @@ export function createAudit(server: Server, keys: Keys, time: () => string): Aud
     async note(rows) {
       checkNotes(rows);
       const texts = rows.map(auditText);
-      const answers = await answersOf(
-        rows.map((row, n) =>
-          server.run(
-            addNote,
-            [keys.set(keys.of(row).shard, `audit:${row.act}`)],
-            [time(), texts[n] as string],
-          ),
-        ),
-      );
-      for (const answer of answers) if ('error' in answer) throw answer.error;
+      const noteOne = (row: NewAuditRow, n: number): Promise<readonly unknown[]> =>
+        server.run(addNote, [keys.set(keys.of(row).shard, `audit:${row.act}`)], [time(), texts[n] as string]);
+      if (isCluster) {
+        // Several servers would number them in the order in which they come to it.
+        for (const [n, row] of rows.entries()) await noteOne(row, n);
+        return;
+      }
+      for (const answer of await answersOf(rows.map(noteOne))) if ('error' in answer) throw answer.error;
     },
 
     async pruneAudit({ olderThanMs, acts, limit }) {

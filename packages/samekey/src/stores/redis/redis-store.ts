@@ -69,7 +69,7 @@ export function redisStore(options: RedisStoreOptions): Store {
 
     ...createHousekeeping(server, keys, rows, shards, time),
     ...createOperator(server, keys, rows, shards),
-    ...createAudit(server, keys, time),
+    ...createAudit(server, keys, time, connection.isCluster),
     // Exact as they are: what an index holds is counted, and nothing has to be told.
     counters: {
       add: async () => undefined,

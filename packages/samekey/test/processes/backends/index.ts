@@ -11,18 +11,25 @@ const KINDS = {
   dynamodb: async () => (await import('./dynamodb.ts')).dynamodbBackend,
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
   redis: async () => (await import('./redis.ts')).redisBackend,
+  'redis-sentinel': async () => (await import('./redis-groups.ts')).redisSentinelBackend,
+  'redis-cluster': async () => (await import('./redis-groups.ts')).redisClusterBackend,
 } as const satisfies Record<string, () => Promise<BackendKind>>;
 
 /** The name of a backend. */
 export type BackendName = keyof typeof KINDS;
 
-/** All of them, in the order in which proofs run. */
-export const BACKENDS: readonly BackendName[] = Object.keys(KINDS) as BackendName[];
+/** Many servers for what one shows as well: they are for fail-overs, and for proofs that name them. */
+const GROUPS: readonly string[] = ['redis-sentinel', 'redis-cluster'];
+
+/** All others, in the order in which proofs run. */
+export const BACKENDS: readonly BackendName[] = (Object.keys(KINDS) as BackendName[]).filter(
+  (name) => !GROUPS.includes(name),
+);
 
 /** One by name. Throws when there is none of that name. */
 export async function backendOf(name: string): Promise<BackendKind> {
   if (!Object.hasOwn(KINDS, name)) {
-    throw new Error(`There is no backend named ${name}: there are ${BACKENDS.join(', ')}.`);
+    throw new Error(`There is no backend named ${name}: there are ${Object.keys(KINDS).join(', ')}.`);
   }
   return KINDS[name as BackendName]();
 }

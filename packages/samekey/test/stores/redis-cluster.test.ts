@@ -1,0 +1,20 @@
+/** The Redis store holds the contract on a Cluster of three masters, with each client. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { areRedisGroupsHere } from '../services/redis.ts';
+import { type RedisGroup, startRedisCluster } from '../services/redis-groups.ts';
+import { CLUSTER_CLIENTS, redisHarness } from './redis-clients.ts';
+
+describe.runIf(areRedisGroupsHere())('a Cluster of its own', () => {
+  let cluster: RedisGroup;
+  beforeAll(async () => {
+    cluster = await startRedisCluster(0);
+  });
+  afterAll(() => cluster.stop());
+
+  for (const client of CLUSTER_CLIENTS) {
+    const urls = (): string => cluster.servers.map(({ url }) => url).join(',');
+    storeContract({ describe, it }, redisHarness(urls, client));
+  }
+});
