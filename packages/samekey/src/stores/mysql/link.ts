@@ -10,7 +10,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import type { Ask, Connection } from './mysql-client.ts';
-import { breaksConnection, isConflict, storeError } from './mysql-errors.ts';
+import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
@@ -18,6 +18,8 @@ export interface LinkOptions {
   open(): Promise<Connection>;
   /** A reply that takes longer counts as lost, and its connection with it; in milliseconds. */
   readonly replyTimeMaxMs: number;
+  /** A locked table is waited for so long, in seconds; default 1. */
+  readonly lockWaitMaxS?: number;
   readonly random: () => number;
 }
 
@@ -42,9 +44,10 @@ const IDLE_MAX_MS = 20_000;
 /** A deadlock's victim is tried so often. */
 const TRIES_MAX = 5;
 
-const SESSION: readonly string[] = [
+/** `lockWaitMaxS`: for a table that somebody's LOCK TABLES, backup or ALTER TABLE holds; the servers wait for a day, or a year. */
+const sessionOf = (lockWaitMaxS: number): readonly string[] => [
   'SET NAMES utf8mb4',
-  `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = ${SILENCE_MAX_S}`,
+  `SET SESSION lock_wait_timeout = ${lockWaitMaxS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = ${SILENCE_MAX_S}`,
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
 ];
 
@@ -71,13 +74,15 @@ export function createLink(options: LinkOptions): Link {
 
   async function connect(): Promise<Connection> {
     if (closed) throw new StoreError('The MySQL store is closed.', { applied: 'no' });
-    if (connection !== undefined && performance.now() - usedAt > IDLE_MAX_MS) drop(connection);
+    if (connection !== undefined && (connection.isLost() || performance.now() - usedAt > IDLE_MAX_MS))
+      drop(connection);
     if (connection !== undefined) return connection;
     if (performance.now() < retryAt) throw storeError(lastFailure, 'connect');
     let opening: Connection | undefined;
     try {
       opening = await openedWithin(options.open(), CONNECT_TIME_MAX_MS, SERVER, (late) => late.destroy());
-      for (const statement of SESSION) await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
+      for (const statement of sessionOf(options.lockWaitMaxS ?? 1))
+        await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
       connection = opening;
       backoffMs = 0;
       return opening;
@@ -149,7 +154,8 @@ export function createLink(options: LinkOptions): Link {
         } catch (error) {
           if (lost.isBeforeCommit) losses += 1;
           if (lost.isBeforeCommit && losses === 1) continue;
-          if (!isConflict(error) || tries === TRIES_MAX) throw error;
+          // A lock that was waited for in vain is told: waiting again would take longer than whoever asked does.
+          if (!isConflict(error) || isLockWait(error) || tries === TRIES_MAX) throw error;
           await new Promise((resolve) => void setTimeout(resolve, options.random() * 5 * 2 ** tries));
         }
       }

@@ -20,6 +20,8 @@ export type Ask = (sql: string) => Promise<readonly SqlRow[]>;
 /** One connection of a driver. */
 export interface Connection {
   readonly ask: Ask;
+  /** Whether the driver has heard that it is closed: by the server after its time of silence, or on the way. */
+  isLost(): boolean;
   /** Gives it up without a word to the server. */
   destroy(): void;
   end(): Promise<void>;
@@ -50,9 +52,12 @@ export function openConnection(made: MysqlConnection | MysqlCallbackConnection):
   if (typeof connection?.query !== 'function' || typeof connection.destroy !== 'function') {
     throw new OptionsError('connect must return a connection of mysql2 or mariadb.');
   }
-  // Without a listener the loss of an idle connection is an uncaught exception; the next statement meets it anyway.
-  (made as { on?(event: string, listener: () => void): unknown }).on?.('error', () => undefined);
+  let isLost = false;
+  // Without a listener the loss of an idle connection is an uncaught exception.
+  const { on } = made as { on?(event: string, listener: () => void): unknown };
+  for (const event of ['error', 'end']) on?.call(made, event, () => void (isLost = true));
   return {
+    isLost: () => isLost,
     ask: askerOf(connection),
     destroy: () => connection.destroy(),
     end: () => connection.end(),

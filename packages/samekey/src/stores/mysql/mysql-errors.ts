@@ -38,6 +38,11 @@ export function isConflict(error: unknown): boolean {
   return number !== undefined && AGAIN.has(number);
 }
 
+/** Whether a lock was waited for in vain. */
+export function isLockWait(error: unknown): boolean {
+  return errorNumberOf((error as { cause?: unknown } | null)?.cause ?? error) === 1205;
+}
+
 /** A connection that gave one of these is of no use any more. */
 export function breaksConnection(error: unknown): boolean {
   const number = errorNumberOf(error);
@@ -75,7 +80,7 @@ const REMEDIES: readonly (readonly [number: number, remedy: string])[] = [
   [1836, 'the server is read-only, probably a replica: connect to the primary'],
   [1153, 'a value is larger than max_allowed_packet'],
   [1665, 'binlog_format is STATEMENT: set it to ROW'],
-  [1205, 'a row was held by another transaction for too long'],
+  [1205, 'a row or the table was held by somebody else for too long'],
 ];
 
 /** The `StoreError` for a driver's error; our own pass as they are. */

@@ -43,12 +43,18 @@ const REPLY_MARGIN_MS = 400;
 export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const { open, database, statementTimeMaxMs, clock, random } = checkOptions(options);
   const tables = createTables(database, clock);
-  const link = (timeMaxMs: number): Link =>
-    createLink({ open, random, replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS });
+  const link = (timeMaxMs: number, lockWaitMaxS?: number): Link =>
+    createLink({
+      open,
+      random,
+      replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
+      ...(lockWaitMaxS === undefined ? {} : { lockWaitMaxS }),
+    });
   const work = link(statementTimeMaxMs);
   const ends = link(statementTimeMaxMs);
   const upkeep = link(statementTimeMaxMs);
-  const reads = link(LONG_TIME_MAX_MS);
+  // Migrations wait for whoever uses the tables.
+  const reads = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS / 1_000);
   const counters = createCounters(tables, { upkeep, reads }, random);
 
   return {
