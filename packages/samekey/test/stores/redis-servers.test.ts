@@ -8,7 +8,7 @@ import { createKeys } from '../../src/stores/redis/keys.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';
 import { storeError } from '../../src/stores/redis/redis-errors.ts';
 import { slotOf } from '../../src/stores/redis/redis-client.ts';
-import { EXPIRY_GRACE_MS } from '../../src/stores/redis/statements.ts';
+import { EXPIRY_GRACE_MS } from '../../src/stores/redis/lua.ts';
 import {
   ANSWER,
   claimed,

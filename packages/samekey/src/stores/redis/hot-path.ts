@@ -16,11 +16,13 @@ import type {
   RenewResult,
 } from '../../core/store.ts';
 import { exact, shown } from '../sql/record-row.ts';
-import { changeOf, fieldsOf } from './fields.ts';
+import { endOf, fieldsOf, madeOf, pairsOf, tailOf } from './fields.ts';
+import { CLAIM, CLAIMS, ENDS, FINISH, RENEW } from './hot-statements.ts';
+import { AGE_OF, OPEN, REAP, SCOPE } from './lua.ts';
 import type { Argument } from './redis-client.ts';
-import type { Verb } from './rows.ts';
+import { countedFields, type Verb } from './rows.ts';
 import { scriptOf } from './server.ts';
-import { CLAIM, FINISH, RENEW } from './statements.ts';
+import { textArgument } from './text-argument.ts';
 
 const BUSY = Object.freeze({ kind: 'busy' as const });
 
@@ -29,20 +31,38 @@ function freshAtZero(request: ClaimRequest): SamekeyRecord {
   return decideClaim(null, request, serverView(null, 0)).write as SamekeyRecord;
 }
 
-/** Times that the script works out by the server's clock. */
-const BY_CLOCK = new Set(['created_at', 'locked_until', 'expires_at']);
-
 /** Asks for a claim. */
 export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
   script: scriptOf(CLAIM),
   args(request) {
     const fresh = freshAtZero(request);
-    const fields = fieldsOf(fresh);
-    const args: Argument[] = [String(fresh.lockedUntil), String(fresh.expiresAt)];
-    for (let i = 0; i < fields.length; i += 2) {
-      if (!BY_CLOCK.has(fields[i] as string)) args.push(fields[i] as string, fields[i + 1] as Argument);
-    }
-    return args;
+    const { lockedUntil, expiresAt, state, attempt } = fresh;
+    const { set } = fieldsOf(fresh);
+    return [
+      String(lockedUntil),
+      String(expiresAt),
+      state,
+      String(attempt),
+      tailOf(fresh),
+      String(set.length),
+      ...set,
+    ];
+  },
+  many: {
+    script: scriptOf(CLAIMS),
+    takes: ({ entry, input }) => entry !== 'accept' && input === null,
+    keysOf: (_request, { keys }) => [keys[0] as string, keys[OPEN] as string, keys[SCOPE] as string],
+    argsOf(request, { id }) {
+      const fresh = freshAtZero(request);
+      return [
+        id,
+        fresh.scope,
+        String(fresh.lockedUntil),
+        String(fresh.expiresAt),
+        tailOf(fresh),
+        madeOf(fresh),
+      ];
+    },
   },
   done: (request, now) => decideClaim(null, request, serverView(null, now)).result,
   decide: decideClaim,
@@ -62,54 +82,68 @@ export const renewVerb: Verb<RenewRequest, RenewResult> = {
 export const checkpointVerb: Verb<CheckpointRequest, CheckpointResult> = {
   script: scriptOf(RENEW),
   args({ claimId, attempt, claimTtlMs, intentOpen, recoveryPoint, steps }) {
-    const point = shown(recoveryPoint);
-    const change =
-      point === null
-        ? ['2', 'steps', steps, 'recovery_point']
-        : ['4', 'steps', steps, 'recovery_point', point];
-    return [claimId, String(attempt), String(claimTtlMs), intentOpen ? '1' : '0', ...change];
+    const change = pairsOf([
+      ['steps', steps],
+      ['recovery_point', shown(recoveryPoint)],
+    ]);
+    return [claimId, String(attempt), String(claimTtlMs), intentOpen ? '1' : '0', ...countedFields(change)];
   },
   done: () => ({ kind: 'applied' }),
   decide: decideCheckpoint,
   busy: BUSY,
 };
 
-/** What an end changes beside its times. */
-const OF_THE_END = new Set([
-  'state',
-  'proof',
-  'reason',
-  'response_status',
-  'response_headers',
-  'response_trailers',
-  'response_body',
-  'inquiries',
-  'finished_at',
-  'reconcile_after',
-]);
-const AND_UNBOUND = new Set([...OF_THE_END, 'fingerprint_label', 'fingerprint_digest']);
-
 /** Ends an attempt that lives as its owner says. */
 export const finishVerb: Verb<FinishRequest, FinishResult> = {
   script: scriptOf(FINISH),
+  // What forgets its fingerprint is written whole.
+  can: ({ unbindFingerprint }) => !unbindFingerprint,
   args(request) {
-    const isFinal = request.to === 'completed' || request.to === 'failed';
+    const end = ended(request);
     return [
       exact(request.claimId),
       String(request.attempt),
       request.handedOver ? 'pending' : 'in_progress',
-      isFinal ? '1' : '0',
+      request.to,
+      isFinal(request) ? '1' : '0',
       request.to === 'unknown' ? String(request.reconcileAfterMs) : '',
       String(request.extendMs),
-      ...changeOf(ended(request), request.unbindFingerprint ? AND_UNBOUND : OF_THE_END),
+      ...countedFields(
+        pairsOf([
+          ['end', endOf(end) || null],
+          ['response_body', end.response?.body ?? null],
+        ]),
+      ),
     ];
+  },
+  many: {
+    script: scriptOf(ENDS),
+    takes: (request) => isFinal(request) && !request.handedOver && !request.unbindFingerprint,
+    keysOf: ({ to }, { keys }) => [
+      keys[0] as string,
+      keys[OPEN] as string,
+      keys[to === 'completed' ? AGE_OF.completed : AGE_OF.failed] as string,
+      keys[REAP] as string,
+    ],
+    argsOf(request, { id }) {
+      const end = ended(request);
+      const { scope, claimId, attempt, to, extendMs } = request;
+      const body = end.response?.body ?? null;
+      const fence = [exact(claimId), String(attempt)];
+      const answer: Argument[] = body === null ? ['0', ''] : ['1', textArgument(body)];
+      return [id, scope, ...fence, to, String(extendMs), endOf(end), ...answer];
+    },
   },
   done: (_request, _now, [expiresAt]) => ({ kind: 'applied', expiresAt: expiresAt as number }),
   decide: decideFinish,
   busy: BUSY,
 };
 
-/** The columns of {@link OF_THE_END} as the state table gives them to any living attempt; the times among them are the script's. */
+function isFinal({ to }: FinishRequest): boolean {
+  return to === 'completed' || to === 'failed';
+}
+
+/** How the record of a living attempt ends by the state table; the times are the script's. */
 function ended(request: FinishRequest): SamekeyRecord {
   const { scope, key, claimId, attempt } = request;
   const living: SamekeyRecord = {
@@ -141,6 +175,5 @@ function ended(request: FinishRequest): SamekeyRecord {
     intentAt: null,
     input: null,
   };
-  const written = decideFinish(living, request, serverView(living, 0)).write as SamekeyRecord;
-  return { ...written, reconcileAfter: null, finishedAt: null };
+  return decideFinish(living, request, serverView(living, 0)).write as SamekeyRecord;
 }

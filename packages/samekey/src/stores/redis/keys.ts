@@ -3,9 +3,9 @@
  * `{prefix:shard}`, so a record and its indexes are in one slot of a Cluster. No scope and no key of a client stands in a name.
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { idText, type RecordId } from '../../core/record.ts';
-import { RECORD_KEYS } from './statements.ts';
+import { RECORD_KEYS } from './lua.ts';
 
 /** Where a record is. */
 export interface Place {
@@ -45,10 +45,21 @@ export function createKeys(prefix: string, shards: number): Keys {
     shards: numbers,
     at,
     of(record) {
-      const digest = createHash('sha256').update(idText(record)).digest();
-      return at(digest.readUInt32BE(0) % shards, digest.toString('base64url'));
+      const name = hash('sha256', idText(record), 'base64url');
+      return at(leadOf(name) % shards, name);
     },
     set,
     meta: `{${prefix}:0}:meta`,
   };
+}
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const VALUES: Uint8Array = new Uint8Array(128);
+for (const [value, digit] of [...DIGITS].entries()) VALUES[digit.charCodeAt(0)] = value;
+
+/** The first 32 bits of a digest in base64url. */
+function leadOf(text: string): number {
+  let lead = 0;
+  for (let i = 0; i < 5; i += 1) lead = lead * 64 + (VALUES[text.charCodeAt(i)] as number);
+  return lead * 4 + ((VALUES[text.charCodeAt(5)] as number) >> 4);
 }

@@ -21,6 +21,8 @@ const LIST_LIMIT = 100;
 const LIST_LIMIT_MAX = 1_000;
 /** Entries of a shard and a state that one page of a list reads. */
 const LIST_PAGE = 200;
+/** Open records of a shard that one list looks at. */
+const OPEN_LOOK_MAX = 10_000;
 /** Records that are emptied at once. */
 const ERASE_PAGE = 100;
 
@@ -100,13 +102,35 @@ export function createOperator(
   ): Promise<readonly Place[]> {
     const isFiltered = request.operation !== undefined || request.key !== undefined;
     const from = request.createdBefore === undefined ? '+inf' : `(${request.createdBefore}`;
-    const sets = keys.shards.flatMap((shard) => states.map((state) => ({ shard, set: `age:${state}` })));
-    const found = await Promise.all(sets.map(({ shard, set }) => newestIn(shard, set)));
+    const sets = keys.shards.flatMap((shard) => states.map((state) => ({ shard, state })));
+    const found = await Promise.all(
+      sets.map(({ shard, state }) =>
+        state === 'in_progress' ? running(shard) : newestIn(shard, `age:${state}`),
+      ),
+    );
     return found
       .flat()
       .toSorted((a, b) => b.score - a.score)
       .slice(0, limit)
       .map(({ place }) => place);
+
+    /** `open` knows when claims end, not when their records were made: what is in it is looked at, what ends last first. */
+    async function running(
+      shard: number,
+    ): Promise<readonly { readonly place: Place; readonly score: number }[]> {
+      const kept: { place: Place; score: number }[] = [];
+      for (let offset = 0; offset < OPEN_LOOK_MAX; offset += LIST_PAGE) {
+        const page = await shards.stretch(shard, 'open', 'down', '+inf', offset, LIST_PAGE);
+        const records = page.length === 0 ? [] : await shards.look(page.map(({ place }) => place));
+        for (const [n, { place }] of page.entries()) {
+          const record = records[n] ?? null;
+          if (record?.state === 'in_progress' && matches(record, request))
+            kept.push({ place, score: record.createdAt });
+        }
+        if (page.length < LIST_PAGE) break;
+      }
+      return kept.toSorted((a, b) => b.score - a.score).slice(0, limit);
+    }
 
     async function newestIn(
       shard: number,
@@ -153,9 +177,13 @@ export function createOperator(
       const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
       const sets = keys.shards.flatMap((shard) => STATES.map((state) => ({ shard, state })));
       const sizes = await Promise.all(
-        sets.map(({ shard, state }) => server.ask('ZCARD', keys.set(shard, `age:${state}`))),
+        sets.map(({ shard, state }) =>
+          server.ask('ZCARD', keys.set(shard, state === 'in_progress' ? 'open' : `age:${state}`)),
+        ),
       );
       for (const [n, { state }] of sets.entries()) counts[state] += Number(sizes[n]?.[0]);
+      // What waits for a worker is open too. The two are read one after the other: what comes in between is no negative number.
+      counts.in_progress = Math.max(0, counts.in_progress - counts.pending);
       return counts;
     },
   };

@@ -28,6 +28,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['NOAUTH', 'it wants a password: give one to the client'],
   ['WRONGPASS', 'the password is wrong'],
   ['NOPERM', 'the user may not run this: allow EVALSHA, EVAL and the commands of docs/internals/redis.md'],
+  ['CROSSSLOT', 'it is a cluster behind a proxy: give it a cluster client'],
   ['UNKILLABLE', 'a script is running'],
 ]);
 

@@ -12,18 +12,23 @@ import { type Decision, serverView, type View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { checkIds } from '../sql/record-row.ts';
 import { auditText } from './audit-text.ts';
-import { fieldsOf, type Seen, seenOf } from './fields.ts';
+import { fieldsOf, headOf, type Seen, seenOf } from './fields.ts';
+import { createGroups, type GroupRow, type Many } from './groups.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Argument } from './redis-client.ts';
 import { unexpectedReply } from './redis-errors.ts';
-import { answersOf, scriptOf, type Server } from './server.ts';
+import { type Answer, answersOf, scriptOf, type Server } from './server.ts';
 import { READ, type Script, WRITE } from './statements.ts';
 
 /** One verb. */
 export interface Verb<Request, Result> {
-  /** The script that does the usual thing; absent: only reads. */
+  /** The script that does the usual thing, for one row; absent: only reads. ARGV begins with id, scope and now. */
   readonly script?: Script;
-  args?(request: Request, place: Place): readonly Argument[];
+  args?(request: Request): readonly Argument[];
+  /** Whether the script can do it; default: yes. */
+  can?(request: Request): boolean;
+  /** The same for many rows at once, as far as it takes them. */
+  readonly many?: Many<Request>;
   /** What the script did. */
   done?(request: Request, now: number, rest: readonly unknown[]): Result;
   decide(record: SamekeyRecord | null, request: Request, view: View): Decision<Result>;
@@ -60,9 +65,44 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
   ): Promise<boolean> {
     const at = row === undefined ? place.keys : [...place.keys, keys.set(place.shard, `audit:${row.act}`)];
     const text = row === undefined ? '' : auditText(row);
-    const condition = [place.id, time(), String(seen.now), seen.version, seen.record.claimId, text];
-    const fields = after === null ? [] : fieldsOf(after);
-    return server.run(write, at, [...condition, ...fields]).then(([applied]) => applied === 1);
+    const { scope, claimId } = seen.record;
+    const condition = [place.id, scope, time(), String(seen.now), seen.version, claimId, text];
+    return server
+      .run(
+        write,
+        at,
+        after === null ? condition : [...condition, headOf(after), ...countedFields(fieldsOf(after))],
+      )
+      .then(([applied]) => applied === 1);
+  }
+
+  const groups = createGroups(server, time);
+
+  function alone<Request extends RecordId, Result>(
+    { request, place }: GroupRow<Request>,
+    verb: Verb<Request, Result>,
+  ): Promise<readonly unknown[]> {
+    if (verb.script === undefined || verb.can?.(request) === false) {
+      return server.run(read, place.keys.slice(0, 1), [time()]);
+    }
+    const args = verb.args?.(request) ?? [];
+    return server.run(verb.script, place.keys, [place.id, request.scope, time(), ...args]);
+  }
+
+  /** What the scripts said of each row. */
+  async function asked<Request extends RecordId, Result>(
+    open: readonly GroupRow<Request>[],
+    verb: Verb<Request, Result>,
+  ): Promise<readonly Answer<readonly unknown[]>[]> {
+    const { many } = verb;
+    if (many === undefined) return answersOf(open.map((row) => alone(row, verb)));
+    const lone = open.filter(({ request }) => !many.takes(request));
+    const [together, others] = await Promise.all([
+      groups.send(open, many),
+      answersOf(lone.map((row) => alone(row, verb))),
+    ]);
+    const next = others.values();
+    return together.map((answer) => answer ?? (next.next().value as Answer<readonly unknown[]>));
   }
 
   async function readAll(places: readonly Place[]): Promise<readonly (Seen | null)[]> {
@@ -82,13 +122,7 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
     let open = requests.map((request, i) => ({ i, request, place: keys.of(request) }));
     for (let tries = 0; open.length > 0 && tries < TRIES_MAX; tries += 1) {
       const next: typeof open = [];
-      const answers = await answersOf(
-        open.map(({ request, place }) =>
-          verb.script === undefined
-            ? server.run(read, place.keys.slice(0, 1), [time()])
-            : server.run(verb.script, place.keys, [place.id, time(), ...(verb.args?.(request, place) ?? [])]),
-        ),
-      );
+      const answers = await asked(open, verb);
       const writes: { row: (typeof open)[number]; result: Result; made: Promise<boolean> }[] = [];
       for (const [n, row] of open.entries()) {
         const answer = answers[n] as (typeof answers)[number];
@@ -171,6 +205,11 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
 
 interface Flush {
   hasWritten: boolean;
+}
+
+/** As scripts take them: how many arguments set, these, and the names to drop. */
+export function countedFields({ set, drop }: ReturnType<typeof fieldsOf>): readonly Argument[] {
+  return [String(set.length), ...set, ...drop];
 }
 
 /** What a reply of the form `0, now, record` holds. */

@@ -11,6 +11,7 @@ export type Answer<Reply> = { readonly reply: Reply } | { readonly error: StoreE
 
 /** The server as the store sees it. */
 export interface Server {
+  readonly isCluster: boolean;
   /** Runs a script; its reply is an array. Throws `StoreError`. */
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<readonly unknown[]>;
   /** Runs a command on its first argument, a key; nested replies are made flat. Throws `StoreError`. */
@@ -25,6 +26,7 @@ export function scriptOf(text: string): Script {
 /** Makes it. */
 export function createServer(connection: Connection): Server {
   return {
+    isCluster: connection.isCluster,
     async run(script, keys, args) {
       const rest = [String(keys.length), ...keys, ...args];
       const key = keys[0] as string;

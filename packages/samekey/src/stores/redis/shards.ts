@@ -2,7 +2,7 @@
 
 import type { SamekeyRecord } from '../../core/record.ts';
 import { scopeRanges } from '../../core/scope.ts';
-import { SMALL_COLUMNS, smallOf, textOf } from './fields.ts';
+import { SMALL_FIELDS, smallOf, textOf } from './fields.ts';
 import { ID_LENGTH, type Keys, type Place } from './keys.ts';
 import { scriptOf, type Server } from './server.ts';
 import { RIPE } from './statements.ts';
@@ -108,7 +108,7 @@ export function createShards(server: Server, keys: Keys, time: () => string): Sh
     },
     async look(places) {
       const replies = await Promise.all(
-        places.map(({ keys: [record] }) => server.ask('HMGET', record as string, ...SMALL_COLUMNS)),
+        places.map(({ keys: [record] }) => server.ask('HMGET', record as string, ...SMALL_FIELDS)),
       );
       return replies.map(smallOf);
     },

@@ -174,7 +174,8 @@ export function linesText(lines: readonly HeaderLine[]): string {
   return JSON.stringify(lines).replaceAll('\u{0}', '\\u0000');
 }
 
-function linesOf(json: string): HeaderLine[] {
+/** The header lines in such a text. */
+export function linesOf(json: string): HeaderLine[] {
   return JSON.parse(json) as HeaderLine[];
 }
 

@@ -1,0 +1,147 @@
+/**
+ * What the scripts share, in Lua: the clock, a record's `head`, its places in the indexes of its shard, and when its life is over.
+ *
+ * Invariant: a record and its places in the indexes are written by the same script, so neither is there without the other.
+ */
+
+import type { State } from '../../core/record.ts';
+import { HEAD_WORDS } from './fields.ts';
+
+/**
+ * How long a final record stays after its life, in milliseconds, before Redis deletes it by itself: the reaper comes first and tells of
+ * it, and a clock that was set ahead for a moment takes nothing away.
+ */
+export const EXPIRY_GRACE_MS = 3_600_000;
+
+/**
+ * The keys of a record's scripts, in their order: the record, its places by age for each state but `in_progress`, which `open` holds, and
+ * by what is to be done with it and when.
+ */
+export const RECORD_KEYS: readonly string[] = [
+  'record',
+  'age:pending',
+  'age:completed',
+  'age:failed',
+  'age:retryable',
+  'age:unknown',
+  'open',
+  'due',
+  'ask',
+  'lost',
+  'reap',
+  'scope',
+];
+
+const at = (set: string): number => RECORD_KEYS.indexOf(set);
+/** Where in {@link RECORD_KEYS} the indexes are that the hot path writes. */
+export const OPEN: number = at('open');
+export const REAP: number = at('reap');
+export const SCOPE: number = at('scope');
+/** Where in {@link RECORD_KEYS} the records of a state are by age. */
+export const AGE_OF: Readonly<Record<Exclude<State, 'in_progress'>, number>> = {
+  pending: at('age:pending'),
+  completed: at('age:completed'),
+  failed: at('age:failed'),
+  retryable: at('age:retryable'),
+  unknown: at('age:unknown'),
+};
+
+/** `clock(given)`, and numbers as whole text. */
+export const CLOCK: string = `
+local function clock(given)
+  if given ~= '' then return tonumber(given) end
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+local function int(n) return string.format('%.0f', n) end
+`;
+
+/** `head` of a record taken apart and put together. Needs {@link CLOCK}. */
+export const HEAD: string = `
+local HEAD = '^${'(%S+) '.repeat(HEAD_WORDS.length - 1)}(.*)$'
+local function head(key)
+  local text = redis.call('HGET', key, 'head')
+  if not text then return nil end
+  local r = {}
+  ${HEAD_WORDS.map((word) => `r.${word}`).join(', ')} = string.match(text, HEAD)
+  return r
+end
+local function words(r)
+  return table.concat({ ${HEAD_WORDS.map((word) => `r.${word}`).join(', ')} }, ' ')
+end
+local function moved(r) r.version = int(tonumber(r.version) + 1) end
+local function whole(now) return { 0, now, redis.call('HGETALL', KEYS[1]) } end
+`;
+
+/** When a record's life is over. Needs {@link CLOCK}. */
+export const OVER: string = `
+local NEVER = 253402300799000
+local function over(r)
+  local at = tonumber(r.expires_at) + tonumber(r.tombstone_ms)
+  if at < NEVER then return at end
+end
+-- Counted from now, so that a test's clock need not be the server's.
+local function lives(key, at, now) redis.call('PEXPIRE', key, int(at - now + ${EXPIRY_GRACE_MS})) end
+`;
+
+/** A record's places in the indexes, for scripts whose KEYS are {@link RECORD_KEYS}. Needs {@link CLOCK}. */
+export const INDEXES: string = `${HEAD}${OVER}
+local AGE = { ${Object.entries(AGE_OF)
+  .map(([state, n]) => `${state} = ${n + 1}`)
+  .join(', ')} }
+local OPEN, DUE, ASK, LOST, REAP, SCOPE = ${['open', 'due', 'ask', 'lost', 'reap', 'scope'].map((set) => at(set) + 1).join(', ')}
+local function places(r)
+  local p = {}
+  if not r then return p end
+  local s = r.state
+  p[SCOPE] = '0'
+  if AGE[s] then p[AGE[s]] = r.created_at end
+  if s == 'in_progress' or s == 'pending' then p[OPEN] = r.locked_until end
+  if r.due == '1' and (s == 'retryable' or (s == 'pending' and r.attempt == '0')) then p[DUE] = r.created_at end
+  if s == 'unknown' then
+    if r.reconcile_after ~= '-' then p[ASK] = r.reconcile_after end
+    p[LOST] = r.locked_until
+  end
+  if s == 'completed' or s == 'failed' or (s == 'retryable' and r.intent_at == '-') then
+    local at = over(r)
+    if at then p[REAP] = int(at) end
+  end
+  return p
+end
+local function member(set, id, scope)
+  if set == REAP then return id .. scope end
+  if set == SCOPE then return scope .. '\\0' .. id end
+  return id
+end
+local function index(before, after, id, scope)
+  for set, score in pairs(after) do
+    if before[set] ~= score then redis.call('ZADD', KEYS[set], score, member(set, id, scope)) end
+  end
+  for set in pairs(before) do
+    if not after[set] then redis.call('ZREM', KEYS[set], member(set, id, scope)) end
+  end
+end
+local function live(r, p, now)
+  if p[REAP] and (r.state == 'completed' or r.state == 'failed') then
+    lives(KEYS[1], tonumber(p[REAP]), now)
+  else
+    redis.call('PERSIST', KEYS[1])
+  end
+end
+local function write(r, from)
+  local n = tonumber(ARGV[from])
+  redis.call('HSET', KEYS[1], 'head', words(r), unpack(ARGV, from + 1, from + n))
+  if #ARGV > from + n then redis.call('HDEL', KEYS[1], unpack(ARGV, from + n + 1)) end
+end
+`;
+
+/** A row of the audit. Needs {@link CLOCK}. */
+export const NOTE: string = `
+local function note(set, now, text)
+  local t = redis.call('TIME')
+  local seq = tonumber(t[1]) * 1000000 + tonumber(t[2])
+  local last = redis.call('ZREVRANGE', set, 0, 0, 'WITHSCORES')[2]
+  if last and tonumber(last) >= seq then seq = tonumber(last) + 1 end
+  redis.call('ZADD', set, int(seq), int(seq) .. ' ' .. int(now) .. ' ' .. text)
+end
+`;
