@@ -94,7 +94,7 @@ export const TABLE = [
     lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
   },
   // Ids of records and scripts are digests.
-  { at: 'stores/redis', may: ['core', 'stores/sql'], node: ['node:crypto'] },
+  { at: 'stores/redis', may: ['core', 'stores/sql'], node: ['node:crypto', 'node:buffer'] },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.

@@ -2,6 +2,7 @@
  * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. A lone call goes out
  * after the current microtask. A busy lane shares commits: the next flush starts when the last one returns, and after a flush of
  * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it comes with it.
+ * Where the store works on several calls at once, what waits is dealt out to as many flushes, each of which is worth a call.
  *
  * Invariants: a caller gets its own row's result, after the store's reply, once · one row is in at most one flush at a time,
  * and twice in none · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was, because only
@@ -23,6 +24,8 @@ export interface LaneOptions<Request, Result> {
   isBusy(result: Result): boolean;
   readonly rowsMax: number;
   readonly bytesMax: number;
+  /** Calls under way at once. */
+  readonly callsAtOnceMax: number;
   /** Longest wait for one call of the store; then its reply counts as lost. */
   readonly callTimeMaxMs: number;
   onError(error: StoreError): void;
@@ -54,6 +57,8 @@ interface Item<Request, Result> {
   readonly reject: (error: StoreError) => void;
 }
 
+/** A flush beside others is not made of fewer rows. */
+const SHARE_MIN_ROWS = 8;
 const BACKOFF_MIN_MS = 5;
 const BACKOFF_MAX_MS = 250;
 
@@ -61,19 +66,24 @@ const BACKOFF_MAX_MS = 250;
 export function createLane<Request, Result>(options: LaneOptions<Request, Result>): Lane<Request, Result> {
   const { world } = options;
   let queue: Item<Request, Result>[] = [];
-  let flushing = false;
+  let pumps = 0;
+  let starting = false;
   let backoffMs = 0;
   /** Whether the last flush had several rows. */
   let grouped = false;
   const soon = world.soon ?? queueMicrotask;
-  const startPump = (): void => void pump();
+  const startPump = (): void => {
+    starting = false;
+    void pump();
+  };
 
   function submit(request: Request, deadline: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       const id = options.idOf(request);
       queue.push({ request, id, size: options.sizeOf(request), deadline, unclear: false, resolve, reject });
-      if (!flushing) {
-        flushing = true;
+      if (!starting && pumps < options.callsAtOnceMax) {
+        starting = true;
+        pumps += 1;
         // Where groups form, what is still to be read in this turn joins the first flush; alone it goes at once.
         (grouped ? soon : queueMicrotask)(startPump);
       }
@@ -86,9 +96,15 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       dropLate();
       const batch = nextBatch();
       grouped = batch.length > 1;
-      if (batch.length > 0) await flush(batch);
+      // What waited longest is sent first.
+      const sent = batch.length > 0 ? flush(batch) : undefined;
+      if (queue.length > 0 && !starting && pumps < options.callsAtOnceMax) {
+        pumps += 1;
+        void pump();
+      }
+      if (sent !== undefined) await sent;
     }
-    flushing = false;
+    pumps -= 1;
   }
 
   function nextBatch(): Item<Request, Result>[] {
@@ -102,9 +118,11 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
     const rest: Item<Request, Result>[] = [];
     const ids = new Set<string>();
     let bytes = 0;
+    // What the others take has left the queue.
+    const share = Math.ceil(queue.length / (options.callsAtOnceMax - pumps + 1));
+    const rowsMax = Math.min(options.rowsMax, Math.max(share, SHARE_MIN_ROWS));
     for (const item of queue) {
-      const fits =
-        batch.length === 0 || (batch.length < options.rowsMax && bytes + item.size <= options.bytesMax);
+      const fits = batch.length === 0 || (batch.length < rowsMax && bytes + item.size <= options.bytesMax);
       if (fits && !ids.has(item.id)) {
         batch.push(item);
         ids.add(item.id);

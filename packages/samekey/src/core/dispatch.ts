@@ -43,7 +43,7 @@ export interface Dispatch {
 
 /** Wraps the hot path of a store. */
 export function createDispatch(
-  store: HotStore & Pick<Store, 'refuseCaller'>,
+  store: HotStore & Pick<Store, 'refuseCaller' | 'callsAtOnceMax'>,
   world: World,
   options: DispatchOptions,
   emit: Emit,
@@ -61,6 +61,7 @@ export function createDispatch(
       isBusy,
       rowsMax: options.batchRowsMax,
       bytesMax: options.batchBytesMax,
+      callsAtOnceMax: store.callsAtOnceMax ?? 1,
       callTimeMaxMs: options.callTimeMaxMs,
       onCall:
         emit === null

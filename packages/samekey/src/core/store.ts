@@ -85,6 +85,11 @@ export interface ChangeHints {
 export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly name: string;
   readonly capabilities: Capabilities;
+  /**
+   * How many calls of one verb are worth having under way at once; default 1, as calls on one connection wait for each other. More where
+   * they overlap, and where those on one record take turns by themselves.
+   */
+  readonly callsAtOnceMax?: number;
   /** Absent: requests that wait find out by reading alone. */
   readonly hints?: ChangeHints | undefined;
   /** Absent: callers cannot be limited by how many keys they have stored. */

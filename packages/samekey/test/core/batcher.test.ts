@@ -4,7 +4,11 @@ import { createLane, type Lane } from '../../src/core/batcher.ts';
 import { systemWorld } from '../../src/system.ts';
 
 /** A lane whose turns are ended by hand, and the flushes it sent. */
-function bench(): { lane: Lane<string, string>; flushes: (readonly string[])[]; endTurn: () => void } {
+function bench(callsAtOnceMax = 1): {
+  lane: Lane<string, string>;
+  flushes: (readonly string[])[];
+  endTurn: () => void;
+} {
   const flushes: (readonly string[])[] = [];
   const waiting: (() => void)[] = [];
   const lane = createLane<string, string>({
@@ -16,8 +20,9 @@ function bench(): { lane: Lane<string, string>; flushes: (readonly string[])[]; 
     idOf: (request) => request,
     sizeOf: () => 1,
     isBusy: () => false,
-    rowsMax: 10,
+    rowsMax: 40,
     bytesMax: 1_000,
+    callsAtOnceMax,
     callTimeMaxMs: 60_000,
     onError: () => undefined,
     onCall: null,
@@ -62,5 +67,22 @@ describe('An idle lane', () => {
     await lone;
     await submit(lane, ['d']);
     expect(flushes).toEqual([['a', 'b'], ['c'], ['d']]);
+  });
+});
+
+describe('A lane of a store that works on several calls at once', () => {
+  const keys = Array.from({ length: 64 }, (_, i) => `k${i}`);
+
+  test('deals out what waits to as many flushes, and each row is in one of them', async () => {
+    const { lane, flushes } = bench(4);
+    await submit(lane, keys);
+    expect(flushes.map((flush) => flush.length)).toEqual([16, 16, 16, 16]);
+    expect(flushes.flat()).toEqual(keys);
+  });
+
+  test('makes no flush of a few rows beside others', async () => {
+    const { lane, flushes } = bench(4);
+    await submit(lane, keys.slice(0, 10));
+    expect(flushes.map((flush) => flush.length)).toEqual([8, 2]);
   });
 });

@@ -69,9 +69,10 @@ export function madeOf(record: SamekeyRecord): string {
 export function endOf({ proof, reason, inquiries, response }: SamekeyRecord): string {
   if (proof === null && reason === null && inquiries === 0 && response === null) return '';
   const told = `${optional(proof)}\0${optional(shown(reason))}\0${inquiries}`;
-  if (response === null) return `${told}\0\0\0`;
-  const { status, headers, trailers } = response;
-  return `${told}\0${status}\0${linesText(headers)}\0${trailers === undefined ? '' : linesText(trailers)}`;
+  if (response === null) return `${told}\0\0\0\0`;
+  const { status, headers, trailers, body } = response;
+  const lines = `${linesText(headers)}\0${trailers === undefined ? '' : linesText(trailers)}`;
+  return `${told}\0${status}\0${lines}\0${body === null ? '' : '1'}`;
 }
 
 /** The fields beside `head`: those with a value, then the names of those without. */
@@ -170,17 +171,20 @@ function recordOf(field: (name: string) => unknown): SamekeyRecord {
 }
 
 function responseOf(
-  [status = '', headers = '', trailers = '']: readonly string[],
+  [status = '', headers = '', trailers = '', hasBody]: readonly string[],
   body: unknown,
 ): StoredResponse | null {
   if (status === '') return null;
   return {
     status: Number(status),
     headers: linesOf(headers),
-    body: bytesOf(body),
+    body: hasBody === '1' ? (bytesOf(body) ?? NOT_READ) : null,
     ...(trailers === '' ? {} : { trailers: linesOf(trailers) }),
   };
 }
+
+/** Of a body that was not asked for. */
+const NOT_READ = new Uint8Array(0);
 
 function optional(text: string | null): string {
   return text === null ? '' : `=${text}`;

@@ -19,7 +19,6 @@ import { exact, shown } from '../sql/record-row.ts';
 import { endOf, fieldsOf, madeOf, pairsOf, tailOf } from './fields.ts';
 import { CLAIM, CLAIMS, ENDS, FINISH, RENEW } from './hot-statements.ts';
 import { AGE_OF, OPEN, REAP, SCOPE } from './lua.ts';
-import type { Argument } from './redis-client.ts';
 import { countedFields, type Verb } from './rows.ts';
 import { scriptOf } from './server.ts';
 import { textArgument } from './text-argument.ts';
@@ -54,14 +53,7 @@ export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
     keysOf: (_request, { keys }) => [keys[0] as string, keys[OPEN] as string, keys[SCOPE] as string],
     argsOf(request, { id }) {
       const fresh = freshAtZero(request);
-      return [
-        id,
-        fresh.scope,
-        String(fresh.lockedUntil),
-        String(fresh.expiresAt),
-        tailOf(fresh),
-        madeOf(fresh),
-      ];
+      return [id, String(fresh.lockedUntil), String(fresh.expiresAt), tailOf(fresh), madeOf(fresh)];
     },
   },
   done: (request, now) => decideClaim(null, request, serverView(null, now)).result,
@@ -130,11 +122,10 @@ export const finishVerb: Verb<FinishRequest, FinishResult> = {
       const { scope, claimId, attempt, to, extendMs } = request;
       const body = end.response?.body ?? null;
       const fence = [exact(claimId), String(attempt)];
-      const answer: Argument[] = body === null ? ['0', ''] : ['1', textArgument(body)];
-      return [id, scope, ...fence, to, String(extendMs), endOf(end), ...answer];
+      return [id, scope, ...fence, to, String(extendMs), endOf(end), body === null ? '' : textArgument(body)];
     },
   },
-  done: (_request, _now, [expiresAt]) => ({ kind: 'applied', expiresAt: expiresAt as number }),
+  done: (_request, _now, expiresAt) => ({ kind: 'applied', expiresAt: expiresAt as number }),
   decide: decideFinish,
   busy: BUSY,
 };

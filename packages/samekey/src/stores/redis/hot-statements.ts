@@ -5,7 +5,7 @@
  * Invariants: as `statements.ts` says · of a script over several records each is decided for itself.
  */
 
-import { CLOCK, HEAD, INDEXES, OVER } from './lua.ts';
+import { CLOCK, INDEXES, OVER } from './lua.ts';
 
 /**
  * ARGV: id, scope, now or '', lock, retention (both in ms from now), state, attempt, the words of `head` from `claim_ttl_ms` on, count of
@@ -22,25 +22,33 @@ return { 1, now }
 
 /**
  * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `scope`. ARGV: now or '', then of each:
- * id, scope, lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
+ * id, lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
  */
 export const CLAIMS: string = `${CLOCK}
+local call = redis.call
 local now = clock(ARGV[1])
-local at = int(now)
+local first = '1 in_progress 1 ' .. int(now) .. ' '
+-- Most rows have the same times, and putting a number into words costs more than finding it.
+local later = {}
+local function after(ms)
+  local at = later[ms]
+  if not at then at = int(now + tonumber(ms)); later[ms] = at end
+  return at
+end
 local replies = { now }
 local a = 2
 for k = 1, #KEYS, 3 do
-  if redis.call('EXISTS', KEYS[k]) == 1 then
-    replies[#replies + 1] = redis.call('HGETALL', KEYS[k])
+  local key, id = KEYS[k], ARGV[a]
+  if call('EXISTS', key) == 1 then
+    replies[#replies + 1] = call('HGETALL', key)
   else
-    local locked = int(now + tonumber(ARGV[a + 2]))
-    redis.call('HSET', KEYS[k], 'head', '1 in_progress 1 ' .. at .. ' ' .. locked .. ' ' .. int(now + tonumber(ARGV[a + 3]))
-      .. ' - - - ' .. ARGV[a + 4], 'made', ARGV[a + 5])
-    redis.call('ZADD', KEYS[k + 1], locked, ARGV[a])
-    redis.call('ZADD', KEYS[k + 2], '0', ARGV[a + 1] .. '\\0' .. ARGV[a])
+    local locked, made = after(ARGV[a + 1]), ARGV[a + 4]
+    call('HSET', key, 'head', first .. locked .. ' ' .. after(ARGV[a + 2]) .. ' - - - ' .. ARGV[a + 3], 'made', made)
+    call('ZADD', KEYS[k + 1], locked, id)
+    call('ZADD', KEYS[k + 2], '0', string.match(made, '^%Z*') .. '\\0' .. id)
     replies[#replies + 1] = 1
   end
-  a = a + 6
+  a = a + 5
 end
 return replies
 `;
@@ -74,38 +82,50 @@ return { 1, now, expires }
 
 /**
  * Final ends of several living attempts that were claimed, not handed over. KEYS of each: the record, `open`, `age` of the state it gets,
- * `reap`. ARGV: now or '', then of each: id, scope, claim_id, attempt, state it gets, ms of longer retention, `end`, '1' if there is a body, the body.
+ * `reap`. ARGV: now or '', then of each: id, scope, claim_id, attempt, state it gets, ms of longer retention, `end`, the body or ''.
  * → now, then of each expires_at or its record.
  */
-export const ENDS: string = `${CLOCK}${HEAD}${OVER}${ENDS_AT}
+export const ENDS: string = `${CLOCK}${OVER}
+local call, match = redis.call, string.match
 local now = clock(ARGV[1])
 local at = int(now)
+local lifetimes = {}
 local replies = { now }
 local a = 2
 for k = 1, #KEYS, 4 do
-  local r = head(KEYS[k])
-  if not r or r.claim_id ~= ARGV[a + 2] or r.attempt ~= ARGV[a + 3] or r.state ~= 'in_progress' then
-    replies[#replies + 1] = redis.call('HGETALL', KEYS[k])
-  else
-    local expires = ends_at(r, now, ARGV[a + 5])
-    moved(r)
-    r.state, r.locked_until, r.expires_at, r.finished_at = ARGV[a + 4], at, int(expires), at
-    r.intent_at, r.reconcile_after = '-', '-'
-    if ARGV[a + 7] == '1' then
-      redis.call('HSET', KEYS[k], 'head', words(r), 'end', ARGV[a + 6], 'response_body', ARGV[a + 8])
-    else
-      redis.call('HSET', KEYS[k], 'head', words(r), 'end', ARGV[a + 6])
-    end
-    redis.call('ZREM', KEYS[k + 1], ARGV[a])
-    redis.call('ZADD', KEYS[k + 2], r.created_at, ARGV[a])
-    local gone = over(r)
-    if gone then
-      redis.call('ZADD', KEYS[k + 3], int(gone), ARGV[a] .. ARGV[a + 1])
-      lives(KEYS[k], gone, now)
-    end
-    replies[#replies + 1] = expires
+  local key, id = KEYS[k], ARGV[a]
+  local version, state, attempt, created, expires, rest, claim
+  local head = call('HGET', key, 'head')
+  if head then
+    version, state, attempt, created, expires, rest, claim =
+      match(head, '^(%S+) (%S+) (%S+) (%S+) %S+ (%S+) %S+ %S+ %S+ (%S+ %S+ %S+ %S+ %S+) (.*)$')
   end
-  a = a + 9
+  if claim ~= ARGV[a + 2] or attempt ~= ARGV[a + 3] or state ~= 'in_progress' then
+    replies[#replies + 1] = call('HGETALL', key)
+  else
+    local replay, tombstone = match(rest, '^%S+ %S+ (%S+) (%S+)')
+    local expiry, extend = tonumber(expires), ARGV[a + 5]
+    if extend ~= '0' or now + tonumber(replay) > expiry then
+      expiry = math.max(expiry, now + tonumber(replay)) + tonumber(extend)
+      expires = int(expiry)
+    end
+    version = version == '1' and '2' or int(tonumber(version) + 1)
+    local to = ARGV[a + 4]
+    call('HSET', key, 'head', version .. ' ' .. to .. ' ' .. attempt .. ' ' .. created .. ' ' .. at .. ' ' .. expires .. ' ' .. at
+      .. ' - - ' .. rest .. ' ' .. claim, 'end', ARGV[a + 6], 'response_body', ARGV[a + 7])
+    call('ZREM', KEYS[k + 1], id)
+    call('ZADD', KEYS[k + 2], created, id)
+    local gone = expiry + tonumber(tombstone)
+    if gone < NEVER then
+      local word = tombstone == '0' and expires or int(gone)
+      local lifetime = lifetimes[word]
+      if not lifetime then lifetime = int(gone - now + GRACE); lifetimes[word] = lifetime end
+      call('ZADD', KEYS[k + 3], word, id .. ARGV[a + 1])
+      call('PEXPIRE', key, lifetime)
+    end
+    replies[#replies + 1] = expiry
+  end
+  a = a + 8
 end
 return replies
 `;

@@ -55,7 +55,7 @@ export function createKeys(prefix: string, shards: number): Keys {
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const VALUES: Uint8Array = new Uint8Array(128);
-for (const [value, digit] of [...DIGITS].entries()) VALUES[digit.charCodeAt(0)] = value;
+for (let value = 0; value < 64; value += 1) VALUES[DIGITS.charCodeAt(value)] = value;
 
 /** The first 32 bits of a digest in base64url. */
 function leadOf(text: string): number {

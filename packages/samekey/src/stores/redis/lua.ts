@@ -76,12 +76,13 @@ local function whole(now) return { 0, now, redis.call('HGETALL', KEYS[1]) } end
 /** When a record's life is over. Needs {@link CLOCK}. */
 export const OVER: string = `
 local NEVER = 253402300799000
+local GRACE = ${EXPIRY_GRACE_MS}
 local function over(r)
   local at = tonumber(r.expires_at) + tonumber(r.tombstone_ms)
   if at < NEVER then return at end
 end
 -- Counted from now, so that a test's clock need not be the server's.
-local function lives(key, at, now) redis.call('PEXPIRE', key, int(at - now + ${EXPIRY_GRACE_MS})) end
+local function lives(key, at, now) redis.call('PEXPIRE', key, int(at - now + GRACE)) end
 `;
 
 /** A record's places in the indexes, for scripts whose KEYS are {@link RECORD_KEYS}. Needs {@link CLOCK}. */

@@ -49,6 +49,9 @@ export function redisStore(options: RedisStoreOptions): Store {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
 
+    // The client sends them one behind the other; the server works on one while this process takes up the answers to another.
+    callsAtOnceMax: 4,
+
     async claim(requests) {
       const results = await rows.apply(requests, claimVerb);
       await replicas?.haveClaims(requests, results);

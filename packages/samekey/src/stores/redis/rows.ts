@@ -9,7 +9,7 @@
 import type { NewAuditRow } from '../../core/audit.ts';
 import { StoreError } from '../../core/errors.ts';
 import { type Decision, serverView, type View } from '../../core/machine.ts';
-import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import { checkIds } from '../sql/record-row.ts';
 import { auditText } from './audit-text.ts';
 import { fieldsOf, headOf, type Seen, seenOf } from './fields.ts';
@@ -30,7 +30,7 @@ export interface Verb<Request, Result> {
   /** The same for many rows at once, as far as it takes them. */
   readonly many?: Many<Request>;
   /** What the script did. */
-  done?(request: Request, now: number, rest: readonly unknown[]): Result;
+  done?(request: Request, now: number, said: unknown): Result;
   decide(record: SamekeyRecord | null, request: Request, view: View): Decision<Result>;
   /** The row a write leaves in the audit. */
   rowOf?(before: SamekeyRecord, after: SamekeyRecord | null, request: Request): NewAuditRow | undefined;
@@ -113,34 +113,39 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
   }
 
   async function once<Request extends RecordId, Result>(
-    requests: readonly Request[],
+    all: readonly Row<Request>[],
     verb: Verb<Request, Result>,
     flush: Flush,
-  ): Promise<readonly Result[]> {
-    const results = new Map<number, Result>();
+    results: (Result | undefined)[],
+  ): Promise<void> {
     const faults: StoreError[] = [];
-    let open = requests.map((request, i) => ({ i, request, place: keys.of(request) }));
+    let isAnswered = false;
+    let open = all;
     for (let tries = 0; open.length > 0 && tries < TRIES_MAX; tries += 1) {
-      const next: typeof open = [];
+      const next: Row<Request>[] = [];
       const answers = await asked(open, verb);
-      const writes: { row: (typeof open)[number]; result: Result; made: Promise<boolean> }[] = [];
+      const writes: { row: Row<Request>; result: Result; made: Promise<boolean> }[] = [];
       for (const [n, row] of open.entries()) {
         const answer = answers[n] as (typeof answers)[number];
         if ('error' in answer) {
           faults.push(answer.error);
           continue;
         }
-        const [code, now, ...rest] = answer.reply;
+        const [code, now] = answer.reply;
         if (typeof now !== 'number') throw unexpectedReply();
         if (code === 1 && verb.done !== undefined) {
           flush.hasWritten = true;
-          results.set(row.i, verb.done(row.request, now, rest));
+          isAnswered = true;
+          results[row.i] = verb.done(row.request, now, answer.reply[2]);
           continue;
         }
         const seen = foundIn(answer.reply);
         const record = seen?.record ?? null;
         const decision = verb.decide(record, row.request, serverView(record, now));
-        if (decision.write === undefined) results.set(row.i, decision.result);
+        if (decision.write === undefined) {
+          isAnswered = true;
+          results[row.i] = decision.result;
+        }
         // Only a claim makes a record, and its script has found one: it is gone since.
         else if (seen === null || record === null) next.push(row);
         else {
@@ -149,58 +154,56 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
           writes.push({ row, result: decision.result, made });
         }
       }
-      const written = await answersOf(writes.map(({ made }) => made));
+      const written = writes.length === 0 ? [] : await answersOf(writes.map(({ made }) => made));
       for (const [n, { row, result }] of writes.entries()) {
         const answer = written[n] as (typeof written)[number];
         if ('error' in answer) faults.push(answer.error);
         else if (answer.reply) {
           flush.hasWritten = true;
-          results.set(row.i, result);
+          isAnswered = true;
+          results[row.i] = result;
         } else next.push(row);
       }
       open = next;
     }
     if (open.length > 0 && verb.busy === undefined) faults.push(contended());
-    raise(faults, results.size > 0, verb.busy !== undefined, flush);
-    return requests.map((_, i) => results.get(i) ?? (verb.busy as Result));
-  }
-
-  async function inTurn<Request extends RecordId, Result>(
-    requests: readonly Request[],
-    verb: Verb<Request, Result>,
-    flush: Flush,
-  ): Promise<readonly Result[]> {
-    if (requests.length === 0) return [];
-    const ids = new Set<string>();
-    const later = new Set<number>();
-    for (const [i, request] of requests.entries()) {
-      const id = idText(request);
-      if (ids.has(id)) later.add(i);
-      ids.add(id);
-    }
-    if (later.size === 0) return once(requests, verb, flush);
-    const first = await once(
-      requests.filter((_, i) => !later.has(i)),
-      verb,
-      flush,
-    );
-    const second = await inTurn(
-      requests.filter((_, i) => later.has(i)),
-      verb,
-      flush,
-    );
-    const [early, late] = [first.values(), second.values()];
-    return requests.map((_, i) => (later.has(i) ? late : early).next().value as Result);
+    raise(faults, isAnswered, verb.busy !== undefined, flush);
   }
 
   return {
-    async apply(requests, verb) {
+    async apply<Request extends RecordId, Result>(requests: readonly Request[], verb: Verb<Request, Result>) {
       checkIds(requests);
-      return inTurn(requests, verb, { hasWritten: false });
+      const results: (Result | undefined)[] = requests.map(() => undefined);
+      const flush = { hasWritten: false };
+      let open = requests.map((request, i) => ({ i, request, place: keys.of(request) }));
+      while (open.length > 0) {
+        const first = onceEach(open);
+        await once(first.length === open.length ? open : first, verb, flush, results);
+        if (first.length === open.length) break;
+        const taken = new Set(first);
+        open = open.filter((row) => !taken.has(row));
+      }
+      return results.map((result) => result ?? (verb.busy as Result));
     },
     read: readAll,
     write: writeOne,
   };
+}
+
+interface Row<Request> extends GroupRow<Request> {
+  /** Where its result goes. */
+  readonly i: number;
+}
+
+/** The first row of each record. */
+function onceEach<Request>(rows: readonly Row<Request>[]): readonly Row<Request>[] {
+  if (rows.length === 1) return rows;
+  const ids = new Set<string>();
+  return rows.filter(({ place: { id } }) => {
+    if (ids.has(id)) return false;
+    ids.add(id);
+    return true;
+  });
 }
 
 interface Flush {

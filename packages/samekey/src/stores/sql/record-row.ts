@@ -153,10 +153,16 @@ function rowResponse(row: Row): StoredResponse | null {
 // oxlint-disable-next-line no-control-regex
 const ALTERED = /[\u0000\u{d800}-\u{dfff}]/gu;
 
+/** Whether nothing in a text would be altered: for Node's own look, which is faster than an expression. */
+function isPlain(value: string): boolean {
+  const look = value as string & { isWellFormed?(): boolean };
+  const isWellFormed = look.isWellFormed?.() ?? !new RegExp(ALTERED).test(value);
+  return isWellFormed && !value.includes('\0');
+}
+
 /** Text that identifies: returned as it is, or refused with `StoreError` when SQL would alter it. */
 export function exact(value: string): string {
-  ALTERED.lastIndex = 0;
-  if (!ALTERED.test(value)) return value;
+  if (isPlain(value)) return value;
   throw new StoreError(
     'A scope, key, operation or fingerprint holds a NUL or half of a surrogate pair, which SQL cannot keep: ' +
       'encode it before it reaches the store.',
@@ -166,7 +172,8 @@ export function exact(value: string): string {
 
 /** Text for people: what SQL would alter is replaced. */
 export function shown(value: string | null): string | null {
-  return value === null ? null : value.replaceAll(ALTERED, '\u{fffd}');
+  if (value === null || isPlain(value)) return value;
+  return value.replaceAll(ALTERED, '\u{fffd}');
 }
 
 /** Header lines as JSON, which escapes what SQL text would alter, so that values come back as they were. */
