@@ -3,24 +3,19 @@
  * writes. The server is real; faults are made in the client, around calls that it does or does not make.
  */
 
-import { readdirSync } from 'node:fs';
-import type { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { createTableInput, type DynamoDbClient, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import {
-  ANSWER,
   claimed,
   claimRequest,
   describeResult,
   finished,
-  finishRequest,
   handRequest,
   ID,
   only,
   RETENTION_MS,
   recordOf,
 } from '../../src/testing/contract/context.ts';
-import { availableDynamoDb, fileBodies } from '../services/dynamodb.ts';
+import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench, named } from './dynamodb-bench.ts';
 
 describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
@@ -60,6 +55,32 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
       await expect(failed).rejects.toMatchObject({ code: 'ERR_SAMEKEY_STORE', applied: 'no', busy: true });
       bench.pass();
       expect(await store.find([{ ...ID, key: 'never' }])).toEqual([null]);
+    });
+
+    it.each([
+      ['ProvisionedThroughputExceededException', 400, 'no'],
+      ['ThrottlingException', 400, 'no'],
+      ['RequestLimitExceeded', 400, 'no'],
+      ['TransactionConflictException', 400, 'no'],
+      ['ReplicatedWriteConflictException', 400, 'no'],
+      ['InternalServerError', 500, 'unknown'],
+      ['ServiceUnavailable', 503, 'unknown'],
+      ['ValidationException', 400, 'no'],
+      ['AccessDeniedException', 400, 'no'],
+    ])('%s (%i) of a write says that it was applied: %s', async (name, httpStatusCode, applied) => {
+      const store = bench.open();
+      await store.claim([claimRequest({ key: 'other' })]);
+      let calls = 0;
+      bench.meet = () => {
+        calls += 1;
+        return Promise.reject(named(name, { $metadata: { httpStatusCode, attempts: 1 } }));
+      };
+      await expect(store.claim([claimRequest()])).rejects.toMatchObject({ applied });
+      // What is known to pass is asked again, in bounds.
+      const passes = applied === 'no' && !/Validation|Denied/.test(name);
+      expect(calls).toBe(passes ? 7 : 1);
+      calls = 0;
+      await expect(store.find([ID])).rejects.toMatchObject({ applied: 'no' });
     });
 
     it('throttled after a try of the SDK without an answer, the write may have been applied', async () => {
@@ -103,41 +124,6 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
     });
   });
 
-  describe('large answers (F50)', () => {
-    const large = { ...ANSWER, body: new Uint8Array(900_000).fill(7) };
-
-    it('without a body store an answer that no item holds is stored without its body', async () => {
-      const store = bench.open();
-      const owner = await claimed(store);
-      expect(only(await store.finish([finishRequest(owner, 'completed', { response: large })])).kind).toBe(
-        'applied',
-      );
-      expect((await recordOf(store)).response).toEqual({ ...large, body: null });
-      const input = new Uint8Array(900_000);
-      await expect(store.claim([claimRequest({ key: 'k', input })])).rejects.toMatchObject({
-        applied: 'no',
-        transient: false,
-      });
-    });
-
-    it('with one it comes back to the byte, goes with its record, and is met as not kept when its bytes are gone', async () => {
-      const bodies = fileBodies();
-      const store = bench.open({ bodies });
-      const owner = await claimed(store, { input: large.body });
-      await store.finish([finishRequest(owner, 'completed', { response: large })]);
-      const record = await recordOf(store);
-      expect([record.response?.body?.length, record.input?.length]).toEqual([900_000, 900_000]);
-      expect(readdirSync(bodies.folder)).toHaveLength(2);
-      await store.erase({ scope: ID.scope, limit: 10, reason: 'asked', actor: null });
-      expect(readdirSync(bodies.folder)).toEqual([]);
-
-      const next = await claimed(store, { key: 'k' });
-      await store.finish([finishRequest(next, 'completed', { response: large })]);
-      bodies.remove();
-      expect((await recordOf(store, next)).response).toEqual({ ...large, body: null });
-    });
-  });
-
   describe('expiry (F47, F48)', () => {
     it('only final records are deleted by TTL, and never before their life and their time as a tombstone end', async () => {
       const store = bench.open();
@@ -153,6 +139,22 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
       expect(await ttlOf('failed')).toBeDefined();
       await store.reopen([handRequest(failed)]);
       expect(await ttlOf('failed')).toBeUndefined();
+    });
+
+    it('what is not final is reaped by us, however TTL is set, and what is final only without TTL', async () => {
+      let now = Date.UTC(2030, 0);
+      const options = { now: () => now, monotonicNow: () => now };
+      const stores = { on: bench.open({ ...options, timeToLive: true }), off: bench.open(options) };
+      for (const [name, store] of Object.entries(stores)) {
+        await finished(store, 'completed', { key: `${name} final` });
+        await finished(store, 'retryable', { key: `${name} not final` });
+      }
+      now += 2 * RETENTION_MS;
+      bench.made.length = 0;
+      expect((await stores.on.reap(10)).count).toBe(3);
+      expect(bench.made).not.toContain('scan');
+      const left = await stores.on.list({});
+      expect(left.map(({ key }) => key)).toEqual(['on final']);
     });
 
     it('what TTL has not deleted acts as absent', async () => {
@@ -195,44 +197,6 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
       const acts = (await other.audit({})).map(({ act, key }) => `${act} ${key}`);
       expect(acts.toSorted()).toEqual(['forget dropped', 'reopen reopened']);
       expect(describeResult(only(await other.claim([claimRequest({ key: 'dropped' })])))).toBe('claimed 1');
-    });
-  });
-
-  describe('the end of an attempt in the caller’s own transaction', () => {
-    // Dynalite has no transactions: the element is written by itself, under its condition, as a transaction would.
-    it('is one conditional put that renewals do not disturb, and a lost fence does', async () => {
-      const store = bench.open();
-      const owner = await claimed(store);
-      const end = await store.completionItem(finishRequest(owner, 'completed'));
-      if (end.kind !== 'item') throw new Error(`expected an item, got ${end.kind}`);
-      await store.renew([{ ...owner, claimTtlMs: 10_000 }]);
-      const put = end.item.Put as unknown as Parameters<DynamoDB['putItem']>[0];
-      await bench.client.putItem(put);
-      expect(await recordOf(store)).toMatchObject({ state: 'completed', response: ANSWER });
-      await expect(bench.client.putItem(put)).rejects.toMatchObject({
-        name: 'ConditionalCheckFailedException',
-      });
-      expect((await store.completionItem(finishRequest(owner, 'completed'))).kind).toBe('already');
-      const stranger = { ...owner, claimId: 'another' };
-      expect((await store.completionItem(finishRequest(stranger, 'completed'))).kind).toBe('refused');
-    });
-  });
-
-  describe('the table', () => {
-    it('without keys, indexes or TTL it is refused with what mends it', async () => {
-      await expect(bench.open({ timeToLive: true }).ready()).rejects.toThrow(
-        /updateTimeToLive\(timeToLiveInput/,
-      );
-      const { GlobalSecondaryIndexes: _none, ...input } = createTableInput(`${bench.tableName}-bare`);
-      const AttributeDefinitions = input.AttributeDefinitions.slice(0, 2);
-      await bench.client.createTable({ ...input, AttributeDefinitions });
-      await expect(bench.open({ tableName: `${bench.tableName}-bare` }).ready()).rejects.toMatchObject({
-        code: 'ERR_SAMEKEY_SCHEMA',
-        message: expect.stringContaining('samekey_open') as string,
-      });
-      expect(() => dynamodbStore({ client: {} as DynamoDbClient, tableName: bench.tableName })).toThrow(
-        /DynamoDB/,
-      );
     });
   });
 });

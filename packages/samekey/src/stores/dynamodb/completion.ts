@@ -27,6 +27,7 @@ export async function completionItem(
     readonly tableName: string;
     readonly audit: DynamoAudit;
     readonly auditTransitions: boolean;
+    readonly timeToLive: boolean;
   },
   request: FinishRequest,
 ): Promise<CompletionItem> {
@@ -39,7 +40,11 @@ export async function completionItem(
   const row = parts.auditTransitions ? transitionRow(before, write) : undefined;
   // It goes into its place with the next writer of this record, or with the reaper.
   const notes = [...(stored?.notes ?? []), ...(row === undefined ? [] : [parts.audit.numbered(row, now)])];
-  const wanted = itemOf(write, { version, leaseMs: null, notes }, stored?.item ?? null);
+  const wanted = itemOf(
+    write,
+    { version, leaseMs: null, notes, timeToLive: parts.timeToLive },
+    stored?.item ?? null,
+  );
   const fit = await fitting(
     wanted,
     parts.bodies,

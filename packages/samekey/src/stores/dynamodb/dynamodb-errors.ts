@@ -26,6 +26,8 @@ const THROTTLES: ReadonlySet<unknown> = new Set([
   'LimitExceededException',
   'TransactionConflictException',
   'TransactionInProgressException',
+  // Another region was writing the item, in a global table that is strongly consistent.
+  'ReplicatedWriteConflictException',
 ]);
 
 /** The request never left this machine. */

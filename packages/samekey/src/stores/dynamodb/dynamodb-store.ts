@@ -54,7 +54,7 @@ export function dynamodbStore(
 ): DynamoDbStore | Omit<DynamoDbStore, keyof TransactionalStore> {
   const { client, tableName, bodies, callTimeMaxMs, callsAtOnceMax, timeToLive, transactions, ...rest } =
     checkOptions(options);
-  const { auditTransitions, now, monotonicNow, random } = rest;
+  const { auditTransitions, oneWriterRegion, now, monotonicNow, random } = rest;
   const calls = createCalls({ client, table: tableName, callTimeMaxMs, random });
   const clock = createStoreClock(calls, now, monotonicNow);
   const views = createViews(createClaimWatch(monotonicNow));
@@ -67,12 +67,13 @@ export function dynamodbStore(
     bodies,
     atOnceMax: callsAtOnceMax,
     auditTransitions,
+    timeToLive,
   });
   const look = createLook(calls, records, callsAtOnceMax);
   const leases = createClaimWatch(monotonicNow);
-  const upkeep = createUpkeep({ calls, clock, records, look, views, leases, atOnceMax: callsAtOnceMax });
+  const upkeep = createUpkeep({ clock, records, look, views, leases, atOnceMax: callsAtOnceMax });
 
-  const parts = { records, clock, views, bodies, tableName, audit, auditTransitions };
+  const parts = { records, clock, views, bodies, tableName, audit, auditTransitions, timeToLive };
 
   async function hot<Request extends RecordId, Result>(
     requests: readonly Request[],
@@ -125,7 +126,7 @@ export function dynamodbStore(
 
     completionItem: (request) => completionItem(parts, request),
     ...(transactions && { within: createWithin(parts), transactionFault }),
-    ready: () => checkTable(calls, timeToLive),
+    ready: () => checkTable(calls, { timeToLive, oneWriterRegion }),
     close: async () => undefined,
   };
 }

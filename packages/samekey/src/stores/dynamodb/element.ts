@@ -1,7 +1,8 @@
-/** The write of a record as an element of `TransactWriteItems`. */
+/** The conditions of a record's write, by itself and as an element of `TransactWriteItems`. */
 
 import type { SamekeyRecord } from '../../core/record.ts';
 import type { Item } from './dynamodb-client.ts';
+import type { Stored } from './item.ts';
 
 /** One element of `TransactItems`. */
 export interface TransactPut {
@@ -33,4 +34,17 @@ export function putOnto(tableName: string, item: Item, before: SamekeyRecord, ve
       },
     },
   };
+}
+
+/** The condition of a write on what was read: nothing there, or this very version under this very fence. */
+export function conditionOf(before: Stored | null): Record<string, unknown> {
+  if (before === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
+  const values: Record<string, unknown> = { ':was': { S: before.version } };
+  let condition = 'w = :was';
+  if (before.record !== null) {
+    condition += ' AND claim_id = :claimId AND attempt = :attempt';
+    values[':claimId'] = { S: before.record.claimId };
+    values[':attempt'] = { N: String(before.record.attempt) };
+  }
+  return { ConditionExpression: condition, ExpressionAttributeValues: values };
 }

@@ -18,8 +18,11 @@ import { type Part, PARTS, placeOf } from './bodies.ts';
 import type { AttributeValue, Item } from './dynamodb-client.ts';
 import { SHARDS, TTL_ATTRIBUTE } from './table.ts';
 
-/** Why somebody must look after a record; the kinds of entries in the index `samekey_open`. */
-export type OpenKind = 'claim' | 'pending' | 'unknown' | 'due';
+/**
+ * Why somebody must look after a record; the kinds of entries in the index `samekey_open`. `over`: to be deleted by us at that time, because
+ * TTL does not. `note`: it is final, or gone, and its rows of the audit are not in their place.
+ */
+export type OpenKind = 'claim' | 'pending' | 'unknown' | 'due' | 'over' | 'note';
 
 /** A record as it is stored. Null for one that is gone, whose row of the audit is not in its place yet. */
 export interface Stored {
@@ -36,6 +39,8 @@ export interface Beside {
   readonly version: string;
   readonly leaseMs: number | null;
   readonly notes: readonly AuditRow[];
+  /** Whether TTL deletes final records; else the reaper finds them by an entry. */
+  readonly timeToLive: boolean;
 }
 
 /** The digest that spreads the keys of one caller. */
@@ -80,11 +85,7 @@ export function itemOf(record: SamekeyRecord, beside: Beside, before: Item | nul
     if (value !== null) item[RECORD_COLUMNS[i] as string] = attribute(value);
   }
   item['caller'] = { S: `${callerOf(record.scope)}|${shardOf(record)}` };
-  const open = openOf(record);
-  if (open !== undefined) {
-    item['open'] = { S: `${open.kind}|${shardOf(record)}` };
-    item['open_at'] = { N: String(open.at) };
-  }
+  Object.assign(item, openAttributes(record, beside));
   if (beside.leaseMs !== null) item['lease_ms'] = { N: String(beside.leaseMs) };
   if (beside.notes.length > 0) item['notes'] = notesAttribute(beside.notes);
   const ttl = ttlOf(record);
@@ -92,9 +93,20 @@ export function itemOf(record: SamekeyRecord, beside: Beside, before: Item | nul
   return item;
 }
 
+/** What an entry in the index `samekey_open` is made of; nothing for a record that nobody looks for. */
+export function openAttributes(
+  record: SamekeyRecord,
+  { notes, timeToLive }: Pick<Beside, 'notes' | 'timeToLive'>,
+): Item {
+  const open = openOf(record) ?? (notes.length > 0 ? NOTED : timeToLive ? lastsOf(record) : overOf(record));
+  if (open === undefined) return {};
+  return { open: { S: `${open.kind}|${shardOf(record)}` }, open_at: { N: String(open.at) } };
+}
+
 /** What stands for a record that is gone until its row of the audit is in its place. */
 export function goneItem(id: RecordId, { version, notes }: Beside): Item {
-  return { ...keyOf(id), w: { S: version }, gone: { BOOL: true }, notes: notesAttribute(notes) };
+  const open: Item = { open: { S: `note|${shardOf(id)}` }, open_at: { N: '0' } };
+  return { ...keyOf(id), ...open, w: { S: version }, gone: { BOOL: true }, notes: notesAttribute(notes) };
 }
 
 /** What is stored in an item. */
@@ -158,6 +170,20 @@ export function textOf(value: AttributeValue | undefined): string {
 
 function notesAttribute(notes: readonly AuditRow[]): AttributeValue {
   return { L: notes.map((row) => ({ M: auditItem(row) })) };
+}
+
+const NOTED = { kind: 'note', at: 0 } as const;
+
+/** Its end, for the reaper. What must stay has none. */
+function overOf(record: SamekeyRecord): { readonly kind: OpenKind; readonly at: number } | undefined {
+  // An intent without a result keeps what is not final.
+  if ((record.intentAt !== null && !isFinal(record)) || record.expiresAt >= NEVER) return undefined;
+  return { kind: 'over', at: record.expiresAt + record.tombstoneMs };
+}
+
+/** TTL is set on final records only: what else ends is our own to delete. */
+function lastsOf(record: SamekeyRecord): { readonly kind: OpenKind; readonly at: number } | undefined {
+  return ttlOf(record) === undefined ? overOf(record) : undefined;
 }
 
 function openOf(record: SamekeyRecord): { readonly kind: OpenKind; readonly at: number } | undefined {

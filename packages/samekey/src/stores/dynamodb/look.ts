@@ -21,12 +21,21 @@ const LIST_LIMIT = 100;
 const LIST_LIMIT_MAX = 1_000;
 const SHARD_NUMBERS = Array.from({ length: SHARDS }, (_, shard) => shard);
 
+/** Which open records are looked at. */
+export interface OpenOptions {
+  /** Up to this `open_at`. */
+  readonly until?: number;
+  /** From where the walk of this name ended last. */
+  readonly walk?: string;
+  /** Of each shard at most; default 1,000. */
+  readonly limit?: number;
+  /** Also what stands for a record that is gone. */
+  readonly isGoneToo?: boolean;
+}
+
 export interface Look {
-  /** Open records of a kind, the oldest of each shard first; `until`: up to this `open_at`. `isGoingOn`: from where the last walk ended. */
-  open(
-    kind: OpenKind,
-    options?: { readonly until?: number; readonly isGoingOn?: boolean },
-  ): Promise<readonly Stored[]>;
+  /** Open records of a kind, the oldest of each shard first. */
+  open(kind: OpenKind, options?: OpenOptions): Promise<readonly Stored[]>;
   /** A caller's records, each once, in groups; as many as the index knows. */
   ofCaller(caller: string): AsyncGenerator<readonly Stored[]>;
   list(request: ListRequest): Promise<readonly SamekeyRecord[]>;
@@ -41,11 +50,11 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
   async function openKeys(
     kind: OpenKind,
     shard: number,
-    until: number | undefined,
-    isGoingOn: boolean,
+    { until, walk, limit = WALK_MAX }: OpenOptions,
   ): Promise<readonly Item[]> {
     const partition = `${kind}|${shard}`;
-    const from = isGoingOn ? reached.get(partition) : undefined;
+    const place = `${walk} ${partition}`;
+    const from = walk === undefined ? undefined : reached.get(place);
     const answer = (await calls.read('query', {
       IndexName: OPEN_INDEX,
       KeyConditionExpression: until === undefined ? '#open = :open' : '#open = :open AND open_at <= :until',
@@ -54,11 +63,12 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
         ':open': { S: partition },
         ...(until === undefined ? {} : { ':until': { N: String(until) } }),
       },
-      Limit: WALK_MAX,
+      Limit: Math.min(WALK_MAX, limit),
       ...(from === undefined ? {} : { ExclusiveStartKey: from }),
     })) as { Items?: readonly Item[]; LastEvaluatedKey?: Item };
-    if (isGoingOn && answer.LastEvaluatedKey !== undefined) reached.set(partition, answer.LastEvaluatedKey);
-    else if (isGoingOn) reached.delete(partition);
+    if (walk !== undefined && answer.LastEvaluatedKey !== undefined)
+      reached.set(place, answer.LastEvaluatedKey);
+    else reached.delete(place);
     return answer.Items ?? [];
   }
 
@@ -100,11 +110,9 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
   }
 
   const look: Look = {
-    async open(kind, { until, isGoingOn = false } = {}) {
-      const keys = await inParallel(SHARD_NUMBERS, atOnceMax, (shard) =>
-        openKeys(kind, shard, until, isGoingOn),
-      );
-      return records.readKeys(keys.flat());
+    async open(kind, options = {}) {
+      const keys = await inParallel(SHARD_NUMBERS, atOnceMax, (shard) => openKeys(kind, shard, options));
+      return records.readKeys(keys.flat(), options.isGoneToo);
     },
     async *ofCaller(caller) {
       for (const shard of SHARD_NUMBERS) yield* callerShard(caller, shard);

@@ -17,8 +17,16 @@ export interface DynamoDbStoreOptions {
   readonly callTimeMaxMs?: number;
   /** Calls at once; default 16. */
   readonly callsAtOnceMax?: number;
-  /** Whether `ready()` wants the table's TTL on; default true. */
+  /**
+   * Whether the table's TTL deletes final records, which `ready()` then wants on; default true. False: the reaper does, at one write
+   * to an index more for each end of an attempt. In every process; records keep what they were written with.
+   */
   readonly timeToLive?: boolean;
+  /**
+   * Whether you see to it that each caller's keys are used in one region only; default false. `ready()` refuses a global table without,
+   * because its regions do not see each other's claims in time.
+   */
+  readonly oneWriterRegion?: boolean;
   /**
    * Whether the server has `TransactWriteItems`; default true. False for stand-ins that have not (dynalite): then the store has no
    * `within`, and the transactional way is refused at start.
@@ -46,6 +54,7 @@ const NAMES = [
   'callTimeMaxMs',
   'callsAtOnceMax',
   'timeToLive',
+  'oneWriterRegion',
   'transactions',
   'auditTransitions',
   'now',
@@ -80,6 +89,7 @@ export function checkOptions(options: DynamoDbStoreOptions): CheckedOptions {
     callTimeMaxMs: wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1, 600_000),
     callsAtOnceMax: wholeNumber('callsAtOnceMax', options.callsAtOnceMax ?? 16, 1, 1_000),
     timeToLive: trueOrFalse('timeToLive', options.timeToLive ?? true),
+    oneWriterRegion: trueOrFalse('oneWriterRegion', options.oneWriterRegion ?? false),
     transactions: trueOrFalse('transactions', options.transactions ?? true),
     auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
     now: options.now ?? Date.now,

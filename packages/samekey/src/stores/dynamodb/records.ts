@@ -15,8 +15,9 @@ import { type BodyStore, discard, fitting, placesIn, whole } from './bodies.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
-import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf, ttlOf } from './item.ts';
-import { TTL_ATTRIBUTE } from './table.ts';
+import { conditionOf } from './element.ts';
+import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf } from './item.ts';
+import { createSettleNotes } from './notes.ts';
 import type { Views } from './view.ts';
 
 /** The state table's decision for one verb. */
@@ -41,8 +42,8 @@ const ROUNDS_MAX = 12;
 export interface Records {
   read(id: RecordId): Promise<Stored | null>;
   readMany(ids: readonly RecordId[]): Promise<readonly (Stored | null)[]>;
-  /** By the primary keys that an index gave. */
-  readKeys(keys: readonly Item[]): Promise<readonly Stored[]>;
+  /** By the primary keys that an index gave. `isGoneToo`: also what stands for a record that is gone. */
+  readKeys(keys: readonly Item[], isGoneToo?: boolean): Promise<readonly Stored[]>;
   /** `first`: what is known of it; undefined reads it. */
   change<Result>(
     id: RecordId,
@@ -75,11 +76,12 @@ export interface RecordsOptions {
   readonly bodies: BodyStore | undefined;
   readonly atOnceMax: number;
   readonly auditTransitions: boolean;
+  readonly timeToLive: boolean;
 }
 
 /** Makes them. */
 export function createRecords(options: RecordsOptions): Records {
-  const { calls, clock, views, audit, bodies, atOnceMax, auditTransitions } = options;
+  const { calls, clock, views, audit, bodies, atOnceMax, auditTransitions, timeToLive } = options;
 
   async function readKey(key: Item): Promise<Stored | null> {
     const { Item: item } = (await calls.read('getItem', { Key: key, ConsistentRead: true })) as {
@@ -88,31 +90,8 @@ export function createRecords(options: RecordsOptions): Records {
     return item === undefined ? null : storedOf(await whole(item, bodies));
   }
 
+  const settleNotes = createSettleNotes(calls, audit, timeToLive);
   const withPlaces = async (item: Item): Promise<Stored> => storedOf(await whole(item, bodies));
-
-  async function settleNotes({ notes, version, item, record }: Stored): Promise<void> {
-    await audit.put(notes);
-    const key = { pk: item['pk'], sk: item['sk'] };
-    const condition = {
-      ConditionExpression: 'w = :w',
-      ExpressionAttributeValues: { ':w': { S: version } } as Item,
-    };
-    if (record === null) {
-      await calls.write('deleteItem', { Key: key, ...condition });
-      return;
-    }
-    const ttl = ttlOf(record);
-    await calls.write('updateItem', {
-      Key: key,
-      ConditionExpression: condition.ConditionExpression,
-      UpdateExpression: ttl === undefined ? 'REMOVE notes' : 'SET #ttl = :ttl REMOVE notes',
-      ...(ttl === undefined ? {} : { ExpressionAttributeNames: { '#ttl': TTL_ATTRIBUTE } }),
-      ExpressionAttributeValues: {
-        ...condition.ExpressionAttributeValues,
-        ...(ttl === undefined ? {} : { ':ttl': { N: String(ttl) } }),
-      },
-    });
-  }
 
   /** Undefined: written. Else what stands there instead; null for nothing. */
   async function write(
@@ -122,7 +101,7 @@ export function createRecords(options: RecordsOptions): Records {
     { leaseMs, notes }: { readonly leaseMs: number | null; readonly notes: readonly AuditRow[] },
   ): Promise<Stored | null | undefined> {
     const version = crypto.randomUUID();
-    const beside = { version, leaseMs, notes };
+    const beside = { version, leaseMs, notes, timeToLive };
     if (before !== null && before.notes.length > 0) await audit.put(before.notes);
     const condition = conditionOf(before);
     let answer: Awaited<ReturnType<Calls['write']>>;
@@ -167,9 +146,9 @@ export function createRecords(options: RecordsOptions): Records {
       const keys = ids.map(keyOf);
       return inParallel(keys, atOnceMax, readKey);
     },
-    async readKeys(keys) {
+    async readKeys(keys, isGoneToo = false) {
       const found = await inParallel(keys, atOnceMax, ({ pk, sk }) => readKey({ pk, sk } as Item));
-      return found.filter((stored) => stored !== null && stored.record !== null) as Stored[];
+      return found.filter((stored) => stored !== null && (isGoneToo || stored.record !== null)) as Stored[];
     },
     settleNotes,
 
@@ -227,19 +206,6 @@ export function createRecords(options: RecordsOptions): Records {
     },
   };
   return records;
-}
-
-/** The condition of a write on what was read: nothing there, or this very version under this very fence. */
-function conditionOf(before: Stored | null): Record<string, unknown> {
-  if (before === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
-  const values: Record<string, unknown> = { ':was': { S: before.version } };
-  let condition = 'w = :was';
-  if (before.record !== null) {
-    condition += ' AND claim_id = :claimId AND attempt = :attempt';
-    values[':claimId'] = { S: before.record.claimId };
-    values[':attempt'] = { N: String(before.record.attempt) };
-  }
-  return { ConditionExpression: condition, ExpressionAttributeValues: values };
 }
 
 /** For verbs that have no word for it. */

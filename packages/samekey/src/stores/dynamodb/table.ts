@@ -85,8 +85,14 @@ export function timeToLiveInput(tableName: string): {
   return { TableName: tableName, TimeToLiveSpecification: { Enabled: true, AttributeName: TTL_ATTRIBUTE } };
 }
 
-/** Throws `SchemaError` unless the table has the keys and indexes above, and its TTL, if wanted. */
-export async function checkTable(calls: Calls, timeToLive: boolean): Promise<void> {
+/**
+ * Throws `SchemaError` unless the table has the keys and indexes above, complete, and its TTL, if wanted, and stands in one region, or
+ * somebody has said that it is written from one.
+ */
+export async function checkTable(
+  calls: Calls,
+  { timeToLive, oneWriterRegion }: { readonly timeToLive: boolean; readonly oneWriterRegion: boolean },
+): Promise<void> {
   const { Table } = (await calls.read('describeTable', {})) as { Table?: Described };
   const wanted = createTableInput(calls.table);
   if (keysOf(Table?.KeySchema) !== keysOf(wanted.KeySchema)) {
@@ -100,6 +106,17 @@ export async function checkTable(calls: Calls, timeToLive: boolean): Promise<voi
         'add it as in createTableInput(name)',
       );
     }
+    // Filled in the background: until then a sweep misses what it does not hold yet.
+    if (found?.IndexStatus !== undefined && found.IndexStatus !== 'ACTIVE') {
+      throw fault(`has an index ${IndexName} that is ${found.IndexStatus}`, 'wait until it is ACTIVE');
+    }
+  }
+  const replicas = Table?.Replicas?.length ?? 0;
+  if (replicas > 0 && !oneWriterRegion) {
+    throw fault(
+      `is a global table with ${replicas} replicas, and two regions can both grant a claim of one key`,
+      'send each caller to one region and pass oneWriterRegion: true, or use a table of one region',
+    );
   }
   if (!timeToLive) return;
   const { TimeToLiveDescription: found } = (await calls.read('describeTimeToLive', {})) as {
@@ -115,9 +132,11 @@ export async function checkTable(calls: Calls, timeToLive: boolean): Promise<voi
 }
 
 interface Described {
+  readonly Replicas?: readonly unknown[];
   readonly KeySchema?: readonly Partial<KeyElement>[];
   readonly GlobalSecondaryIndexes?: readonly {
     readonly IndexName?: string;
+    readonly IndexStatus?: string;
     readonly KeySchema?: readonly Partial<KeyElement>[];
   }[];
 }

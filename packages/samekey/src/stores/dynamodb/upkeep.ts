@@ -6,19 +6,14 @@ import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../
 import { isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../core/store.ts';
-import { type Calls, writeInParallel } from './calls.ts';
+import { writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
-import type { Item } from './dynamodb-client.ts';
 import type { Look } from './look.ts';
-import { type Stored, storedOf } from './item.ts';
+import type { Stored } from './item.ts';
 import { BUSY, notBusy, type Records } from './records.ts';
 import { asked, type Views } from './view.ts';
 
-/** Pages that one reap reads; the next goes on where it stopped. */
-const REAP_PAGES_MAX = 10;
-
 export interface UpkeepOptions {
-  readonly calls: Calls;
   readonly clock: StoreClock;
   readonly records: Records;
   readonly look: Look;
@@ -31,8 +26,7 @@ export interface UpkeepOptions {
 export function createUpkeep(
   options: UpkeepOptions,
 ): LifecycleStore & { erase(request: EraseRequest): Promise<EraseResult> } {
-  const { calls, clock, records, look, views, leases, atOnceMax } = options;
-  let reapedTo: Item | undefined;
+  const { clock, records, look, views, leases, atOnceMax } = options;
 
   /** By the shared time; and if the last one that took it never said a word, by the watch, as with claims. */
   function isLeased({ record, leaseMs }: Stored): boolean {
@@ -44,10 +38,12 @@ export function createUpkeep(
     async sweep(limit, until) {
       const now = await clock.now();
       const open = [
-        ...(await look.open('claim', { isGoingOn: true })),
+        ...(await look.open('claim', { walk: 'sweep' })),
         ...(await look.open('pending', { until: now })),
-        ...(await look.open('unknown', { isGoingOn: true })),
+        ...(await look.open('unknown', { walk: 'sweep' })),
       ];
+      // A process that died behind an act left its rows inside.
+      for (const stored of open) if (stored.notes.length > 0) await records.settleNotes(stored);
       // Each is seen, so that each is watched from now on, whatever the limit.
       const over = open.filter(
         ({ record }) => record !== null && decideSweep(record, views.of(record, now), until),
@@ -68,8 +64,8 @@ export function createUpkeep(
     async due({ operations, limit, ...backoff }) {
       if (operations.length === 0) return [];
       const found = [
-        ...(await look.open('pending', { isGoingOn: true })),
-        ...(await look.open('due', { isGoingOn: true })),
+        ...(await look.open('pending', { walk: 'due' })),
+        ...(await look.open('due', { walk: 'due' })),
       ];
       const now = await clock.now();
       return found
@@ -120,36 +116,24 @@ export function createUpkeep(
     async reap(limit) {
       const gone: string[] = [];
       if (limit < 1) return reapedOf(gone);
-      for (let page = 0; page < REAP_PAGES_MAX; page += 1) {
-        const now = await clock.now();
-        const answer = (await calls.read('scan', {
-          FilterExpression: '(attribute_exists(claim_id) AND expires_at <= :now) OR attribute_exists(notes)',
-          ExpressionAttributeValues: { ':now': { N: String(now) } },
-          ConsistentRead: true,
-          ...(reapedTo === undefined ? {} : { ExclusiveStartKey: reapedTo }),
-        })) as { Items?: readonly Item[]; LastEvaluatedKey?: Item };
-        const found = (answer.Items ?? []).map(storedOf);
-        for (const stored of found) if (stored.notes.length > 0) await records.settleNotes(stored);
-        const over = found.filter(
-          ({ record, notes }) => notes.length === 0 && record !== null && isPurgeable(record, now),
-        );
-        const some = over.slice(0, limit - gone.length);
-        const deleted = await writeInParallel(some, atOnceMax, (stored) =>
-          records.change<string | undefined>(
-            stored.record as SamekeyRecord,
-            (at, view) =>
-              at?.record && isPurgeable(at.record, view.now)
-                ? { write: null, result: at.record.scope }
-                : { write: undefined, result: undefined },
-            stored,
-          ),
-        );
-        gone.push(...deleted.filter((scope) => scope !== undefined && scope !== BUSY));
-        // What is left of this page is found again.
-        if (some.length < over.length) break;
-        reapedTo = answer.LastEvaluatedKey;
-        if (reapedTo === undefined) break;
-      }
+      for (const stored of await look.open('note', { isGoneToo: true })) await records.settleNotes(stored);
+      const now = await clock.now();
+      const over = [
+        ...(await look.open('over', { until: now, limit })),
+        // What a worker may still begin stands under its own kind, also when its life is over.
+        ...(await look.open('due', { walk: 'reap' })),
+      ].filter(({ record }) => record !== null && isPurgeable(record, now));
+      const deleted = await writeInParallel(over.slice(0, limit), atOnceMax, (stored) =>
+        records.change<string | undefined>(
+          stored.record as SamekeyRecord,
+          (at, view) =>
+            at?.record && isPurgeable(at.record, view.now)
+              ? { write: null, result: at.record.scope }
+              : { write: undefined, result: undefined },
+          stored,
+        ),
+      );
+      gone.push(...deleted.filter((scope) => scope !== undefined && scope !== BUSY));
       return reapedOf(gone);
     },
 

@@ -49,6 +49,7 @@ export interface WithinOptions {
   readonly audit: DynamoAudit;
   readonly bodies: BodyStore | undefined;
   readonly auditTransitions: boolean;
+  readonly timeToLive: boolean;
 }
 
 /** Makes `within`. */
@@ -63,7 +64,7 @@ export function createWithin(options: WithinOptions): (handle: unknown) => Withi
 }
 
 function withinOf(options: WithinOptions, tx: ItemTransaction): WithinDynamoDb {
-  const { tableName, records, clock, views, audit, bodies, auditTransitions } = options;
+  const { tableName, records, clock, views, audit, bodies, auditTransitions, timeToLive } = options;
   let isWritten = false;
 
   async function one<Request extends RecordId, Result>(
@@ -80,7 +81,7 @@ function withinOf(options: WithinOptions, tx: ItemTransaction): WithinDynamoDb {
     // They were left inside the item, which is replaced.
     if (stored.notes.length > 0) await audit.put(stored.notes);
     const version = crypto.randomUUID();
-    const wanted = itemOf(after, { version, leaseMs: stored.leaseMs, notes: [] }, stored.item);
+    const wanted = itemOf(after, { version, leaseMs: stored.leaseMs, notes: [], timeToLive }, stored.item);
     const name = `${digestOf(request)}/${version}`;
     const fit = await fitting(wanted, bodies, name, samePlaces(stored, after));
     tx.write(putOnto(tableName, fit.item, before, stored.version));
