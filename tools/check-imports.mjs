@@ -95,6 +95,12 @@ export const TABLE = [
   },
   // Ids of records and scripts are digests.
   { at: 'stores/redis', may: ['core', 'stores/sql'], node: ['node:crypto', 'node:buffer'] },
+  // Stores in front of a store, passed in; entries are signed, and there is one way to talk to clients of Redis.
+  {
+    at: 'stores/tiered',
+    may: ['core', 'system', 'stores/redis/redis-client'],
+    node: ['node:crypto'],
+  },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.

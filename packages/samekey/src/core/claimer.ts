@@ -15,7 +15,7 @@ import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
 import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from './record.ts';
-import type { ReplayCache } from './replay-cache.ts';
+import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimResult, FoundReason } from './store.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
@@ -128,7 +128,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       return metOnly(unavailable('store', retryAfter(error.retryAfterMs ?? 0)));
     }
     if (result.kind === 'found' && result.because === 'final')
-      cache.putRecord(result.record, asked, result.lifeLeftMs);
+      keepRecord(cache, result.record, asked, Math.min(result.lifeLeftMs, result.trustLeftMs ?? Infinity));
     else cache.drop(id);
     if (result.kind === 'claimed') {
       const fence = { claimId, attempt: result.attempt };

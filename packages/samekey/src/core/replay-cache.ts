@@ -29,16 +29,14 @@ export interface Asked {
   readonly wall: number;
 }
 
-/** Answers of one engine. */
-export interface ReplayCache {
+/** Answers of one engine, or of one tiered store. */
+export interface ReplayCache<Answer extends FinalAnswer = FinalAnswer> {
   /** The moment before a question; `put` wants it. */
   asking(): Asked;
   /** The answer to this very request, under its id or one of its operation's other names, if it may still be trusted. */
-  get(id: RecordId, otherIds: readonly RecordId[], fingerprint: Fingerprint): FinalAnswer | null;
+  get(id: RecordId, otherIds: readonly RecordId[], fingerprint: Fingerprint): Answer | null;
   /** Keeps an answer whose record had `lifeLeftMs` left when the store was asked. */
-  put(id: RecordId, fingerprint: Fingerprint, answer: FinalAnswer, asked: Asked, lifeLeftMs: number): void;
-  /** The same with a record that was found final. */
-  putRecord(record: SamekeyRecord, asked: Asked, lifeLeftMs: number): void;
+  put(id: RecordId, fingerprint: Fingerprint, answer: Answer, asked: Asked, lifeLeftMs: number): void;
   /** The record turned out to be something else. */
   drop(id: RecordId): void;
   readonly bytes: number;
@@ -46,16 +44,16 @@ export interface ReplayCache {
 
 /** Bounds of the cache. */
 export interface ReplayCacheOptions {
-  readonly world: World;
+  readonly world: Pick<World, 'monotonicNow' | 'wallNow'>;
   /** Bytes kept at most, roughly; 0 keeps nothing. */
   readonly bytesMax: number;
   /** How long an answer is trusted, in milliseconds. */
   readonly timeMaxMs: number;
 }
 
-interface Entry {
+interface Entry<Answer> {
   readonly fingerprint: Fingerprint;
-  readonly answer: FinalAnswer;
+  readonly answer: Answer;
   readonly asked: Asked;
   readonly trustMs: number;
   readonly bytes: number;
@@ -64,10 +62,14 @@ interface Entry {
 /** What an entry costs beside its answer and its id. */
 const ENTRY_BYTES = 512;
 
-/** Makes the cache of one engine. */
-export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOptions): ReplayCache {
+/** Makes an empty cache. */
+export function createReplayCache<Answer extends FinalAnswer = FinalAnswer>({
+  world,
+  bytesMax,
+  timeMaxMs,
+}: ReplayCacheOptions): ReplayCache<Answer> {
   // In order of use: a hit moves its entry to the end.
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, Entry<Answer>>();
   let bytes = 0;
 
   function remove(text: string): void {
@@ -77,9 +79,8 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
     bytes -= entry.bytes;
   }
 
-  function isOver({ asked, trustMs }: Entry): boolean {
-    const wallMs = world.wallNow() - asked.wall;
-    return world.monotonicNow() - asked.monotonic >= trustMs || wallMs >= trustMs;
+  function isOver({ asked, trustMs }: Entry<Answer>): boolean {
+    return elapsedMs(world, asked) >= trustMs;
   }
 
   /** Makes room, and lets go of what nobody may be given any more. */
@@ -90,7 +91,7 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
     }
   }
 
-  function getOne(id: RecordId, fingerprint: Fingerprint): FinalAnswer | null {
+  function getOne(id: RecordId, fingerprint: Fingerprint): Answer | null {
     const text = idText(id);
     const entry = entries.get(text);
     if (entry === undefined) return null;
@@ -108,7 +109,7 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
   function put(
     id: RecordId,
     fingerprint: Fingerprint,
-    answer: FinalAnswer,
+    answer: Answer,
     asked: Asked,
     lifeLeftMs: number,
   ): void {
@@ -119,7 +120,7 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
     const trustMs = Math.min(timeMaxMs, lifeLeftMs);
     if (size > bytesMax || response.body === null) return;
     const kept = { ...answer, response: { ...response, body: ownBytes(response.body) } };
-    const entry: Entry = { fingerprint, answer: kept, asked, trustMs, bytes: size };
+    const entry: Entry<Answer> = { fingerprint, answer: kept, asked, trustMs, bytes: size };
     if (isOver(entry)) return;
     entries.set(text, entry);
     bytes += size;
@@ -130,7 +131,7 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
     get bytes() {
       return bytes;
     },
-    asking: () => ({ monotonic: world.monotonicNow(), wall: world.wallNow() }),
+    asking: () => askingNow(world),
     get(id, otherIds, fingerprint) {
       if (entries.size === 0) return null;
       let found = getOne(id, fingerprint);
@@ -138,15 +139,32 @@ export function createReplayCache({ world, bytesMax, timeMaxMs }: ReplayCacheOpt
       return found;
     },
     put,
-    putRecord({ scope, key, fingerprint, response, attempt, expiresAt }, asked, lifeLeftMs) {
-      // A record that is bound to no request would answer every one.
-      if (fingerprint === null || response === null) return;
-      put({ scope, key }, fingerprint, { response, attempt, expiresAt }, asked, lifeLeftMs);
-    },
     drop(id) {
       if (entries.size > 0) remove(idText(id));
     },
   };
+}
+
+/** Keeps a record that was found final in the cache of an engine. */
+export function keepRecord(
+  cache: ReplayCache,
+  { scope, key, fingerprint, response, attempt, expiresAt }: SamekeyRecord,
+  asked: Asked,
+  lifeLeftMs: number,
+): void {
+  // A record that is bound to no request would answer every one.
+  if (fingerprint === null || response === null) return;
+  cache.put({ scope, key }, fingerprint, { response, attempt, expiresAt }, asked, lifeLeftMs);
+}
+
+/** The moment before a question. */
+export function askingNow(world: Pick<World, 'monotonicNow' | 'wallNow'>): Asked {
+  return { monotonic: world.monotonicNow(), wall: world.wallNow() };
+}
+
+/** How long ago that was, in milliseconds, by whichever clock says more. */
+export function elapsedMs(world: Pick<World, 'monotonicNow' | 'wallNow'>, asked: Asked): number {
+  return Math.max(world.monotonicNow() - asked.monotonic, world.wallNow() - asked.wall);
 }
 
 /** Drivers give views into larger buffers, which a small answer would keep alive beyond what is counted. */

@@ -11,6 +11,7 @@
 import { encodeScope } from '../core/scope.ts';
 import type { RecordId } from '../core/record.ts';
 import type { Store } from '../core/store.ts';
+import type { World } from '../core/world.ts';
 import { memoryStore } from '../stores/memory/index.ts';
 import { createAuditor, type Violation } from './auditor.ts';
 import { FAKE_WALL_START } from './fake-world.ts';
@@ -56,8 +57,8 @@ export interface SimulateOptions {
    * way is still made in front of it.
    */
   readonly database?: (machine: SimulatedMachine) => Promise<SimulatedDatabase>;
-  /** What stands between every engine and its connection, for planted bugs; default nothing. */
-  readonly client?: (connection: Store) => Store;
+  /** What stands between every engine and its connection, on the machine of its process: a tier, a planted bug; default nothing. */
+  readonly client?: (connection: Store, world: World) => Store;
   /** Keeps every line of the history; default false. */
   readonly trace?: boolean;
 }
@@ -112,7 +113,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     storeNow,
     // Most of a history is a quiet end; on a real store each sweep is a handful of statements.
     tidyEveryMs: gate === null ? 1_000 : 3_000,
-    client: (connection) => (options.client ?? ((same) => same))(withSizeMax(connection)),
+    client: (connection, world) => (options.client ?? ((same) => same))(withSizeMax(connection), world),
     processes: [],
     processCount: 0,
     requestCount: 0,

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Fingerprint, RecordId } from '../../src/core/record.ts';
-import { createReplayCache, type FinalAnswer, type ReplayCache } from '../../src/core/replay-cache.ts';
+import type { Fingerprint, RecordId, SamekeyRecord } from '../../src/core/record.ts';
+import {
+  createReplayCache,
+  type FinalAnswer,
+  keepRecord,
+  type ReplayCache,
+} from '../../src/core/replay-cache.ts';
 import { response } from '../../src/core/response.ts';
 import type { World } from '../../src/core/world.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
@@ -123,10 +128,8 @@ describe('the replay cache', () => {
     const bodiless = { ...answer(), response: { ...answer().response, body: null } };
     kept.put(ID, BOUND, bodiless, kept.asking(), DAY_MS);
     expect(kept.bytes).toBe(0);
-    const record = { ...ID, ...answer(), fingerprint: null } as unknown as Parameters<
-      ReplayCache['putRecord']
-    >[0];
-    kept.putRecord(record, kept.asking(), DAY_MS);
+    const record = { ...ID, ...answer(), fingerprint: null } as unknown as SamekeyRecord;
+    keepRecord(kept, record, kept.asking(), DAY_MS);
     expect(kept.bytes).toBe(0);
   });
 

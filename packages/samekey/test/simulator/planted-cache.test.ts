@@ -25,8 +25,7 @@ vi.mock('../../src/core/replay-cache.ts', async (original) => {
         return {
           ...cache,
           get: (...[id, others]: Parameters<typeof cache.get>) => cache.get(id, others, any),
-          putRecord: (...[record, ...rest]: Parameters<typeof cache.putRecord>) =>
-            cache.putRecord({ ...record, fingerprint: any }, ...rest),
+          put: (...[id, , ...rest]: Parameters<typeof cache.put>) => cache.put(id, any, ...rest),
         };
       }
       return cache;

@@ -81,6 +81,11 @@ export type ClaimResult =
       readonly record: SamekeyRecord;
       readonly claimLeftMs: number;
       readonly lifeLeftMs: number;
+      /**
+       * Set by a store that answers from what was read earlier: for how long that may still be trusted, in milliseconds. Whoever keeps
+       * the answer keeps it no longer, or trusts would add up beyond what a reopened key waits (F62). Absent: it was read now.
+       */
+      readonly trustLeftMs?: number;
     }
   | { readonly kind: 'busy' }
   | { readonly kind: 'full' };

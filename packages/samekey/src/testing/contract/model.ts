@@ -257,12 +257,14 @@ function entryOf(random: Random): Pick<ClaimRequest, 'entry' | 'input'> {
   return { entry, input };
 }
 
-/** Whatever the result, without which key its records are sealed by: the oracle seals nothing. */
+/** Whatever the result, without what the oracle has not: which key its records are sealed by, how long they may be trusted. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, name === 'sealKeyId' ? null : comparable(each)]),
+    Object.entries(value)
+      .filter(([name]) => name !== 'trustLeftMs')
+      .map(([name, each]) => [name, name === 'sealKeyId' ? null : comparable(each)]),
   );
 }
 

@@ -4,6 +4,7 @@
 
 import type { RecordId } from '../../core/record.ts';
 import type { Store } from '../../core/store.ts';
+import type { World } from '../../core/world.ts';
 import type { Auditor } from '../auditor.ts';
 import type { Random } from '../random.ts';
 import type { Timeline } from '../timeline.ts';
@@ -32,7 +33,7 @@ export interface Context {
   /** How often the sweeper and the reaper come by once the faults are over, in milliseconds. */
   readonly tidyEveryMs: number;
   /** What stands between an engine and its connection. */
-  readonly client: (connection: Store) => Store;
+  readonly client: (connection: Store, world: World) => Store;
   /** The processes that exist. */
   readonly processes: SimProcess[];
   /** Processes started so far. */

@@ -73,7 +73,7 @@ export function startProcess(context: Context): SimProcess {
   claimTimes.set(world, sentAt);
   auditor.process(name);
   const samekey = createSamekey({
-    store: context.client(connection),
+    store: context.client(connection, world),
     world,
     batchRowsMax: random.pick([1, 2, 500]),
     saveCountMax: random.pick([0, 1, 1_000]),

@@ -1,0 +1,78 @@
+/** A tiered store holds the contracts of the store behind it, with each tier. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { memoryStore } from '../../src/stores/memory/index.ts';
+import { redisCache } from '../../src/stores/tiered/index.ts';
+import { engineContract } from '../../src/testing/engine-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { type StoreHarness, storeContract } from '../../src/testing/store-contract.ts';
+import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+import { CLIENTS as POSTGRES, postgresHarness } from './postgres-clients.ts';
+import { CLIENTS as REDIS } from './redis-clients.ts';
+import { mapCache, tieredHarness } from './tiered-setup.ts';
+
+const memory: StoreHarness = {
+  name: 'memory',
+  auditsTransitions: true,
+  async create(options = { auditTransitions: false }) {
+    let now = Date.UTC(2030, 0);
+    return {
+      store: memoryStore({ ...options, now: () => now }),
+      advance: (ms) => {
+        now += ms;
+      },
+      close: async () => undefined,
+    };
+  },
+};
+
+for (const harness of [
+  tieredHarness(memory, 'memory', () => ({ memoryBytesMax: 1_000_000 })),
+  tieredHarness(memory, 'a cache that forgets nothing', () => ({ cache: mapCache(), replayShareMin: 0 })),
+  tieredHarness(memory, 'both', () => ({ cache: mapCache(), replayShareMin: 0, memoryBytesMax: 1_000_000 })),
+]) {
+  storeContract({ describe, it }, harness);
+  engineContract({ describe, it }, harness);
+}
+
+const source = anyPostgres();
+
+describe.runIf(source !== undefined && isRedisHere())('PostgreSQL behind Redis', () => {
+  let server: PostgresServer;
+  let redis: RedisServer;
+  let url = '';
+  beforeAll(async () => {
+    server = await startPostgres(source as NonNullable<typeof source>);
+    url = await server.createDatabase();
+    redis = await startRedis({ appendonly: 'no' });
+  });
+  afterAll(async () => {
+    opened.close();
+    await Promise.all([server.stop(), redis.stop()]);
+  });
+
+  const [postgres] = POSTGRES;
+  const [client] = REDIS;
+  let opened: Awaited<ReturnType<NonNullable<typeof client>['open']>>;
+  beforeAll(async () => {
+    opened = await (client as NonNullable<typeof client>).open(redis.url);
+  });
+  let prefixes = 0;
+  const harness = tieredHarness(
+    postgresHarness('PostgreSQL', () => url, postgres as NonNullable<typeof postgres>),
+    'Redis',
+    () => ({
+      cache: redisCache({ client: opened.client, prefix: `contract-${(prefixes += 1)}` }),
+      memoryBytesMax: 1_000_000,
+      replayShareMin: 0,
+      // No bound may end a call here because the machine is busy.
+      cacheTimeMaxMs: 5_000,
+    }),
+  );
+  storeContract({ describe, it }, harness);
+  outboxContract(
+    { describe, it },
+    { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
+  );
+});
