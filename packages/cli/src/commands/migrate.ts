@@ -27,6 +27,7 @@ interface MigrateFlags {
   readonly json?: true;
   readonly auditTransitions?: boolean;
   readonly engine?: string;
+  readonly partitions?: number;
 }
 
 /** The command. */
@@ -53,6 +54,11 @@ export function migrateCommand(): Command {
       '--engine <name>',
       'citus, cockroachdb, yugabytedb or other: the tables of distributedPostgresStore, for an engine that speaks PostgreSQL',
     )
+    .option(
+      '--partitions <number>',
+      'PostgreSQL: make the table of records in so many hash partitions; one that is there stays as it is',
+      wholeNumber,
+    )
     .option('--json', 'say it as one line of JSON')
     .action(run);
 }
@@ -67,6 +73,8 @@ async function run(flags: MigrateFlags): Promise<void> {
         : '--schema goes with PostgreSQL; in MySQL name the database in the URL.',
     );
   }
+  if (flags.partitions !== undefined && (address.kind !== 'postgres' || flags.engine !== undefined))
+    throw new CliError('--partitions goes with a postgres:// URL, and not with --engine.');
   if (flags.engine !== undefined && (address.kind !== 'postgres' || flags.auditTransitions !== undefined)) {
     throw new CliError(
       '--engine goes with a postgres:// URL, and not with --audit-transitions, which those engines do not have.',
@@ -96,8 +104,8 @@ function checkTogether({ print: printed, from, status, json }: MigrateFlags): vo
     throw new CliError('--json goes with --status or alone; --print prints SQL.');
 }
 
-function choicesOf({ schema, auditTransitions, engine }: MigrateFlags): PostgresChoices {
-  return { schema, auditTransitions, engine };
+function choicesOf({ schema, auditTransitions, engine, partitions }: MigrateFlags): PostgresChoices {
+  return { schema, auditTransitions, engine, partitions };
 }
 
 function print({ kind }: Address, flags: MigrateFlags): void {
@@ -153,6 +161,11 @@ function described({ kind, shown, from }: Address): string {
 
 function say(what: string | object): void {
   process.stdout.write(`${typeof what === 'string' ? what : JSON.stringify(what)}\n`);
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
 
 function version(text: string): number {

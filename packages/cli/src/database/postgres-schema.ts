@@ -45,12 +45,14 @@ function distributedSql(engine: DistributedEngine, schema: string | undefined, f
   return from > 0 ? '' : distributedMigrations({ engine, ...(schema === undefined ? {} : { schema }) });
 }
 
-function given({ schema, auditTransitions }: PostgresChoices): {
+function given({ schema, auditTransitions, partitions }: PostgresChoices): {
   readonly schema?: string;
+  readonly partitions?: number;
   readonly auditTransitions?: boolean;
 } {
   return {
     ...(schema === undefined ? {} : { schema }),
     ...(auditTransitions === undefined ? {} : { auditTransitions }),
+    ...(partitions === undefined ? {} : { partitions }),
   };
 }

@@ -32,6 +32,8 @@ export interface PostgresChoices {
   readonly auditTransitions: boolean | undefined;
   /** Another engine that speaks PostgreSQL: the tables are those of `distributedPostgresStore`. */
   readonly engine: string | undefined;
+  /** In how many partitions the table of records is made; undefined: in none. */
+  readonly partitions: number | undefined;
 }
 
 /** Opens it. */

@@ -65,12 +65,13 @@ export const CLIENTS: readonly TestClient[] = [
 
 let schemas = 0;
 
-/** The contract's harness: a schema per store in one database. `wrap` puts something around each store. */
+/** The contract's harness: a schema per store in one database. `wrap` puts something around each store; `partitions` of the records. */
 export function postgresHarness(
   name: string,
   url: () => string,
   client: TestClient,
   wrap: (store: PostgresStore) => PostgresStore = (store) => store,
+  partitions = 0,
 ): StoreHarness {
   return {
     name: `${name} with ${client.name}`,
@@ -98,6 +99,7 @@ export function postgresHarness(
         ...auditing,
         schema,
         clock: `${schema}.now()`,
+        partitions,
       }).migrate();
       const store = await handle();
       const users = client.users(url());

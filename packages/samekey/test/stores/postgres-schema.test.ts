@@ -102,7 +102,7 @@ for (const source of availablePostgres()) {
         }
       });
       await expect.poll(() => written).toBeGreaterThan(20);
-      await migrate(open, TABLES, [...MIGRATIONS, NEXT]);
+      await migrate(open, TABLES, { migrations: [...MIGRATIONS, NEXT] });
       const before = written;
       await expect.poll(() => written).toBeGreaterThan(before + 20);
       state.going = false;
@@ -130,7 +130,7 @@ for (const source of availablePostgres()) {
       const admin = await db.session();
       const { open } = checkOptions({ pool: db.pool() });
       const all = [...MIGRATIONS, NEXT];
-      await migrate(open, TABLES, all);
+      await migrate(open, TABLES, { migrations: all });
       await admin.query(
         "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_note'::regclass",
       );
@@ -138,7 +138,7 @@ for (const source of availablePostgres()) {
       const ask = async (statement: { name: string; text: string }, values: readonly unknown[]) =>
         (await connection.query(statement, values as string[], false)).rows;
       await expect(checkDatabase(ask, TABLES, all)).rejects.toThrow(/samekey_records_note.*samekey migrate/);
-      await Promise.all([1, 2, 3].map(() => migrate(open, TABLES, all)));
+      await Promise.all([1, 2, 3].map(() => migrate(open, TABLES, { migrations: all })));
       await checkDatabase(ask, TABLES, all);
       await connection.close();
     });
@@ -150,7 +150,9 @@ for (const source of availablePostgres()) {
       await reader.query('BEGIN');
       await reader.query('SELECT count(*) FROM samekey_records');
       const { open } = checkOptions({ pool: db.pool() });
-      const migrating = timed(migrate(open, TABLES, [...MIGRATIONS, { ...NEXT, indexes: () => ({}) }]));
+      const migrating = timed(
+        migrate(open, TABLES, { migrations: [...MIGRATIONS, { ...NEXT, indexes: () => ({}) }] }),
+      );
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       await reader.query('COMMIT');
       expect((await migrating).ms).toBeGreaterThan(2_000);

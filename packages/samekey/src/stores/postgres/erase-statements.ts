@@ -6,7 +6,7 @@
 import { ERASED, NEVER } from '../../core/machine.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import type { Statement } from './postgres-client.ts';
-import { statement } from './statements.ts';
+import { placed, statement } from './statements.ts';
 import { instant, type Tables } from './tables.ts';
 
 /** As `isErased`: nothing else has such a claimId. */
@@ -18,8 +18,8 @@ const RANGES = 'unnest($1::text[], $2::text[]) AS q (lo, hi)';
 export function eraseStatement({ records, messages, audit, clock }: Tables): Statement {
   return statement(
     'erase',
-    `WITH ${clock}, idle AS MATERIALIZED (SELECT r.tid, r.state FROM ${RANGES}
-  CROSS JOIN LATERAL (SELECT r.ctid AS tid, r.state FROM ${records} r WHERE r.scope >= q.lo AND r.scope < q.hi AND ${NOT_ERASED}
+    `WITH ${clock}, idle AS MATERIALIZED (SELECT r.tid, r.scope, r.key, r.state FROM ${RANGES}
+  CROSS JOIN LATERAL (SELECT r.ctid AS tid, r.scope, r.key, r.state FROM ${records} r WHERE r.scope >= q.lo AND r.scope < q.hi AND ${NOT_ERASED}
     AND (r.state IN ('completed', 'failed') OR r.state = 'retryable' AND r.intent_at IS NULL
       OR r.state = 'pending' AND r.attempt = 0)
     LIMIT $3::int FOR NO KEY UPDATE SKIP LOCKED) r LIMIT $3::int),
@@ -28,7 +28,7 @@ emptied AS (UPDATE ${records} r SET state = CASE WHEN r.state = 'completed' THEN
   response_trailers = NULL, response_body = NULL, fingerprint_label = NULL, fingerprint_digest = NULL, seal_key_id = NULL,
   finished_at = coalesce(r.finished_at, t.now), expires_at = ${instant(String(NEVER))}, tombstone_ms = 0,
   reap_after = ${instant(String(NEVER))}, watched = false, recovery_point = NULL, steps = NULL, intent_at = NULL, input = NULL
-  FROM t, idle WHERE r.ctid = idle.tid
+  FROM t, idle WHERE ${placed('idle')}
   RETURNING t.now, r.scope, r.key, r.operation, r.attempt, idle.state AS from_state, r.state AS to_state),
 noted AS (INSERT INTO ${audit} (at, ${AUDIT_COLUMNS.join(', ')})
   SELECT e.now, e.scope, e.key, e.operation, e.attempt, 'erase', e.from_state, e.to_state, $4::text, $5::text FROM emptied e),

@@ -4,7 +4,7 @@ import { DOUBLED_MAX, STATES } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
-import { statement } from './statements.ts';
+import { placed, statement } from './statements.ts';
 import { instant, interval, IS_UNKNOWN, MAY_BE_DUE, milliseconds, type Tables } from './tables.ts';
 
 /** Watched claims that are over, as find gives them; at most $1. */
@@ -33,10 +33,10 @@ LIMIT $2::int`,
 export function unwatchStatement({ records, clock }: Tables): Statement {
   return statement(
     'unwatch',
-    `WITH ${clock}, idle AS MATERIALIZED (SELECT r.ctid AS tid FROM t, ${records} r
+    `WITH ${clock}, idle AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key FROM t, ${records} r
   WHERE r.watched AND r.state <> 'in_progress' AND NOT (r.state IN ('pending', 'retryable') AND r.input IS NOT NULL)
   LIMIT 1000 FOR NO KEY UPDATE OF r SKIP LOCKED)
-UPDATE ${records} r SET watched = false FROM idle WHERE r.ctid = idle.tid`,
+UPDATE ${records} r SET watched = false FROM idle WHERE ${placed('idle')}`,
   );
 }
 
@@ -49,15 +49,16 @@ UPDATE ${records} r SET watched = false FROM idle WHERE r.ctid = idle.tid`,
 export function stretchStatement({ records, clock, columns }: Tables): Statement {
   return statement(
     'stretch',
-    `WITH ${clock}, s AS MATERIALIZED (SELECT r.ctid AS tid, r.created_at, r.locked_until,
+    `WITH ${clock}, s AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key, r.created_at, r.locked_until,
   r.state = 'in_progress' AND NOT r.watched AS open FROM ${records} r
   WHERE r.created_at >= ${instant('$1::bigint')} ORDER BY r.created_at FETCH FIRST ($2::int) ROWS WITH TIES),
 found AS (SELECT count(*) AS n, max(s.created_at) AS last_at, min(s.created_at) FILTER (WHERE s.open) AS open_at,
   min(s.created_at) FILTER (WHERE s.open AND s.locked_until > t.now) AS alive_at FROM s, t)
 SELECT ${milliseconds('t.now')}, found.n, ${milliseconds('found.last_at')}, ${milliseconds('found.open_at')},
   ${milliseconds('found.alive_at')}, ${milliseconds('t.now')}, r.xmin::text, ${columns}
-FROM t CROSS JOIN found LEFT JOIN (SELECT r.*, r.xmin FROM ${records} r
-  WHERE r.ctid = ANY (ARRAY(SELECT s.tid FROM s, t WHERE s.open AND s.locked_until <= t.now LIMIT $3::int))) r ON true`,
+FROM t CROSS JOIN found LEFT JOIN (SELECT r.* FROM
+  (SELECT s.* FROM s, t WHERE s.open AND s.locked_until <= t.now LIMIT $3::int) AS ended
+  CROSS JOIN LATERAL (SELECT r.*, r.xmin FROM ${records} r WHERE ${placed('ended')} LIMIT 1) r) r ON true`,
   );
 }
 
@@ -85,12 +86,12 @@ ORDER BY r.created_at LIMIT $2::int`,
 export function takeUnknownStatement({ records, clock, columns }: Tables): Statement {
   return statement(
     'take_unknown',
-    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid FROM ${records} r
+    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key FROM ${records} r
   WHERE r.${MAY_BE_DUE} AND r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'
     AND ($1::text[] IS NULL OR r.operation = ANY ($1::text[]))
   ORDER BY r.reconcile_after LIMIT $3::int FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE ${records} r SET reconcile_after = t.now + ${interval('$2::bigint')}, inquiries = r.inquiries + 1
-FROM due, t WHERE r.ctid = due.tid
+FROM due, t WHERE ${placed('due')}
 RETURNING ${milliseconds('t.now')}, r.xmin::text, ${columns}`,
   );
 }
@@ -113,14 +114,14 @@ export function reapStatement({ records, clock }: Tables): Statement {
   const expires = `(r.state IN ('completed', 'failed') OR r.state = 'retryable' AND r.intent_at IS NULL)`;
   return statement(
     'reap',
-    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, ${expires} AS expires, ${purgeAt} AS purge_at
+    `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key, ${expires} AS expires, ${purgeAt} AS purge_at
   FROM ${records} r WHERE r.reap_after <= (SELECT now FROM t) ORDER BY r.reap_after LIMIT $1::int
   FOR UPDATE SKIP LOCKED),
-gone AS (DELETE FROM ${records} r USING due, t WHERE r.ctid = due.tid AND due.expires AND due.purge_at <= t.now
+gone AS (DELETE FROM ${records} r USING due, t WHERE ${placed('due')} AND due.expires AND due.purge_at <= t.now
   RETURNING r.scope),
 later AS (UPDATE ${records} r SET reap_after = CASE WHEN due.expires THEN due.purge_at
     ELSE t.now + interval '1 hour' END
-  FROM due, t WHERE r.ctid = due.tid AND NOT (due.expires AND due.purge_at <= t.now) RETURNING 1)
+  FROM due, t WHERE ${placed('due')} AND NOT (due.expires AND due.purge_at <= t.now) RETURNING 1)
 SELECT found.n, gone.scope FROM (SELECT count(*) AS n FROM due) AS found LEFT JOIN gone ON true`,
   );
 }

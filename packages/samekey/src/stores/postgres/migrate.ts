@@ -18,7 +18,7 @@ import { errorCodeOf, storeError } from './postgres-errors.ts';
 import { checkReadable, missingIndexes, schemaState, transitionTriggers } from './schema.ts';
 import { checkIsPostgres } from './server.ts';
 import { noTransitionStatements, transitionStatements } from './transitions.ts';
-import type { Tables } from './tables.ts';
+import { quote, type Tables } from './tables.ts';
 
 /** How often it is tried: more than a minute together. */
 const TRIES_MAX = 60;
@@ -26,15 +26,21 @@ const TRIES_MAX = 60;
 /** Could not be done now: a lock, a deadlock, the same object made by somebody else at the same moment. */
 const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014', 'XX000']);
 
-/**
- * Applies the missing migrations; installs the triggers that audit transitions, or removes them, if told so. `migrations` is given by
- * tests only.
- */
+/** What a migration is told. */
+export interface MigrateOptions {
+  /** Given by tests only. */
+  readonly migrations?: readonly Migration[] | undefined;
+  /** Installs the triggers that audit transitions, or removes them; undefined: neither. */
+  readonly auditTransitions?: boolean | undefined;
+  /** In how many partitions the table of records is made; default 0. */
+  readonly partitions?: number | undefined;
+}
+
+/** Applies the missing migrations. */
 export async function migrate(
   open: () => Promise<Connection>,
   tables: Tables,
-  migrations: readonly Migration[] = MIGRATIONS,
-  auditTransitions?: boolean,
+  { migrations = MIGRATIONS, auditTransitions, partitions = 0 }: MigrateOptions = {},
 ): Promise<void> {
   const connection = await connected(open);
   const ask = async (text: string, ...values: string[]): Promise<readonly SqlRow[]> =>
@@ -43,7 +49,7 @@ export async function migrate(
     await checkIsPostgres(({ text }, values) => ask(text, ...values.map(String)));
     for (let tries = 1; ; tries += 1) {
       try {
-        await applyAll(ask, tables, migrations, auditTransitions);
+        await applyAll(ask, tables, migrations, auditTransitions, partitions);
         await buildIndexes(open, ask, tables, migrations);
         return;
       } catch (error) {
@@ -64,6 +70,7 @@ async function applyAll(
   tables: Tables,
   migrations: readonly Migration[],
   auditTransitions: boolean | undefined,
+  partitions: number,
 ): Promise<void> {
   await ask('BEGIN');
   for (const [name, value] of [
@@ -82,7 +89,7 @@ async function applyAll(
   checkReadable(state, versionAfter(migrations));
   for (const migration of migrations) {
     if (migration.number <= state.version) continue;
-    for (const statement of migrationStatements(migration, tables)) await ask(statement);
+    for (const statement of migrationStatements(migration, tables, partitions)) await ask(statement);
   }
   if (auditTransitions !== undefined) await switchTransitions(ask, tables, auditTransitions);
   await ask('COMMIT');
@@ -120,20 +127,51 @@ async function buildIndexes(
       const name = await missing();
       if (name === undefined) return;
       const building = await ask(
-        'SELECT 1 FROM pg_stat_progress_create_index WHERE relid = $1::regclass',
+        `SELECT 1 FROM pg_stat_progress_create_index WHERE relid = $1::regclass
+           OR relid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = $1::regclass)`,
         tables.records,
       );
       if (!isOurs || building.length > 0) {
         await new Promise((resolve) => void setTimeout(resolve, 400 + Math.random() * 200));
         continue;
       }
-      await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${tables.schema}.${name}`);
-      await ask(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definitions[name] ?? ''}`);
+      await buildIndex(ask, tables, name, definitions[name] ?? '');
     }
     throw new StoreError('An index is still being built by another process: run the migration again later.', {
       applied: 'no',
     });
   });
+}
+
+/**
+ * A table in partitions takes no build beside the traffic: each partition does, and the table's index then finds theirs and has nothing to
+ * build, so its lock, which writes wait for, is a short one.
+ */
+async function buildIndex(ask: Ask, tables: Tables, name: string, definition: string): Promise<void> {
+  const { schema, records } = tables;
+  const create = 'CREATE INDEX CONCURRENTLY IF NOT EXISTS';
+  const partitions = await ask(
+    `SELECT c.relname, (SELECT x.indisvalid FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+       WHERE x.indrelid = c.oid AND i.relname = $2 || substring(c.relname FROM '_[0-9]+$'))::text
+     FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid WHERE h.inhparent = $1::regclass ORDER BY c.oid`,
+    records,
+    name,
+  );
+  if (partitions.length === 0) {
+    await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
+    await ask(`${create} ${name} ${definition}`);
+    return;
+  }
+  for (const [partition, valid] of partitions) {
+    if (valid === 'true') continue;
+    const own = `${name}${/_\d+$/.exec(String(partition))?.[0] ?? ''}`;
+    await ask(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${own}`);
+    await ask(`${create} ${own} ${definition.replace(records, `${schema}.${quote(String(partition))}`)}`);
+  }
+  await ask('BEGIN');
+  await ask(`SET LOCAL lock_timeout = '${LOCK_TIME_MAX_MS}'`);
+  await ask(`CREATE INDEX IF NOT EXISTS ${name} ${definition}`);
+  await ask('COMMIT');
 }
 
 /**

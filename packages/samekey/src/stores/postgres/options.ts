@@ -2,6 +2,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
+import { PARTITIONS_MAX } from './migrations/partitions.ts';
 import {
   type Connection,
   isPostgresJs,
@@ -43,6 +44,11 @@ export interface PostgresStoreOptions {
    * them; `false`, `migrate()` removes them; default: neither.
    */
   readonly auditTransitions?: boolean;
+  /**
+   * In how many hash partitions `migrate()` makes the table of records, when it makes it; default 0: one table without. A table that is
+   * there stays as it is, and the store works on either. For hundreds of millions of keys.
+   */
+  readonly partitions?: number;
   /** Test-only: SQL of the clock; default `clock_timestamp()`. */
   readonly clock?: string;
   /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
@@ -57,6 +63,7 @@ export interface CheckedOptions {
   readonly statementTimeMaxMs: number;
   readonly notify: boolean;
   readonly auditTransitions: boolean | undefined;
+  readonly partitions: number;
   readonly clock: string;
   readonly random: () => number;
 }
@@ -69,6 +76,7 @@ const NAMES = [
   'statementTimeMaxMs',
   'notify',
   'auditTransitions',
+  'partitions',
   'clock',
   'random',
 ];
@@ -102,6 +110,7 @@ export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
     statementTimeMaxMs: wholeNumber('statementTimeMaxMs', options.statementTimeMaxMs ?? 1_500, 1, 600_000),
     notify: options.notify ?? false,
     auditTransitions,
+    partitions: wholeNumber('partitions', options.partitions ?? 0, 0, PARTITIONS_MAX),
     clock: options.clock ?? 'clock_timestamp()',
     random: options.random ?? Math.random,
   };

@@ -83,7 +83,7 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { open, schema, prepare, statementTimeMaxMs, notify, auditTransitions, clock, random } =
+  const { open, schema, prepare, statementTimeMaxMs, notify, auditTransitions, partitions, clock, random } =
     checkOptions(options);
   const tables = createTables(schema, clock);
   const records = createRecords(tables);
@@ -199,7 +199,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return counts;
     },
 
-    migrate: () => migrate(open, tables, MIGRATIONS, auditTransitions),
+    migrate: () => migrate(open, tables, { auditTransitions, partitions }),
     async status() {
       const { version } = await schemaState(upkeep.ask, tables);
       const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);

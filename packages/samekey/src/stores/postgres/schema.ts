@@ -162,7 +162,9 @@ async function checkTable(ask: Ask, { table, privileges, grantOn, hidden }: Tabl
   const held = wanted.map((privilege) => `has_table_privilege(oid, '${privilege}')::text`).join(', ');
   const rows = await ask(
     plain(
-      `SELECT relpersistence::text, row_security_active(oid)::text, ${held} FROM pg_class WHERE oid = $1::regclass`,
+      `SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhrelid
+         WHERE h.inhparent = c.oid AND p.relpersistence <> 'p') THEN 'u' ELSE c.relpersistence::text END,
+       row_security_active(oid)::text, ${held} FROM pg_class c WHERE oid = $1::regclass`,
     ),
     [table],
   );

@@ -4,7 +4,7 @@
  * How each keeps its promises:
  * - The lock is taken in a LATERAL subquery per row, FOR NO KEY UPDATE SKIP LOCKED: what somebody else holds is left out, never
  *   waited for. The fence stands in that subquery, so after a wait-free lock PostgreSQL checks it again on the newest
- *   version of the row; the update then goes by ctid. A row whose newer version this statement's snapshot cannot see is
+ *   version of the row; the update then goes by ctid and id. A row whose newer version this statement's snapshot cannot see is
  *   locked, but not updated: it comes back as untouched, and the caller looks again.
  * - LATERAL with FOR UPDATE or LIMIT cannot be flattened into a join, so a plan made on an empty table cannot read the whole
  *   table once per flush; on our own connections sequential scans are off besides (see `link.ts`), so each lookup
@@ -99,7 +99,7 @@ export function checkpointStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'checkpoint',
     `WITH ${tables.clock}, ${locked(tables, CHECKPOINT_INPUT, arity, RENEW_FENCE)}
-${updateCheckpoint(tables)} FROM locked AS q WHERE r.ctid = q.tid
+${updateCheckpoint(tables)} FROM locked AS q WHERE ${placed('q')}
 RETURNING r.scope, r.key`,
   );
 }
@@ -140,7 +140,7 @@ export function renewStatement(tables: Tables, arity: Arity): Statement {
 UPDATE ${tables.records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
   locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL, inquiries = 0,
   watched = true
-FROM locked AS q WHERE r.ctid = q.tid
+FROM locked AS q WHERE ${placed('q')}
 RETURNING r.scope, r.key`,
   );
 }
@@ -150,7 +150,7 @@ export function finishStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'finish',
     `WITH ${tables.clock}, ${locked(tables, FINISH_INPUT, arity, FINISH_FENCE)}
-${updateFinished(tables)} FROM locked AS q WHERE r.ctid = q.tid
+${updateFinished(tables)} FROM locked AS q WHERE ${placed('q')}
 RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
   );
 }
@@ -233,7 +233,7 @@ UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, atte
   recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},
   input = ${bytes(input, 'input')},
   watched = (q.state = 'in_progress' OR q.state IN ('pending', 'retryable') AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
-FROM locked AS q WHERE r.ctid = q.tid
+FROM locked AS q WHERE ${placed('q')}
 ${after}`,
   );
 }
@@ -245,7 +245,7 @@ export function deleteStatement(tables: Tables, arity: Arity, audited: boolean):
   return statement(
     audited ? 'delete_audited' : 'delete',
     `WITH ${tables.clock}, ${locked(tables, input, arity, seen(input.length + 1))}${before}
-DELETE FROM ${tables.records} AS r USING locked AS q WHERE r.ctid = q.tid
+DELETE FROM ${tables.records} AS r USING locked AS q WHERE ${placed('q')}
 ${after}`,
   );
 }
@@ -275,6 +275,14 @@ function seen(n: number): string {
     `r.xmin = q.seen_version::xid AND r.claim_id = q.seen_claim_id AND r.attempt = q.seen_attempt ` +
     `AND r.state = q.seen_state AND t.now <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}`
   );
+}
+
+/**
+ * Record `r` is the row whose id and place are in `q`. The place says which version; the id says which partition, in each of which the
+ * same places occur, and is what a plan leaves the others out by.
+ */
+export function placed(q: string): string {
+  return `r.ctid = ${q}.tid AND r.scope = ${q}.scope AND r.key = ${q}.key`;
 }
 
 /** `locked`: the input rows that fit their record and whose record is free, with its place. */

@@ -5,6 +5,7 @@
 
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, type Tables } from '../tables.ts';
+import { inPartitions } from './partitions.ts';
 import { records } from './0001-records.ts';
 import { progress } from './0002-progress.ts';
 import { messages } from './0003-messages.ts';
@@ -43,10 +44,14 @@ export const SCHEMA_VERSION: number = versionAfter(MIGRATIONS);
  */
 export const LOCK_TIME_MAX_MS = 500;
 
-/** What a migration runs in its transaction, its bookkeeping included. */
-export function migrationStatements(migration: Migration, tables: Tables): readonly string[] {
+/** What a migration runs in its transaction, its bookkeeping included; `partitions` of the records, 0 for a table without. */
+export function migrationStatements(
+  migration: Migration,
+  tables: Tables,
+  partitions: number = 0,
+): readonly string[] {
   return [
-    ...migration.statements(tables),
+    ...inPartitions(migration.statements(tables), tables, partitions),
     `UPDATE ${tables.meta} SET value = ${migration.number} WHERE name = 'schema_version'`,
     `UPDATE ${tables.meta} SET value = greatest(value, ${migration.minReader}) WHERE name = 'min_reader'`,
   ];
@@ -62,15 +67,20 @@ export function postgresMigrations(
     readonly from?: number;
     /** `true`: also the triggers that audit transitions; `false`: what removes them. */
     readonly auditTransitions?: boolean;
+    /** As given to `postgresStore`; default 0. */
+    readonly partitions?: number;
   } = {},
 ): string {
+  const { partitions = 0 } = options;
   const tables = createTables(options.schema ?? 'public', 'clock_timestamp()');
   const steps = MIGRATIONS.filter(({ number }) => number > (options.from ?? 0)).map((migration) => {
     const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
     const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
-      ([name, definition]) => `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${definition};\n`,
+      // On a table in partitions none can be built so; the table is empty then.
+      ([name, definition]) =>
+        `CREATE INDEX ${partitions === 0 ? 'CONCURRENTLY ' : ''}IF NOT EXISTS ${name} ${definition};\n`,
     );
-    return `${title}\n${transaction(migrationStatements(migration, tables))}${indexes.join('')}`;
+    return `${title}\n${transaction(migrationStatements(migration, tables, partitions))}${indexes.join('')}`;
   });
   if (options.auditTransitions === true) {
     steps.push(`-- audit transitions\n${transaction(transitionStatements(tables))}`);

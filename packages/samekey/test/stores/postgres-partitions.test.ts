@@ -1,0 +1,130 @@
+/** The store on records in hash partitions: the contract, the plans, and a migration that comes later. */
+
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
+import { claimed, finishRequest, ID } from '../../src/testing/contract/context.ts';
+import { storeContract } from '../../src/testing/store-contract.ts';
+import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { CLIENTS, postgresHarness } from './postgres-clients.ts';
+import { useServer } from './postgres-setup.ts';
+import { useEveryStatement } from './postgres-statements.ts';
+
+const source = anyPostgres();
+const [pg] = CLIENTS;
+
+describe.runIf(source !== undefined)('records in partitions', () => {
+  if (source === undefined || pg === undefined) return;
+
+  describe('contract', () => {
+    let server: PostgresServer;
+    let url = '';
+    beforeAll(async () => {
+      server = await startPostgres(source);
+      url = await server.createDatabase();
+    });
+    afterAll(() => server.stop());
+    storeContract(
+      { describe, it },
+      postgresHarness('PostgreSQL in 2 partitions', () => url, pg, undefined, 2),
+    );
+  });
+
+  const { database } = useServer(source, { autovacuum: 'off' });
+
+  it('each statement goes by indexes alone, and one by key looks into one partition', async () => {
+    const db = await database();
+    const clients: Client[] = [];
+    const store = await db.store({
+      partitions: 8,
+      connect() {
+        const client = new Client({ connectionString: db.url });
+        clients.push(client);
+        client.once('end', () => clients.splice(clients.indexOf(client), 1));
+        return client;
+      },
+    });
+    await useEveryStatement(store, 'some');
+    let looks = 0;
+    for (const client of clients) {
+      const { rows } = await client.query<{ name: string; types: string[] }>(
+        `SELECT name, parameter_types::text[] AS types FROM pg_prepared_statements WHERE name LIKE 'samekey%'`,
+      );
+      for (const { name, types } of rows) {
+        const nulls = types.length === 0 ? '' : `(${types.map(() => 'NULL').join(', ')})`;
+        const plan = await explained(client, `EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`);
+        expect(plan, name).not.toMatch(/Seq Scan|Hash Join|Merge Join|Bitmap/);
+        if (!name.startsWith('samekey_find_') || types[0] !== 'text') continue;
+        const run = await explained(
+          client,
+          `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE ${name}('${ID.scope}', 'some-one')`,
+        );
+        expect(run).toContain('Subplans Removed: 7');
+        expect(run.match(/Index Scan using samekey_records_\d_scope_key_key/g), run).toHaveLength(1);
+        looks += 1;
+      }
+    }
+    expect(looks).toBeGreaterThan(0);
+  });
+
+  it('rows at the same place of two partitions are told apart', async () => {
+    const db = await database();
+    const store = await db.store({ partitions: 4 });
+    const admin = await db.session();
+    const owners = [];
+    for (let i = 0; i < 16; i += 1) owners.push(await claimed(store, { key: `key-${i}` }));
+    const { rows } = await admin.query<{ place: string; keys: string[] }>(
+      `SELECT ctid::text AS place, array_agg(key) AS keys FROM samekey_records GROUP BY ctid HAVING count(*) > 1`,
+    );
+    const [one, ...others] = rows[0]?.keys ?? [];
+    expect(others.length).toBeGreaterThan(0);
+    const owner = owners.find(({ key }) => key === one);
+    expect(owner).toBeDefined();
+    if (owner === undefined) return;
+    expect((await store.finish([finishRequest(owner, 'completed')]))[0]?.kind).toBe('applied');
+    const states = await store.find(owners);
+    expect(states.filter((record) => record?.state === 'completed').map((record) => record?.key)).toEqual([
+      one,
+    ]);
+    expect(states.filter((record) => record?.state === 'in_progress')).toHaveLength(15);
+  });
+
+  it('a later migration gives each partition its index beside the traffic, also after a build that was broken off', async () => {
+    const db = await database();
+    const store = await db.store({ partitions: 2 });
+    const admin = await db.session();
+    for (const lost of ['samekey_records_reconcile', 'samekey_records_unknown']) {
+      await admin.query(`DROP INDEX ${lost}`);
+    }
+    // As a build leaves it that was broken off.
+    await admin.query('CREATE INDEX samekey_records_reconcile_1 ON samekey_records_1 (reconcile_after)');
+    await admin.query(
+      "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_reconcile_1'::regclass",
+    );
+    expect((await store.status()).missing).toHaveLength(2);
+    await expect(store.ready()).rejects.toThrow('samekey_records_reconcile');
+    await store.migrate();
+    await store.ready();
+    expect((await store.status()).missing).toEqual([]);
+    const { rows } = await admin.query(
+      `SELECT count(*)::int AS n FROM pg_indexes WHERE tablename ~ '^samekey_records_[01]$' AND indexname ~ 'reconcile|unknown'`,
+    );
+    expect(rows).toEqual([{ n: 4 }]);
+  });
+
+  it('a partition that a crash would empty is refused, and the printed SQL makes the same tables', async () => {
+    const db = await database();
+    const admin = await db.session();
+    await admin.query(postgresMigrations({ partitions: 3 }));
+    const store = await db.store();
+    await claimed(store);
+    await admin.query('ALTER TABLE samekey_records_2 SET UNLOGGED');
+    await expect(store.ready()).rejects.toThrow('emptied when the server crashes');
+    expect(() => postgresStore({ pool: db.pool(), partitions: 257 })).toThrow('partitions');
+  });
+});
+
+async function explained(client: Client, sql: string): Promise<string> {
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>(sql);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}

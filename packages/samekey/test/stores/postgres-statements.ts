@@ -1,0 +1,51 @@
+/** Uses each statement that the store's sessions prepare, once at least. */
+
+import { contradictionRow } from '../../src/core/noter.ts';
+import type { PostgresStore } from '../../src/stores/postgres/index.ts';
+import {
+  claimed,
+  claimRequest,
+  eraseRequest,
+  finished,
+  finishRequest,
+  handRequest,
+  recordOf,
+  renewRequest,
+} from '../../src/testing/contract/context.ts';
+
+/** Under keys that begin with `prefix`. */
+export async function useEveryStatement(store: PostgresStore, prefix: string): Promise<void> {
+  const many = Array.from({ length: 100 }, (_, i) => claimRequest({ key: `${prefix}-${i}` }));
+  const owners = many.map((request) => ({ ...request, attempt: 1 }));
+  await store.claim(many);
+  await store.claim(many.map((request) => ({ ...request, claimId: 'other' })));
+  await store.renew(owners.map(renewRequest));
+  await store.finish(owners.map((owner) => finishRequest(owner, 'retryable')));
+  await store.claim(many.map((request) => ({ ...request, claimId: `${request.claimId}-2` })));
+  await store.find(many);
+  const one = await claimed(store, { key: `${prefix}-one` });
+  await store.renew([renewRequest(one)]);
+  await store.finish([finishRequest(one, 'retryable')]);
+  await claimed(store, { key: `${prefix}-one` });
+  await recordOf(store, one);
+  await store.forget([handRequest(await finished(store, 'completed', { key: `${prefix}-forgotten` }))]);
+  const scope = `${prefix}|POST /payments`;
+  await store.reopen([handRequest(await finished(store, 'failed', { key: `${prefix}-reopened` }))]);
+  for (const key of ['k', 'l']) await finished(store, 'completed', { scope, key });
+  await store.erase(eraseRequest(prefix));
+  const row = contradictionRow({
+    id: one,
+    operation: null,
+    attempt: 1,
+    found: null,
+    wanted: 'failed',
+    reason: null,
+  });
+  await store.note([row]);
+  await store.note([row, row]);
+  await store.pruneAudit({ olderThanMs: 0, acts: ['contradiction', 'erase'], limit: 10 });
+  await store.sweep(10);
+  await finished(store, 'unknown', { key: `${prefix}-unknown` });
+  await store.takeUnknown({ operations: ['POST /payments'], leaseMs: 1_000, limit: 10 });
+  await store.reap(10);
+}
