@@ -1,6 +1,7 @@
 /**
- * One failover under load: the primary is killed with -9, its synchronous standby is promoted, and the processes find it at the address
- * they knew. Nothing that a client was told may be lost, nothing may run twice.
+ * One failover under load, of PostgreSQL or MariaDB: the primary is killed with -9, its standby is promoted, and the processes find it at
+ * the address they knew. With a synchronous standby nothing that a client was told may be lost, nothing may run twice; what an asynchronous
+ * one loses is a failure as well, and counted.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,14 +9,20 @@ import { anyPostgres } from '../services/postgres.ts';
 import { startPair } from '../services/postgres-pair.ts';
 import type { Medium } from '../services/postgres-run.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
+import { startMysqlPair } from '../services/mysql-pair.ts';
 import { randomOf } from './api-checks.ts';
 import { startCluster } from './api-cluster.ts';
 import { startLoad } from './api-load.ts';
+import { anyMariadb, mysqlPlaceOn } from './backends/mysql.ts';
 import { placeOn } from './backends/postgres.ts';
 
 /** What one failover does. */
 export interface PromotionOptions {
   readonly seed: number;
+  /** Default `postgres`. */
+  readonly store?: 'postgres' | 'mysql';
+  /** Whether commits wait for the standby; default true. */
+  readonly synchronous?: boolean;
   /** Clients that send one key after the other; default 12. */
   readonly clients?: number;
   readonly medium?: Medium;
@@ -35,16 +42,41 @@ const KEYS_AFTER = 60;
 /** A frozen takeover must not hang the round. */
 const AFTER_TIME_MAX_MS = 30_000;
 
-/** Runs one on servers of its own. */
-export async function promotionRound(options: PromotionOptions): Promise<PromotionResult> {
+interface Pair {
+  readonly primary: {
+    url(): string;
+    createDatabase(): Promise<string>;
+    kill(): Promise<void>;
+  };
+  readonly standby: { url(): string };
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type StartPair = (options: { readonly synchronous: boolean; readonly medium: Medium }) => Promise<Pair>;
+
+const postgresPair: StartPair = async (options) => {
   const source = anyPostgres();
   if (source === undefined) throw new Error('This machine has no PostgreSQL.');
+  return startPair(source, options);
+};
+
+const mysqlPair: StartPair = async (options) => {
+  const source = anyMariadb();
+  if (source === undefined) throw new Error('This machine has no MariaDB.');
+  return startMysqlPair(source, options);
+};
+
+/** Runs one on servers of its own. */
+export async function promotionRound(options: PromotionOptions): Promise<PromotionResult> {
+  const { medium = 'memory', synchronous = true } = options;
   const random = randomOf(options.seed);
   const failures: string[] = [];
   const fail = (what: string): void => void failures.push(`seed ${options.seed}: ${what}`);
-  const pair = await startPair(source, { synchronous: true, medium: options.medium ?? 'memory' });
+  const isMysql = options.store === 'mysql';
+  const pair = await (isMysql ? mysqlPair : postgresPair)({ synchronous, medium });
   const proxy = await startFaultProxy(pair.primary.url());
-  const place = placeOn(await pair.primary.createDatabase(), proxy);
+  const place = (isMysql ? mysqlPlaceOn : placeOn)(await pair.primary.createDatabase(), proxy);
   const backend = {
     name: 'standby',
     faults: {},

@@ -121,6 +121,10 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
         await expect(store.finish([finishRequest(owner, 'completed')])).rejects.toMatchObject(readOnly);
         await expect(store.renew([{ ...owner, claimTtlMs: 30_000 }])).rejects.toMatchObject(readOnly);
         await expect(store.ready()).rejects.toThrow(/is read-only, probably a replica/);
+        // Nor by those who may write there all the same.
+        const root = mysqlStore({ connect: () => createConnection(url) });
+        await expect(root.claim([claimRequest({ key: 'new' })])).rejects.toMatchObject(readOnly);
+        await root.close();
         // Sessions that were told so are closed: a name that leads to the new primary is looked up again.
         await expect.poll(async () => (await sessions()).length).toBeLessThanOrEqual(1);
         await admin.query('SET GLOBAL read_only = 0');

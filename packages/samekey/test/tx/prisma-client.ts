@@ -61,7 +61,7 @@ const DATABASES: Readonly<
       const database = pathname.slice(1);
       return new PrismaMariaDb(
         { host: hostname, port: Number(port), user: username, database, connectionLimit, minimumIdle: 1 },
-        { useTextProtocol: false, database },
+        { useTextProtocol: true, database },
       );
     },
   ],

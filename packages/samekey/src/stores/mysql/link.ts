@@ -9,6 +9,7 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
+import { decoded } from './literals.ts';
 import type { Ask, Connection } from './mysql-client.ts';
 import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
 import { openedWithin, within } from '../sql/opening.ts';
@@ -51,6 +52,18 @@ const sessionOf = (lockWaitMaxS: number): readonly string[] => [
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
 ];
 
+/**
+ * Who may administer a server may write to it although it is read-only, as a replica is, or a primary that another one has replaced:
+ * what is written there is lost, and what is read may be old.
+ */
+async function checkWritable(ask: Ask): Promise<void> {
+  const [row = []] = await ask('SELECT @@read_only, @@innodb_read_only');
+  if (row.every((value) => /^(?:0|off)$/i.test(String(decoded(value))))) return;
+  throw new StoreError('The MySQL server is read-only, probably a replica: connect to the primary.', {
+    applied: 'no',
+  });
+}
+
 /** What became of the connection. */
 interface Lost {
   isBeforeCommit: boolean;
@@ -83,6 +96,7 @@ export function createLink(options: LinkOptions): Link {
       opening = await openedWithin(options.open(), CONNECT_TIME_MAX_MS, SERVER, (late) => late.destroy());
       for (const statement of sessionOf(options.lockWaitMaxS ?? 1))
         await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
+      await within(checkWritable(opening.ask), CONNECT_TIME_MAX_MS, SERVER);
       connection = opening;
       backoffMs = 0;
       return opening;

@@ -54,8 +54,8 @@ export function openConnection(made: MysqlConnection | MysqlCallbackConnection):
   }
   let isLost = false;
   // Without a listener the loss of an idle connection is an uncaught exception.
-  const { on } = made as { on?(event: string, listener: () => void): unknown };
-  for (const event of ['error', 'end']) on?.call(made, event, () => void (isLost = true));
+  const heard = made as { on?(event: string, listener: () => void): unknown };
+  for (const event of ['error', 'end']) heard.on?.(event, () => void (isLost = true));
   return {
     isLost: () => isLost,
     ask: askerOf(connection),

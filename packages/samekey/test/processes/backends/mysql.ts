@@ -36,6 +36,11 @@ export function anyMysql(): MysqlSource | undefined {
   return ours.find(({ name }) => name === 'MySQL') ?? ours[0];
 }
 
+/** Two of these can be joined: MySQL says all of that in other words. */
+export function anyMariadb(): MysqlSource | undefined {
+  return availableMysql().find(({ name }) => name === 'MariaDB');
+}
+
 /** The store's statements, which have no names, and the end of a transaction. */
 export const MYSQL_STATEMENTS = {
   claim: /^INSERT INTO \S*samekey_records /,
