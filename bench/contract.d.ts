@@ -29,6 +29,8 @@ export type OpenContender = (options: ContenderOptions) => Promise<{
 /** `open` of a module of `stores/`. */
 export type OpenStore = (database: {
   readonly url: string;
+  /** Where a store may have several. */
+  readonly client?: string;
 }) => Promise<{ readonly store: Store; readonly close: () => Promise<void> }>;
 
 /** One measured run. */
@@ -54,3 +56,46 @@ export interface Contender {
   readonly measure: (load: Load) => Promise<Measured>;
   readonly stop: () => Promise<void>;
 }
+
+/** What people write by hand around their handler. */
+export interface HandWritten {
+  /** Whether the key is new. */
+  readonly begin: (key: string) => Promise<boolean>;
+  readonly end: (key: string, text: string) => Promise<void>;
+  readonly find: (key: string) => Promise<string | null>;
+  readonly close: () => Promise<void>;
+}
+
+/** `open` of a module of `hand-written/`. */
+export type OpenHandWritten = (database: {
+  readonly url: string;
+  readonly client?: string;
+}) => Promise<HandWritten>;
+
+/** Calls without HTTP: what `callers.mjs` is told. */
+export interface Calls {
+  /**
+   * `hand-written`: begin and end. `store`: claim and finish of the seam, grouped by the dispatcher. `run`: the whole engine. `one-by-one`: as
+   * `store`, one row a call.
+   */
+  readonly kind: 'hand-written' | 'store' | 'run' | 'one-by-one';
+  readonly store: string;
+  readonly url: string;
+  readonly client?: string;
+}
+
+/** A running engine of `engines/`. */
+export interface Engine {
+  readonly url: string;
+  readonly describe: string;
+  /** CPU of its processes so far, in µs; 0 where it runs in the caller's. */
+  readonly cpuUs: () => number;
+  readonly stop: () => Promise<void>;
+  /** Clients worth comparing; the first is the default. */
+  readonly clients: readonly string[];
+  /** The engine's own tool, if it is here: pairs a second by as many connections. */
+  readonly raw?: { readonly name: string; readonly run: (load: Load) => Promise<number> };
+}
+
+/** `start` of a module of `engines/`. */
+export type StartEngine = (settings: { readonly appendfsync: string }) => Promise<Engine>;

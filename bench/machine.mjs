@@ -42,6 +42,20 @@ export function treeCpuUs(pid) {
   return total;
 }
 
+/** The first process whose command line holds a text. @param {string} text */
+export function pidOf(text) {
+  for (const name of process.platform === 'linux' ? readdirSync('/proc') : []) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
+    try {
+      if (readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(text))
+        return Number(name);
+    } catch {
+      // Gone since the folder was read.
+    }
+  }
+  return 0;
+}
+
 /** In words. */
 export function machine() {
   const [first] = cpus();

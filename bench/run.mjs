@@ -1,10 +1,35 @@
-/** `npm run bench -- <new-keys | replays | in-process | listening>`; see README.md. */
+/** `npm run bench -- <new-keys | replays | stores | reap | in-process | listening>`; see README.md. */
 import { parseArgs } from 'node:util';
 
 const [, , workload = '', ...rest] = process.argv;
-if (workload === 'in-process' || workload === 'listening') {
+if (workload === 'in-process' || workload === 'listening' || workload === 'reap') {
   process.argv.splice(2, 1);
   await import(`./${workload}.mjs`);
+} else if (workload === 'stores') {
+  const { values } = parseArgs({
+    args: rest,
+    options: {
+      store: { type: 'string', default: 'postgres' },
+      callers: { type: 'string', default: '64' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
+      appendfsync: { type: 'string', default: 'everysec' },
+      client: { type: 'string', default: '' },
+      only: { type: 'string', default: '' },
+      profile: { type: 'string' },
+    },
+  });
+  const { compareStores } = await import('./stores.mjs');
+  await compareStores({
+    store: values.store,
+    callers: Number(values.callers),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    appendfsync: values.appendfsync,
+    clients: listOf(values.client),
+    only: listOf(values.only),
+    ...(values.profile === undefined ? {} : { profile: values.profile }),
+  });
 } else if (workload === 'new-keys' || workload === 'replays') {
   const { values } = parseArgs({
     args: rest,
@@ -30,12 +55,19 @@ if (workload === 'in-process' || workload === 'listening') {
     store: values.store,
     framework: values.framework,
     commitMs: Number(values['commit-ms']),
-    only: values.only === '' ? [] : values.only.split(';'),
+    only: listOf(values.only),
     json: values.json,
     ...(values.also === undefined ? {} : { also: values.also }),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
 } else {
-  console.error('npm run bench -- new-keys | replays | in-process | listening   (see bench/README.md)');
+  console.error(
+    'npm run bench -- new-keys | replays | stores | reap | in-process | listening   (see bench/README.md)',
+  );
   process.exitCode = 2;
+}
+
+/** @param {string} text names, separated by `;` */
+function listOf(text) {
+  return text === '' ? [] : text.split(';');
 }
