@@ -109,7 +109,7 @@ export function messagesOf(store: Store | undefined): MessageStore {
   const { messages } = (store ?? {}) as { readonly messages?: MessageStore };
   if (messages !== undefined) return messages;
   throw new OptionsError(
-    `The outbox needs a store that keeps messages, in your own database: postgresStore or sqliteStore; this is ${store?.name ?? 'none'}.`,
+    `The outbox needs a store that keeps messages, in your own database: postgresStore, mysqlStore or sqliteStore; this is ${store?.name ?? 'none'}.`,
   );
 }
 

@@ -5,13 +5,16 @@
 
 import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createConnection } from 'mysql2/promise';
 import { Pool } from 'pg';
-import { postgresStore } from 'samekey/stores/postgres';
-import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
+
+import { type MysqlStore, mysqlStore } from 'samekey/stores/mysql';
+import { type PostgresStore, postgresStore } from 'samekey/stores/postgres';
+import { type SqliteDatabase, type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { createWorker, type Delivery, relay, type WorkerOptions } from 'samekey/worker';
 
 interface Plan {
-  readonly kind: 'postgres' | 'sqlite';
+  readonly kind: 'postgres' | 'sqlite' | 'mysql';
   readonly at: string;
   readonly ledger: string;
   /** Dies at this point, of the first message that gets there. */
@@ -20,10 +23,13 @@ interface Plan {
 }
 
 const plan = JSON.parse(process.argv[2] ?? '{}') as Plan;
-const store =
-  plan.kind === 'postgres'
-    ? postgresStore({ pool: new Pool({ connectionString: plan.at }) })
-    : sqliteStore({ database: sqliteDatabase(plan.at) });
+const store = storeOf(plan);
+
+function storeOf({ kind, at }: Plan): MysqlStore | PostgresStore | SqliteStore {
+  if (kind === 'postgres') return postgresStore({ pool: new Pool({ connectionString: at }) });
+  if (kind === 'mysql') return mysqlStore({ connect: () => createConnection(at) });
+  return sqliteStore({ database: sqliteDatabase(at) });
+}
 
 function sqliteDatabase(path: string): SqliteDatabase {
   const Database = createRequire(import.meta.url)('libsql') as new (path: string) => SqliteDatabase;

@@ -166,7 +166,9 @@ for (const source of availableMysql()) {
         .filter((text) => text.trim() !== '');
       for (const statement of statements) await other.query(statement);
       const ours = await session();
-      for (const table of ['samekey_records', 'samekey_audit', 'samekey_counters', 'samekey_meta'])
+      for (const table of ['records', 'audit', 'counters', 'messages', 'groups', 'meta'].map(
+        (name) => `samekey_${name}`,
+      ))
         expect(await shape(other, table)).toBe(await shape(ours, table));
       await other.end();
     });

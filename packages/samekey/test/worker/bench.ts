@@ -1,15 +1,19 @@
 /** Databases, workers and waiting, for tests of the worker. */
 
+import { createConnection, createPool } from 'mysql2/promise';
 import type { PoolClient } from 'pg';
-import { afterEach } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { StoreWithMessages } from '../../src/core/message.ts';
 import type { Store } from '../../src/core/store.ts';
 import type { TransactionSource } from '../../src/core/transaction.ts';
 import { createOutbox, type Outbox } from '../../src/outbox/index.ts';
+import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createWorker, type Worker, type WorkerEvent, type WorkerOptions } from '../../src/worker/index.ts';
+import { fromMysql2 } from '../../src/tx/mysql2/index.ts';
 import { fromPg } from '../../src/tx/pg/index.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
+import { availableMysql, type MysqlServer, type MysqlSource, startMysql } from '../services/mysql.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
@@ -20,7 +24,7 @@ export interface Place {
   readonly outbox: Outbox;
   readonly transactions: TransactionSource<unknown, unknown>;
   /** Where another process finds the database. */
-  readonly address: { readonly kind: 'postgres' | 'sqlite'; readonly at: string };
+  readonly address: { readonly kind: 'postgres' | 'sqlite' | 'mysql'; readonly at: string };
   /** A worker that is stopped at the end of the test, and what it told. */
   readonly worker: (options: Partial<WorkerOptions>) => Worker & { readonly events: WorkerEvent[] };
 }
@@ -71,7 +75,7 @@ function placeOf(
   };
 }
 
-/** The newest PostgreSQL, and SQLite with the first client there is. */
+/** The newest PostgreSQL, SQLite with the first client there is, and each MySQL or MariaDB. */
 export function kinds(): readonly Kind[] {
   const [source] = availablePostgres();
   const [client] = availableClients();
@@ -113,7 +117,33 @@ export function kinds(): readonly Kind[] {
             },
           },
         ]),
+    ...availableMysql().map(mysqlKind),
   ];
+}
+
+function mysqlKind(source: MysqlSource): Kind {
+  return {
+    name: source.name,
+    use() {
+      let server: MysqlServer;
+      beforeAll(async () => {
+        server = await startMysql(source);
+      }, 60_000);
+      afterAll(() => server.stop());
+      return async () => {
+        const url = await server.createDatabase();
+        const pool = createPool({ uri: url, connectionLimit: 10 });
+        const store = mysqlStore({ connect: () => createConnection(url) });
+        atEnd(async () => {
+          await store.close();
+          await pool.end();
+        });
+        await store.migrate();
+        const begin = fromMysql2(pool) as TransactionSource<unknown, unknown>;
+        return placeOf(store, { kind: 'mysql', at: url }, begin);
+      };
+    },
+  };
 }
 
 /** Something that happens once, to be awaited. */

@@ -3,9 +3,10 @@
  * nothing of ours waits for a row that somebody else holds. No statement is one that only one of the two servers takes.
  *
  * It keeps three connections of its own: one for claims, one for the ends of attempts and their checkpoints, one for upkeep (renewals,
- * look-ups, sweeps, operators' writes); a fourth is opened for what may take long.
+ * look-ups, sweeps, operators' writes); a fourth is opened for what may take long, and two more for messages once they are used.
  */
 
+import type { StoreWithMessages } from '../../core/message.ts';
 import type { Store } from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import { createAudit } from './audit.ts';
@@ -13,6 +14,7 @@ import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createLink, type Link } from './link.ts';
+import { createMessages } from './messages.ts';
 import type { MysqlTransaction } from './mysql-client.ts';
 import { checkOptions, type MysqlStoreOptions } from './options.ts';
 import { createReading } from './reading.ts';
@@ -21,7 +23,7 @@ import { createTables } from './tables.ts';
 import { createWithin, transactionFault, type WithinMysql } from './within.ts';
 
 /** The MySQL store, with what only a store in the application's own database can do. */
-export interface MysqlStore extends Store {
+export interface MysqlStore extends Store, StoreWithMessages {
   /** Creates or updates the tables; safe from any number of processes at once. */
   migrate(): Promise<void>;
   /** How far the schema is, without changing it. */
@@ -55,6 +57,8 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const upkeep = link(statementTimeMaxMs);
   // Migrations wait for whoever uses the tables.
   const reads = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS / 1_000);
+  const takes = link(statementTimeMaxMs);
+  const writes = link(statementTimeMaxMs);
   const counters = createCounters(tables, { upkeep, reads }, random);
 
   return {
@@ -72,13 +76,14 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...createAudit(tables, { upkeep, reads }),
     ...createReading(tables, reads),
     counters,
+    messages: createMessages(tables, { takes, writes, reads }),
     migrate: () => reads.alone((ask) => migrate(ask, tables)),
     status: () => reads.alone((ask) => schemaStatus(ask, tables)),
     within: createWithin(tables),
     transactionFault,
     ready: () => upkeep.alone((ask) => checkDatabase(ask, tables)),
     async close() {
-      await Promise.all([work, ends, upkeep, reads].map((each) => each.close()));
+      await Promise.all([work, ends, upkeep, reads, takes, writes].map((each) => each.close()));
     },
   };
 }

@@ -9,6 +9,7 @@ import { exact, number } from '../sql/record-row.ts';
 import { isOneOf } from './housekeeping.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
+import { dropDeadOf } from './message-rows.ts';
 import { apply, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 
@@ -66,6 +67,7 @@ export function createReading(tables: Tables, reads: Link): Pick<OperatorStore, 
               record === null ? { write: undefined, result: 'already' } : decideErase(record, id, view),
             { rowOf: (before, after) => handRow('erase', before, after, request) },
           );
+          await dropDeadOf(ask, tables, ids);
           return results.filter((result) => result === 'erased').length;
         });
       }

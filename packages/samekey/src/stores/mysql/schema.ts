@@ -112,7 +112,7 @@ async function checkServer(ask: Ask): Promise<void> {
 
 /** One row per (scope, key), compared byte by byte (F35), in an engine that keeps what it was told. */
 async function checkTables(ask: Ask, tables: Tables): Promise<void> {
-  for (const table of [tables.records, tables.audit, tables.counters]) {
+  for (const table of [tables.records, tables.audit, tables.counters, tables.messages, tables.groups]) {
     const text = String(decoded((await ask(`SHOW CREATE TABLE ${table}`))[0]?.[1]));
     if (!/ENGINE=InnoDB/i.test(text))
       throw new SchemaError(

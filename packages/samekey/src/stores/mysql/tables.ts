@@ -7,6 +7,8 @@ export interface Tables {
   readonly records: string;
   readonly audit: string;
   readonly counters: string;
+  readonly messages: string;
+  readonly groups: string;
   readonly meta: string;
   /** SQL of the time, in whole milliseconds since 1970. */
   readonly now: string;
@@ -17,6 +19,9 @@ export interface Tables {
  * session (F45); the difference of two times in UTC has no summer.
  */
 export const SERVER_CLOCK = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)";
+
+/** Rows of `samekey_groups`, for ever: processes of all versions must lock the same one for a group. */
+export const GROUP_SLOTS: number = 16 ** 3;
 
 /** Columns with a character set; the others hold bytes or numbers. */
 export const TEXTS: ReadonlySet<string> = new Set([
@@ -48,6 +53,8 @@ export function createTables(database: string | undefined, now: string): Tables 
     records: `${prefix}samekey_records`,
     audit: `${prefix}samekey_audit`,
     counters: `${prefix}samekey_counters`,
+    messages: `${prefix}samekey_messages`,
+    groups: `${prefix}samekey_groups`,
     meta: `${prefix}samekey_meta`,
     now,
   });

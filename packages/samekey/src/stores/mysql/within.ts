@@ -1,6 +1,6 @@
 /**
- * The store's verbs inside a user's transaction: they commit or roll back with it. Only ever an UPDATE: no record is inserted there, so
- * no collision of keys can meet the transaction (F14).
+ * The store's verbs inside a user's transaction: they commit or roll back with it. Of records only ever an UPDATE: none is inserted
+ * there, so no collision of keys can meet the transaction (F14).
  *
  * A statement that changes a schema commits an open transaction without a word, and what follows commits by itself. A savepoint
  * does not outlive its transaction, and outside of one it is gone at once: that is how it is noticed, on both servers, before anything is
@@ -20,6 +20,7 @@ import type {
   HandResult,
 } from '../../core/store.ts';
 import type { TransactionFault, Within } from '../../core/transaction.ts';
+import { enqueue } from './messages-in.ts';
 import { type Ask, type MysqlTransaction, transactionAsker } from './mysql-client.ts';
 import { appliedBy, errorNumberOf, isConflict, storeError } from './mysql-errors.ts';
 import { apply, BUSY, checkIds, type Decide } from './records.ts';
@@ -33,7 +34,7 @@ export interface WithinMysql extends Within {
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
   handOver(owner: FencedId): Promise<HandResult>;
-  /** Throws `StoreError`: this store keeps no messages. */
+  /** Puts messages in. Those of a group wait for other transactions that put messages into it, until these end. */
   enqueue(messages: readonly NewMessage[]): Promise<void>;
   /** Marks the transaction, so that its end is noticed. Its time is not bounded: the server has no such setting for one transaction. */
   limit(timeMaxMs: number): Promise<void>;
@@ -84,13 +85,8 @@ export function createWithin(tables: Tables): (tx: MysqlTransaction) => WithinMy
       },
       async enqueue(messages) {
         if (messages.length === 0) return;
-        throw new StoreError(
-          'The MySQL store keeps no messages: use an outbox of your own, or the PostgreSQL store.',
-          {
-            applied: 'no',
-            transient: false,
-          },
-        );
+        await checkOpen();
+        await enqueue(ask, tables, messages);
       },
       // From here on an implicit commit is noticed, also when another transaction has begun since.
       limit: () => checkOpen(),

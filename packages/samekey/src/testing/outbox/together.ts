@@ -129,6 +129,17 @@ export function togetherTests(test: AddOutboxTest): void {
     assert.equal(await look(t.store.messages, taken.id), undefined);
   });
 
+  test('a record whose message is open neither expires nor is swept nor deleted, however long that takes', async (t) => {
+    const owner = await handedOver(t, 'k');
+    await t.advance(1_000_000_000);
+    assert.deepEqual(await t.store.sweep(100), []);
+    assert.equal((await t.store.reap(100)).count, 0);
+    assert.equal(await stateOf(t, owner), 'pending');
+    const taken = await takeOne(t.store.messages);
+    assert.deepEqual(await t.store.messages.done([{ ...taken, record: endOf(owner) }]), ['applied']);
+    assert.equal(await stateOf(t, owner), 'completed');
+  });
+
   test('whoever lost the lease does not end the record', async (t) => {
     const owner = await handedOver(t, 'k');
     const late = await takeOne(t.store.messages);

@@ -5,6 +5,7 @@
 
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
 import { tables } from './0001-tables.ts';
+import { messages } from './0002-messages.ts';
 
 /** One step of the schema. */
 export interface Migration {
@@ -17,7 +18,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [tables];
+export const MIGRATIONS: readonly Migration[] = [tables, messages];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
