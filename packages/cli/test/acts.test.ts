@@ -162,6 +162,18 @@ for (const kind of kinds()) {
       expect(wrong.stderr).toMatch(/Nothing was done: it is completed .*Only failed keys are reopened/);
     });
 
+    it('opens a key whose outcome nobody came to know only with --no-effect', async () => {
+      await request(app, 'k-never', 500);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      await app.samekey.store.sweep(1_000, { unknownMaxMs: 1 });
+      const reopen = ['reopen', 'k-never', '--reason', 'asked the bank', ...BY];
+      const refused = await samekey(...reopen);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('if nothing happened, say --no-effect');
+      expect(await samekey(...reopen, '--no-effect')).toMatchObject({ code: 0, stderr: '' });
+      expect((await recordOf('k-never'))?.state).toBe('retryable');
+    });
+
     it('forgets a final record, and refuses to forget an unknown one', async () => {
       const why = ['--reason', 'test data', ...BY];
       await request(app, 'k-final', 201);

@@ -57,6 +57,7 @@ export type {
   FinishRequest,
   FinishResult,
   HandRequest,
+  ReopenRequest,
   HandResult,
   ListRequest,
   NewAuditRow,

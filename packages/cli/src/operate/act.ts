@@ -48,6 +48,8 @@ export interface ActWords {
   readonly done: (record: SamekeyRecord) => string;
   /** What to do where the state does not fit. */
   readonly misfit: string;
+  /** What to do where "no effect" is not proven, if it is another thing than for unknown outcomes. */
+  readonly notProven?: string;
 }
 
 /** Finds one record, asks, acts, and tells what became of it. */
@@ -117,7 +119,10 @@ function tell(
   throw new RefusedError(refusal(result, words));
 }
 
-function refusal(result: Extract<ActResult, { kind: 'refused' | 'absent' }>, { misfit }: ActWords): string {
+function refusal(
+  result: Extract<ActResult, { kind: 'refused' | 'absent' }>,
+  { misfit, notProven }: ActWords,
+): string {
   if (result.kind === 'absent' || result.record === null)
     return 'Nothing was done: the record is gone. Its retention is over, or somebody dropped it.';
   const { record, because } = result;
@@ -128,6 +133,7 @@ function refusal(result: Extract<ActResult, { kind: 'refused' | 'absent' }>, { m
     case 'changed':
       return `Nothing was done: the record has moved on, now ${found}, attempt ${record.attempt}. Look at it again.`;
     case 'not-proven':
+      if (notProven !== undefined) return `Nothing was done: ${notProven}`;
       return (
         'Nothing was done: "no effect" is not proven. Whoever ran the attempt fell silent, and a process that only stood still may ' +
         'wake and make its call. Find out that it is gone (its process or machine has ended, and the longest call to a provider has ' +

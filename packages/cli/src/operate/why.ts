@@ -67,6 +67,8 @@ export function nextStep(record: SamekeyRecord, name: string, claimOver: boolean
         ? 'Its claim is over and nobody has ended it: run `npx samekey janitor --once`, then look again.'
         : null;
     case 'failed':
+      if (record.reason === 'outcome-never-known')
+        return `Find out what happened (the business tables, the provider); if nothing did, it may run again: npx samekey reopen ${name} --no-effect --reason …`;
       return `If it may run again: npx samekey reopen ${name} --reason …`;
     default:
       return null;

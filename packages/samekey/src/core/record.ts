@@ -194,6 +194,14 @@ export function isForgotten(record: SamekeyRecord): boolean {
   return record.state === 'retryable' && record.claimId.startsWith(FORGOTTEN);
 }
 
+/**
+ * The claimId of a reopened record. Another one than its owner's, so that a late copy of the end that the owner wrote long ago does
+ * not undo what was done by hand.
+ */
+export function reopenedClaimId(claimId: string): string {
+  return `reopened:${claimId}`;
+}
+
 const ERASED = 'erased:';
 
 /**

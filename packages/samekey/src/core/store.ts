@@ -51,6 +51,7 @@ export type {
   HandResult,
   ListRequest,
   OperatorStore,
+  ReopenRequest,
   SettleRequest,
 } from './store/operator.ts';
 

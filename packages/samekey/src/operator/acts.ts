@@ -3,6 +3,7 @@
  * Nothing is forced, and nothing is tried again under another fence.
  */
 
+import { NEVER_KNOWN } from '../core/machine.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { wholeNumber } from '../core/settings.ts';
@@ -40,9 +41,15 @@ export interface Settlement extends Act {
   readonly effectResult?: unknown;
 }
 
+/** How a failed key is let run again. */
+export interface Reopening extends Act {
+  /** Of an outcome that nobody came to know (`outcome-never-known`): that nothing happened. Needed there, and means nothing elsewhere. */
+  readonly effect?: 'none';
+}
+
 /**
  * Why an act was refused. `state`: the record is in no state for it. `changed`: it is not what was seen any more. `not-proven`: "no
- * effect" without a word on why nothing can happen any more. `too-early`: a call may still be under way. `no-open-effect`: a result was
+ * effect" without a word on why nothing can happen any more, or for a key to reopen whose outcome nobody knows. `too-early`: a call may still be under way. `no-open-effect`: a result was
  * given, and there is no effect that it could be of.
  */
 export type RefusedBecause = 'state' | 'changed' | 'not-proven' | 'too-early' | 'no-open-effect';
@@ -83,14 +90,17 @@ export function settle(
 }
 
 /** Lets a failed key run again. */
-export function reopen(store: Store, actor: string | null, id: RecordId, given: Act): Promise<ActResult> {
-  return act(
-    store,
-    id,
-    given,
-    ['failed'],
-    (fenced) => () => store.reopen([{ ...fenced, reason: given.reason, actor }]),
-  );
+export function reopen(
+  store: Store,
+  actor: string | null,
+  id: RecordId,
+  given: Reopening,
+): Promise<ActResult> {
+  const { reason, effect } = given;
+  return act(store, id, given, ['failed'], (fenced, record) => {
+    if (record.reason === NEVER_KNOWN && effect !== 'none') return 'not-proven';
+    return () => store.reopen([{ ...fenced, reason, actor, ...(effect !== undefined && { effect }) }]);
+  });
 }
 
 /** Drops a record: its key acts as never used. */

@@ -12,7 +12,7 @@ import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';
 import { refuseUnknown } from '../core/settings.ts';
 import type { EraseResult, ListRequest, Store } from '../core/store.ts';
-import { type Act, type ActResult, forget, reopen, type Settlement, settle } from './acts.ts';
+import { type Act, type ActResult, forget, reopen, type Reopening, type Settlement, settle } from './acts.ts';
 import { lookAt, messagesIn, type WholeRecord } from './look.ts';
 
 /** Options of {@link createOperator}. */
@@ -36,8 +36,11 @@ export interface Operator {
   audit(request?: AuditRequest): Promise<readonly AuditRow[]>;
   /** Decides an unknown outcome. Throws `StoreError`, also for a reason that is missing or too long. */
   settle(id: RecordId, settlement: Settlement): Promise<ActResult>;
-  /** Lets a failed key run again, at least once; after six seconds if its answer could still be replayed elsewhere. */
-  reopen(id: RecordId, act: Act): Promise<ActResult>;
+  /**
+   * Lets a failed key run again, at least once; after six seconds if its answer could still be replayed elsewhere. One whose outcome
+   * nobody came to know only with `effect: 'none'`.
+   */
+  reopen(id: RecordId, act: Reopening): Promise<ActResult>;
   /** Drops a final or retryable record: the key acts as never used, after as long. */
   forget(id: RecordId, act: Act): Promise<ActResult>;
   /**

@@ -83,6 +83,11 @@ export function createAuditor(options: AuditorOptions): Auditor {
     stand(key, before, after);
     // What is left of a forgotten or an erased key is nobody's attempt.
     if (after === null || verb === 'forget' || verb === 'erase') return;
+    if (verb === 'reopen') {
+      const opened = before === null ? undefined : key.attempts.get(fenceText(before));
+      if (opened !== undefined) opened.settled = true;
+      return;
+    }
     if (fresh || before === null || before.attempt !== after.attempt || before.claimId !== after.claimId) {
       granted(key, fresh ? null : before, after, repeated);
     } else {
@@ -91,7 +96,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
         attempt.wrote.add(after.state);
         attempt.calledUnknown ||= after.state === 'unknown';
       }
-      if ((verb === 'settle' || verb === 'reopen') && attempt !== undefined) attempt.settled = true;
+      if (verb === 'settle' && attempt !== undefined) attempt.settled = true;
       if (verb === 'renew' && attempt !== undefined) attempt.renewedAt = options.now();
       if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
     }

@@ -55,6 +55,19 @@ describe('an operator', () => {
     expect((await operator.find(ID))?.audit).toEqual(await operator.audit());
   });
 
+  it('reopens what nobody came to know only on the word that nothing happened', async () => {
+    const { store } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(await store.sweep(1, { unknownMaxMs: 1 })).toMatchObject([{ reason: 'outcome-never-known' }]);
+    const reason = 'asked the bank';
+    expect(await operator.reopen(ID, { reason })).toMatchObject({ kind: 'refused', because: 'not-proven' });
+    expect(await operator.audit()).toEqual([]);
+    expect(await operator.reopen(ID, { reason, effect: 'none' })).toMatchObject({ kind: 'applied' });
+    expect(await operator.reopen(ID, { reason })).toMatchObject({ kind: 'already' });
+    expect(await found(store)).toMatchObject({ state: 'retryable', reason });
+  });
+
   it('changes nothing when the record is not what was seen any more, and says what it is', async () => {
     const { store, record } = await withUnknown();
     const operator = createOperator({ store, actor: 'alice' });

@@ -1,6 +1,13 @@
 /** May this claimId run an attempt now? The rows of the state table for claims, in the order of precedence of semantics §4. */
 
-import { isExpired, isForgotten, isHandedOver, isPurgeable, type SamekeyRecord } from '../record.ts';
+import {
+  isExpired,
+  isForgotten,
+  isHandedOver,
+  isPurgeable,
+  reopenedClaimId,
+  type SamekeyRecord,
+} from '../record.ts';
 import type { ClaimRequest, ClaimResult, FoundReason, Resumed } from '../store.ts';
 import { type Decision, EXHAUSTED, lifeAfter, type View } from './decision.ts';
 import { endClaim } from './upkeep.ts';
@@ -29,6 +36,7 @@ export function decideClaim(
     if (record.state === 'in_progress') return repeat(record, view);
     return record.state === 'pending' && request.entry === 'accept' ? accepted(record) : found('spent');
   }
+  if (record.claimId === reopenedClaimId(request.claimId)) return found('spent');
   if (isForgotten(record)) {
     return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
   }

@@ -1,6 +1,5 @@
 /** What an operator or a reconciler may write: settle, reopen, forget, erase. */
 
-import type { ByHand } from '../audit.ts';
 import {
   erasedClaimId,
   forgottenClaimId,
@@ -9,16 +8,18 @@ import {
   isForgotten,
   isHandedOver,
   isReplayable,
+  reopenedClaimId,
   REOPEN_DELAY_MS,
   type SamekeyRecord,
 } from '../record.ts';
-import type { FencedId, HandResult, SettleRequest } from '../store.ts';
+import type { FencedId, HandResult, ReopenRequest, SettleRequest } from '../store.ts';
 import {
   type Decision,
   ERASED,
   FORGOTTEN,
   lifeAfter,
   NEVER,
+  NEVER_KNOWN,
   refused,
   sameFence,
   type View,
@@ -54,21 +55,28 @@ export function decideSettle(
   };
 }
 
-/** An operator lets a failed key run again: at least once, however many attempts it had. */
+/**
+ * An operator lets a failed key run again: at least once, however many attempts it had. Its fence moves on: whatever the last attempt
+ * still sends is refused, and tells of a contradiction. What nobody came to know runs again only on the word that nothing happened.
+ */
 export function decideReopen(
   record: SamekeyRecord | null,
-  request: FencedId & Pick<ByHand, 'reason'>,
+  request: FencedId & Pick<ReopenRequest, 'reason' | 'effect'>,
   view: View,
 ): Decision<HandResult> {
-  if (!sameFence(record, request) || isForgotten(record) || isErased(record)) return refused(record);
-  if (record.state === 'retryable' && record.proof === 'settled')
+  if (record === null || isForgotten(record) || isErased(record)) return refused(record);
+  const claimId = reopenedClaimId(request.claimId);
+  const isHis = sameFence(record, request) || sameFence(record, { ...request, claimId });
+  if (isHis && record.state === 'retryable' && record.proof === 'settled')
     return { write: undefined, result: { kind: 'already' } };
-  if (record.state !== 'failed') return refused(record);
+  if (!sameFence(record, request) || record.state !== 'failed') return refused(record);
+  if (record.reason === NEVER_KNOWN && request.effect !== 'none') return refused(record);
   return {
     write: {
       ...record,
       ...held(record, view),
       state: 'retryable',
+      claimId,
       proof: 'settled',
       reason: request.reason,
       response: null,

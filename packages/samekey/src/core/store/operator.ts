@@ -43,8 +43,16 @@ export interface ListRequest {
   readonly limit?: number;
 }
 
-/** A final failure opened again, or a record dropped. */
+/** An act by hand on one record. */
 export interface HandRequest extends FencedId, ByHand {}
+
+/** A final failure opened again. */
+export interface ReopenRequest extends HandRequest {
+  /**
+   * For an outcome that nobody came to know (`outcome-never-known`): whoever reopens it says that nothing happened. Refused without.
+   */
+  readonly effect?: 'none';
+}
 
 /** Whose records are to lose what they hold. */
 export interface EraseRequest extends ByHand {
@@ -68,10 +76,10 @@ export interface OperatorStore extends AuditStore {
   /** `unknown` → `completed`, `failed` or `retryable`. */
   settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
   /**
-   * `failed` → `retryable`, with at least one more attempt. If its answer could be replayed, no claim is granted for
+   * `failed` → `retryable` under a fence of its own, with at least one more attempt. If its answer could be replayed, no claim is granted for
    * `REOPEN_DELAY_MS`: other processes may answer from what they read until then.
    */
-  reopen(requests: readonly HandRequest[]): Promise<readonly HandResult[]>;
+  reopen(requests: readonly ReopenRequest[]): Promise<readonly HandResult[]>;
   /**
    * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the key
    * stays for `REOPEN_DELAY_MS` and is met as "in progress".

@@ -50,7 +50,7 @@ export function faultOf(t: Transition): string | null {
   if (after.createdAt !== before.createdAt) return 'a living record was replaced';
   if (after.expiresAt < before.expiresAt) return 'the retention became shorter';
   if (after.attempt < before.attempt) return 'the attempt number went back';
-  if (after.attempt === before.attempt && after.claimId !== before.claimId)
+  if (verb !== 'reopen' && after.attempt === before.attempt && after.claimId !== before.claimId)
     return 'the claim changed hands within one attempt';
   if (after.attempt > before.attempt) return faultOfNextAttempt(t, before, after);
   const isFinal = after.state === 'completed' || after.state === 'failed';
@@ -173,6 +173,7 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
     case 'reopen':
       if (trusted(before, now) && after.lockedUntil < now + TRUST_MS)
         return 'a reopened key may run too early (F62)';
+      if (after.claimId === before.claimId) return 'a reopened record kept its fence';
       return change === 'failed → retryable' ? null : `reopen: ${change}`;
     default:
       return verb satisfies never;

@@ -233,7 +233,7 @@ export function lifecycleTests(test: AddTest): void {
     const { claimLeftMs } = await foundBecause(t.store, 'in-progress');
     assert.equal(claimLeftMs, REOPEN_DELAY_MS);
     // What its late owner says of it does not bring the next run forward.
-    assert.equal(only(await t.store.finish([finishRequest(owner, 'retryable')])).kind, 'applied');
+    assert.equal(only(await t.store.finish([finishRequest(owner, 'retryable')])).kind, 'refused');
     await t.advance(REOPEN_DELAY_MS - 1);
     await foundBecause(t.store, 'in-progress');
     await t.advance(1);

@@ -7,6 +7,7 @@ import {
   ANSWER,
   CLAIM_TTL_MS,
   claimed,
+  claimRequest,
   finished,
   finishRequest,
   foundBecause,
@@ -151,6 +152,39 @@ export function ownerTests(test: AddTest): void {
     const reopened = await recordOf(t.store);
     assert.equal(reopened.response, null);
     assert.equal(reopened.reason, 'stock is back');
+    await t.advance(REOPEN_DELAY_MS);
+    assert.equal((await claimed(t.store)).attempt, 2);
+  });
+
+  // F6: the copy of a write that was lost on its way, and comes when an operator has acted.
+  test('a late copy of the end does not undo a reopening, and a late copy of the claim takes nothing', async (t) => {
+    const claim = claimRequest();
+    assert.equal(only(await t.store.claim([claim])).kind, 'claimed');
+    const owner = { ...ID, claimId: claim.claimId, attempt: 1 };
+    const end = finishRequest(owner, 'failed');
+    await t.store.finish([end]);
+    assert.equal(only(await t.store.reopen([handRequest(owner)])).kind, 'applied');
+    assert.equal(only(await t.store.reopen([handRequest(owner)])).kind, 'already');
+    const record = await recordOf(t.store);
+    assert.deepEqual(only(await t.store.finish([end])), { kind: 'refused', record });
+    assert.deepEqual(only(await t.store.renew([renewRequest(owner)])), { kind: 'lost', record });
+    await t.advance(REOPEN_DELAY_MS);
+    const late = only(await t.store.claim([claim]));
+    assert.equal(late.kind === 'found' && late.because, 'spent');
+    assert.equal(only(await t.store.finish([end])).kind, 'refused');
+    assert.deepEqual(await recordOf(t.store), record);
+    assert.equal((await claimed(t.store)).attempt, 2);
+  });
+
+  test('what nobody came to know is reopened only by whoever says that nothing happened', async (t) => {
+    const owner = await finished(t.store, 'unknown');
+    await t.advance(1_000);
+    assert.equal((await t.store.sweep(10, { unknownMaxMs: 1_000 })).length, 1);
+    const record = await recordOf(t.store);
+    assert.deepEqual(only(await t.store.reopen([handRequest(owner)])), { kind: 'refused', record });
+    assert.deepEqual(await t.store.audit({}), []);
+    const request = { ...handRequest(owner), effect: 'none' } as const;
+    assert.equal(only(await t.store.reopen([request])).kind, 'applied');
     await t.advance(REOPEN_DELAY_MS);
     assert.equal((await claimed(t.store)).attempt, 2);
   });

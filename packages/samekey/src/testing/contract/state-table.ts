@@ -76,7 +76,6 @@ finish completed
   in_progress, over, over-resume, unknown           applied             completed
   given-up, given-up-resume                         applied             completed
   retryable, settled-retryable                      applied             completed
-  reopened, reopened-later                          applied             completed
   completed, tombstone, purgeable                   already             =
   otherwise                                         refused             =
 
@@ -84,7 +83,6 @@ finish failed
   in_progress, over, over-resume, unknown           applied             failed
   given-up, given-up-resume                         applied             failed
   retryable, settled-retryable                      applied             failed
-  reopened, reopened-later                          applied             failed
   failed                                            already             =
   otherwise                                         refused             =
 
@@ -92,14 +90,13 @@ finish retryable
   in_progress, over, over-resume, unknown           applied             retryable
   given-up, given-up-resume                         applied             retryable
   retryable                                         already             =
-  settled-retryable, reopened, reopened-later       applied             retryable
+  settled-retryable                                 applied             retryable
   otherwise                                         refused             =
 
 finish unknown
   in_progress, over, over-resume                    applied             unknown
   given-up, given-up-resume                         applied             unknown
   retryable, settled-retryable                      applied             unknown
-  reopened, reopened-later                          applied             unknown
   unknown                                           already             =
   otherwise                                         refused             =
 
@@ -115,7 +112,7 @@ settle failed
 
 settle retryable
   unknown, given-up                                 applied             retryable
-  settled-retryable, reopened, reopened-later       already             =
+  settled-retryable                                 already             =
   otherwise                                         refused             =
 
 reopen
@@ -127,8 +124,9 @@ forget
   absent, forgotten, forgotten-later                already             =
   in_progress, over, over-resume, unknown, pending  refused             =
   given-up, erased-completed, erased-failed         refused             =
+  reopened, reopened-later                          refused             =
   completed, settled-completed                      applied             retryable
-  failed, settled-failed, reopened                  applied             retryable
+  failed, settled-failed                            applied             retryable
   otherwise                                         applied             absent
 
 sweep
