@@ -19,6 +19,8 @@ import { median } from './table.mjs';
  * @property {number} rounds
  * @property {number} seconds
  * @property {string} store
+ * @property {string} [client] where a store may have several
+ * @property {string} appendfsync Redis only
  * @property {string} framework
  * @property {number} commitMs how much longer a flush of the database's log takes, in milliseconds
  * @property {string[]} only names of contenders; none: all
@@ -32,7 +34,7 @@ const OURS = 'contenders/samekey.mjs';
 
 /** @param {Options} options */
 export async function compare(options) {
-  const database = await startDatabase(options.commitMs);
+  const database = await started(options);
   const say = options.json ? () => undefined : console.log;
   say(`${machine()}\n${database.describe}`);
   say(
@@ -73,11 +75,22 @@ export async function compare(options) {
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
+/** @typedef {{ url: string, describe: string, cpuUs: () => number, stop: () => Promise<void> }} Database */
+
+/** @param {Options} options @returns {Promise<Database>} */
+async function started({ store, commitMs, appendfsync }) {
+  if (store === 'postgres' || store === 'memory') return startDatabase(commitMs);
+  /** @type {{ start: import('./contract.d.ts').StartEngine }} */
+  const { start } = await import(`./engines/${store}.mjs`);
+  return start({ appendfsync });
+}
+
 /**
  * @param {Options} options
- * @param {Awaited<ReturnType<typeof startDatabase>>} database
+ * @param {Database} database
  */
-function starters({ workload, store, framework, only, also, profile }, database) {
+function starters({ workload, store, client, framework, only, also, profile }, database) {
+  const isPostgres = store === 'postgres' || store === 'memory';
   const http = (/** @type {string} */ name, /** @type {string} */ module, cache = false) => ({
     name,
     start: () =>
@@ -89,19 +102,23 @@ function starters({ workload, store, framework, only, also, profile }, database)
           store,
           framework,
           cache,
+          ...(client === undefined ? {} : { client }),
           ...(profile === undefined ? {} : { profile }),
         },
         database,
       ),
   });
-  const all = [http('bare', 'contenders/bare.mjs'), http(BASIS, 'contenders/hand-written.mjs')];
+  const all = [
+    http('bare', 'contenders/bare.mjs'),
+    http(BASIS, isPostgres ? 'contenders/hand-written.mjs' : 'contenders/hand-written-store.mjs'),
+  ];
   if (workload === 'replays') {
     all.push(http('samekey', OURS), http('samekey, from memory', OURS, true));
   } else {
     all.push(http('samekey', OURS, true));
-    const program = findPgbench();
+    const program = isPostgres ? findPgbench() : null;
     if (program === undefined) console.error('No pgbench here: left out.');
-    else all.push({ name: 'pgbench', start: () => pgbench(program, database) });
+    else if (program !== null) all.push({ name: 'pgbench', start: () => pgbench(program, database) });
   }
   if (also !== undefined) all.push(http(also, pathToFileURL(also).href));
   return all.filter(({ name }) => only.length === 0 || only.includes(name)).map(({ start }) => start);

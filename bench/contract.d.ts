@@ -13,6 +13,8 @@ export interface ContenderOptions {
   readonly url: string;
   /** Name of a module of `stores/`. */
   readonly store: string;
+  /** Where a store may have several. */
+  readonly client?: string;
   /** Whether Samekey may replay from the process's memory. */
   readonly cache: boolean;
   /** What the handler does: counts, and gives the answer. */

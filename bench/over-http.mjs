@@ -18,6 +18,7 @@ const FIRST_WARM = { connections: 32, share: 0.8 };
  * @property {import('./contract.d.ts').Workload} workload
  * @property {string} store
  * @property {boolean} cache
+ * @property {string} [client]
  * @property {string} [profile] folder for a CPU profile of the server
  */
 

@@ -7,10 +7,10 @@ import { idempotent } from 'samekey/express';
 import { readJson, sendJson } from '../http.mjs';
 
 /** @type {import('../contract.d.ts').OpenContender} */
-export async function open({ order, url, store: name, cache }) {
+export async function open({ order, url, store: name, client, cache }) {
   /** @type {{ open: import('../contract.d.ts').OpenStore }} */
   const { open: openStore } = await import(`../stores/${name}.mjs`);
-  const { store, close } = await openStore({ url });
+  const { store, close } = await openStore({ url, ...(client === undefined ? {} : { client }) });
   const samekey = createSamekey({ store, ...(cache ? {} : { replayCacheBytesMax: 0 }) });
   await samekey.ready();
   const protect = idempotent(samekey, {
