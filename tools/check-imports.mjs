@@ -101,6 +101,8 @@ export const TABLE = [
     may: ['core', 'system', 'stores/redis/redis-client'],
     node: ['node:crypto'],
   },
+  // Bodies in files are for whoever chooses them.
+  { at: 'stores/dynamodb', may: ['core', 'stores/sql'], lazyNode: ['node:fs/promises'] },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.

@@ -7,12 +7,11 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type BodyStore, createTableInput } from 'samekey/stores/dynamodb';
+import { type BodyStore, createTableInput, fileBodies } from 'samekey/stores/dynamodb';
 import { freePort, roomyMemory } from './machine.ts';
 
 /** Where a server comes from. */
@@ -210,20 +209,11 @@ function serverAt(
 }
 
 /** Bodies as files of a folder of their own. */
-export function fileBodies(): BodyStore & { remove(): void; readonly folder: string } {
+export function temporaryBodies(): Required<BodyStore> & { remove(): void; readonly folder: string } {
   const folder = mkdtempSync(join(tmpdir(), 'samekey-bodies-'));
-  const path = (name: string): string => join(folder, name.replaceAll('/', '_'));
   return {
+    ...fileBodies(folder),
     folder,
-    put: (name, bytes) => writeFile(path(name), bytes),
-    async get(name) {
-      try {
-        return await readFile(path(name));
-      } catch {
-        return null;
-      }
-    },
-    delete: (name) => rm(path(name), { force: true }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

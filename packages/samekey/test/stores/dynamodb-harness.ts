@@ -3,7 +3,12 @@
 import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
 import { fromDynamodb } from '../../src/tx/dynamodb/index.ts';
-import { type DynamoDbServer, type DynamoDbSource, dynamoClient, fileBodies } from '../services/dynamodb.ts';
+import {
+  type DynamoDbServer,
+  type DynamoDbSource,
+  dynamoClient,
+  temporaryBodies,
+} from '../services/dynamodb.ts';
 import { checkedClient } from './dynamodb-bench.ts';
 
 /** For a server of this source, which the test file starts before its first test. */
@@ -15,7 +20,7 @@ export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServ
       const tableName = await server().createTable();
       const client = dynamoClient(server().url);
       const checked = checkedClient(client, (_operation, _input, run) => run());
-      const bodies = fileBodies();
+      const bodies = temporaryBodies();
       let elapsedMs = 0;
       let handles = 0;
       function handle(wallOffsetMs: number): DynamoDbStore {

@@ -85,6 +85,18 @@ describe.each(availableDynamoDb())('DynamoDB, the table: $name', (source) => {
       await expect(bench.open().ready()).rejects.toThrow(/samekey_open that is CREATING/);
     });
 
+    it('a process that starts waits more than once for the first answer, and not for ever', async () => {
+      let silent = 2;
+      bench.meet = (operation, _input, run) => {
+        if (operation !== 'describeTable' || silent === 0) return run();
+        silent -= 1;
+        return new Promise(() => undefined);
+      };
+      await bench.open({ callTimeMaxMs: 100 }).ready();
+      silent = Number.POSITIVE_INFINITY;
+      await expect(bench.open({ callTimeMaxMs: 100 }).ready()).rejects.toThrow(/TimeoutError/);
+    });
+
     it('without keys, indexes or TTL it is refused with what mends it', async () => {
       await expect(bench.open({ timeToLive: true }).ready()).rejects.toThrow(
         /updateTimeToLive\(timeToLiveInput/,

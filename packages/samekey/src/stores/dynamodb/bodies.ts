@@ -1,19 +1,22 @@
 /**
  * Bytes that no item can hold (400 KB an item, F50) go to a store of the user's, such as S3. They are put before the item
- * that names them is written, under a name used once, and deleted after no item names them: a process that dies in between
- * leaves bytes that nobody names, never an item that names nothing. Let the bucket delete what is older than your retention.
+ * that names them is written, under a name used once that ends with their digest, and deleted after no item names them: a process that
+ * dies in between leaves bytes that nobody names (`orphans.ts`), never an item that names nothing.
  */
 
 import { StoreError } from '../../core/errors.ts';
 import type { AttributeValue, Item } from './dynamodb-client.ts';
 
-/** Keeps bytes by name; S3 and its like fit. Throwing fails the verb that needed it; nothing was written then. */
+/** Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was written then. */
 export interface BodyStore {
+  /** Resolves once the bytes are durable: the record that names them is written next. */
   put(name: string, bytes: Uint8Array): Promise<void>;
   /** Null: not there (any more). */
   get(name: string): Promise<Uint8Array | null>;
   /** Also succeeds when there is none. */
   delete(name: string): Promise<void>;
+  /** At most `limit` names behind `after`, in the order of their characters; for `reapBodies`. */
+  list?(after: string | null, limit: number): Promise<readonly string[]>;
 }
 
 /** What may be put elsewhere. */
@@ -73,8 +76,9 @@ export async function fitting(
       if (part !== 'response_body') throw tooLarge();
       continue;
     }
-    const place = `${name}.${part}`;
-    await asStoreError(bodies.put(place, bytesOf(value)));
+    const bytes = bytesOf(value);
+    const place = `${name}.${part}.${await sumOf(bytes)}`;
+    await asStoreError(bodies.put(place, bytes));
     put.push(place);
     fit[placeOf(part)] = { S: place };
   }
@@ -89,12 +93,14 @@ export async function whole(item: Item, bodies: BodyStore | undefined): Promise<
   for (const part of PARTS) {
     const place = item[placeOf(part)];
     if (place === undefined || !('S' in place)) continue;
-    const bytes = bodies === undefined ? null : await asStoreError(bodies.get(place.S));
+    const read = bodies === undefined ? null : await asStoreError(bodies.get(place.S));
+    // Other bytes than were put are no answer of anybody's.
+    const bytes = read !== null && place.S.endsWith(`.${await sumOf(read)}`) ? read : null;
     if (bytes !== null)
       filled[part] = part === 'steps' ? { S: new TextDecoder().decode(bytes) } : { B: plain(bytes) };
     else if (part !== 'response_body') {
       throw new StoreError(
-        `The ${part} of a record is not in the body store any more: look at the record before it runs.`,
+        `The ${part} of a record is not in the body store any more, or not as it was put: look at the record before it runs.`,
         {
           applied: 'no',
           transient: false,
@@ -116,6 +122,12 @@ async function asStoreError<T>(work: Promise<T>): Promise<T> {
   } catch (cause) {
     throw new StoreError('The body store failed: nothing was written.', { applied: 'no', cause });
   }
+}
+
+/** Bytes are found by their digest, so that what was cut off, or written over, is known not to be them. */
+async function sumOf(bytes: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function tooLarge(): StoreError {

@@ -28,6 +28,7 @@ import { completionItem, type CompletionItem } from './completion.ts';
 import { transactionFault } from './dynamodb-errors.ts';
 import { createLook } from './look.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
+import { createOrphans, type ReapBodiesRequest, type ReapedBodies } from './orphans.ts';
 import { BUSY, createRecords, type Decide, notBusy } from './records.ts';
 import { checkTable } from './table.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -42,6 +43,11 @@ export interface DynamoDbStore extends Store, TransactionalStore {
    * TransactionCanceled with ConditionalCheckFailed for it, ask again; `refused` means the attempt has lost its record.
    */
   completionItem(request: FinishRequest): Promise<CompletionItem>;
+  /**
+   * Goes through the bodies and deletes those that no record names: what dead processes left, and what TTL left behind. From one
+   * process that lives long, a few times an hour. Throws `OptionsError` when bodies cannot be listed.
+   */
+  reapBodies(request?: ReapBodiesRequest): Promise<ReapedBodies>;
 }
 
 /** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
@@ -124,6 +130,7 @@ export function dynamodbStore(
     list: (request) => look.list(request),
     count: () => look.count(),
 
+    reapBodies: createOrphans(calls, bodies, callsAtOnceMax, monotonicNow),
     completionItem: (request) => completionItem(parts, request),
     ...(transactions && { within: createWithin(parts), transactionFault }),
     ready: () => checkTable(calls, { timeToLive, oneWriterRegion }),

@@ -6,3 +6,6 @@ export { type DynamoDbStore, dynamodbStore } from './dynamodb-store.ts';
 export type { DynamoDbStoreOptions } from './options.ts';
 export { type CreateTableInput, createTableInput, timeToLiveInput } from './table.ts';
 export type { WithinDynamoDb } from './within.ts';
+export { fileBodies } from './file-bodies.ts';
+export type { ReapBodiesRequest, ReapedBodies } from './orphans.ts';
+export { s3Bodies, type S3BodiesOptions, type S3Client } from './s3-bodies.ts';

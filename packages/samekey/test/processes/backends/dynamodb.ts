@@ -18,18 +18,22 @@ import { type BackendKind, textOf } from './backend.ts';
 /** Verbs that change a record; each of them may lose its answer. */
 const WRITE = /^(?:Put|Update|Delete)Item /;
 
-/** Address: `url` and `table`. */
+/** Behind a proxy a call may get no answer at all, and is given up sooner. */
+const DEAF_CALL_TIME_MAX_MS = 1_000;
+
+/** Address: `url`, `table`, and `callTimeMaxMs` of the store. */
 export const dynamodbBackend: BackendKind = {
   name: 'dynamodb',
   isAvailable: () => true,
   open(address) {
     // The SDK's own tries are part of what is proven.
     const client = dynamoClient(textOf(address, 'url'));
+    const callTimeMaxMs = address['callTimeMaxMs'];
     const store = dynamodbStore({
       client,
       tableName: textOf(address, 'table'),
       timeToLive: false,
-      callTimeMaxMs: 1_000,
+      ...(typeof callTimeMaxMs === 'number' ? { callTimeMaxMs } : {}),
     });
     return {
       // The table is made with its place.
@@ -50,7 +54,12 @@ export const dynamodbBackend: BackendKind = {
       async createPlace() {
         const table = await server.createTable();
         return {
-          address: { backend: 'dynamodb', url: proxy?.url ?? server.url, table },
+          address: {
+            backend: 'dynamodb',
+            url: proxy?.url ?? server.url,
+            table,
+            ...(proxy === undefined ? {} : { callTimeMaxMs: DEAF_CALL_TIME_MAX_MS }),
+          },
           direct: { backend: 'dynamodb', url: server.url, table },
           remove: async () => undefined,
         };

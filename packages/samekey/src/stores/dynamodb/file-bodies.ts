@@ -1,0 +1,76 @@
+/**
+ * Bodies as files of one folder, which all processes share; for one machine, or for tests. A file is written aside, flushed and renamed, so
+ * that none is ever half there, and lies in a folder by the first characters of its name, so that no folder grows without end.
+ */
+
+import { OptionsError } from '../../core/errors.ts';
+import type { BodyStore } from './bodies.ts';
+
+/** Characters of a name that are its folder. */
+const FOLDER_LENGTH = 2;
+
+/** Makes a store of bodies in a folder, which is made when it is needed. Throws `OptionsError`. */
+export function fileBodies(folder: string): Required<BodyStore> {
+  if (typeof folder !== 'string' || folder === '') {
+    throw new OptionsError(`fileBodies needs the path of a folder; it was given ${typeof folder}.`);
+  }
+  const partOf = (name: string): string => `${folder}/${name.slice(0, FOLDER_LENGTH)}`;
+  const pathOf = (name: string): string => `${partOf(name)}/${name.replaceAll('/', '+')}`;
+  return {
+    async put(name, bytes) {
+      const { mkdir, open, rename } = await import('node:fs/promises');
+      await mkdir(partOf(name), { recursive: true });
+      const aside = `${pathOf(name)}.aside`;
+      const file = await open(aside, 'w');
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(aside, pathOf(name));
+      await syncFolder(partOf(name));
+    },
+    async get(name) {
+      const { readFile } = await import('node:fs/promises');
+      return orNone(() => readFile(pathOf(name)), null);
+    },
+    async delete(name) {
+      const { rm } = await import('node:fs/promises');
+      await rm(pathOf(name), { force: true });
+    },
+    async list(after, limit) {
+      const { readdir } = await import('node:fs/promises');
+      const names: string[] = [];
+      const parts = await orNone(() => readdir(folder), []);
+      for (const part of parts.toSorted()) {
+        if (names.length >= limit) break;
+        if (after !== null && part < after.slice(0, FOLDER_LENGTH)) continue;
+        const files = await orNone(() => readdir(`${folder}/${part}`), []);
+        const more = files.map((file) => file.replaceAll('+', '/')).toSorted();
+        names.push(...more.filter((name) => after === null || name > after));
+      }
+      return names.slice(0, limit);
+    },
+  };
+}
+
+/** A rename is durable once its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const { open } = await import('node:fs/promises');
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function orNone<T>(work: () => Promise<T>, none: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return none;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+/** Bodies in S3, or whatever speaks its protocol: one object each. */
+
+import { OptionsError } from '../../core/errors.ts';
+import { refuseUnknown } from '../../core/settings.ts';
+import type { BodyStore } from './bodies.ts';
+
+/** What is used of the aggregated `S3` client of `@aws-sdk/client-s3` 3. */
+export interface S3Client {
+  // The SDK's inputs and outputs are exact types of its own.
+  putObject(input: never): Promise<unknown>;
+  getObject(input: never): Promise<unknown>;
+  deleteObject(input: never): Promise<unknown>;
+  listObjectsV2(input: never): Promise<unknown>;
+}
+
+/** Options of {@link s3Bodies}. */
+export interface S3BodiesOptions {
+  /** An open client: `new S3({ … })` of `@aws-sdk/client-s3`. It stays yours. */
+  readonly client: S3Client;
+  readonly bucket: string;
+  /** What all names begin with; default `samekey/`. Of one table only: what it holds and no record names is deleted. */
+  readonly prefix?: string;
+}
+
+/** S3 lists so many at once. */
+const LIST_MAX = 1_000;
+
+/** Makes a store of bodies in a bucket. Throws `OptionsError`. */
+export function s3Bodies(options: S3BodiesOptions): Required<BodyStore> {
+  refuseUnknown('s3Bodies', options ?? {}, ['client', 'bucket', 'prefix']);
+  const { client, bucket, prefix = 'samekey/' } = options;
+  if (typeof (client as Partial<S3Client> | undefined)?.listObjectsV2 !== 'function') {
+    throw new OptionsError(
+      'client must be an `S3` of @aws-sdk/client-s3, which has a method for each operation: it is none.',
+    );
+  }
+  if (typeof bucket !== 'string' || bucket === '' || typeof prefix !== 'string') {
+    throw new OptionsError('bucket must be the name of a bucket, and prefix a text: one of them is not.');
+  }
+  const at = (name: string): { Bucket: string; Key: string } => ({ Bucket: bucket, Key: `${prefix}${name}` });
+  return {
+    async put(name, bytes) {
+      await client.putObject({ ...at(name), Body: bytes } as never);
+    },
+    async get(name) {
+      try {
+        const { Body } = (await client.getObject(at(name) as never)) as {
+          Body?: { transformToByteArray(): Promise<Uint8Array> };
+        };
+        return Body === undefined ? null : await Body.transformToByteArray();
+      } catch (error) {
+        if (NONE.has((error as { name?: unknown } | null)?.name)) return null;
+        throw error;
+      }
+    },
+    async delete(name) {
+      await client.deleteObject(at(name) as never);
+    },
+    async list(after, limit) {
+      const { Contents = [] } = (await client.listObjectsV2({
+        Bucket: bucket,
+        Prefix: prefix,
+        MaxKeys: Math.min(LIST_MAX, limit),
+        ...(after === null ? {} : { StartAfter: `${prefix}${after}` }),
+      } as never)) as { Contents?: readonly { readonly Key?: string }[] };
+      return Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key.slice(prefix.length)]));
+    },
+  };
+}
+
+/** Said of what is not there to whoever may list the bucket; others are told AccessDenied, which stays an error. */
+const NONE: ReadonlySet<unknown> = new Set(['NoSuchKey', 'NotFound']);
