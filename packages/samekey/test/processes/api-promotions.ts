@@ -124,11 +124,12 @@ export async function promotionRound(options: PromotionOptions): Promise<Promoti
   }
 }
 
-type Counting = { count(): Promise<Readonly<Record<string, number>>> };
+/** What can count its keys by state. */
+export type Counting = { count(): Promise<Readonly<Record<string, number>>> };
 
 /** How many keys are neither answered nor free once everything had its time. */
-async function openAtLast(store: Counting): Promise<number> {
-  for (const until = performance.now() + 15_000; ; await sleep(50)) {
+export async function openAtLast(store: Counting, timeMaxMs = 15_000): Promise<number> {
+  for (const until = performance.now() + timeMaxMs; ; await sleep(50)) {
     const counts = await store.count().catch(() => ({ unknown: 1, in_progress: 0 }));
     const open = (counts['unknown'] ?? 0) + (counts['in_progress'] ?? 0);
     if (open === 0 || performance.now() > until) return open;

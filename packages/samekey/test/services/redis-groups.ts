@@ -22,6 +22,8 @@ export interface RedisGroup {
   readonly servers: readonly RedisServer[];
   /** The server that has the key now, by the word of Sentinel or of the cluster. */
   masterOf(key: string): Promise<RedisServer>;
+  /** A replica is made the master while the old one lives and knows nothing of it yet. */
+  switchOver(master: RedisServer): Promise<void>;
   /** Resolves when each server is up, and each replica follows its master. */
   whole(): Promise<void>;
   stop(): Promise<void>;
@@ -82,6 +84,13 @@ export async function startSentinels(
         MASTER_NAME,
       )) as string[];
       return serverAt(servers, Number(found[1]));
+    },
+    async switchOver() {
+      // Refused for some seconds after the one before.
+      await until('Sentinel to begin', async () => {
+        const [sentinel] = sentinels as [RedisServer];
+        return String(await ask(sentinel.port, 'SENTINEL', 'FAILOVER', MASTER_NAME)) === 'OK';
+      });
     },
     whole: () => eachFollows(servers, () => replicas),
     async stop() {
@@ -148,6 +157,10 @@ export async function startRedisCluster(
         if (range !== undefined) return serverAt(servers, range[2][1]);
       }
       throw new Error('no server of the cluster answers');
+    },
+    async switchOver(master) {
+      const port = /slave0:.*port=(\d+)/.exec(String(await ask(master.port, 'INFO', 'replication')))?.[1];
+      await ask(Number(port), 'CLUSTER', 'FAILOVER', 'TAKEOVER');
     },
     whole,
     async stop() {

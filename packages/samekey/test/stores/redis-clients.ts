@@ -63,6 +63,7 @@ let prefixes = 0;
 export function redisHarness(url: () => string, { name, open }: TestClient): StoreHarness {
   return {
     name: `redis with ${name}`,
+    auditsTransitions: true,
     async create(options) {
       prefixes += 1;
       const prefix = `t${process.pid}-${Date.now()}-${prefixes}`;

@@ -213,7 +213,9 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     const single = createClient();
     expect(() => open({ client: single, requireReplicas: 1 })).not.toThrow();
     const pool = Object.assign(Object.create(null), { sendCommand: async () => null, totalClients: 1 });
-    expect(() => open({ client: pool, requireReplicas: 1 })).toThrow(/requireReplicas needs a client/);
+    expect(() => open({ client: pool, requireReplicas: 1 })).toThrow(
+      /requireReplicas and requireFsync need a client/,
+    );
     expect(() => open({ client: {} as never })).toThrow(/client must be a client/);
     expect(() => open({ durability: 'sometimes' as never })).toThrow(/durability must be/);
     expect(() => open({ prefix: 'a{b}' })).toThrow(/prefix must be/);

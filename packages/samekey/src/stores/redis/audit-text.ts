@@ -26,8 +26,10 @@ export function auditRowOf(text: string, shard: number): AuditRow {
     string,
     string,
   ];
-  const row = JSON.parse(json) as NewAuditRow;
-  return { seq: String(BigInt(micros) * SHARDS_MAX + BigInt(shard)), at: Number(at), ...row };
+  // A script that puts a member in writes them all in an order of its own.
+  const { scope, key, operation, attempt, act, from, to, reason, actor } = JSON.parse(json) as NewAuditRow;
+  const seq = String(BigInt(micros) * SHARDS_MAX + BigInt(shard));
+  return { seq, at: Number(at), scope, key, operation, attempt, act, from, to, reason, actor };
 }
 
 /** The microseconds below which rows of a shard are smaller than a number. */

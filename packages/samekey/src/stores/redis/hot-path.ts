@@ -3,6 +3,7 @@
  * second one.
  */
 
+import { type NewAuditRow, transitionRow } from '../../core/audit.ts';
 import { decideCheckpoint, decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type {
@@ -56,6 +57,7 @@ export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
       return [id, String(fresh.lockedUntil), String(fresh.expiresAt), tailOf(fresh), madeOf(fresh)];
     },
   },
+  transitionOf: (request) => transitionRow(null, freshAtZero(request)) as NewAuditRow,
   done: (request, now) => decideClaim(null, request, serverView(null, now)).result,
   decide: decideClaim,
   busy: BUSY,
@@ -124,6 +126,11 @@ export const finishVerb: Verb<FinishRequest, FinishResult> = {
       const fence = [exact(claimId), String(attempt)];
       return [id, scope, ...fence, to, String(extendMs), endOf(end), body === null ? '' : textArgument(body)];
     },
+  },
+  transitionOf(request) {
+    const after = ended(request);
+    const from = request.handedOver ? 'pending' : 'in_progress';
+    return transitionRow({ ...after, state: from }, after) as NewAuditRow;
   },
   done: (_request, _now, expiresAt) => ({ kind: 'applied', expiresAt: expiresAt as number }),
   decide: decideFinish,

@@ -138,11 +138,12 @@ end
 
 /** A row of the audit. Needs {@link CLOCK}. */
 export const NOTE: string = `
-local function note(set, now, text)
+local function note(set, now, text, least)
   local t = redis.call('TIME')
-  local seq = tonumber(t[1]) * 1000000 + tonumber(t[2])
+  local seq = math.max(tonumber(t[1]) * 1000000 + tonumber(t[2]), least or 0)
   local last = redis.call('ZREVRANGE', set, 0, 0, 'WITHSCORES')[2]
   if last and tonumber(last) >= seq then seq = tonumber(last) + 1 end
   redis.call('ZADD', set, int(seq), int(seq) .. ' ' .. int(now) .. ' ' .. text)
+  return seq
 end
 `;

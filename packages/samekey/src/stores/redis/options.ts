@@ -1,7 +1,7 @@
 /** The Redis store's options, checked before anything is sent. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
 import { type Connection, openConnection, type RedisClient } from './redis-client.ts';
 
 /** What of an acknowledged record outlives what. */
@@ -28,12 +28,20 @@ export interface RedisStoreOptions {
    */
   readonly shards?: number;
   /**
-   * How many replicas must have a claim and an end of an attempt before they are acknowledged (`WAIT`); default 0. Fewer: the claim is
-   * undone and the request is answered 503.
+   * How many replicas must have what an attempt writes (its claim, renewals, steps and end) before it is acknowledged (`WAIT`); default 0.
+   * Fewer: the claim is undone and the request is answered 503. Only with every replica that may be promoted does a fail-over
+   * lose nothing.
    */
   readonly requireReplicas?: number;
-  /** How long replicas are waited for, in milliseconds; default 1,000. Less than `storeTimeMaxMs`. */
+  /**
+   * Whether the server, and as many replicas as are required, must have written it through to their disks too (`WAITAOF`; Redis 7.2,
+   * Valkey, an append-only file on each); default false. With `appendfsync everysec` each write then waits up to a second for its fsync.
+   */
+  readonly requireFsync?: boolean;
+  /** How long they are waited for, in milliseconds; default 1,000. Less than `storeTimeMaxMs`. */
   readonly waitTimeMaxMs?: number;
+  /** Whether each change of a record's state leaves a row in the audit, in the script that makes it; default false. */
+  readonly auditTransitions?: boolean;
   /** Test-only clock: milliseconds since 1970. Default: the server's. */
   readonly now?: () => number;
 }
@@ -45,11 +53,23 @@ export interface CheckedOptions {
   readonly prefix: string;
   readonly shards: number;
   readonly requireReplicas: number;
+  readonly requireFsync: boolean;
   readonly waitTimeMaxMs: number;
+  readonly auditTransitions: boolean;
   readonly now: (() => number) | undefined;
 }
 
-const NAMES = ['client', 'durability', 'prefix', 'shards', 'requireReplicas', 'waitTimeMaxMs', 'now'];
+const NAMES = [
+  'client',
+  'durability',
+  'prefix',
+  'shards',
+  'requireReplicas',
+  'requireFsync',
+  'waitTimeMaxMs',
+  'auditTransitions',
+  'now',
+];
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: RedisStoreOptions): CheckedOptions {
@@ -67,9 +87,15 @@ export function checkOptions(options: RedisStoreOptions): CheckedOptions {
     );
   }
   const requireReplicas = wholeNumber('requireReplicas', options.requireReplicas ?? 0, 0, 100);
-  if (requireReplicas > 0 && connection.wait === null) {
+  const requireFsync = trueOrFalse('requireFsync', options.requireFsync ?? false);
+  if (requireFsync && durability === 'none') {
     throw new OptionsError(
-      'requireReplicas needs a client whose connection is known: a pool or a sentinel of node-redis sends WAIT over another ' +
+      'requireFsync needs an append-only file, and durability is declared as "none": set appendonly yes and declare it.',
+    );
+  }
+  if ((requireReplicas > 0 || requireFsync) && connection.pin === null) {
+    throw new OptionsError(
+      'requireReplicas and requireFsync need a client whose connection is known: a pool or a sentinel of node-redis sends WAIT over another ' +
         'one than the write. Pass createClient, createCluster, or ioredis.',
     );
   }
@@ -82,6 +108,8 @@ export function checkOptions(options: RedisStoreOptions): CheckedOptions {
     prefix,
     shards: wholeNumber('shards', options.shards ?? 64, 1, 1_024),
     requireReplicas,
+    requireFsync,
+    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
     waitTimeMaxMs: wholeNumber('waitTimeMaxMs', options.waitTimeMaxMs ?? 1_000, 1, 600_000),
     now,
   };

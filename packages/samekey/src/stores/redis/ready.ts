@@ -11,7 +11,7 @@ import type { Server } from './server.ts';
 
 /** Throws `SchemaError` with what to set. */
 export async function checkServer(
-  { connection, durability, shards }: CheckedOptions,
+  { connection, durability, shards, requireFsync }: CheckedOptions,
   server: Server,
   keys: Keys,
 ): Promise<void> {
@@ -24,6 +24,11 @@ export async function checkServer(
   const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
   if (major > 0 && (major < 6 || (major === 6 && minor < 2))) {
     throw new SchemaError(`Redis ${major}.${minor} is too old: use 6.2 or newer, or Valkey.`);
+  }
+  if (requireFsync && (major < 7 || (major === 7 && minor < 2))) {
+    throw new SchemaError(
+      `requireFsync needs WAITAOF, which Redis ${major}.${minor} does not know: use Redis 7.2 or newer or Valkey, or durability "always" without it.`,
+    );
   }
   const policy = info.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {

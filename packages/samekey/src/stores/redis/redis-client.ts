@@ -29,9 +29,16 @@ export type RedisClient = IoRedis | NodeRedis;
 export interface Connection {
   /** Sends a command about a key; nested replies keep their shape, bulk strings are bytes. */
   send(key: string, command: string, args: readonly Argument[]): Promise<unknown>;
-  /** Waits on the connection that the writes of these keys went over; null when the client cannot tell which. */
-  readonly wait: ((key: string, command: string, args: readonly string[]) => Promise<unknown>) | null;
+  /** The one connection to the server that has a key; null when the client cannot tell which of several it takes. */
+  readonly pin: ((key: string) => Promise<Pinned>) | null;
   readonly isCluster: boolean;
+}
+
+/** One connection. What its server has not (any more) is an error, not sent elsewhere. */
+export interface Pinned {
+  send(command: string, args: readonly Argument[]): Promise<unknown>;
+  /** Whether all that was sent since it was pinned went over one connection: clients repeat on a new one what had no answer. */
+  isSame(): boolean;
 }
 
 /** RESP's mark of a bulk string, by which node-redis is told to give bytes. */
@@ -55,34 +62,79 @@ interface IoCluster {
 function ofIoRedis(client: IoRedis): Connection {
   const isCluster = (client as { isCluster?: unknown }).isCluster === true;
   const call = (from: IoRedis, command: string, args: readonly Argument[]): Promise<unknown> =>
-    from.callBuffer(command, ...args.map((arg) => (typeof arg === 'string' ? arg : bufferOf(arg))));
+    from.callBuffer(command, ...args.map(wordOf));
   return {
     isCluster,
     send: (_key, command, args) => call(client, command, args),
-    wait(key, command, args) {
-      if (!isCluster) return call(client, command, args);
+    async pin(key) {
       const cluster = client as unknown as IoCluster;
-      const owner = cluster.slots[slotOf(key)]?.[0];
-      const node = cluster.nodes('master').find(({ options }) => `${options.host}:${options.port}` === owner);
-      if (node === undefined) return Promise.reject(new Error('CLUSTERDOWN the slot has no known owner'));
-      return call(node, command, args);
+      const owner = isCluster ? cluster.slots[slotOf(key)]?.[0] : undefined;
+      const node = isCluster
+        ? cluster.nodes('master').find(({ options }) => `${options.host}:${options.port}` === owner)
+        : client;
+      if (node === undefined) throw new Error('CLUSTERDOWN the slot has no known owner');
+      return { send: (command, args) => call(node, command, args), isSame: sameSince(node) };
     },
   };
+}
+
+interface NodeCluster {
+  readonly slots: readonly ({ readonly master: object } | undefined)[];
+  nodeClient(node: object): Promise<NodeRedis>;
 }
 
 function ofNodeRedis(client: NodeRedis): Connection {
   const isCluster = 'masters' in client && 'nodeByAddress' in client;
   const isPool = !isCluster && 'totalClients' in client;
   const isSentinel = !isCluster && !isPool && 'acquire' in client;
-  const call = (...args: unknown[]): Promise<unknown> => client.sendCommand(...(args as never[]));
+  const call = (from: NodeRedis, ...args: unknown[]): Promise<unknown> =>
+    from.sendCommand(...(args as never[]));
   const options = { returnBuffers: true, typeMapping: { [BLOB_STRING]: Buffer } };
-  const send = (key: string, command: string, args: readonly Argument[]): Promise<unknown> => {
-    const words = [command, ...args.map((arg) => (typeof arg === 'string' ? arg : bufferOf(arg)))];
-    if (isCluster) return call(key, false, words, options);
-    return isSentinel ? call(false, words, options) : call(words, options);
+  return {
+    isCluster,
+    send(key, command, args) {
+      const words = [command, ...args.map(wordOf)];
+      if (isCluster) return call(client, key, false, words, options);
+      return isSentinel ? call(client, false, words, options) : call(client, words, options);
+    },
+    // A pool and a sentinel send each command over whichever connection is free.
+    pin:
+      isPool || isSentinel
+        ? null
+        : async (key) => {
+            const cluster = client as unknown as NodeCluster;
+            const master = isCluster ? cluster.slots[slotOf(key)]?.master : undefined;
+            if (isCluster && master === undefined) throw new Error('CLUSTERDOWN the slot has no known owner');
+            const node = master === undefined ? client : await cluster.nodeClient(master);
+            return {
+              send: (command, args) => call(node, [command, ...args.map(wordOf)], options),
+              isSame: sameSince(node),
+            };
+          },
   };
-  // A pool sends each command over whichever connection is free.
-  return { isCluster, send, wait: isPool || isSentinel ? null : send };
+}
+
+/** How often each client has connected since we look. */
+const connects = new WeakMap<object, { count: number }>();
+
+/** Whether a client still has the connection that it has now. */
+function sameSince(client: object): () => boolean {
+  let told = connects.get(client);
+  if (told === undefined) {
+    const counted = { count: 0 };
+    told = counted;
+    connects.set(client, counted);
+    // Both tell of a new connection before anything is sent over it.
+    (client as { on(event: 'connect', listener: () => void): unknown }).on('connect', () => {
+      counted.count += 1;
+    });
+  }
+  const { count } = told;
+  return () => told.count === count;
+}
+
+function wordOf(arg: Argument): string | Buffer {
+  return typeof arg === 'string' ? arg : bufferOf(arg);
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

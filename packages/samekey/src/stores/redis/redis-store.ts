@@ -29,14 +29,10 @@ export function redisStore(options: RedisStoreOptions): Store {
   const time = (): string => (now === undefined ? '' : String(now()));
   const server = createServer(connection);
   const keys = createKeys(prefix, count);
-  const rows = createRows(server, keys, time);
+  const rows = createRows(server, keys, time, checked.auditTransitions);
   const shards = createShards(server, keys, time);
 
-  const { requireReplicas, waitTimeMaxMs } = checked;
-  const replicas =
-    requireReplicas === 0
-      ? undefined
-      : createReplicas(connection, server, keys, rows, requireReplicas, waitTimeMaxMs);
+  const replicas = createReplicas(checked, keys, rows);
 
   return {
     name: 'redis',
@@ -57,11 +53,19 @@ export function redisStore(options: RedisStoreOptions): Store {
       await replicas?.haveClaims(requests, results);
       return results;
     },
-    renew: (requests) => rows.apply(requests, renewVerb),
-    checkpoint: (requests) => rows.apply(requests, checkpointVerb),
+    async renew(requests) {
+      const results = await rows.apply(requests, renewVerb);
+      await replicas?.have(requests, results);
+      return results;
+    },
+    async checkpoint(requests) {
+      const results = await rows.apply(requests, checkpointVerb);
+      await replicas?.have(requests, results);
+      return results;
+    },
     async finish(requests) {
       const results = await rows.apply(requests, finishVerb);
-      await replicas?.haveEnds(requests, results);
+      await replicas?.have(requests, results);
       return results;
     },
     async find(ids) {

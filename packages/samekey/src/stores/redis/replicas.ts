@@ -1,71 +1,97 @@
 /**
- * Waits until replicas have what is about to be acknowledged (`requireReplicas`). WAIT counts those that have the last write of its
- * connection; so each record is written once more before it, without a change, and only if it still is ours: whoever repeats a
- * call over a new connection, or meets a server that was a replica a moment ago, is not told of replicas that have something else.
+ * Waits until replicas, and disks, have what is about to be acknowledged (`requireReplicas`, `requireFsync`). WAIT and WAITAOF are about
+ * the last write of their connection; so each record is written once more before them over the same one, without a change, and only
+ * if it still is ours: whoever repeats a call over a new connection, or meets a server that was a replica a moment ago, is not
+ * told of replicas that have something else.
  *
- * Invariant: what too few replicas have is not acknowledged: a claim is undone, an end of an attempt is left unclear, and its repeat
- * asks again. Source: https://redis.io/docs/latest/commands/wait/.
+ * Invariants: what too few have is not acknowledged: a claim is undone, everything else is left unclear, and its repeat asks again ·
+ * a WAIT that its client repeated over a new connection counts for nothing, and so does one at a server that does not serve the key.
+ * Sources: https://redis.io/docs/latest/commands/wait/, https://redis.io/docs/latest/commands/waitaof/.
  */
 
 import { StoreError } from '../../core/errors.ts';
 import { decideFinish, type Decision, type View } from '../../core/machine.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, ClaimResult, FinishRequest, FinishResult } from '../../core/store.ts';
-import type { Keys } from './keys.ts';
-import type { Connection } from './redis-client.ts';
-import { storeError } from './redis-errors.ts';
+import type { ClaimRequest, ClaimResult } from '../../core/store.ts';
+import type { Keys, Place } from './keys.ts';
+import type { CheckedOptions } from './options.ts';
+import { isNoScript, storeError } from './redis-errors.ts';
 import type { Rows } from './rows.ts';
-import { scriptOf, type Server } from './server.ts';
+import { answersOf, scriptOf } from './server.ts';
 import { TOUCH } from './statements.ts';
 
-/** Checks what is about to be acknowledged. Both throw `StoreError` when too few replicas have it. */
+/** Checks what is about to be acknowledged. Both throw `StoreError` when too few have it. */
 export interface Replicas {
   haveClaims(requests: readonly ClaimRequest[], results: readonly ClaimResult[]): Promise<void>;
-  haveEnds(requests: readonly FinishRequest[], results: readonly FinishResult[]): Promise<void>;
+  /** Of renewals, checkpoints and ends. */
+  have(
+    requests: readonly (RecordId & Pick<Fence, 'claimId'>)[],
+    results: readonly { readonly kind: string }[],
+  ): Promise<void>;
 }
 
-const touch = scriptOf(TOUCH);
+type Owned = RecordId & Pick<Fence, 'claimId'>;
 
-/** Makes it, for `least` replicas and a wait of `timeMaxMs`. */
-export function createReplicas(
-  connection: Connection,
-  server: Server,
-  keys: Keys,
-  rows: Rows,
-  least: number,
-  timeMaxMs: number,
-): Replicas {
-  async function have(ours: readonly (RecordId & Pick<Fence, 'claimId'>)[]): Promise<boolean> {
-    const places = ours.map((one) => keys.of(one));
-    const touched = await Promise.all(
-      places.map((place, n) =>
-        server.run(touch, place.keys.slice(0, 1), [(ours[n] as (typeof ours)[number]).claimId]),
-      ),
+const touch = scriptOf(TOUCH);
+const GRANTED = new Set(['claimed', 'accepted']);
+const WRITTEN = new Set(['renewed', 'applied', 'already']);
+
+/** Makes it; undefined where nothing is required. */
+export function createReplicas(options: CheckedOptions, keys: Keys, rows: Rows): Replicas | undefined {
+  const { connection, requireReplicas: least, requireFsync, waitTimeMaxMs } = options;
+  const { pin, isCluster } = connection;
+  if (pin === null || (least === 0 && !requireFsync)) return undefined;
+  const wait = requireFsync ? 'WAITAOF' : 'WAIT';
+  const waitArgs = [...(requireFsync ? ['1'] : []), String(least), String(waitTimeMaxMs)];
+
+  /** Whether enough have these, which one server has. */
+  async function haveThese(
+    ours: readonly { readonly place: Place; readonly claimId: string }[],
+  ): Promise<boolean> {
+    const pinned = await (pin as NonNullable<typeof pin>)(
+      (ours[0] as (typeof ours)[number]).place.keys[0] as string,
     );
-    if (!touched.every(([isThere]) => isThere === 1)) return false;
-    const waits = new Map(
-      places.map((place) => [connection.isCluster ? place.shard : 0, place.keys[0] as string]),
-    );
-    const args = [String(least), String(timeMaxMs)];
-    const counts = await Promise.all(
-      [...waits.values()].map(async (key) => connection.wait?.(key, 'WAIT', args)),
-    );
-    return counts.every((count) => typeof count === 'number' && count >= least);
+    const touched = (command: string, script: string): readonly Promise<unknown>[] =>
+      ours.map(({ place, claimId }) => pinned.send(command, [script, '1', place.keys[0] as string, claimId]));
+    for (const [command, script] of [
+      ['EVALSHA', touch.sha],
+      ['EVAL', touch.text],
+    ] as const) {
+      // All at once: what is waited for is what was sent before.
+      const calls = [...touched(command, script), pinned.send(wait, waitArgs)];
+      const replies = await Promise.allSettled(calls);
+      const failed = replies.find((reply) => reply.status === 'rejected');
+      if (failed !== undefined && isNoScript(failed.reason)) continue;
+      if (failed !== undefined || !pinned.isSame()) return false;
+      const values = replies.map((reply) => (reply as PromiseFulfilledResult<unknown>).value);
+      return isEnough(values.pop()) && values.every((value) => Array.isArray(value) && value[0] === 1);
+    }
+    return false;
   }
 
-  /** As `have`; what cannot be asked is not there. */
-  async function haveOrNot(ours: readonly (RecordId & Pick<Fence, 'claimId'>)[]): Promise<boolean> {
-    try {
-      return await have(ours);
-    } catch {
-      return false;
+  function isEnough(reply: unknown): boolean {
+    if (!requireFsync) return typeof reply === 'number' && reply >= least;
+    const [local, replicas] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    return local === 1 && typeof replicas === 'number' && replicas >= least;
+  }
+
+  async function haveAll(owned: readonly Owned[]): Promise<boolean> {
+    const groups = new Map<number, { place: Place; claimId: string }[]>();
+    for (const one of owned) {
+      const place = keys.of(one);
+      const group = groups.get(isCluster ? place.shard : 0) ?? [];
+      groups.set(isCluster ? place.shard : 0, group);
+      group.push({ place, claimId: one.claimId });
     }
+    const answers = await answersOf([...groups.values()].map(haveThese));
+    // What cannot be asked is not there.
+    return answers.every((answer) => 'reply' in answer && answer.reply);
   }
 
   return {
     async haveClaims(requests, results) {
-      const granted = requests.filter((_, n) => ['claimed', 'accepted'].includes(results[n]?.kind ?? ''));
-      if (granted.length === 0 || (await haveOrNot(granted))) return;
+      const granted = requests.filter((_, n) => GRANTED.has(results[n]?.kind ?? ''));
+      if (granted.length === 0 || (await haveAll(granted))) return;
       try {
         await rows.apply(granted, { decide: undo });
       } catch (error) {
@@ -73,16 +99,17 @@ export function createReplicas(
       }
       throw tooFew('no');
     },
-    async haveEnds(requests, results) {
-      const ended = requests.filter((_, n) => ['applied', 'already'].includes(results[n]?.kind ?? ''));
-      if (ended.length === 0 || (await haveOrNot(ended))) return;
+    async have(requests, results) {
+      const written = requests.filter((_, n) => WRITTEN.has(results[n]?.kind ?? ''));
+      if (written.length === 0 || (await haveAll(written))) return;
       throw tooFew('unknown');
     },
   };
 
   function tooFew(applied: 'no' | 'unknown', cause?: StoreError): StoreError {
+    const who = requireFsync ? `The disks of the server and ${least} replicas` : `${least} replicas`;
     return new StoreError(
-      `Fewer than ${least} replicas of Redis had the write within ${timeMaxMs} ms: bring replicas back, or lower requireReplicas.`,
+      `${who} of Redis did not have the write within ${waitTimeMaxMs} ms: bring replicas back, or lower what is required of them.`,
       { applied, busy: true, ...(cause && { cause }) },
     );
   }

@@ -6,7 +6,7 @@
  * been, nobody says that nothing was applied.
  */
 
-import type { NewAuditRow } from '../../core/audit.ts';
+import { type NewAuditRow, transitionRow } from '../../core/audit.ts';
 import { StoreError } from '../../core/errors.ts';
 import { type Decision, serverView, type View } from '../../core/machine.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
@@ -18,7 +18,7 @@ import type { Keys, Place } from './keys.ts';
 import type { Argument } from './redis-client.ts';
 import { unexpectedReply } from './redis-errors.ts';
 import { type Answer, answersOf, scriptOf, type Server } from './server.ts';
-import { READ, type Script, WRITE } from './statements.ts';
+import { READ, type Script, toldBy, WRITE } from './statements.ts';
 
 /** One verb. */
 export interface Verb<Request, Result> {
@@ -31,6 +31,8 @@ export interface Verb<Request, Result> {
   readonly many?: Many<Request>;
   /** What the script did. */
   done?(request: Request, now: number, said: unknown): Result;
+  /** The row that the script leaves in the audit of transitions; an operation that only the record knows is empty. */
+  transitionOf?(request: Request): NewAuditRow;
   decide(record: SamekeyRecord | null, request: Request, view: View): Decision<Result>;
   /** The row a write leaves in the audit. */
   rowOf?(before: SamekeyRecord, after: SamekeyRecord | null, request: Request): NewAuditRow | undefined;
@@ -56,17 +58,19 @@ const read = scriptOf(READ);
 const write = scriptOf(WRITE);
 
 /** Makes them; `time` is the test's clock as text, or empty. */
-export function createRows(server: Server, keys: Keys, time: () => string): Rows {
+export function createRows(server: Server, keys: Keys, time: () => string, auditTransitions: boolean): Rows {
   function writeOne(
     place: Place,
     seen: Seen,
     after: SamekeyRecord | null,
     row?: NewAuditRow,
   ): Promise<boolean> {
-    const at = row === undefined ? place.keys : [...place.keys, keys.set(place.shard, `audit:${row.act}`)];
-    const text = row === undefined ? '' : auditText(row);
+    const told = [row, auditTransitions ? transitionRow(seen.record, after) : undefined];
+    const notes = told.filter((one) => one !== undefined);
+    const at = [...place.keys, ...notes.map(({ act }) => keys.set(place.shard, `audit:${act}`))];
     const { scope, claimId } = seen.record;
-    const condition = [place.id, scope, time(), String(seen.now), seen.version, claimId, text];
+    const texts = [String(notes.length), ...notes.map(auditText)];
+    const condition = [place.id, scope, time(), String(seen.now), seen.version, claimId, ...texts];
     return server
       .run(
         write,
@@ -85,8 +89,11 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
     if (verb.script === undefined || verb.can?.(request) === false) {
       return server.run(read, place.keys.slice(0, 1), [time()]);
     }
-    const args = verb.args?.(request) ?? [];
-    return server.run(verb.script, place.keys, [place.id, request.scope, time(), ...args]);
+    const args = [place.id, request.scope, time(), ...(verb.args?.(request) ?? [])];
+    const row = auditTransitions ? verb.transitionOf?.(request) : undefined;
+    if (row === undefined) return server.run(verb.script, place.keys, args);
+    const at = [...place.keys, keys.set(place.shard, `audit:${row.act}`)];
+    return server.run(toldScript(verb.script), at, [...args, auditText(row)]);
   }
 
   /** What the scripts said of each row. */
@@ -95,7 +102,8 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
     verb: Verb<Request, Result>,
   ): Promise<readonly Answer<readonly unknown[]>[]> {
     const { many } = verb;
-    if (many === undefined) return answersOf(open.map((row) => alone(row, verb)));
+    // Rows that are told go alone.
+    if (many === undefined || auditTransitions) return answersOf(open.map((row) => alone(row, verb)));
     const lone = open.filter(({ request }) => !many.takes(request));
     const [together, others] = await Promise.all([
       groups.send(open, many),
@@ -188,6 +196,14 @@ export function createRows(server: Server, keys: Keys, time: () => string): Rows
     read: readAll,
     write: writeOne,
   };
+}
+
+const toldScripts = new Map<Script, Script>();
+
+function toldScript(script: Script): Script {
+  const told = toldScripts.get(script) ?? scriptOf(toldBy(script.text));
+  toldScripts.set(script, told);
+  return told;
 }
 
 interface Row<Request> extends GroupRow<Request> {

@@ -27,8 +27,8 @@ return { 0, clock(ARGV[1]), redis.call('HGETALL', KEYS[1]) }
 `;
 
 /**
- * Replaces what was read, or deletes it. ARGV: id, scope, now or '', time of the reading, version and claim_id that were read, row for the
- * audit or '' (KEYS[13] is where it goes), then the words of `head` without its version, count of fields and values, these, fields to drop; no
+ * Replaces what was read, or deletes it. ARGV: id, scope, now or '', time of the reading, version and claim_id that were read, count of
+ * rows for the audit, these (KEYS[13] and on are where they go), then the words of `head` without its version, count of fields and values, these, fields to drop; no
  * words delete. → 1, or 0 when something else stands there or too late.
  */
 export const WRITE: string = `${CLOCK}${INDEXES}${NOTE}
@@ -37,10 +37,12 @@ local r = head(KEYS[1])
 if not r or r.version ~= ARGV[5] or r.claim_id ~= ARGV[6] then return { 0 } end
 if now - tonumber(ARGV[4]) > ${READ_AGE_MAX_MS} then return { 0 } end
 local before = places(r)
-if #ARGV >= 8 then
-  local n = tonumber(ARGV[9])
-  redis.call('HSET', KEYS[1], 'head', int(tonumber(r.version) + 1) .. ' ' .. ARGV[8], unpack(ARGV, 10, 9 + n))
-  if #ARGV > 9 + n then redis.call('HDEL', KEYS[1], unpack(ARGV, 10 + n)) end
+local rows = tonumber(ARGV[7])
+local at = 8 + rows
+if #ARGV >= at then
+  local last = at + 1 + tonumber(ARGV[at + 1])
+  redis.call('HSET', KEYS[1], 'head', int(tonumber(r.version) + 1) .. ' ' .. ARGV[at], unpack(ARGV, at + 2, last))
+  if #ARGV > last then redis.call('HDEL', KEYS[1], unpack(ARGV, last + 1)) end
   local s = head(KEYS[1])
   local after = places(s)
   index(before, after, ARGV[1], ARGV[2])
@@ -49,9 +51,32 @@ else
   redis.call('DEL', KEYS[1])
   index(before, {}, ARGV[1], ARGV[2])
 end
-if ARGV[7] ~= '' then note(KEYS[13], now, ARGV[7]) end
+local seq = 0
+for i = 1, rows do seq = note(KEYS[12 + i], now, ARGV[7 + i], seq + 1) end
 return { 1 }
 `;
+
+/**
+ * A script that also leaves a row in the audit of transitions, if it did what it does. The last of KEYS is where, the last of ARGV the row;
+ * an empty operation in it is the record's.
+ */
+export function toldBy(script: string): string {
+  return `${CLOCK}${NOTE}
+local set, text = table.remove(KEYS), table.remove(ARGV)
+local function main()
+${script}
+end
+local reply = main()
+if reply[1] == 1 then
+  local row = cjson.decode(text)
+  if row.operation == '' then
+    row.operation = string.match(redis.call('HGET', KEYS[1], 'made'), '^%Z*%z%Z*%z(%Z*)')
+  end
+  note(set, reply[2], cjson.encode(row))
+end
+return reply
+`;
+}
 
 /**
  * Deletes what is past its life, and what is left in the indexes of a record that Redis deleted by itself. ARGV: id, now or '', scope.

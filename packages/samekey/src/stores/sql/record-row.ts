@@ -164,7 +164,7 @@ function isPlain(value: string): boolean {
 export function exact(value: string): string {
   if (isPlain(value)) return value;
   throw new StoreError(
-    'A scope, key, operation or fingerprint holds a NUL or half of a surrogate pair, which SQL cannot keep: ' +
+    'A scope, key, operation or fingerprint holds a NUL or half of a surrogate pair, which this store cannot keep as it is: ' +
       'encode it before it reaches the store.',
     { applied: 'no', transient: false },
   );
