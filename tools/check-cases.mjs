@@ -74,6 +74,13 @@ export const ONLY = { F49: ['memory'] };
 /** What a store may go without, and why. @type {Readonly<Record<string, Readonly<Record<string, string>>>>} */
 export const EXEMPT = { memory: { processes: 'no two processes share it' } };
 
+/**
+ * What stands in front of a store: a case that it has no test of its own for is that store's, to which it passes everything on. Its races
+ * and kills are proofs (`tools/proofs`), and not among the tests.
+ */
+export const FRONTS = ['tiered'];
+const BEHIND = 'of the store behind';
+
 /** Of what a store must run. */
 const REQUIRED = ['contract', 'engine', 'simulator', 'processes'];
 
@@ -164,7 +171,7 @@ export function suitesOf(root, store) {
   if (simulated || store === 'memory') suites.set('simulator', new Set());
   if (existsSync(join(root, `${TESTS}/processes/backends/${store}.ts`))) {
     const isEach = (/** @type {string} */ path) => readText(root, path).includes('onEachStore(');
-    suites.set('processes', citedUnder(root, `${TESTS}/races`, isEach));
+    if (!FRONTS.includes(store)) suites.set('processes', citedUnder(root, `${TESTS}/races`, isEach));
   }
   suites.set('own', citedUnder(root, `${TESTS}/stores`, isOwn));
   return suites;
@@ -203,12 +210,21 @@ function cellOf(root, store, suites) {
   return (name) => {
     const shown = [...suites].filter(([, cases]) => cases.has(name)).map(([suite]) => suite);
     if (shown.length > 0) return shown.join(', ');
+    if (FRONTS.includes(store)) return BEHIND;
     if (ONLY[name]?.includes(store) === false) return 'no such limit';
     const isAbsent =
       (NEEDS.transactions.includes(name) && !offered.transactions) ||
       (NEEDS.messages.includes(name) && !offered.messages);
     return isAbsent && refused.has(name) && suites.has('contract') ? ABSENT : '';
   };
+}
+
+/**
+ * @param {string} store
+ * @param {string} suite
+ */
+function isProof(store, suite) {
+  return FRONTS.includes(store) && suite === 'processes';
 }
 
 /**
@@ -221,7 +237,7 @@ export function casesOf(root) {
   const columns = storesIn(root).map((store) => {
     const suites = suitesOf(root, store);
     for (const suite of REQUIRED)
-      if (!suites.has(suite) && EXEMPT[store]?.[suite] === undefined)
+      if (!suites.has(suite) && EXEMPT[store]?.[suite] === undefined && !isProof(store, suite))
         problems.push({
           file: `${SOURCES}/stores/${store}`,
           message: `has no ${suite} tests: see docs/internals/adding-a-store.md`,

@@ -25,6 +25,7 @@ export const stores = [
   'mysql',
   'redis',
   'dynamodb',
+  'tiered',
 ];
 
 /** Three renewals of a claim fit a busy machine; most of a round is waiting for one claim to end. */

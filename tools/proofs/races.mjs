@@ -20,6 +20,7 @@ export const stores = [
   'mysql',
   'redis',
   'dynamodb',
+  'tiered',
 ];
 
 const CLAIM_TTL_MS = 5_000;

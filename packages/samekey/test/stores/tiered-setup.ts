@@ -1,6 +1,7 @@
 /** Tiered stores for tests: over any harness, with clocks that only `advance` moves, in front of a cache of its own. */
 
 import type { Store } from '../../src/core/store.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SharedCache, TieredStoreOptions } from '../../src/stores/tiered/options.ts';
 import { tieredStore } from '../../src/stores/tiered/index.ts';
 import { systemWorld } from '../../src/system.ts';
@@ -49,3 +50,29 @@ export function mapCache(): SharedCache & { readonly entries: Map<string, Uint8A
     drop: async (names) => names.forEach((name) => void entries.delete(name)),
   };
 }
+
+const memory: StoreHarness = {
+  name: 'memory',
+  auditsTransitions: true,
+  async create(options = { auditTransitions: false }) {
+    let now = Date.UTC(2030, 0);
+    return {
+      store: memoryStore({ ...options, now: () => now }),
+      advance: (ms) => {
+        now += ms;
+      },
+      close: async () => undefined,
+    };
+  },
+};
+
+/** Each tier over the store in memory, which is the state table itself. */
+export const MEMORY_HARNESSES: readonly StoreHarness[] = [
+  tieredHarness(memory, 'a tier in memory', () => ({ memoryBytesMax: 1_000_000 })),
+  tieredHarness(memory, 'a cache that forgets nothing', () => ({ cache: mapCache(), replayShareMin: 0 })),
+  tieredHarness(memory, 'both tiers', () => ({
+    cache: mapCache(),
+    replayShareMin: 0,
+    memoryBytesMax: 1_000_000,
+  })),
+];

@@ -1,40 +1,16 @@
-/** A tiered store holds the contracts of the store behind it, with each tier. */
+/** A tiered store holds the contract of the store behind it, with each tier. */
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { memoryStore } from '../../src/stores/memory/index.ts';
 import { redisCache } from '../../src/stores/tiered/index.ts';
-import { engineContract } from '../../src/testing/engine-contract.ts';
 import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import { type StoreHarness, storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../src/testing/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { CLIENTS as POSTGRES, postgresHarness } from './postgres-clients.ts';
 import { CLIENTS as REDIS } from './redis-clients.ts';
-import { mapCache, tieredHarness } from './tiered-setup.ts';
+import { MEMORY_HARNESSES, tieredHarness } from './tiered-setup.ts';
 
-const memory: StoreHarness = {
-  name: 'memory',
-  auditsTransitions: true,
-  async create(options = { auditTransitions: false }) {
-    let now = Date.UTC(2030, 0);
-    return {
-      store: memoryStore({ ...options, now: () => now }),
-      advance: (ms) => {
-        now += ms;
-      },
-      close: async () => undefined,
-    };
-  },
-};
-
-for (const harness of [
-  tieredHarness(memory, 'memory', () => ({ memoryBytesMax: 1_000_000 })),
-  tieredHarness(memory, 'a cache that forgets nothing', () => ({ cache: mapCache(), replayShareMin: 0 })),
-  tieredHarness(memory, 'both', () => ({ cache: mapCache(), replayShareMin: 0, memoryBytesMax: 1_000_000 })),
-]) {
-  storeContract({ describe, it }, harness);
-  engineContract({ describe, it }, harness);
-}
+for (const harness of MEMORY_HARNESSES) storeContract({ describe, it }, harness);
 
 const source = anyPostgres();
 

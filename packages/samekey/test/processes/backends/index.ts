@@ -12,6 +12,7 @@ const KINDS = {
   mysql: async () => (await import('./mysql.ts')).mysqlBackend,
   redis: async () => (await import('./redis.ts')).redisBackend,
   'redis-sentinel': async () => (await import('./redis-groups.ts')).redisSentinelBackend,
+  tiered: async () => (await import('./tiered.ts')).tieredBackend,
   'redis-cluster': async () => (await import('./redis-groups.ts')).redisClusterBackend,
 } as const satisfies Record<string, () => Promise<BackendKind>>;
 
@@ -19,7 +20,7 @@ const KINDS = {
 export type BackendName = keyof typeof KINDS;
 
 /** Many servers for what one shows as well: they are for fail-overs, and for proofs that name them. */
-const GROUPS: readonly string[] = ['redis-sentinel', 'redis-cluster'];
+const GROUPS: readonly string[] = ['redis-sentinel', 'redis-cluster', 'tiered'];
 
 /** All others, in the order in which proofs run. */
 export const BACKENDS: readonly BackendName[] = (Object.keys(KINDS) as BackendName[]).filter(
