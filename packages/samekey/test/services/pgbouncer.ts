@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode in front of a database, from the system's package; skipped loudly where it is missing. */
+/** PgBouncer, in transaction mode if not told otherwise, in front of a database, from the system's package; skipped loudly where it is missing. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,8 +30,15 @@ export function pgBouncerProgram(): string | undefined {
   return undefined;
 }
 
-/** Starts it in front of the database; few server connections, so that clients really share them. */
-export async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {
+/** Server connections that clients share: few, so that they really do. */
+export const SERVER_CONNECTIONS = 3;
+
+/** Starts it in front of the database; `poolMode` as in its settings. */
+export async function startPgBouncer(
+  program: string,
+  databaseUrl: string,
+  poolMode: 'transaction' | 'statement' = 'transaction',
+): Promise<PgBouncer> {
   const target = new URL(databaseUrl);
   const folder = mkdtempSync(join(tmpdir(), 'samekey-pgbouncer-'));
   chmodSync(folder, 0o755);
@@ -47,8 +54,8 @@ listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-default_pool_size = 3
+pool_mode = ${poolMode}
+default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 200
 `,
   );

@@ -28,9 +28,24 @@ export function distributedHarness(target: DistributedTarget, client: TestClient
   const { engine } = target;
   return {
     name: `${target.name} as ${engine} with ${client.name}`,
-    async create() {
+    async create(auditing) {
       schemas += 1;
       const schema = `d${process.pid}_${schemas}`;
+      const stores: DistributedPostgresStore[] = [];
+      const open = (): DistributedPostgresStore => {
+        const store = distributedPostgresStore({
+          ...client.options(target.url()),
+          // It has no such option, and must say so.
+          ...(auditing as object | undefined),
+          engine,
+          schema,
+          clock: `${schema}.now()`,
+        });
+        stores.push(store);
+        return store;
+      };
+      // Refuses options before anything is made.
+      const store = open();
       const admin = new Client(target.adminUrl === undefined ? target.url() : target.adminUrl());
       admin.on('error', () => undefined);
       await admin.connect();
@@ -43,18 +58,6 @@ export function distributedHarness(target: DistributedTarget, client: TestClient
         `CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM ${schema}.clock'`,
       );
       if (target.owner !== undefined) await admin.query(`GRANT SELECT ON ${schema}.clock TO ${target.owner}`);
-      const stores: DistributedPostgresStore[] = [];
-      const open = (): DistributedPostgresStore => {
-        const store = distributedPostgresStore({
-          ...client.options(target.url()),
-          engine,
-          schema,
-          clock: `${schema}.now()`,
-        });
-        stores.push(store);
-        return store;
-      };
-      const store = open();
       await store.migrate();
       await store.ready();
       const users = client.users(target.url());

@@ -1,6 +1,7 @@
 /** Values at the edge, sessions with odd settings, and durability that no setting of the database takes away. */
 
 import { Client } from 'pg';
+import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { createDispatch } from '../../src/core/dispatch.ts';
 import { systemWorld } from '../../src/system.ts';
@@ -44,6 +45,22 @@ describe.runIf(source !== undefined)('values and sessions of PostgreSQL', () => 
     for (const claim of claims) {
       if (claim.status === 'rejected')
         expect(claim.reason).toMatchObject({ applied: 'no', transient: false });
+    }
+  });
+
+  it('bytes come back as they were, whatever form of them the database has chosen', async () => {
+    const db = await database();
+    const admin = await db.session();
+    await admin.query(`ALTER DATABASE ${new URL(db.url).pathname.slice(1)} SET bytea_output = 'escape'`);
+    const connect = (): ReturnType<typeof postgres> =>
+      postgres(db.url, { max: 1, onnotice: () => undefined });
+    let count = 0;
+    const response = { status: 200, headers: [], body: Uint8Array.from({ length: 256 }, (_, i) => i) };
+    for (const store of [await db.store(), await db.store({ connect })]) {
+      const owner = await claimed(store, { key: `bytes-${count++}` });
+      await store.finish([finishRequest(owner, 'completed', { response })]);
+      expect((await recordOf(store, owner)).response).toEqual(response);
+      expect((await store.list({ key: owner.key }))[0]?.response).toEqual(response);
     }
   });
 

@@ -45,6 +45,7 @@ import type { PostgresTransaction } from './postgres-client.ts';
 import { textArray } from './parameters.ts';
 import { createRecords, seenOf } from './records.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
+import { checkPooler } from './server.ts';
 import { createTables } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
@@ -212,6 +213,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     transactionFault: (error) => transactionFault(error),
 
     async ready() {
+      await checkPooler(upkeep);
       await checkDatabase(upkeep.ask, tables);
       if (auditTransitions === true) await checkTransitions(upkeep.ask, tables);
       hints?.start();

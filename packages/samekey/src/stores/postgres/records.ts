@@ -10,6 +10,7 @@ import { type Decision, serverView, type View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { HandResult } from '../../core/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
+import { fieldsOf } from './byte-columns.ts';
 import { actCells, seenRow, writeRows } from './input.ts';
 import * as columns from './input-columns.ts';
 import type { Ask } from './link.ts';
@@ -167,8 +168,8 @@ export function rowIdText(row: SqlRow): string {
 
 /** A row of the find statement: time, version, columns. */
 export function seenOf(row: SqlRow): Seen {
-  const fields = Object.fromEntries(RECORD_COLUMNS.map((name, i) => [name, row[i + 2]]));
-  return { now: number(row[0]), version: String(row[1]), record: rowRecord(fields) };
+  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 2));
+  return { now: number(row[0]), version: String(row[1]), record };
 }
 
 /** The oldest reading of a group. */

@@ -2,7 +2,7 @@
 
 import { SchemaError } from '../../core/errors.ts';
 import { engineOf } from './distributed/engines.ts';
-import type { Ask } from './link.ts';
+import type { Ask, Link } from './link.ts';
 import { plain } from './postgres-client.ts';
 
 const OLDEST_SERVER = 150_000;
@@ -53,5 +53,27 @@ export async function checkIsPostgres(ask: Ask): Promise<void> {
     throw new SchemaError(
       `The server is ${foreign.title}, which lacks what this store needs: use distributedPostgresStore({ engine: '${foreign.engine}', … }).`,
     );
+  }
+}
+
+/**
+ * Throws `SchemaError` behind a pooler that gives each statement to another session, those of transactions too: nothing of theirs would
+ * be held together. PgBouncer in statement mode answers BEGIN with 08P01 and closes the connection, of which a driver may see the latter only.
+ */
+export async function checkPooler(link: Pick<Link, 'ask' | 'together'>): Promise<void> {
+  const transaction = (): Promise<void> =>
+    link.together(async (ask) => void (await ask(plain('SELECT 1'), [])));
+  try {
+    await transaction();
+  } catch {
+    // If it is the server that is not there, this says so.
+    await link.ask(plain('SELECT 1'), []);
+    try {
+      await transaction();
+    } catch {
+      throw new SchemaError(
+        'Statements are answered and transactions are not, as by a pooler in statement mode: set pool_mode = transaction for this database.',
+      );
+    }
   }
 }

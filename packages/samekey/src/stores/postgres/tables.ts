@@ -1,6 +1,7 @@
 /** Names and expressions that all statements are made of. */
 
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
+import { asHex, BYTE_COLUMNS } from './byte-columns.ts';
 
 /** Where the store's tables are, and by which clock it goes. */
 export interface Tables {
@@ -16,7 +17,7 @@ export interface Tables {
   readonly clock: string;
   /** The same inside a user's transaction, whose lock_timeout is the user's. */
   readonly clockWithin: string;
-  /** The record's columns as the store reads them, times in milliseconds; of a row called `r`. */
+  /** The record's columns as the store reads them, times in milliseconds, bytes as hexadecimal text; of a row called `r`. */
   readonly columns: string;
 }
 
@@ -66,10 +67,13 @@ export function createTables(schema: string, now: string): Tables {
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),
     // Each has a name of its own: libraries that give rows as objects would fold two of one name into one.
-    columns: RECORD_COLUMNS.map((name) =>
-      TIMES.has(name) ? `${milliseconds(`r.${name}`)} AS ${name}` : `r.${name}`,
-    ).join(', '),
+    columns: RECORD_COLUMNS.map(columnOf).join(', '),
   });
+}
+
+function columnOf(name: string): string {
+  if (TIMES.has(name)) return `${milliseconds(`r.${name}`)} AS ${name}`;
+  return BYTE_COLUMNS.has(name) ? `${asHex(`r.${name}`)} AS ${name}` : `r.${name}`;
 }
 
 /** An identifier, quoted. */

@@ -1,6 +1,7 @@
 /** Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between engines. */
 
 import { RECORD_COLUMNS } from '../../sql/record-row.ts';
+import { asHex, BYTE_COLUMNS } from '../byte-columns.ts';
 import { quote } from '../tables.ts';
 import type { EngineFacts } from './engines.ts';
 
@@ -55,14 +56,15 @@ const TIMES: ReadonlySet<string> = new Set([
   'tombstone_ms',
   'intent_at',
 ]);
-const BYTES: ReadonlySet<string> = new Set(['input', 'response_body']);
 
 /** The type of a column of records. */
 export function typeOf(column: string): ColumnType {
   if (INTEGERS.has(column)) return 'integer';
   if (TIMES.has(column)) return 'bigint';
-  return BYTES.has(column) ? 'bytea' : 'text';
+  return BYTE_COLUMNS.has(column) ? 'bytea' : 'text';
 }
 
-/** A record's columns, as they are read; of a row called `r`. */
-export const COLUMNS: string = RECORD_COLUMNS.map((name) => `r.${name}`).join(', ');
+/** A record's columns as they are read, bytes as hexadecimal text; of a row called `r`. */
+export const COLUMNS: string = RECORD_COLUMNS.map((name) =>
+  BYTE_COLUMNS.has(name) ? asHex(`r.${name}`) : `r.${name}`,
+).join(', ');

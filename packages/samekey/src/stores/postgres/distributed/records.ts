@@ -7,6 +7,7 @@ import type { NewAuditRow } from '../../../core/audit.ts';
 import { type Decision, serverView, type View } from '../../../core/machine.ts';
 import type { RecordId, SamekeyRecord } from '../../../core/record.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../../sql/record-row.ts';
+import { fieldsOf } from '../byte-columns.ts';
 import type { Ask } from '../link.ts';
 import type { SqlRow } from '../postgres-client.ts';
 import { isLockTimeout } from '../postgres-errors.ts';
@@ -112,6 +113,6 @@ export function createRecords(layout: Layout): Records {
 
 /** A row of `seenColumns`; `now` where a statement of its own asked for it. */
 export function seenOf(row: SqlRow, now?: number): Seen {
-  const fields = Object.fromEntries(RECORD_COLUMNS.map((name, i) => [name, row[i + 2]]));
-  return { now: now ?? number(row[0]), version: String(row[1]), record: rowRecord(fields) };
+  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 2));
+  return { now: now ?? number(row[0]), version: String(row[1]), record };
 }

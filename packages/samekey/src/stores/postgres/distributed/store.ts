@@ -10,6 +10,7 @@ import type { Store } from '../../../core/store.ts';
 import type { TransactionFault } from '../../../core/transaction.ts';
 import { createLink, type Link } from '../link.ts';
 import type { PostgresTransaction } from '../postgres-client.ts';
+import { checkPooler } from '../server.ts';
 import { transactionFault } from '../transaction-fault.ts';
 import type { WithinPostgres } from '../within.ts';
 import { createAudit } from './audit.ts';
@@ -117,7 +118,10 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     within: createWithin(records, prepare ?? false),
     // What a cancelled COMMIT became is not known on every engine.
     transactionFault: (error) => transactionFault(error, facts.doubted),
-    ready: () => checkLayout(reads.ask, layout),
+    async ready() {
+      await checkPooler(reads);
+      await checkLayout(reads.ask, layout);
+    },
     async close() {
       await Promise.all([work, ends, upkeep, reads].map((each) => each.close()));
     },
