@@ -104,6 +104,8 @@ export const TABLE = [
   // Bodies in files are for whoever chooses them.
   { at: 'stores/dynamodb', may: ['core', 'stores/sql'], lazyNode: ['node:fs/promises'] },
   { at: 'stores/*', may: ['core', 'stores/sql'] },
+  // What stores are written with, for those outside of this repository.
+  { at: 'store-kit', may: ['core'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.
   { at: 'tx/handle.ts', may: ['core'] },

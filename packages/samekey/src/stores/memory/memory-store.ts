@@ -35,6 +35,7 @@ import {
   serverView,
   type View,
 } from '../../core/machine.ts';
+import { isListed } from '../../core/listed.ts';
 import {
   idText,
   isDue,
@@ -238,7 +239,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     list: async (request) =>
       [...records.values()]
-        .filter((record) => matches(record, request))
+        .filter((record) => isListed(record, request))
         .toSorted((a, b) => b.createdAt - a.createdAt)
         .slice(0, request.limit ?? 100),
     async count() {
@@ -254,17 +255,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 /** Enough to make room, few enough not to hold up a request. */
 const REAP_WHEN_FULL = 100;
-
-function matches(record: SamekeyRecord, request: ListRequest): boolean {
-  return (
-    (request.states === undefined || request.states.includes(record.state)) &&
-    (request.operation === undefined || record.operation === request.operation) &&
-    (request.scope === undefined || record.scope === request.scope) &&
-    (request.caller === undefined || callerOf(record.scope) === request.caller) &&
-    (request.key === undefined || record.key === request.key) &&
-    (request.createdBefore === undefined || record.createdAt < request.createdBefore)
-  );
-}
 
 function limit(name: string, value: number): number {
   if (!Number.isSafeInteger(value) || value < 1)

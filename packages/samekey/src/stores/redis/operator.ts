@@ -1,6 +1,7 @@
 /** The operator's hand and eyes: acts with their rows in the audit, lists, counts, and what goes when a caller is erased. */
 
 import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../core/audit.ts';
+import { isListed } from '../../core/listed.ts';
 import {
   type Decision,
   decideErase,
@@ -10,7 +11,6 @@ import {
   type View,
 } from '../../core/machine.ts';
 import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
-import { callerOf } from '../../core/scope.ts';
 import type { HandResult, ListRequest, OperatorStore } from '../../core/store.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Rows } from './rows.ts';
@@ -89,7 +89,7 @@ export function createOperator(
           : await newestOf(range, request, limit);
     const found = await rows.read(places);
     return found
-      .flatMap((seen) => (seen !== null && matches(seen.record, request) ? [seen.record] : []))
+      .flatMap((seen) => (seen !== null && isListed(seen.record, request) ? [seen.record] : []))
       .toSorted((a, b) => b.createdAt - a.createdAt)
       .slice(0, limit);
   }
@@ -124,7 +124,7 @@ export function createOperator(
         const records = page.length === 0 ? [] : await shards.look(page.map(({ place }) => place));
         for (const [n, { place }] of page.entries()) {
           const record = records[n] ?? null;
-          if (record?.state === 'in_progress' && matches(record, request))
+          if (record?.state === 'in_progress' && isListed(record, request))
             kept.push({ place, score: record.createdAt });
         }
         if (page.length < LIST_PAGE) break;
@@ -144,7 +144,7 @@ export function createOperator(
         for (const [n, entry] of page.entries()) {
           const record = records[n] ?? null;
           // Gone: deleted by Redis, and not reaped yet.
-          if (record !== null && matches(record, request)) kept.push(entry);
+          if (record !== null && isListed(record, request)) kept.push(entry);
         }
         if (page.length < size) break;
       }
@@ -160,7 +160,7 @@ export function createOperator(
     let best: SamekeyRecord[] = [];
     for await (const places of shards.ofScope(range)) {
       for (const record of await shards.look(places)) {
-        if (record !== null && matches(record, request)) best.push(record);
+        if (record !== null && isListed(record, request)) best.push(record);
       }
       best = best.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, limit);
     }
@@ -187,15 +187,4 @@ export function createOperator(
       return counts;
     },
   };
-}
-
-function matches(record: SamekeyRecord, request: ListRequest): boolean {
-  return (
-    (request.states === undefined || request.states.includes(record.state)) &&
-    (request.operation === undefined || record.operation === request.operation) &&
-    (request.scope === undefined || record.scope === request.scope) &&
-    (request.caller === undefined || callerOf(record.scope) === request.caller) &&
-    (request.key === undefined || record.key === request.key) &&
-    (request.createdBefore === undefined || record.createdAt < request.createdBefore)
-  );
 }

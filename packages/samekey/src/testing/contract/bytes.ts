@@ -56,6 +56,7 @@ const ANSWERS: readonly (readonly [what: string, answer: StoredResponse])[] = [
 ];
 
 export function byteTests(test: AddTest): void {
+  // F38, F39, F40
   for (const [what, answer] of ANSWERS) {
     test(`an answer comes back as it was: ${what}`, async ({ store }) => {
       const owner = await claimed(store);

@@ -1,0 +1,92 @@
+/**
+ * What a store is written with, inside this repository and outside of it: the state table, the rows of the audit, the rules of what
+ * is due, and the watch for stores without a clock. Everything is pure but the watch, and no store has to decide anything itself.
+ *
+ * How to use it: docs/internals/adding-a-store.md. What a store promises is held by the suites of `samekey/testing`.
+ */
+
+export {
+  ACTOR_LENGTH_MAX,
+  AUDIT_ACTS,
+  type AuditStore,
+  auditLimit,
+  checkByHand,
+  checkErase,
+  checkNotes,
+  giveUpRow,
+  handRow,
+  NOTES_MAX,
+  REASON_LENGTH_MAX,
+  transitionRow,
+} from '../core/audit.ts';
+export { type ClaimWatch, createClaimWatch, WATCHED_MAX, type WatchedClaim } from '../core/claim-watch.ts';
+export { type Counters, type Counts, takeOff } from '../core/counters.ts';
+export { isListed } from '../core/listed.ts';
+export {
+  CLAIM_ENDED,
+  type Decision,
+  decideCheckpoint,
+  decideClaim,
+  decideErase,
+  decideFinish,
+  decideForget,
+  decideHandOver,
+  decidePostpone,
+  decideRenew,
+  decideReopen,
+  decideSettle,
+  decideSweep,
+  decideTakeUnknown,
+  EXHAUSTED,
+  NEVER,
+  NEVER_KNOWN,
+  NEVER_STARTED,
+  serverView,
+  UNKNOWN_MAX_MS,
+  type View,
+} from '../core/machine.ts';
+export type { MessageStore, StoreWithMessages } from '../core/message.ts';
+export {
+  decideDead,
+  decideEnqueue,
+  decideRequeue,
+  decideRetry,
+  decideTake,
+  holds,
+  isExhausted,
+  mayRequeue,
+} from '../core/message-machine.ts';
+export { reapedOf } from '../core/reaped.ts';
+export {
+  DOUBLED_MAX,
+  FORMAT_VERSION,
+  idText,
+  isDue,
+  isErased,
+  isExpired,
+  isFinal,
+  isForgotten,
+  isHandedOver,
+  isPurgeable,
+  isReplayable,
+  REOPEN_DELAY_MS,
+  STATES,
+} from '../core/record.ts';
+export { callerOf } from '../core/scope.ts';
+export { refuseUnknown, trueOrFalse, wholeNumber } from '../core/settings.ts';
+export type {
+  CheckpointRequest,
+  CheckpointResult,
+  DueRequest,
+  FoundReason,
+  HotStore,
+  LifecycleStore,
+  OperatorStore,
+  PostponeRequest,
+  Reaped,
+  Resumed,
+  SweepOptions,
+  TakeUnknownRequest,
+} from '../core/store.ts';
+export type { ChangeHints } from '../core/store.ts';
+export type { TransactionalStore, Within } from '../core/transaction.ts';
