@@ -14,6 +14,7 @@ const COMMAND = { query: 0x03, changeUser: 0x11, prepare: 0x16, execute: 0x17, b
 const UNANSWERED: ReadonlySet<number> = new Set([0x01, 0x18, 0x19]);
 const [OK, EOF, ERR] = [0x00, 0xfe, 0xff];
 const DEPRECATE_EOF = 1 << 24;
+const QUERY_ATTRIBUTES = 1 << 27;
 const MORE_RESULTS = 0x08;
 const PACKET_MAX = 0xff_ff_ff;
 /** By which MariaDB's client means the statement that it has prepared in the same breath. */
@@ -35,6 +36,8 @@ export function mysqlWire(): Wire {
   const [fromClient, fromServer] = [packetsOf(), packetsOf()];
   let serverFlags = 0;
   let hasEof = true;
+  /** Bytes between the command and its text: of MySQL 8, that there are no attributes, in one set. */
+  let beforeText = 0;
   let greeted = false;
   let loggedIn = false;
   const expected: Expected[] = [];
@@ -48,20 +51,24 @@ export function mysqlWire(): Wire {
   function read(bytes: Buffer, isFirst: boolean): ClientPart {
     if (!loggedIn || expected.some(({ kind }) => kind === 'login')) {
       // The answer of the client to the greeting begins with what both can do.
-      if (!loggedIn && isFirst && bytes.length > 12 && bytes[3] === 1)
-        hasEof = (bytes.readUInt32LE(4) & serverFlags & DEPRECATE_EOF) === 0;
+      if (!loggedIn && isFirst && bytes.length > 12 && bytes[3] === 1) {
+        const flags = bytes.readUInt32LE(4) & serverFlags;
+        hasEof = (flags & DEPRECATE_EOF) === 0;
+        beforeText = (flags & QUERY_ATTRIBUTES) === 0 ? 0 : 2;
+      }
       return { bytes };
     }
     // The rest of a command above 16 MiB.
     if (!isFirst) return { bytes };
     const command = bytes[4] ?? 0;
     if (UNANSWERED.has(command)) return { bytes };
-    const text = bytes.toString('utf8', 5, 5 + TEXT_MAX);
     if (command === COMMAND.query) {
       expect('result');
-      return { bytes, statement: text, ends: true };
+      const from = 5 + beforeText;
+      return { bytes, statement: bytes.toString('utf8', from, from + TEXT_MAX), ends: true };
     }
     if (command === COMMAND.prepare) {
+      const text = bytes.toString('utf8', 5, 5 + TEXT_MAX);
       lastPrepared = text;
       expect('prepare', text);
       return { bytes, ends: true };

@@ -32,6 +32,8 @@ export interface MysqlServer {
   restart(): Promise<void>;
   /** Stops it with SIGSTOP; what it returns lets it go on. */
   freeze(): () => void;
+  /** Of the server's process. */
+  pid(): number;
   stop(): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ export async function startMysql(
     pid_file: join(data, 'server.pid'),
     max_connections: '300',
     ...settings,
-  }).map(([setting, value]) => `--${setting.replaceAll('_', '-')}=${value}`);
+  }).map(([setting, value]) => `--${setting.replaceAll('_', '-')}${value === '' ? '' : `=${value}`}`);
   const watchdog = startWatchdog(folder);
   let child: ChildProcess | undefined;
 
@@ -118,6 +120,7 @@ export async function startMysql(
     ...runningServer(name, url),
     kill: () => end('SIGKILL'),
     restart: start,
+    pid: () => child?.pid ?? 0,
     freeze() {
       const tree = processTree(child?.pid ?? 0);
       signalAll(tree, 'SIGSTOP');
@@ -206,6 +209,7 @@ function runningServer(name: string, address: string): MysqlServer {
     freeze() {
       throw new Error(`${name} is not run by the tests.`);
     },
+    pid: () => 0,
     stop: async () => undefined,
   };
 }

@@ -23,7 +23,7 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
     let url = '';
     let admin: Connection;
     beforeAll(async () => {
-      server = await startMysql(source, { max_connections: '10' });
+      server = await startMysql(source, { max_connections: '10', max_allowed_packet: '16M' });
       url = await server.createDatabase();
       admin = await createConnection(url);
     }, 60_000);
