@@ -17,8 +17,8 @@ export interface Many<Request> {
   readonly script: Script;
   /** Whether a row goes with others; else it goes alone. */
   takes(request: Request): boolean;
-  keysOf(request: Request, place: Place): readonly string[];
-  argsOf(request: Request, place: Place): readonly Argument[];
+  /** Puts a row behind the others. */
+  add(request: Request, place: Place, keys: string[], args: Argument[]): void;
 }
 
 /** A row on its way. */
@@ -71,15 +71,15 @@ export function createGroups(server: Server, time: () => string): Groups {
     const keys: string[] = [];
     const args: Argument[] = [time()];
     for (const member of members) {
-      keys.push(...many.keysOf(member.request, member.place));
-      args.push(...many.argsOf(member.request, member.place));
+      many.add(member.request, member.place, keys, args);
     }
     const wasByShard = byShard;
     try {
-      const [now, ...replies] = await server.run(many.script, keys, args);
-      if (replies.length !== members.length) throw unexpectedReply();
+      const replies = await server.run(many.script, keys, args);
+      if (replies.length !== members.length + 1) throw unexpectedReply();
+      const now = replies[0];
       for (const [i, { n }] of members.entries()) {
-        const reply = replies[i];
+        const reply = replies[i + 1];
         answers[n] = { reply: Array.isArray(reply) ? [0, now, reply] : [1, now, reply] };
       }
     } catch (error) {

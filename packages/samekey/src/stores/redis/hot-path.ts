@@ -51,10 +51,10 @@ export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
   many: {
     script: scriptOf(CLAIMS),
     takes: ({ entry, input }) => entry !== 'accept' && input === null,
-    keysOf: (_request, { keys }) => [keys[0] as string, keys[OPEN] as string, keys[SCOPE] as string],
-    argsOf(request, { id }) {
+    add(request, { keys: at }, keys, args) {
       const fresh = freshAtZero(request);
-      return [id, String(fresh.lockedUntil), String(fresh.expiresAt), tailOf(fresh), madeOf(fresh)];
+      keys.push(at[0] as string, at[OPEN] as string, at[SCOPE] as string);
+      args.push(String(fresh.lockedUntil), String(fresh.expiresAt), tailOf(fresh), madeOf(fresh));
     },
   },
   transitionOf: (request) => transitionRow(null, freshAtZero(request)) as NewAuditRow,
@@ -113,18 +113,14 @@ export const finishVerb: Verb<FinishRequest, FinishResult> = {
   many: {
     script: scriptOf(ENDS),
     takes: (request) => isFinal(request) && !request.handedOver && !request.unbindFingerprint,
-    keysOf: ({ to }, { keys }) => [
-      keys[0] as string,
-      keys[OPEN] as string,
-      keys[to === 'completed' ? AGE_OF.completed : AGE_OF.failed] as string,
-      keys[REAP] as string,
-    ],
-    argsOf(request, { id }) {
+    add(request, { keys: at }, keys, args) {
       const end = ended(request);
       const { scope, claimId, attempt, to, extendMs } = request;
       const body = end.response?.body ?? null;
-      const fence = [exact(claimId), String(attempt)];
-      return [id, scope, ...fence, to, String(extendMs), endOf(end), body === null ? '' : textArgument(body)];
+      const age = to === 'completed' ? AGE_OF.completed : AGE_OF.failed;
+      keys.push(at[0] as string, at[OPEN] as string, at[age] as string, at[REAP] as string);
+      args.push(scope, exact(claimId), String(attempt), to, String(extendMs), endOf(end));
+      args.push(body === null ? '' : textArgument(body));
     },
   },
   transitionOf(request) {

@@ -5,7 +5,7 @@
  * Invariants: as `statements.ts` says · of a script over several records each is decided for itself.
  */
 
-import { CLOCK, INDEXES, OVER } from './lua.ts';
+import { CLOCK, ID_LENGTH, INDEXES, OVER } from './lua.ts';
 
 /**
  * ARGV: id, scope, now or '', lock, retention (both in ms from now), state, attempt, the words of `head` from `claim_ttl_ms` on, count of
@@ -22,7 +22,7 @@ return { 1, now }
 
 /**
  * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `scope`. ARGV: now or '', then of each:
- * id, lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
+ * lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
  */
 export const CLAIMS: string = `${CLOCK}
 local call = redis.call
@@ -38,17 +38,18 @@ end
 local replies = { now }
 local a = 2
 for k = 1, #KEYS, 3 do
-  local key, id = KEYS[k], ARGV[a]
+  local key = KEYS[k]
   if call('EXISTS', key) == 1 then
     replies[#replies + 1] = call('HGETALL', key)
   else
-    local locked, made = after(ARGV[a + 1]), ARGV[a + 4]
-    call('HSET', key, 'head', first .. locked .. ' ' .. after(ARGV[a + 2]) .. ' - - - ' .. ARGV[a + 3], 'made', made)
+    local id = string.sub(key, -${ID_LENGTH})
+    local locked, made = after(ARGV[a]), ARGV[a + 3]
+    call('HSET', key, 'head', first .. locked .. ' ' .. after(ARGV[a + 1]) .. ' - - - ' .. ARGV[a + 2], 'made', made)
     call('ZADD', KEYS[k + 1], locked, id)
     call('ZADD', KEYS[k + 2], '0', string.match(made, '^%Z*') .. '\\0' .. id)
     replies[#replies + 1] = 1
   end
-  a = a + 5
+  a = a + 4
 end
 return replies
 `;
@@ -82,7 +83,7 @@ return { 1, now, expires }
 
 /**
  * Final ends of several living attempts that were claimed, not handed over. KEYS of each: the record, `open`, `age` of the state it gets,
- * `reap`. ARGV: now or '', then of each: id, scope, claim_id, attempt, state it gets, ms of longer retention, `end`, the body or ''.
+ * `reap`. ARGV: now or '', then of each: scope, claim_id, attempt, state it gets, ms of longer retention, `end`, the body or ''.
  * → now, then of each expires_at or its record.
  */
 export const ENDS: string = `${CLOCK}${OVER}
@@ -93,26 +94,27 @@ local lifetimes = {}
 local replies = { now }
 local a = 2
 for k = 1, #KEYS, 4 do
-  local key, id = KEYS[k], ARGV[a]
+  local key = KEYS[k]
   local version, state, attempt, created, expires, rest, claim
   local head = call('HGET', key, 'head')
   if head then
     version, state, attempt, created, expires, rest, claim =
       match(head, '^(%S+) (%S+) (%S+) (%S+) %S+ (%S+) %S+ %S+ %S+ (%S+ %S+ %S+ %S+ %S+) (.*)$')
   end
-  if claim ~= ARGV[a + 2] or attempt ~= ARGV[a + 3] or state ~= 'in_progress' then
+  if claim ~= ARGV[a + 1] or attempt ~= ARGV[a + 2] or state ~= 'in_progress' then
     replies[#replies + 1] = call('HGETALL', key)
   else
     local replay, tombstone = match(rest, '^%S+ %S+ (%S+) (%S+)')
-    local expiry, extend = tonumber(expires), ARGV[a + 5]
+    local expiry, extend = tonumber(expires), ARGV[a + 4]
     if extend ~= '0' or now + tonumber(replay) > expiry then
       expiry = math.max(expiry, now + tonumber(replay)) + tonumber(extend)
       expires = int(expiry)
     end
     version = version == '1' and '2' or int(tonumber(version) + 1)
-    local to = ARGV[a + 4]
+    local to = ARGV[a + 3]
     call('HSET', key, 'head', version .. ' ' .. to .. ' ' .. attempt .. ' ' .. created .. ' ' .. at .. ' ' .. expires .. ' ' .. at
-      .. ' - - ' .. rest .. ' ' .. claim, 'end', ARGV[a + 6], 'response_body', ARGV[a + 7])
+      .. ' - - ' .. rest .. ' ' .. claim, 'end', ARGV[a + 5], 'response_body', ARGV[a + 6])
+    local id = string.sub(key, -${ID_LENGTH})
     call('ZREM', KEYS[k + 1], id)
     call('ZADD', KEYS[k + 2], created, id)
     local gone = expiry + tonumber(tombstone)
@@ -120,12 +122,12 @@ for k = 1, #KEYS, 4 do
       local word = tombstone == '0' and expires or int(gone)
       local lifetime = lifetimes[word]
       if not lifetime then lifetime = int(gone - now + GRACE); lifetimes[word] = lifetime end
-      call('ZADD', KEYS[k + 3], word, id .. ARGV[a + 1])
+      call('ZADD', KEYS[k + 3], word, id .. ARGV[a])
       call('PEXPIRE', key, lifetime)
     end
     replies[#replies + 1] = expiry
   end
-  a = a + 8
+  a = a + 7
 end
 return replies
 `;

@@ -28,9 +28,6 @@ export interface Keys {
   readonly meta: string;
 }
 
-/** How long an id is in the members of indexes. */
-export const ID_LENGTH = 43;
-
 /** The names for a prefix. */
 export function createKeys(prefix: string, shards: number): Keys {
   const set = (shard: number, name: string): string => `{${prefix}:${shard}}:${name}`;

@@ -13,6 +13,9 @@ import { HEAD_WORDS } from './fields.ts';
  */
 export const EXPIRY_GRACE_MS = 3_600_000;
 
+/** How long an id is, in the names of records and in the members of indexes. */
+export const ID_LENGTH = 43;
+
 /**
  * The keys of a record's scripts, in their order: the record, its places by age for each state but `in_progress`, which `open` holds, and
  * by what is to be done with it and when.

@@ -62,7 +62,7 @@ interface IoCluster {
 function ofIoRedis(client: IoRedis): Connection {
   const isCluster = (client as { isCluster?: unknown }).isCluster === true;
   const call = (from: IoRedis, command: string, args: readonly Argument[]): Promise<unknown> =>
-    from.callBuffer(command, ...args.map(wordOf));
+    from.callBuffer(command, ...wordsOf(args));
   return {
     isCluster,
     send: (_key, command, args) => call(client, command, args),
@@ -93,7 +93,7 @@ function ofNodeRedis(client: NodeRedis): Connection {
   return {
     isCluster,
     send(key, command, args) {
-      const words = [command, ...args.map(wordOf)];
+      const words = [command, ...wordsOf(args)];
       if (isCluster) return call(client, key, false, words, options);
       return isSentinel ? call(client, false, words, options) : call(client, words, options);
     },
@@ -107,7 +107,7 @@ function ofNodeRedis(client: NodeRedis): Connection {
             if (isCluster && master === undefined) throw new Error('CLUSTERDOWN the slot has no known owner');
             const node = master === undefined ? client : await cluster.nodeClient(master);
             return {
-              send: (command, args) => call(node, [command, ...args.map(wordOf)], options),
+              send: (command, args) => call(node, [command, ...wordsOf(args)], options),
               isSame: sameSince(node),
             };
           },
@@ -133,12 +133,12 @@ function sameSince(client: object): () => boolean {
   return () => told.count === count;
 }
 
-function wordOf(arg: Argument): string | Buffer {
-  return typeof arg === 'string' ? arg : bufferOf(arg);
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Mostly all are text. */
+function wordsOf(args: readonly Argument[]): readonly (string | Buffer)[] {
+  if (args.every((arg) => typeof arg === 'string')) return args;
+  return args.map((arg) =>
+    typeof arg === 'string' ? arg : Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength),
+  );
 }
 
 /** CRC16/XMODEM of the hash tag, modulo 16,384 (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). */

@@ -105,6 +105,7 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
     // Rows that are told go alone.
     if (many === undefined || auditTransitions) return answersOf(open.map((row) => alone(row, verb)));
     const lone = open.filter(({ request }) => !many.takes(request));
+    if (lone.length === 0) return (await groups.send(open, many)) as readonly Answer<readonly unknown[]>[];
     const [together, others] = await Promise.all([
       groups.send(open, many),
       answersOf(lone.map((row) => alone(row, verb))),

@@ -28,16 +28,16 @@ export function createServer(connection: Connection): Server {
   return {
     isCluster: connection.isCluster,
     async run(script, keys, args) {
-      const rest = [String(keys.length), ...keys, ...args];
       const key = keys[0] as string;
+      const words = [script.sha, String(keys.length), ...keys, ...args];
       try {
-        return listOf(await connection.send(key, 'EVALSHA', [script.sha, ...rest]));
+        return listOf(await connection.send(key, 'EVALSHA', words));
       } catch (error) {
         if (!isNoScript(error)) throw storeError(error);
       }
       try {
         // Not run yet: the server is new, was restarted, or is a replica that became the master.
-        return listOf(await connection.send(key, 'EVAL', [script.text, ...rest]));
+        return listOf(await connection.send(key, 'EVAL', [script.text, ...words.slice(1)]));
       } catch (error) {
         throw storeError(error);
       }

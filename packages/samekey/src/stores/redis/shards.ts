@@ -3,7 +3,8 @@
 import type { SamekeyRecord } from '../../core/record.ts';
 import { scopeRanges } from '../../core/scope.ts';
 import { SMALL_FIELDS, smallOf, textOf } from './fields.ts';
-import { ID_LENGTH, type Keys, type Place } from './keys.ts';
+import type { Keys, Place } from './keys.ts';
+import { ID_LENGTH } from './lua.ts';
 import { scriptOf, type Server } from './server.ts';
 import { RIPE } from './statements.ts';
 
