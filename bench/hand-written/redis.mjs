@@ -10,10 +10,10 @@ const DAY_MS = 86_400_000;
  */
 export async function openRedis(url, name = 'ioredis') {
   if (name === 'ioredis') {
-    const client = new Redis(url);
+    const client = new Redis(url, { socketTimeout: 10_000 });
     return { client, close: async () => client.disconnect() };
   }
-  const client = createClient({ url });
+  const client = createClient({ url, socket: { socketTimeout: 10_000 } });
   client.on('error', () => undefined);
   await client.connect();
   return { client, close: async () => client.destroy() };

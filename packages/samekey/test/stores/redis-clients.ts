@@ -15,7 +15,7 @@ export const CLIENTS: readonly TestClient[] = [
   {
     name: 'ioredis',
     async open(url) {
-      const client = new Redis(url);
+      const client = new Redis(url, { socketTimeout: 20_000 });
       client.on('error', () => undefined);
       return { client, close: () => client.disconnect() };
     },
@@ -24,7 +24,7 @@ export const CLIENTS: readonly TestClient[] = [
     (RESP): TestClient => ({
       name: `node-redis with RESP${RESP}`,
       async open(url) {
-        const client = createClient({ url, RESP });
+        const client = createClient({ url, RESP, socket: { socketTimeout: 20_000 } });
         client.on('error', () => undefined);
         await client.connect();
         return { client, close: () => client.destroy() };

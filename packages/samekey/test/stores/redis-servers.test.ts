@@ -31,7 +31,11 @@ describe.runIf(isHere)('the Redis store on a server', () => {
   let prefixes = 0;
   beforeAll(async () => {
     server = await startRedis();
-    client = new Redis(server.url, { retryStrategy: () => 20, maxRetriesPerRequest: 500 });
+    client = new Redis(server.url, {
+      retryStrategy: () => 20,
+      maxRetriesPerRequest: 500,
+      socketTimeout: 20_000,
+    });
     client.on('error', () => undefined);
   });
   afterAll(async () => {
@@ -207,6 +211,45 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     const claim = store.claim([claimRequest()]);
     (lost as unknown as { readonly stream: Socket }).stream.destroy();
     await expect(claim).rejects.toMatchObject({ applied: 'unknown', busy: false });
+  });
+
+  it('ready() refuses a client that keeps connections which went silent, and says what to set', async () => {
+    const silent = new Redis(server.url);
+    await expect(open({ client: silent }).store.ready()).rejects.toThrow(/socketTimeout: 2_000/);
+    silent.disconnect();
+    const node = createClient({ url: server.url });
+    await node.connect();
+    await expect(open({ client: node }).store.ready()).rejects.toThrow(/socketTimeout: 2_000/);
+    node.destroy();
+  });
+
+  // F39
+  it('an answer of 24 MiB is kept and given back to the byte', async () => {
+    const { store } = open();
+    const body = new Uint8Array(24 * 1024 * 1024).map((_, i) => (i * 31) % 251);
+    const owner = await claimed(store);
+    const response = { status: 200, headers: [], body };
+    await store.finish([{ ...finishRequest(owner, 'completed'), response }]);
+    const { record } = await foundBecause(store, 'final');
+    expect(Buffer.compare(record.response?.body ?? new Uint8Array(), body)).toBe(0);
+  });
+
+  it('sweeping, reaping, listing and erasing go by indexes: the server is never asked for all its keys', async () => {
+    const { store } = open({ prefix: 'indexed' });
+    const owner = await claimed(store, { whenClaimEnds: 'resume' });
+    await finished(store, 'completed', { key: 'over' });
+    await client.config('RESETSTAT');
+    await store.sweep(10);
+    await store.reap(10);
+    await store.list({ caller: owner.scope });
+    await store.count();
+    await store.due({ operations: ['x'], limit: 10 });
+    await store.takeUnknown({ operations: null, leaseMs: 1_000, limit: 10 });
+    await store.erase({ scope: owner.scope, limit: 10, reason: 'asked for', actor: 'test' });
+    const names = (await client.info('commandstats')).matchAll(/^cmdstat_(\w+)/gm);
+    const used = new Set([...names].map(([, name]) => name));
+    expect(used).toContain('zrangebyscore');
+    for (const name of ['keys', 'scan', 'hscan', 'zscan', 'sscan']) expect(used).not.toContain(name);
   });
 
   it('a pool of node-redis cannot wait for replicas, and is refused with requireReplicas', () => {

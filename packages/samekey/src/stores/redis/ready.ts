@@ -1,5 +1,5 @@
 /**
- * What `ready()` looks at: the version, that nothing is evicted, that the append-only file is what the user declared, and that the
+ * What `ready()` looks at: that the client gives up dead connections, the version, that nothing is evicted, that the append-only file is what the user declared, and that the
  * records lie in as many shards as this store thinks. Managed servers hide their settings; what cannot be seen is not refused.
  */
 
@@ -15,6 +15,13 @@ export async function checkServer(
   server: Server,
   keys: Keys,
 ): Promise<void> {
+  if (connection.endsSilence === false) {
+    throw new SchemaError(
+      'The client keeps a connection that went silent (a network that drops packets, a frozen server), and every key is answered 503 until ' +
+        'the system gives it up, often after 15 minutes: make it with socketTimeout: 2_000 (ioredis; in redisOptions of a Cluster) or ' +
+        'socket: { socketTimeout: 2_000 } (node-redis).',
+    );
+  }
   const at = keys.meta;
   const send = async (command: string, args: readonly string[]): Promise<string> => {
     const reply = await connection.send(at, command, args);

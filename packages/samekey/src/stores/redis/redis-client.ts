@@ -32,6 +32,8 @@ export interface Connection {
   /** The one connection to the server that has a key; null when the client cannot tell which of several it takes. */
   readonly pin: ((key: string) => Promise<Pinned>) | null;
   readonly isCluster: boolean;
+  /** Whether the client gives up a connection that carries nothing any more; undefined when that cannot be seen. */
+  readonly endsSilence: boolean | undefined;
 }
 
 /** One connection. What its server has not (any more) is an error, not sent elsewhere. */
@@ -65,6 +67,7 @@ function ofIoRedis(client: IoRedis): Connection {
     from.callBuffer(command, ...wordsOf(args));
   return {
     isCluster,
+    endsSilence: isBounded(client, isCluster ? ['options', 'redisOptions'] : ['options']),
     send: (_key, command, args) => call(client, command, args),
     async pin(key) {
       const cluster = client as unknown as IoCluster;
@@ -90,8 +93,11 @@ function ofNodeRedis(client: NodeRedis): Connection {
   const call = (from: NodeRedis, ...args: unknown[]): Promise<unknown> =>
     from.sendCommand(...(args as never[]));
   const options = { returnBuffers: true, typeMapping: { [BLOB_STRING]: Buffer } };
+  const isSingle = !isCluster && !isPool && !isSentinel;
   return {
     isCluster,
+    // Where the others keep what they were given is their own affair.
+    endsSilence: isSingle ? isBounded(client, ['options', 'socket']) : undefined,
     send(key, command, args) {
       const words = [command, ...wordsOf(args)];
       if (isCluster) return call(client, key, false, words, options);
@@ -112,6 +118,16 @@ function ofNodeRedis(client: NodeRedis): Connection {
             };
           },
   };
+}
+
+/** Whether a time for silent sockets stands in the options of a client; undefined when they are not where they should be. */
+function isBounded(client: object, path: readonly string[]): boolean | undefined {
+  let at: unknown = client;
+  for (const [depth, name] of path.entries()) {
+    at = (at as Record<string, unknown>)[name];
+    if (typeof at !== 'object' || at === null) return depth === 0 ? undefined : false;
+  }
+  return typeof (at as Record<string, unknown>)['socketTimeout'] === 'number';
 }
 
 /** How often each client has connected since we look. */

@@ -39,6 +39,9 @@ const NOT_SENT: readonly RegExp[] = [
   /^Stream isn't writeable and enableOfflineQueue options is false$/,
 ];
 
+/** ioredis after its last redirection. */
+const GIVEN_UP = /^Too many Cluster redirections/;
+
 /** The word that an error reply begins with; undefined for errors that are no replies. */
 export function replyCode(error: unknown): string | undefined {
   const message = (error as { message?: unknown } | null | undefined)?.message;
@@ -71,6 +74,13 @@ export function storeError(error: unknown): StoreError {
     return new StoreError(`Redis refused the write (${code}): ${refused}.`, { applied: 'no', cause: error });
   }
   const { name, message, code: system } = error as { name?: string; message?: string; code?: string };
+  if (GIVEN_UP.test(message ?? '')) {
+    // Each try was sent on, or came before its time; an earlier one may have been lost on the way and applied.
+    return new StoreError(
+      'Redis is up and cannot serve this now (redirections): slots are moving or a failover is under way: wait.',
+      { applied: 'unknown', busy: true, cause: error },
+    );
+  }
   const notSent = NOT_SENT.some((text) => text.test(name ?? '') || text.test(message ?? ''));
   const shown = code ?? system ?? name ?? 'no code';
   return new StoreError(`Redis could not answer (${shown}): check that it is up and can be reached.`, {
