@@ -1,7 +1,7 @@
 /**
  * Why: the promise is about money, on the whole path: a request, phases in the caller's transactions, calls to a provider between
- * them, an answer. 4 API processes and 2 workers on PostgreSQL; at each stop of the operation a process is killed with SIGKILL, and
- * whoever goes on, the next request, a worker, or both, is killed too; the provider is unkind and PostgreSQL is killed now and
+ * them, an answer. 4 API processes and 2 workers on PostgreSQL or MariaDB; at each stop of the operation a process is killed with SIGKILL, and
+ * whoever goes on, the next request, a worker, or both, is killed too; the provider is unkind and the database is killed now and
  * then. In the end each key has one charge, one capture, one row of each phase and one answer.
  */
 import { startGolden } from '../../packages/samekey/test/processes/.out/processes/golden-cluster.js';
@@ -13,12 +13,14 @@ import {
   goldenRound,
   goldenRoundOf,
 } from '../../packages/samekey/test/processes/.out/processes/golden-round.js';
+import { anyMysql } from '../../packages/samekey/test/processes/.out/processes/backends/mysql.js';
+import { startMysql } from '../../packages/samekey/test/processes/.out/services/mysql.js';
 import { anyPostgres, startPostgres } from '../../packages/samekey/test/processes/.out/services/postgres.js';
 import { roundsOf } from './rounds.mjs';
 
 export const name = 'golden';
 
-export const stores = ['postgres'];
+export const stores = ['postgres', 'mysql'];
 
 /** In pieces, so that each core has an installation of its own. */
 export const piece = 100;
@@ -37,11 +39,17 @@ async function besides(golden, seed) {
   return [];
 }
 
+/** @param {string} store */
+async function startServer(store) {
+  const source = store === 'mysql' ? anyMysql() : anyPostgres();
+  if (source === undefined) throw new Error(`This machine has no ${store}.`);
+  // A kill leaves what was written to the system: MariaDB is quicker in memory, and shows the same.
+  return 'programs' in source ? startMysql(source) : startPostgres(source, {}, 'disk');
+}
+
 /** @param {import('./rounds.mjs').StoreProofOptions} options */
 export async function run(options) {
-  const source = anyPostgres();
-  if (source === undefined) throw new Error('This machine has no PostgreSQL.');
-  const server = await startPostgres(source, {}, 'disk');
+  const server = await startServer(options.store ?? 'postgres');
   try {
     const isolation =
       ISOLATIONS[Math.floor((options.seed ?? 0) / piece) % ISOLATIONS.length] ?? 'read committed';

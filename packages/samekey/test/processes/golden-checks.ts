@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Golden } from './golden-cluster.ts';
 import { type Payer, recordOf, sendPay, steadily, type Word, wordOf } from './golden-client.ts';
-import { EFFECTS, type GoldenAnswer, linesOf, PHASES } from './golden-operation.ts';
+import { EFFECTS, type GoldenAnswer, PHASES } from './golden-operation.ts';
 import type { ProviderLedger } from './payment-provider.ts';
 
 type Fail = (what: string) => void;
@@ -36,7 +36,7 @@ export async function checkDone(
     if (!answer.startsWith('201 ')) continue;
     const said = JSON.parse(answer.slice(4)) as GoldenAnswer;
     if (said.reference !== payer.key) failKey(`was answered for ${said.reference}`);
-    const lines = await steadily(() => linesOf(golden.pool, payer.key));
+    const lines = await steadily(() => golden.database.linesOf(payer.key));
     const written = PHASES.map((phase) =>
       lines.filter((line) => line.phase === phase).map((line) => line.written),
     );

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Golden, GoldenProcess } from './golden-cluster.ts';
+import type { GoldenRecord } from './golden-database.ts';
 import type { Rule } from './golden-protocol.ts';
 
 /** What was answered; `lost`: nothing, or not all of it. */
@@ -100,20 +101,9 @@ async function wasFinished(
   return false;
 }
 
-/** What a record shows. */
-export interface GoldenRecord {
-  readonly state: string;
-  readonly attempt: number;
-  readonly reason: string | null;
-}
-
 /** The record of a key. */
-export async function recordOf(golden: Golden, key: string): Promise<GoldenRecord | null> {
-  const { rows } = await golden.pool.query<GoldenRecord>(
-    'SELECT state, attempt, reason FROM samekey_records WHERE key = $1',
-    [key],
-  );
-  return rows[0] ?? null;
+export function recordOf(golden: Golden, key: string): Promise<GoldenRecord | null> {
+  return golden.database.recordOf(key);
 }
 
 /** Until the database is there: for the harness's own questions while it is being killed. */

@@ -1,5 +1,5 @@
 /**
- * The golden path's installation: API processes and workers on one PostgreSQL, and a provider, each a process of its own. Any of
+ * The golden path's installation: API processes and workers on one database server, and a provider, each a process of its own. Any of
  * them can be killed and is replaced; all waiting is for messages of a process or for its end.
  */
 
@@ -9,12 +9,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Pool } from 'pg';
-import { postgresStore, type PostgresStore } from 'samekey/stores/postgres';
+import type { MysqlStore } from 'samekey/stores/mysql';
+import type { PostgresStore } from 'samekey/stores/postgres';
 import type { PostgresServer } from '../services/postgres.ts';
 import type { Ended } from './api-cluster.ts';
 import type { Trap } from './api-protocol.ts';
-import { TABLE } from './golden-operation.ts';
+import { type GoldenDatabase, openGoldenDatabase } from './golden-database.ts';
 import type { FromGolden, GoldenOptions, ToGolden } from './golden-protocol.ts';
 import type { ProviderFaults, ProviderLedger } from './payment-provider.ts';
 
@@ -48,14 +48,17 @@ export interface Provider {
   forget(): Promise<void>;
 }
 
+/** A PostgreSQL, or a MySQL or MariaDB, that can be killed. */
+export type GoldenServer = Pick<PostgresServer, 'createDatabase' | 'kill' | 'restart'>;
+
 /** All of it. */
 export interface Golden {
   readonly claimTtlMs: number;
-  readonly server: PostgresServer;
+  readonly server: GoldenServer;
   readonly provider: Provider;
   /** On the same database, for the harness. */
-  readonly pool: Pool;
-  readonly store: PostgresStore;
+  readonly database: GoldenDatabase;
+  readonly store: PostgresStore | MysqlStore;
   /** By place; who ended is replaced in its place. */
   readonly apis: readonly GoldenProcess[];
   readonly workers: readonly GoldenProcess[];
@@ -69,7 +72,7 @@ export interface Golden {
 /** Options of an installation. */
 export interface GoldenClusterOptions
   extends Partial<Pick<GoldenOptions, 'isolation' | 'claimTtlMs' | 'callTimeMaxMs' | 'retentionMs'>> {
-  readonly server: PostgresServer;
+  readonly server: GoldenServer;
   /** The database as the processes reach it; default directly. */
   readonly through?: (url: string) => string;
   readonly apis: number;
@@ -83,11 +86,8 @@ export const GOLDEN_TIMES = { claimTtlMs: 900, callTimeMaxMs: 300 } as const;
 export async function startGolden(options: GoldenClusterOptions): Promise<Golden> {
   const { server, through = (url) => url, isolation = 'read committed' } = options;
   const url = await server.createDatabase();
-  const pool = new Pool({ connectionString: url, max: 2 });
-  pool.on('error', () => undefined);
-  const store = postgresStore({ pool });
-  await store.migrate();
-  await pool.query(TABLE);
+  const database = openGoldenDatabase(url, 2);
+  await database.prepare();
   const folder = mkdtempSync(join(tmpdir(), 'samekey-provider-'));
   const provider = await startProvider(join(folder, 'provider.db'));
   const times = { ...GOLDEN_TIMES, ...defined(options) };
@@ -115,8 +115,8 @@ export async function startGolden(options: GoldenClusterOptions): Promise<Golden
     claimTtlMs: shared.claimTtlMs,
     server,
     provider,
-    pool,
-    store,
+    database,
+    store: database.store,
     apis,
     workers,
     fallen,
@@ -129,8 +129,7 @@ export async function startGolden(options: GoldenClusterOptions): Promise<Golden
       for (const process of all) process.signal('SIGKILL');
       await Promise.all(all.map(({ ended }) => ended));
       await provider.stop();
-      await store.close();
-      await pool.end();
+      await database.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -85,10 +85,7 @@ export async function goldenRestart(
   await Promise.all(all);
   for (const name of golden.fallen.splice(0)) fail(`${name} ended by itself`);
   await checkDone(golden, paid, prefix, fail);
-  const { rows } = await golden.pool.query(
-    "SELECT key, state, reason FROM samekey_records WHERE key LIKE $1 AND state <> 'completed'",
-    [`${prefix}%`],
-  );
-  if (rows.length > 0) fail(`not completed: ${JSON.stringify(rows)}`);
+  const open = await golden.database.openOf(prefix);
+  if (open.length > 0) fail(`not completed: ${JSON.stringify(open)}`);
   return { failures, keys: paid.length };
 }

@@ -1,12 +1,12 @@
 /**
  * The golden path: an operation of three phases with two effects between them, reserve → authorise → note → capture → book, on the
- * caller's PostgreSQL and a provider of its own. What each phase writes holds a number drawn there, and the answer repeats
+ * caller's own database and a provider of its own. What each phase writes holds a number drawn there, and the answer repeats
  * them: only the results that were recorded first can be in it.
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
 import { type EffectCall, type EffectRule, type Operation, reply, type Samekey } from 'samekey';
+import type { GoldenDatabase, GoldenTx } from './golden-database.ts';
 import type { GoldenOptions, Rule } from './golden-protocol.ts';
 
 /** What the client sends. */
@@ -28,14 +28,12 @@ export interface GoldenAnswer {
 export const PHASES = ['reserve', 'note', 'book'] as const;
 export const EFFECTS = ['authorise', 'capture'] as const;
 
-/** The business table: one line for each phase of each reference, if all is well. No constraint hides a second one. */
-export const TABLE = 'CREATE TABLE IF NOT EXISTS golden_lines (phase text, reference text, written text)';
-
 const DAY_MS = 86_400_000;
 
 /** Defines it under a rule of its own name. */
 export function definePay(
-  samekey: Samekey<PoolClient>,
+  samekey: Samekey<GoldenTx>,
+  database: Pick<GoldenDatabase, 'insertLine'>,
   options: GoldenOptions,
   rule: Rule,
 ): Operation<GoldenInput, GoldenAnswer> {
@@ -48,7 +46,7 @@ export function definePay(
       const phase = (name: string): Promise<string> =>
         attempt.phase(name, async (tx) => {
           const written = randomUUID();
-          await tx.query('INSERT INTO golden_lines VALUES ($1, $2, $3)', [name, input.reference, written]);
+          await database.insertLine(tx, { phase: name, reference: input.reference, written });
           return written;
         });
       const effect = (name: string): Promise<string> =>
@@ -102,16 +100,4 @@ async function pay(
   });
   if (response.status !== 201) throw new Error(`The provider answered ${response.status}.`);
   return ((await response.json()) as { id: string }).id;
-}
-
-/** The lines of a reference, oldest first. */
-export async function linesOf(
-  pool: Pool,
-  reference: string,
-): Promise<readonly { readonly phase: string; readonly written: string }[]> {
-  const { rows } = await pool.query<{ phase: string; written: string }>(
-    'SELECT phase, written FROM golden_lines WHERE reference = $1',
-    [reference],
-  );
-  return rows;
 }

@@ -1,18 +1,16 @@
 /**
- * A process of the golden path: an API (Express, `serve`, PostgreSQL by fromPg) or a worker that pushes on what was left. Its
+ * A process of the golden path: an API (Express, `serve`, PostgreSQL by fromPg or MySQL by fromMysql2) or a worker that pushes on what was left. Its
  * parent can catch it at any probe point. Run with `GoldenOptions` as JSON; it tells its port by IPC, a worker tells 0.
  */
 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { Pool, type PoolClient } from 'pg';
 import { createSamekey, type Samekey, type SamekeyEvent, systemWorld } from 'samekey';
 import { serve } from 'samekey/express';
-import { postgresStore } from 'samekey/stores/postgres';
-import { fromPg } from 'samekey/tx/pg';
 import { createWorker, type Worker } from 'samekey/worker';
 import { createTraps } from './api-traps.ts';
+import { type GoldenTx, openGoldenDatabase } from './golden-database.ts';
 import { definePay } from './golden-operation.ts';
 import { type FromGolden, type GoldenOptions, RULES, type ToGolden } from './golden-protocol.ts';
 
@@ -28,13 +26,10 @@ const options = JSON.parse(process.argv[2] ?? '{}') as GoldenOptions;
 // Who dies here is seen to be dead; nothing needs to be written down.
 const traps = createTraps({ append: () => undefined, close: () => undefined }, tell);
 
-const pool = new Pool({ connectionString: options.databaseUrl, max: 6 });
-// A connection that waits in the pool ends with its server.
-pool.on('error', () => undefined);
-const store = postgresStore({ pool });
-const samekey: Samekey<PoolClient> = createSamekey({
-  store,
-  transactions: fromPg<PoolClient>(pool, { isolation: options.isolation }),
+const database = openGoldenDatabase(options.databaseUrl, 6);
+const samekey: Samekey<GoldenTx> = createSamekey({
+  store: database.store,
+  transactions: database.transactions(options.isolation),
   world: systemWorld((point, id) => traps.at(point, id.key)),
   onEvent(event) {
     if (!TOLD.includes(event.type)) return;
@@ -43,7 +38,7 @@ const samekey: Samekey<PoolClient> = createSamekey({
 });
 /** A worker's, when there is nothing to do: short against a claim. */
 const PAUSE_MS = 30;
-const operations = RULES.map((rule) => ({ rule, operation: definePay(samekey, options, rule) }));
+const operations = RULES.map((rule) => ({ rule, operation: definePay(samekey, database, options, rule) }));
 let worker: Worker | null = null;
 
 process.on('message', obey);
@@ -93,7 +88,7 @@ async function stop(): Promise<void> {
   const resting = work(false);
   const left = await samekey.close({ drainMs: 10_000 });
   await resting;
-  await pool.end();
+  await database.close();
   await tell({ type: 'closed', left });
   process.exit(left === 0 ? 0 : 1);
 }

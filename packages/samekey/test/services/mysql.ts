@@ -77,9 +77,11 @@ export async function startMysql(
   chmodSync(folder, 0o755);
   const data = join(folder, 'data');
   const user = serverUser();
-  execFileSync('mkdir', [data]);
-  if (user !== undefined) execFileSync('chown', [`${user.uid}:${user.gid}`, data]);
-  makeFolder(programs, data, user !== undefined);
+  // A server that starts deletes what it takes for temporary tables left behind, those of other servers in one folder too.
+  const env = { ...process.env, TMPDIR: join(folder, 'temporary') };
+  execFileSync('mkdir', [data, env.TMPDIR]);
+  if (user !== undefined) execFileSync('chown', [`${user.uid}:${user.gid}`, data, env.TMPDIR]);
+  makeFolder(programs, data, user !== undefined, env);
   const port = await freePort();
   const url = `mysql://root@127.0.0.1:${port}/mysql`;
   const flags = Object.entries({
@@ -98,6 +100,7 @@ export async function startMysql(
     const started = spawn(programs?.server ?? '', ['--no-defaults', ...flags], {
       ...user,
       cwd: folder,
+      env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child = started;
@@ -138,6 +141,7 @@ function makeFolder(
   { install, server }: NonNullable<MysqlSource['programs']>,
   data: string,
   isRoot: boolean,
+  env: NodeJS.ProcessEnv,
 ): void {
   const how = ['--skip-test-db', '--auth-root-authentication-method=normal'];
   const options = [
@@ -146,7 +150,7 @@ function makeFolder(
     ...(isRoot ? ['--user=mysql'] : []),
     ...(install === null ? ['--initialize-insecure'] : how),
   ];
-  execFileSync(install ?? server, options, { stdio: 'pipe', cwd: dirname(data) });
+  execFileSync(install ?? server, options, { stdio: 'pipe', cwd: dirname(data), env });
 }
 
 /** The server refuses to run as root. */
