@@ -8,8 +8,8 @@ import { plain } from './postgres-client.ts';
 const OLDEST_SERVER = 150_000;
 
 /**
- * Servers that keep what they acknowledge in a storage of their own, beside which `fsync` and `full_page_writes` say nothing: Neon runs
- * with both off, Aurora without pages in its log. Told by a setting, or a function, that only they have.
+ * Servers that keep what they acknowledge in a storage of their own, beside which `fsync` and `full_page_writes` say nothing: Neon (which
+ * runs with fsync off: https://neon.com/docs/reference/compatibility) and Aurora. Told by a setting, or a function, that only they have.
  */
 const OWN_STORAGE = `(current_setting('neon.timeline_id', true) IS NOT NULL OR EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'aurora_version'))::text`;
 
