@@ -1,8 +1,8 @@
-/** `npm run bench -- <new-keys | replays | stores | reap | in-process | listening>`; see README.md. */
+/** `npm run bench -- <new-keys | replays | stores | tiered | reap | in-process | listening>`; see README.md. */
 import { parseArgs } from 'node:util';
 
 const [, , workload = '', ...rest] = process.argv;
-if (workload === 'in-process' || workload === 'listening' || workload === 'reap') {
+if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
   process.argv.splice(2, 1);
   await import(`./${workload}.mjs`);
 } else if (workload === 'stores') {
@@ -66,7 +66,7 @@ if (workload === 'in-process' || workload === 'listening' || workload === 'reap'
   });
 } else {
   console.error(
-    'npm run bench -- new-keys | replays | stores | reap | in-process | listening   (see bench/README.md)',
+    'npm run bench -- new-keys | replays | stores | tiered | reap | in-process | listening   (see bench/README.md)',
   );
   process.exitCode = 2;
 }

@@ -1,4 +1,4 @@
-/** A shared cache in Redis or Valkey: plain GET, SET with a time to live, DEL. Any eviction policy will do: what is lost is asked of the store. */
+/** A shared cache in Redis or Valkey: plain GET and MGET, SET with a time to live, DEL. Any eviction policy will do: what is lost is asked of the store. */
 
 import { OptionsError } from '../../core/errors.ts';
 import { refuseUnknown } from '../../core/settings.ts';
@@ -24,17 +24,23 @@ export function redisCache(options: RedisCacheOptions): SharedCache {
   }
   const connection = openConnection(options.client);
   const keyOf = (name: string): string => `${prefix}:${name}`;
-  // One command a name, given in one turn: they go out together, also in a Cluster, where one command may not span slots.
   return {
-    get: (names) =>
-      Promise.all(
-        names.map(async (name) => {
-          const found = await connection.send(keyOf(name), 'GET', [keyOf(name)]);
-          return found instanceof Uint8Array ? found : null;
-        }),
-      ),
+    async get(names) {
+      const keys = names.map(keyOf);
+      const [first = ''] = keys;
+      if (keys.length > 1 && !connection.isCluster) {
+        const found = await connection.send(first, 'MGET', keys);
+        return Array.isArray(found) ? found.map(bytesOf) : names.map(() => null);
+      }
+      // In a Cluster one command may not span slots; given in one turn, those for one server go out together.
+      return Promise.all(keys.map(async (key) => bytesOf(await connection.send(key, 'GET', [key]))));
+    },
     put: (name, bytes, ttlMs) =>
       connection.send(keyOf(name), 'SET', [keyOf(name), bytes, 'PX', String(Math.max(1, Math.ceil(ttlMs)))]),
     drop: (names) => Promise.all(names.map((name) => connection.send(keyOf(name), 'DEL', [keyOf(name)]))),
   };
+}
+
+function bytesOf(found: unknown): Uint8Array | null {
+  return found instanceof Uint8Array ? found : null;
 }
