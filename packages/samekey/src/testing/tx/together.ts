@@ -126,6 +126,29 @@ export function togetherTests(test: AddTest): void {
     assert.equal(await t.count(), 2);
   });
 
+  // In MySQL it commits what was before it, without a word.
+  test('a change of the schema in a handler is part of its transaction, or the attempt ends without an answer', async (t) => {
+    const { samekey } = t.instance();
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        await t.insert(attempt.tx, `${input.id}-${attempt.number}`, attempt.number);
+        if (attempt.number === 1) await t.query(attempt.tx, 'CREATE TABLE made_inside (n int)');
+        return attempt.number;
+      },
+    });
+    if (t.harness.dialect !== 'mysql') {
+      assert.equal((await order.run(REQUEST)).kind, 'executed');
+      assert.deepEqual(await t.beside('SELECT n FROM made_inside'), []);
+      return;
+    }
+    await assert.rejects(order.run(REQUEST));
+    const second = await order.run(REQUEST);
+    assert.equal(second.kind === 'executed' ? second.value : second.kind, 2);
+    const orders = await t.beside('SELECT id FROM orders ORDER BY id');
+    assert.deepEqual(orders.at(-1), { id: 'o-1-2' });
+  });
+
   test('an answer of a mebibyte with every byte in it is stored as it is', async (t) => {
     const body = Uint8Array.from({ length: 1_048_576 }, (_, i) => (i * 7 + (i >> 8)) % 256);
     const owner = await claimed(t.store);
