@@ -23,5 +23,11 @@ export {
   type View,
 } from './machine/decision.ts';
 export { decideErase, decideForget, decideReopen, decideSettle } from './machine/hand.ts';
-export { decideCheckpoint, decideFinish, decideHandOver, decideRenew } from './machine/owner.ts';
+export {
+  decideCheckpoint,
+  decideFinish,
+  decideHandOver,
+  decideHandOverAgain,
+  decideRenew,
+} from './machine/owner.ts';
 export { decidePostpone, decideSweep, decideTakeUnknown, UNKNOWN_MAX_MS } from './machine/upkeep.ts';

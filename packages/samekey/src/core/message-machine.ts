@@ -7,7 +7,7 @@
  */
 
 import type { DeadRequest, Lease, NewMessage, RetryRequest, StoredMessage, TakeRequest } from './message.ts';
-import type { SamekeyRecord } from './record.ts';
+import { REOPEN_DELAY_MS, type SamekeyRecord } from './record.ts';
 
 /** A new message's row. */
 export function decideEnqueue(message: NewMessage, place: number, now: number): StoredMessage {
@@ -114,14 +114,22 @@ export function mayRequeue({ owner }: Pick<StoredMessage, 'owner'>, record: Same
   return record.state === 'unknown' || record.state === 'failed' || record.state === 'pending';
 }
 
-/** Once more, with all its deliveries before it again; in a group it comes last. */
-export function decideRequeue(message: StoredMessage, place: number, now: number): StoredMessage {
+/**
+ * Once more, with all its deliveries before it again; in a group it comes last. `record`: of its attempt as it was. What was told as
+ * failed may still be replayed from memory elsewhere, and is not done beside that.
+ */
+export function decideRequeue(
+  message: StoredMessage,
+  place: number,
+  now: number,
+  record: Pick<SamekeyRecord, 'state'> | null,
+): StoredMessage {
   return {
     ...message,
     place: message.group === null ? message.place : place,
     state: 'ready',
     parked: false,
-    dueAt: now,
+    dueAt: now + (message.owner !== null && record?.state === 'failed' ? REOPEN_DELAY_MS : 0),
     // What a dead worker left open is settled by whoever requeued it: it is not held to be a suspect any more.
     finished: message.started,
     forgiven: message.started,

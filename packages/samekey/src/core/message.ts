@@ -170,7 +170,8 @@ export interface MessageStore {
   note(requests: readonly (Lease & { readonly providerId: string })[]): Promise<readonly LeaseResult[]>;
   /**
    * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
-   * the same write. Left as they are: those whose attempt has been decided otherwise since (`mayRequeue`).
+   * the same write, and so does the record of an attempt that was handed over become `pending` again. Left as they are: those whose
+   * attempt has been decided otherwise since (`mayRequeue`).
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that are gone. */

@@ -31,6 +31,7 @@ export {
   decideFinish,
   decideForget,
   decideHandOver,
+  decideHandOverAgain,
   decidePostpone,
   decideRenew,
   decideReopen,

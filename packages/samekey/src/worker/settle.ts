@@ -38,7 +38,7 @@ export function recordOfDeath(message: TakenMessage, provenNow: boolean): Finish
 }
 
 function finish(
-  { owner, forgiven }: TakenMessage,
+  { owner }: TakenMessage,
   end: Pick<FinishRequest, 'to' | 'proof' | 'reason' | 'response'>,
 ): FinishRequest | null {
   if (owner === null) return null;
@@ -48,7 +48,6 @@ function finish(
     unbindFingerprint: false,
     extendMs: 0,
     reconcileAfterMs: RECONCILE_AFTER_MS,
-    // Once it was given up the record is `unknown`: after a requeue the answer takes it back from there, as a late owner's does.
-    handedOver: forgiven === 0,
+    handedOver: true,
   };
 }

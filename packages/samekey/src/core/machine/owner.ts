@@ -82,6 +82,35 @@ export function decideHandOver(
   return { write: { ...record, state: 'pending', lockedUntil: NEVER }, result: { kind: 'applied' } };
 }
 
+/**
+ * The dead letter of an attempt is to be delivered again: its record waits for that, and nobody settles, reopens or forgets it
+ * meanwhile. In the write that makes the message ready.
+ */
+export function decideHandOverAgain(
+  record: SamekeyRecord | null,
+  request: RecordId & Fence,
+  _view: View,
+): Decision<HandResult> {
+  if (record === null) return { write: undefined, result: { kind: 'already' } };
+  if (!sameFence(record, request)) return refused(record);
+  if (isHandedOver(record)) return { write: undefined, result: { kind: 'already' } };
+  if (record.state !== 'unknown' && record.state !== 'failed') return refused(record);
+  return {
+    write: {
+      ...record,
+      state: 'pending',
+      lockedUntil: NEVER,
+      proof: null,
+      reason: null,
+      response: null,
+      reconcileAfter: null,
+      inquiries: 0,
+      finishedAt: null,
+    },
+    result: { kind: 'applied' },
+  };
+}
+
 /** Reasons that only somebody else than the owner writes. */
 const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN]);
 

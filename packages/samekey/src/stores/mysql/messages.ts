@@ -5,7 +5,7 @@
 
 import { checkByHand } from '../../core/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { decideFinish } from '../../core/machine.ts';
+import { decideFinish, decideHandOverAgain } from '../../core/machine.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -17,7 +17,7 @@ import {
   type StoredMessage,
 } from '../../core/message.ts';
 import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../../core/message-machine.ts';
-import { idText } from '../../core/record.ts';
+import { idText, type SamekeyRecord } from '../../core/record.ts';
 import type { FinishRequest } from '../../core/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { insertAudit } from './audit.ts';
@@ -194,11 +194,14 @@ export function createMessages(
       const done = await writes.together(async (ask) => {
         const dead = await readDead(ask, tables, ids, 'FOR UPDATE');
         const owners = dead.flatMap(({ message }) => message.owner ?? []);
-        const records = await read(ask, tables, owners, '');
-        const again = dead.filter(({ message }) => {
-          const record = message.owner === null ? undefined : records.get(idText(message.owner));
-          return mayRequeue(message, record?.record ?? null);
-        });
+        const records = await read(ask, tables, owners, 'FOR UPDATE');
+        const recordOf = ({ owner }: StoredMessage): SamekeyRecord | null =>
+          (owner === null ? undefined : records.get(idText(owner)))?.record ?? null;
+        const again = dead.filter(({ message }) => mayRequeue(message, recordOf(message)));
+        const handed = again.flatMap(({ message }) =>
+          recordOf(message) === null ? [] : (message.owner ?? []),
+        );
+        await apply(ask, tables, handed, decideHandOverAgain, { lock: 'FOR UPDATE' });
         await lockGroups(
           ask,
           tables,
@@ -209,14 +212,15 @@ export function createMessages(
           tables,
           again.map(({ message, now }) => ({
             before: message,
-            after: message.group === null ? decideRequeue(message, message.place, now) : null,
+            after:
+              message.group === null ? decideRequeue(message, message.place, now, recordOf(message)) : null,
           })),
         );
         const moved = again.filter(({ message }) => message.group !== null);
         await enqueueAgain(
           ask,
           tables,
-          moved.map(({ message, now }) => decideRequeue(message, 0, now)),
+          moved.map(({ message, now }) => decideRequeue(message, 0, now, recordOf(message))),
         );
         await insertAudit(
           ask,

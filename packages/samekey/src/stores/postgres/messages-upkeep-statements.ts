@@ -1,9 +1,11 @@
 /** The SQL of messages beside their delivery: groups that go on, dead letters that come back, what operators read. */
 
+import { NEVER } from '../../core/machine.ts';
+import { REOPEN_DELAY_MS } from '../../core/record.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
 import type { Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
-import { milliseconds, type Tables } from './tables.ts';
+import { instant, interval, milliseconds, type Tables } from './tables.ts';
 
 /**
  * The first of each group of $1 may be looked at again; also if a take has just parked it, hence by its place. Its state is asked for in
@@ -43,28 +45,40 @@ CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.gro
 }
 
 /**
- * Dead letters of $1 become ready, as `mayRequeue` says. Those of a group get a new place, at its end: it is inserted anew, because places are given by
+ * Dead letters of $1 become ready, as `mayRequeue` says, and records of theirs `pending`: a record that has moved on since keeps its letter dead. Those of a group get a new place, at its end: it is inserted anew, because places are given by
  * the table alone. Each leaves a row in the audit, with the reason $2 and the actor $3. Gives the ids.
  */
 export function requeueStatement(tables: Tables, channel: string): Statement {
   const columns =
     'id, topic, group_key, headers, payload, started, proven, provider_id, last_error, scope, key, claim_id, attempt, created_at';
+  // What was told as failed may still be replayed elsewhere: `decideRequeue`.
+  const dueAt = (was: string): string =>
+    `t.now + CASE WHEN ${was} = 'failed' THEN ${interval(String(REOPEN_DELAY_MS))} ELSE interval '0' END`;
   return statement(
     'requeue',
-    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT m.tid, m.group_key FROM unnest($1::text[]) AS q (id)
-  CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead'
-    AND coalesce((SELECT r.claim_id = m.claim_id AND r.attempt = m.attempt AND r.state IN ('unknown', 'failed', 'pending')
-      FROM ${tables.records} r WHERE r.scope = m.scope AND r.key = m.key), true)
-    LIMIT 1 FOR UPDATE) m),
+    `WITH ${tables.clock}, dead AS MATERIALIZED (SELECT m.* FROM unnest($1::text[]) AS q (id)
+  CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key, m.scope, m.key, m.claim_id, m.attempt,
+      EXISTS (SELECT 1 FROM ${tables.records} r WHERE r.scope = m.scope AND r.key = m.key) AS known
+    FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead' LIMIT 1 FOR UPDATE) m),
+had AS MATERIALIZED (SELECT dead.tid, r.rid, r.state FROM dead CROSS JOIN LATERAL (SELECT r.ctid AS rid, r.state
+  FROM ${tables.records} r WHERE r.scope = dead.scope AND r.key = dead.key AND r.claim_id = dead.claim_id
+    AND r.attempt = dead.attempt AND r.state IN ('unknown', 'failed', 'pending') LIMIT 1 FOR NO KEY UPDATE) r),
+handed AS (UPDATE ${tables.records} r SET state = 'pending', locked_until = ${instant(String(NEVER))}, proof = NULL, reason = NULL,
+  response_status = NULL, response_headers = NULL, response_trailers = NULL, response_body = NULL,
+  reconcile_after = NULL, inquiries = 0, finished_at = NULL
+  FROM had WHERE r.ctid = had.rid AND had.state <> 'pending' RETURNING had.tid),
+q AS MATERIALIZED (SELECT dead.tid, dead.group_key, had.state AS was FROM dead LEFT JOIN had ON had.tid = dead.tid
+  WHERE NOT dead.known OR had.state = 'pending' OR EXISTS (SELECT 1 FROM handed WHERE handed.tid = dead.tid)),
 groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
   FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
 held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
-alone AS (UPDATE ${tables.messages} m SET state = 'ready', due_at = t.now, finished = m.started, forgiven = m.started
+alone AS (UPDATE ${tables.messages} m SET state = 'ready', due_at = ${dueAt('q.was')}, finished = m.started, forgiven = m.started
   FROM q, t WHERE m.ctid = q.tid AND q.group_key IS NULL
   RETURNING m.id, m.scope, m.key, m.attempt),
-left_line AS (DELETE FROM ${tables.messages} m USING q WHERE m.ctid = q.tid AND q.group_key IS NOT NULL RETURNING m.*),
+left_line AS (DELETE FROM ${tables.messages} m USING q WHERE m.ctid = q.tid AND q.group_key IS NOT NULL
+  RETURNING m.*, q.was),
 joined AS (INSERT INTO ${tables.messages} (${columns}, due_at, finished, forgiven)
-  SELECT ${columns}, t.now, started, started FROM held, t, left_line WHERE held.n >= 0
+  SELECT ${columns}, ${dueAt('left_line.was')}, started, started FROM held, t, left_line WHERE held.n >= 0
   RETURNING id, scope, key, attempt),
 back AS (SELECT * FROM alone UNION ALL SELECT * FROM joined),
 noted AS (INSERT INTO ${tables.audit} (at, scope, key, attempt, act, reason, actor)

@@ -6,7 +6,7 @@
  */
 
 import { checkByHand } from '../../core/audit.ts';
-import { decideFinish } from '../../core/machine.ts';
+import { decideFinish, decideHandOverAgain } from '../../core/machine.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -200,9 +200,11 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
         ids.filter((id) => {
           const row = rows.dead(id);
           if (row === null) return false;
-          if (!mayRequeue(row, row.owner === null ? null : records.find(row.owner))) return false;
+          const record = row.owner === null ? null : records.find(row.owner);
+          if (!mayRequeue(row, record)) return false;
+          if (row.owner !== null) records.apply([row.owner], decideHandOverAgain);
           options.audit.add([requeueRow(row, by)], now);
-          const after = { ...row, ...decideRequeue(row, row.place, now) };
+          const after = { ...row, ...decideRequeue(row, row.place, now, record) };
           if (row.group === null) rows.write(after);
           else {
             rows.remove(row.place);

@@ -85,7 +85,7 @@ async function play(t: OutboxUnderTest, random: Random): Promise<void> {
           assert.deepEqual(await messages.requeue([dead.id], { reason: 'mended', actor: 'operator-1' }), [
             dead.id,
           ]);
-          model.replace(dead, decideRequeue(dead, model.nextPlace(), model.now));
+          model.replace(dead, decideRequeue(dead, model.nextPlace(), model.now, null));
         } else if (lease !== undefined) {
           const [result] = await messages.dead([given(lease)]);
           assert.equal(
