@@ -18,7 +18,10 @@ import {
   availablePostgres,
   startPostgres,
 } from '../../packages/samekey/test/processes/.out/services/postgres.js';
-import { startDynamoDb } from '../../packages/samekey/test/processes/.out/services/dynamodb.js';
+import {
+  availableDynamoDb,
+  startDynamoDb,
+} from '../../packages/samekey/test/processes/.out/services/dynamodb.js';
 import {
   dynamodbLane,
   mysqlLane,
@@ -53,8 +56,8 @@ const mysqlServers = new Map();
 
 /** @type {Promise<import('../../packages/samekey/test/processes/.out/services/redis.js').RedisServer> | undefined} */
 let redisServer;
-/** @type {ReturnType<typeof startDynamoDb> | undefined} */
-let dynamoServer;
+/** @type {Map<string, ReturnType<typeof startDynamoDb>>} */
+const dynamoServers = new Map();
 
 /** @type {Readonly<Record<string, (n: number) => Promise<Lane>>>} */
 const LANES = {
@@ -104,9 +107,14 @@ const LANES = {
     const lane = await postgresLane(await (await started).createDatabase(), 'simulated');
     return tieredLane(lane, (await redisServer).url, `tiered-${process.pid}-${n}`);
   },
-  async dynamodb() {
-    dynamoServer ??= startDynamoDb();
-    return dynamodbLane(await dynamoServer);
+  // One tells the old item where a condition failed, one does not: the store then reads it.
+  async dynamodb(n) {
+    const sources = availableDynamoDb();
+    const source = sources[n % sources.length];
+    if (source === undefined) throw new Error('There is no DynamoDB to run on: npm ci brings one.');
+    const started = dynamoServers.get(source.name) ?? startDynamoDb(source);
+    dynamoServers.set(source.name, started);
+    return dynamodbLane(await started);
   },
 };
 

@@ -167,6 +167,25 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
   });
 
   describe('clocks of processes', () => {
+    // Its slowness was added to the shared time, for all, with every reading.
+    it('however slow the server is, the time of all is not ahead of the clocks', async () => {
+      let elapsedMs = 0;
+      const options = { now: () => 1_000_000 + elapsedMs, monotonicNow: () => elapsedMs };
+      const store = bench.open(options);
+      const other = bench.open(options);
+      bench.meet = async (_operation, _input, run) => {
+        elapsedMs += 400;
+        return run();
+      };
+      for (let i = 0; i < 10; i += 1) {
+        elapsedMs += 1_000;
+        await claimed(i % 2 === 0 ? store : other, { key: `k-${i}` });
+      }
+      const last = await recordOf(store, { ...ID, key: 'k-9' });
+      expect(last.createdAt).toBeLessThanOrEqual(1_000_000 + elapsedMs);
+      expect(last.createdAt).toBeGreaterThanOrEqual(1_000_000 + elapsedMs - 2_000);
+    });
+
     it('what was given back by a process whose clock is a little ahead is held back by that little, not by a whole pause', async () => {
       const ahead = bench.open({ now: () => 1_000_300, monotonicNow: () => 0 });
       const behind = bench.open({ now: () => 1_000_000, monotonicNow: () => 0 });

@@ -16,6 +16,8 @@ export type Written =
 export interface Calls {
   readonly table: string;
   read(operation: OperationName, input: Input): Promise<Output>;
+  /** Nobody waits for it with a request in hand: without an answer it is asked again, five times at most. */
+  readPatiently(operation: OperationName, input: Input): Promise<Output>;
   write(operation: 'putItem' | 'updateItem' | 'deleteItem', input: Input): Promise<Written>;
   /** A pause of random length that grows with the round, in bounds. */
   pause(round: number): Promise<void>;
@@ -32,6 +34,12 @@ export interface CallsOptions {
 const TRIES_MAX = 7;
 const PAUSE_MIN_MS = 25;
 const PAUSE_MAX_MS = 1_000;
+
+/**
+ * Times that a patient read is made: at its start a process makes its first call with everything else to do, and a page of a scan
+ * is the more work lost the further it has come.
+ */
+const PATIENT_TRIES_MAX = 5;
 
 /** Makes them. */
 export function createCalls({ client, table, callTimeMaxMs, random }: CallsOptions): Calls {
@@ -78,6 +86,17 @@ export function createCalls({ client, table, callTimeMaxMs, random }: CallsOptio
     table,
     pause,
     read: (operation, input) => call(operation, input, false),
+    async readPatiently(operation, input) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await call(operation, input, false);
+        } catch (error) {
+          const isSilence =
+            isStoreError(error) && (error.cause as Error | undefined)?.name === 'TimeoutError';
+          if (!isSilence || tries === PATIENT_TRIES_MAX) throw error;
+        }
+      }
+    },
     async write(operation, input) {
       try {
         await call(operation, input, true);

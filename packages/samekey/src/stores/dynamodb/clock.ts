@@ -23,7 +23,8 @@ export function createStoreClock(
   wallNow: () => number,
   monotonicNow: () => number,
 ): StoreClock {
-  let base: { readonly time: number; readonly at: number } | undefined;
+  /** `at`: when `time` was so; `readAt`: when the shared time was asked for. */
+  let base: { readonly time: number; readonly at: number; readonly readAt: number } | undefined;
   let reading: Promise<void> | undefined;
 
   const local = (): number =>
@@ -33,9 +34,11 @@ export function createStoreClock(
     );
 
   async function read(): Promise<void> {
-    const at = monotonicNow();
+    const readAt = monotonicNow();
     const found = (await calls.read('getItem', { Key: KEY, ConsistentRead: true })) as { Item?: Item };
     const shared = Number((found.Item?.['last_now'] as { N?: string } | undefined)?.N ?? 0);
+    // Of one moment, the one after the answer: taken from before, its slowness would be added to the time, again with every reading.
+    const at = monotonicNow();
     const time = Math.max(local(), shared);
     // Behind by less is no harm, and no write of every process in every second.
     if (time - shared >= TRUST_MS) {
@@ -47,12 +50,12 @@ export function createStoreClock(
         ExpressionAttributeValues: values,
       });
     }
-    base = { time, at };
+    base = { time, at, readAt };
   }
 
   return {
     async now() {
-      const isFresh = base !== undefined && monotonicNow() - base.at < TRUST_MS;
+      const isFresh = base !== undefined && monotonicNow() - base.readAt < TRUST_MS;
       if (!isFresh) {
         reading ??= read().finally(() => {
           reading = undefined;

@@ -15,7 +15,7 @@ export async function* pagesOf(
 ): AsyncGenerator<Item> {
   let from: Item | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const answer = (await calls.read(operation, {
+    const answer = (await calls.readPatiently(operation, {
       ...input,
       ...(from === undefined ? {} : { ExclusiveStartKey: from }),
     })) as { Items?: readonly Item[]; LastEvaluatedKey?: Item };

@@ -10,9 +10,8 @@
  * Both indexes are eventually consistent: their entries are hints, and every one is read again from the table.
  */
 
-import { isStoreError, SchemaError } from '../../core/errors.ts';
+import { SchemaError } from '../../core/errors.ts';
 import type { Calls } from './calls.ts';
-import type { Output } from './dynamodb-client.ts';
 
 export const OPEN_INDEX = 'samekey_open';
 export const CALLER_INDEX = 'samekey_caller';
@@ -94,7 +93,7 @@ export async function checkTable(
   calls: Calls,
   { timeToLive, oneWriterRegion }: { readonly timeToLive: boolean; readonly oneWriterRegion: boolean },
 ): Promise<void> {
-  const { Table } = (await patiently(() => calls.read('describeTable', {}))) as { Table?: Described };
+  const { Table } = (await calls.readPatiently('describeTable', {})) as { Table?: Described };
   const wanted = createTableInput(calls.table);
   if (keysOf(Table?.KeySchema) !== keysOf(wanted.KeySchema)) {
     throw fault('does not have the keys pk and sk', 'create one with createTableInput(name)');
@@ -120,7 +119,7 @@ export async function checkTable(
     );
   }
   if (!timeToLive) return;
-  const { TimeToLiveDescription: found } = (await patiently(() => calls.read('describeTimeToLive', {}))) as {
+  const { TimeToLiveDescription: found } = (await calls.readPatiently('describeTimeToLive', {})) as {
     TimeToLiveDescription?: { TimeToLiveStatus?: string; AttributeName?: string };
   };
   const isOn = found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING';
@@ -129,20 +128,6 @@ export async function checkTable(
       `does not delete items by the attribute ${TTL_ATTRIBUTE}`,
       'call updateTimeToLive(timeToLiveInput(name)), or pass timeToLive: false and let the janitor reap',
     );
-  }
-}
-
-/** A process that starts makes its first call with everything else to do: the client's credentials, its connection, its code. */
-const STARTING_TRIES_MAX = 5;
-
-async function patiently(read: () => Promise<Output>): Promise<Output> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await read();
-    } catch (error) {
-      const isPassing = isStoreError(error) && (error.cause as Error | undefined)?.name === 'TimeoutError';
-      if (!isPassing || tries === STARTING_TRIES_MAX) throw error;
-    }
   }
 }
 
