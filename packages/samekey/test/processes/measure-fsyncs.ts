@@ -5,19 +5,14 @@
  *   node packages/samekey/test/processes/.out/processes/measure-fsyncs.js [postgres | mysql | mysql-logged]
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
-import type { ClaimRequest, FinishRequest, Store } from 'samekey';
+import type { Store } from 'samekey';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { postgresStore } from 'samekey/stores/postgres';
-import { processTree } from '../services/machine.ts';
 import { startMysql } from '../services/mysql.ts';
 import { anyPostgres, startPostgres } from '../services/postgres.ts';
+import { claimOf, countFsyncs, finishOf } from './fsyncs.ts';
 import { anyMysql } from './backends/mysql.ts';
 
 const KEYS = 50;
@@ -43,15 +38,19 @@ await store.find([{ scope: 'fsync', key: 'warm' }]);
 
 const names = (what: string): string[] => Array.from({ length: KEYS }, (_, i) => `${what}-${i}`);
 
-await counted(`${KEYS} claims, one after the other`, async () => {
+await countFsyncs(server.pid(), `${KEYS} claims, one after the other`, async () => {
   for (const key of names('single')) await store.claim([claimOf(key)]);
 });
-await counted(`${KEYS} finishes, one after the other`, async () => {
+await countFsyncs(server.pid(), `${KEYS} finishes, one after the other`, async () => {
   for (const key of names('single')) await store.finish([finishOf(key)]);
 });
-await counted(`${KEYS} claims in one group`, () => store.claim(names('group').map(claimOf)));
-await counted(`${KEYS} finishes in one group`, () => store.finish(names('group').map(finishOf)));
-await counted(`${2 * KEYS} replays`, async () => {
+await countFsyncs(server.pid(), `${KEYS} claims in one group`, () =>
+  store.claim(names('group').map(claimOf)),
+);
+await countFsyncs(server.pid(), `${KEYS} finishes in one group`, () =>
+  store.finish(names('group').map(finishOf)),
+);
+await countFsyncs(server.pid(), `${2 * KEYS} replays`, async () => {
   for (const key of [...names('single'), ...names('group')]) {
     const [found] = await store.claim([{ ...claimOf(key), claimId: `again-${key}` }]);
     if (found?.kind !== 'found') throw new Error(`${key} was ${found?.kind}`);
@@ -89,71 +88,5 @@ async function onMysql(isLogged: boolean): Promise<Measured> {
   return {
     server: await startMysql(source, { ...settings, ...log }, 'disk'),
     open: (url) => mysqlStore({ connect: () => createConnection(url) }),
-  };
-}
-
-/** Runs the work under strace and tells how many calls each process made. */
-async function counted(what: string, work: () => Promise<unknown>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'samekey-strace-'));
-  const file = join(folder, 'calls');
-  const pids = processTree(server.pid()).flatMap((pid) => ['-p', String(pid)]);
-  const strace = spawn('strace', ['-f', '-qq', '-e', 'trace=fsync,fdatasync', '-o', file, ...pids], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  await once(strace, 'spawn');
-  await attached(pids.filter((pid) => pid !== '-p'));
-  await work();
-  strace.kill('SIGINT');
-  await once(strace, 'exit');
-  const calls = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => /f(?:data)?sync\(/.test(line));
-  rmSync(folder, { recursive: true, force: true });
-  console.log(`${what}: ${calls.length} fsync or fdatasync`);
-}
-
-/** Until strace holds each of them. */
-async function attached(pids: readonly string[]): Promise<void> {
-  for (;;) {
-    const free = pids.filter((pid) => /^TracerPid:\t0$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
-    if (free.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-function claimOf(key: string): ClaimRequest {
-  return {
-    scope: 'fsync',
-    key,
-    operation: 'measure',
-    claimId: `claim-${key}`,
-    claimTtlMs: 60_000,
-    fingerprint: { label: 'none', digest: 'none' },
-    whenClaimEnds: 'unknown',
-    retentionMs: 3_600_000,
-    replayMinMs: 3_600_000,
-    tombstoneMs: 0,
-    attemptMax: 10,
-    formatVersion: 1,
-    entry: 'run',
-    input: null,
-    pendingTimeMaxMs: 0,
-  };
-}
-
-function finishOf(key: string): FinishRequest {
-  return {
-    scope: 'fsync',
-    key,
-    claimId: `claim-${key}`,
-    attempt: 1,
-    to: 'completed',
-    proof: null,
-    reason: null,
-    response: { status: 200, headers: [], body: new TextEncoder().encode(key) },
-    unbindFingerprint: false,
-    extendMs: 0,
-    reconcileAfterMs: 0,
-    handedOver: false,
   };
 }

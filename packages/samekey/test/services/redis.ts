@@ -24,6 +24,8 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+const LOADING_TRIES_MAX = 3_000;
+
 /** How a server is started. */
 export interface RedisStart {
   /** A server of Sentinel: `settings` are then lines of its file. */
@@ -105,7 +107,11 @@ export async function startRedis(
       enableReadyCheck: settings['cluster-enabled'] === undefined,
     });
     client.on('error', () => undefined);
-    await client.ping();
+    // LOADING: its data is read first.
+    for (let tries = 0; (await client.ping().catch(() => '')) !== 'PONG'; tries += 1) {
+      if (tries === LOADING_TRIES_MAX) throw new Error(`the server on port ${port} does not come up`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
     client.disconnect();
   }
 

@@ -3,6 +3,7 @@
  * proxy, which does not read its protocol: it can cut connections and make them deaf, not lose one reply.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisStore } from 'samekey/stores/redis';
 import { startFaultProxy } from '../../services/fault-proxy.ts';
@@ -50,6 +51,12 @@ export const redisBackend: BackendKind = {
         async crash() {
           await server.kill();
           await server.restart();
+        },
+        async freeze(random) {
+          const thaw = server.freeze();
+          // From shorter than a claim to longer than what a store may take.
+          await sleep(100 + random() * 1_400);
+          thaw();
         },
         ...(proxy !== undefined && {
           cut: async () => proxy.cut(),
