@@ -6,7 +6,12 @@
 import { Client, type Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TransactionSource } from '../../src/core/transaction.ts';
-import { type PostgresStore, postgresStore } from '../../src/stores/postgres/index.ts';
+import {
+  type DistributedPostgresStore,
+  distributedPostgresStore,
+  type PostgresStore,
+  postgresStore,
+} from '../../src/stores/postgres/index.ts';
 import {
   txContract,
   type TxBench,
@@ -36,7 +41,10 @@ export interface Library<Tx> {
 }
 
 /** Runs the contract on the newest server, or on all of them. */
-export function contractOnPostgres<Tx>(library: Library<Tx>, { all = false } = {}): void {
+export function contractOnPostgres<Tx>(
+  library: Library<Tx>,
+  { all = false, make = ordinary }: { readonly all?: boolean; readonly make?: MakeStore } = {},
+): void {
   const servers = availablePostgres();
   for (const found of all ? servers : servers.slice(0, 1)) {
     describe(found.name, () => {
@@ -47,19 +55,33 @@ export function contractOnPostgres<Tx>(library: Library<Tx>, { all = false } = {
       afterAll(() => server?.stop());
       txContract(
         { describe, it },
-        harness(library, () => server as PostgresServer),
+        harness(library, () => server as PostgresServer, make),
       );
     });
   }
 }
 
-function harness<Tx>(library: Library<Tx>, server: () => PostgresServer): TxHarness {
+/** Makes a store beside the library; `clock`: SQL of an instant. */
+export type MakeStore = (url: string, clock?: string) => PostgresStore | DistributedPostgresStore;
+
+function ordinary(url: string, clock?: string): PostgresStore {
+  const connect = (): Client => new Client({ connectionString: url });
+  return postgresStore({ connect, ...(clock === undefined ? {} : { clock }) });
+}
+
+/** The distributed one. */
+export function distributed(url: string, clock?: string): DistributedPostgresStore {
+  const connect = (): Client => new Client({ connectionString: url });
+  return distributedPostgresStore({ connect, engine: 'other', ...(clock === undefined ? {} : { clock }) });
+}
+
+function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: MakeStore): TxHarness {
   return {
     name: library.name,
     dialect: 'postgres',
     refusesLateUse: library.refusesLateUse,
     straysRunFirst: library.straysRunFirst ?? true,
-    open: (options) => open(library, server(), options),
+    open: (options) => open(library, server(), make, options),
   };
 }
 
@@ -72,22 +94,20 @@ const CLOCK = `CREATE SEQUENCE clock_offset_ms MINVALUE 0 START 0;
 async function open<Tx>(
   library: Library<Tx>,
   server: PostgresServer,
+  make: MakeStore,
   { isolation, connectionsMax = 10 }: TxOpenOptions,
 ): Promise<TxBench> {
   const url = await server.createDatabase();
   const proxy = await startFaultProxy(url, postgresWire);
-  const stores: PostgresStore[] = [];
-  const another = async (): Promise<PostgresStore> => {
-    const store = postgresStore({
-      connect: () => new Client({ connectionString: url }),
-      clock: 'test_now()',
-    });
+  const stores: ReturnType<MakeStore>[] = [];
+  const another = async (): Promise<ReturnType<MakeStore>> => {
+    const store = make(url, 'test_now()');
     stores.push(store);
     await store.ready();
     return store;
   };
   await beside(url, CLOCK);
-  await postgresStore({ connect: () => new Client({ connectionString: url }) }).migrate();
+  await make(url).migrate();
   const opened = await library.open(proxy.url, isolation === undefined ? {} : { isolation }, connectionsMax);
   return {
     source: opened.source,

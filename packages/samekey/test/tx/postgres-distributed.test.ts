@@ -1,0 +1,22 @@
+/** Transactions on the distributed store keep the contract. */
+
+import { Pool, type PoolClient } from 'pg';
+import { fromPg } from '../../src/tx/pg/index.ts';
+import { contractOnPostgres, distributed, watched } from './postgres-harness.ts';
+
+contractOnPostgres<PoolClient>(
+  {
+    name: 'pg on the distributed store',
+    refusesLateUse: true,
+    async open(connectionString, begin, max) {
+      const pool = watched(new Pool({ connectionString, max }));
+      return {
+        source: fromPg<PoolClient>(pool, begin),
+        query: (tx, text) => tx.query(text),
+        insert: (tx, id, amount) => tx.query('INSERT INTO orders VALUES ($1, $2)', [id, amount]),
+        close: () => pool.end(),
+      };
+    },
+  },
+  { make: distributed },
+);
