@@ -3,7 +3,7 @@
 import { OptionsError } from '../../core/errors.ts';
 import { REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
 import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
-import type { Store } from '../../core/store.ts';
+import type { ChangeHints, Store } from '../../core/store.ts';
 import type { World } from '../../core/world.ts';
 import { systemWorld } from '../../system.ts';
 
@@ -51,6 +51,11 @@ export interface TieredStoreOptions<S extends Store = Store> {
   readonly replayShareMin?: number;
   /** Default none: whoever may write to the shared cache can then forge answers. */
   readonly secrets?: CacheSecrets;
+  /**
+   * Tells processes that a record may have changed which a request of theirs waits for: `redisHints`, or your own. Default the store's, if
+   * it has any.
+   */
+  readonly hints?: ChangeHints;
   /** Clocks and timers; default `systemWorld()`. For tests. */
   readonly world?: TieredWorld;
 }
@@ -96,6 +101,7 @@ const KNOWN: readonly (keyof TieredStoreOptions)[] = [
   'entryBytesMax',
   'replayShareMin',
   'secrets',
+  'hints',
   'world',
 ];
 
@@ -126,8 +132,8 @@ export function checkOptions(options: TieredStoreOptions): Checked {
     secrets,
     world: options.world ?? systemWorld(),
   };
-  if (cache === null && checked.memoryBytesMax === 0) {
-    throw new OptionsError('tieredStore has nothing to keep answers in: give it a cache, or memoryBytesMax.');
+  if (cache === null && checked.memoryBytesMax === 0 && options.hints === undefined) {
+    throw new OptionsError('tieredStore has nothing to do: give it a cache, memoryBytesMax, or hints.');
   }
   return checked;
 }

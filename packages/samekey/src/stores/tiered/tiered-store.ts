@@ -133,6 +133,7 @@ export function tieredStore<S extends Store>(options: TieredStoreOptions<S>): Ti
 
   return {
     ...store,
+    ...(options.hints !== undefined && { hints: options.hints }),
     claim,
     settle: (requests) => byHand(requests, (rows) => store.settle(rows)),
     reopen: (requests) => byHand(requests, (rows) => store.reopen(rows)),
