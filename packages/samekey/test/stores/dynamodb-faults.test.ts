@@ -18,6 +18,11 @@ import {
 import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench, named } from './dynamodb-bench.ts';
 
+interface Item {
+  readonly pk: { readonly S: string };
+  readonly sk: { readonly S: string };
+}
+
 describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
   const bench = dynamoBench(source);
 
@@ -139,6 +144,29 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
       expect(await ttlOf('failed')).toBeDefined();
       await store.reopen([handRequest(failed)]);
       expect(await ttlOf('failed')).toBeUndefined();
+    });
+
+    it('deleted by TTL between the look at it and the write onto it, it is a fresh key: claimed once, and refused to its old owner', async () => {
+      let now = Date.UTC(2030, 0);
+      const store = bench.open({ now: () => now, monotonicNow: () => now });
+      const owner = await finished(store, 'completed');
+      now += RETENTION_MS;
+      let deletions = 0;
+      bench.meet = async (operation, input, run) => {
+        const { ConditionExpression = '', Item } = input as { ConditionExpression?: string; Item?: Item };
+        if (operation === 'putItem' && Item !== undefined && ConditionExpression.includes('w = :was')) {
+          deletions += 1;
+          await bench.client.deleteItem({
+            TableName: bench.tableName,
+            Key: { pk: { S: Item.pk.S }, sk: { S: Item.sk.S } },
+          });
+        }
+        return run();
+      };
+      const both = await store.claim([claimRequest(), claimRequest()]);
+      expect([deletions > 0, ...both.map(describeResult)]).toEqual([true, 'claimed 1', 'found in-progress']);
+      bench.pass();
+      expect(only(await store.renew([{ ...owner, claimTtlMs: 10_000 }])).kind).toBe('lost');
     });
 
     it('what is not final is reaped by us, however TTL is set, and what is final only without TTL', async () => {

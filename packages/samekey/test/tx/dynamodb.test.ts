@@ -9,6 +9,7 @@ import type { SamekeyEvent } from '../../src/core/events.ts';
 import { reply } from '../../src/core/reply.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import type { DynamoDbStoreOptions } from '../../src/stores/dynamodb/index.ts';
+import { keyRing, sealed } from '../../src/seal/index.ts';
 import { recordOf } from '../../src/testing/contract/context.ts';
 import { signal } from '../../src/testing/tx/kit.ts';
 import { type DynamoDbTransaction, fromDynamodb, type TransactElement } from '../../src/tx/dynamodb/index.ts';
@@ -132,6 +133,30 @@ describe.each(transactionalDynamoDb())('transactions of DynamoDB: $name', (sourc
         '1: in_progress → retryable',
         '1: null → in_progress',
       ]);
+    });
+
+    it('a sealed store seals what is written in it, and a retry is told the answer in clear', async () => {
+      const ring = keyRing({ current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } });
+      const samekey = createSamekey({
+        store: sealed(bench.open(), ring),
+        transactions: fromDynamodb(bench.checked),
+        replayCacheTimeMaxMs: 0,
+      });
+      const order = samekey.transactional({
+        name: 'order',
+        run(input: Order, attempt) {
+          attempt.tx.write(put(input.id));
+          return 'a secret answer';
+        },
+      });
+      expect((await order.run(REQUEST)).kind).toBe('executed');
+      expect(await order.run(REQUEST)).toMatchObject({ kind: 'replay', value: 'a secret answer' });
+      const { Items = [] } = await bench.client.scan({ TableName: bench.tableName });
+      const bytes = Items.flatMap((item) =>
+        Object.values(item).map(({ B }) => Buffer.from(B ?? []).toString()),
+      );
+      expect(bytes.join('')).not.toContain('secret');
+      expect(await orders()).toEqual(['o-1']);
     });
 
     it('a write after the end, and more than 100 of them, are refused in words', async () => {
