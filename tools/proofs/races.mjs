@@ -19,6 +19,7 @@ export const stores = [
   'citus',
   'mysql',
   'redis',
+  'redis-cluster',
   'dynamodb',
   'tiered',
 ];

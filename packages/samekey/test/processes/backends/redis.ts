@@ -1,6 +1,6 @@
 /**
  * Redis with `appendfsync always`: a place is a prefix of its own on one server. With faults wanted, the processes reach it through a
- * proxy, which does not read its protocol: it can cut connections and make them deaf, not lose one reply.
+ * proxy.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import { redisStore } from 'samekey/stores/redis';
 import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { isRedisHere, startRedis } from '../../services/redis.ts';
+import { respWire } from '../../services/resp-wire.ts';
 import { type BackendKind, textOf } from './backend.ts';
 
 let places = 0;
@@ -34,7 +35,7 @@ export const redisBackend: BackendKind = {
   },
   async start({ faulty = false } = {}) {
     const server = await startRedis();
-    const proxy = faulty ? await startFaultProxy(server.url) : undefined;
+    const proxy = faulty ? await startFaultProxy(server.url, respWire) : undefined;
     return {
       name: 'redis',
       async createPlace() {
@@ -61,6 +62,17 @@ export const redisBackend: BackendKind = {
         ...(proxy !== undefined && {
           cut: async () => proxy.cut(),
           deaf: async (random: () => number) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
+          async 'lose-reply'(random: () => number) {
+            const armed = proxy.arm({
+              statement: /^EVALSHA /,
+              nth: 1 + Math.floor(random() * 4),
+              what: 'lose-reply',
+              leaves: random() < 0.5 ? 'closed' : 'half-open',
+            });
+            // So many calls need not come any more.
+            await Promise.race([armed.happened, sleep(500)]);
+            armed.disarm();
+          },
         }),
       },
       async close() {
