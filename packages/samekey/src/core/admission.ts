@@ -26,6 +26,8 @@ export interface Admission {
   begin(work: Work): Promise<Begun>;
   /** Whether somebody may look at how a request stands; null: yes. */
   look(limits: Limits | null, scope: string, operation: string): Promise<Refused | null>;
+  /** Writes down what limits have counted here, within their time; never rejects. */
+  flush(): Promise<void>;
 }
 
 /** The reason of an attempt that was given back because its key was new after all, and over a limit. */
@@ -38,8 +40,11 @@ interface Undecided {
 
 /** Makes the admission of one engine. */
 export function createAdmission(world: World, claimer: Claimer, emit: Emit): Admission {
+  const asked = new Map<Limits, string>();
+
   async function begin(work: Work): Promise<Begun> {
     const { limits } = work.settings;
+    if (limits?.flush !== undefined && asked.size < LIMITS_MAX) asked.set(limits, work.operation);
     // A worker takes what was let in before.
     if (limits === null || work.entry === 'take') return claimer.begin(work);
     const asker = { caller: callerOf(work.id.scope), operation: work.operation };
@@ -79,8 +84,19 @@ export function createAdmission(world: World, claimer: Claimer, emit: Emit): Adm
     return counts ? null : metOnly(outcome);
   }
 
+  async function flush(limits: Limits, operation: string): Promise<void> {
+    try {
+      await inTime(world, limits.flush?.());
+    } catch (error) {
+      emit?.({ type: 'limiter-failed', operation, error });
+    }
+  }
+
   return {
     begin,
+    async flush() {
+      await Promise.all(Array.from(asked, ([limits, operation]) => flush(limits, operation)));
+    },
     async look(limits, scope, operation) {
       if (limits === null) return null;
       const asker = { caller: callerOf(scope), operation };
@@ -94,6 +110,22 @@ export function createAdmission(world: World, claimer: Claimer, emit: Emit): Adm
       return room.fullForMs === null ? null : { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) };
     },
   };
+}
+
+/** More limits than any application has. */
+const LIMITS_MAX = 1_000;
+/** A process that ends waits no longer for its counts to be written. */
+const FLUSH_TIME_MAX_MS = 2_000;
+
+function inTime(world: World, flushed: Promise<void> | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = world.setTimer(FLUSH_TIME_MAX_MS, () =>
+      reject(new Error(`Counts were not written within ${FLUSH_TIME_MAX_MS} ms.`)),
+    );
+    Promise.resolve(flushed)
+      .finally(() => timer.cancel())
+      .then(resolve, reject);
+  });
 }
 
 /** Whether nothing has begun under its key, as far as limits go. */

@@ -57,6 +57,9 @@ export interface EngineOptions {
   readonly fingerprintSecrets: FingerprintSecrets | null;
 }
 
+/** A claim is renewed at a third of it: one call may fail to answer, and the next still comes in time. */
+const RENEWALS_MIN = 3;
+
 /** The engine of one Samekey instance. */
 export class Engine {
   readonly world: World;
@@ -157,6 +160,8 @@ export class Engine {
     this.#options.store.refuseCaller?.();
     const startedAt = this.world.monotonicNow();
     if (work.settings.retentionMs < work.settings.retryWindowMs) this.#tellShortRetention(work);
+    if (work.settings.claimTtlMs < RENEWALS_MIN * this.#ownerOptions.callTimeMaxMs)
+      this.#tellShortClaim(work);
     const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
     if (known !== null) {
       const replay: Outcome = { kind: 'replay', ...known };
@@ -260,12 +265,18 @@ export class Engine {
     const left = this.#active;
     if (left > 0) this.emit?.({ type: 'close-left-running', count: left });
     for (const part of this.#stops) part.stop();
+    await this.#admission.flush();
     return left;
   }
 
   #tellShortRetention({ operation, settings: { retentionMs, retryWindowMs } }: Work): void {
     const message = `Keys of "${operation}" are remembered for ${retentionMs} ms and may be retried for ${retryWindowMs} ms: a late retry runs again. Make retentionMs longer, or say in retryWindowMs when your clients give up.`;
     this.misuse('retention-short', message, operation);
+  }
+
+  #tellShortClaim({ operation, settings: { claimTtlMs } }: Work): void {
+    const message = `Claims of "${operation}" last ${claimTtlMs} ms, and the store may take ${this.#ownerOptions.callTimeMaxMs} ms for one call: a slow renewal loses the claim of a living handler. Make claimTtlMs at least ${RENEWALS_MIN} times storeTimeMaxMs.`;
+    this.misuse('claim-short', message, operation);
   }
 
   /** Counts work that `close` should wait for. */

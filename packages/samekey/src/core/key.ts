@@ -25,7 +25,7 @@ export interface KeyOptions {
 export const KEY_LENGTH_MAX = 255;
 
 /** The largest `lengthMax` an application may ask for, in characters: every store can index it. */
-const LENGTH_MAX_BOUND = 1024;
+export const LENGTH_MAX_BOUND = 1024;
 
 // C0 controls and DEL. C1 controls are not ASCII and are named as that.
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose

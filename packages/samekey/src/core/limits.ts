@@ -29,6 +29,8 @@ export interface Limits {
   readonly decisionTimeMaxMs: number;
   /** Room for one new key. Rejects when it cannot tell. */
   takeNewKey(asker: Asker): Promise<Room>;
+  /** Writes down what this process has counted; called when its instance closes. May reject. */
+  flush?(): Promise<void>;
   /** Room for one look at how a request stands. Rejects when it cannot tell. */
   takeLook(asker: Asker): Promise<Room>;
 }

@@ -4,7 +4,7 @@
 
 import type { Engine } from '../core/engine.ts';
 import { KeyError } from '../core/errors.ts';
-import { checkKey, describeKeyFault } from '../core/key.ts';
+import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
 import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { valueOf } from '../core/reply.ts';
@@ -51,8 +51,9 @@ async function workOf(
   settings: OperationSettings,
   request: DirectRequest,
 ): Promise<Work> {
-  const fault = checkKey(request.key);
-  if (fault !== null) throw new KeyError(fault, describeKeyFault(fault));
+  // As long as any route may allow: the key of a request may be one that came over HTTP.
+  const fault = checkKey(request.key, KEY_OPTIONS);
+  if (fault !== null) throw new KeyError(fault, describeKeyFault(fault, KEY_OPTIONS));
   const idOf = (name: string): { scope: string; key: string } => ({
     scope: encodeScope(request.scope, name),
     key: request.key,
@@ -67,6 +68,8 @@ async function workOf(
     ...AT_ONCE,
   };
 }
+
+const KEY_OPTIONS = { lengthMax: LENGTH_MAX_BOUND };
 
 /** Run by whoever asks, nothing kept for others. */
 const AT_ONCE = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
