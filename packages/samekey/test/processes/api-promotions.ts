@@ -23,6 +23,8 @@ export interface PromotionOptions {
   readonly store?: 'postgres' | 'mysql';
   /** Whether commits wait for the standby; default true. */
   readonly synchronous?: boolean;
+  /** The standby has heard nothing for so long when the primary dies, in milliseconds; default 0. */
+  readonly behindMs?: number;
   /** Clients that send one key after the other; default 12. */
   readonly clients?: number;
   readonly medium?: Medium;
@@ -49,6 +51,7 @@ interface Pair {
     kill(): Promise<void>;
   };
   readonly standby: { url(): string };
+  detach(): Promise<void>;
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -100,6 +103,10 @@ export async function promotionRound(options: PromotionOptions): Promise<Promoti
     });
     const first = 5 + Math.floor(random() * 60);
     while (load.count() < first) await sleep(5);
+    if (options.behindMs !== undefined) {
+      await pair.detach();
+      await sleep(options.behindMs);
+    }
     const killedAt = performance.now();
     await pair.primary.kill();
     await pair.promote();

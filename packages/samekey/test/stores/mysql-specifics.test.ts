@@ -1,5 +1,6 @@
 /** What only MySQL and MariaDB have: locks of others, implicit commits, collations, time zones, long values in one group. */
 
+import { createConnection as mariadbConnection } from 'mariadb';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MysqlStore, mysqlMigrations, mysqlStore } from '../../src/stores/mysql/index.ts';
@@ -135,6 +136,18 @@ for (const source of availableMysql()) {
       expect([record?.reason, record?.response]).toEqual(['naïve 漢字', response]);
     });
 
+    it.each([
+      ['mysql2', () => createConnection({ uri: url, typeCast: () => 'odd', bigNumberStrings: true, ...ODD })],
+      ['mariadb', () => mariadbConnection({ ...addressOf(url), typeCast: () => 'odd', ...ODD })],
+    ] as const)('settings by which %s shapes its rows change nothing', async (name, connect) => {
+      const odd = mysqlStore({ connect });
+      const owner = await claimed(odd, { key: `odd-${name}` });
+      await odd.finish([finishRequest(owner, 'completed')]);
+      expect(await odd.find([owner])).toEqual(await store.find([owner]));
+      expect(only(await odd.find([owner]))?.response).toEqual(ANSWER);
+      await odd.close();
+    });
+
     it('a server that may lose what it acknowledged is not ready, and says what mends it', async () => {
       if (source.programs === null) return expect(source.url).toBeDefined();
       const admin = await session();
@@ -178,6 +191,14 @@ for (const source of availableMysql()) {
       expect(only(await store.find([ID]))).toBeNull();
     });
   });
+}
+
+/** Settings of both clients. */
+const ODD = { dateStrings: true, rowsAsArray: false, nestTables: true, namedPlaceholders: true } as const;
+
+function addressOf(url: string): { host: string; port: number; user: string; database: string } {
+  const { hostname, port, username, pathname } = new URL(url);
+  return { host: hostname, port: Number(port), user: username, database: pathname.slice(1) };
 }
 
 async function shape(connection: Connection, table: string): Promise<string> {
