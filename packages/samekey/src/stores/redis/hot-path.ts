@@ -19,7 +19,7 @@ import type {
 import { exact, shown } from '../sql/record-row.ts';
 import { endOf, fieldsOf, madeOf, pairsOf, tailOf } from './fields.ts';
 import { CLAIM, CLAIMS, ENDS, FINISH, RENEW } from './hot-statements.ts';
-import { AGE_OF, OPEN, REAP, SCOPE } from './lua.ts';
+import { AGE_OF, CALLER, OPEN, REAP } from './lua.ts';
 import { countedFields, type Verb } from './rows.ts';
 import { scriptOf } from './server.ts';
 import { textArgument } from './text-argument.ts';
@@ -53,7 +53,7 @@ export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
     takes: ({ entry, input }) => entry !== 'accept' && input === null,
     add(request, { keys: at }, keys, args) {
       const fresh = freshAtZero(request);
-      keys.push(at[0] as string, at[OPEN] as string, at[SCOPE] as string);
+      keys.push(at[0] as string, at[OPEN] as string, at[CALLER] as string);
       args.push(String(fresh.lockedUntil), String(fresh.expiresAt), tailOf(fresh), madeOf(fresh));
     },
   },

@@ -21,7 +21,7 @@ return { 1, now }
 `;
 
 /**
- * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `scope`. ARGV: now or '', then of each:
+ * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `caller`. ARGV: now or '', then of each:
  * lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
  */
 export const CLAIMS: string = `${CLOCK}
@@ -43,10 +43,10 @@ for k = 1, #KEYS, 3 do
     replies[#replies + 1] = call('HGETALL', key)
   else
     local id = string.sub(key, -${ID_LENGTH})
-    local locked, made = after(ARGV[a]), ARGV[a + 3]
-    call('HSET', key, 'head', first .. locked .. ' ' .. after(ARGV[a + 1]) .. ' - - - ' .. ARGV[a + 2], 'made', made)
+    local locked = after(ARGV[a])
+    call('HSET', key, 'head', first .. locked .. ' ' .. after(ARGV[a + 1]) .. ' - - - ' .. ARGV[a + 2], 'made', ARGV[a + 3])
     call('ZADD', KEYS[k + 1], locked, id)
-    call('ZADD', KEYS[k + 2], '0', string.match(made, '^%Z*') .. '\\0' .. id)
+    call('SADD', KEYS[k + 2], id)
     replies[#replies + 1] = 1
   end
   a = a + 4

@@ -65,7 +65,11 @@ export function createHousekeeping(
       const seen = found[n] ?? null;
       const decision = seen === null ? undefined : decide(seen);
       if (seen === null || decision?.write === undefined) continue;
-      moves.push({ entry, result: decision.result, made: rows.write(entry.place, seen, decision.write) });
+      moves.push({
+        entry,
+        result: decision.result,
+        made: rows.write(keys.of(seen.record), seen, decision.write),
+      });
     }
     const made = await Promise.all(moves.map((one) => one.made));
     return moves.filter((_, n) => made[n]);

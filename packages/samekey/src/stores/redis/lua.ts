@@ -18,7 +18,7 @@ export const ID_LENGTH = 43;
 
 /**
  * The keys of a record's scripts, in their order: the record, its places by age for each state but `in_progress`, which `open` holds, and
- * by what is to be done with it and when.
+ * by what is to be done with it and when; the last is the set of its caller's records.
  */
 export const RECORD_KEYS: readonly string[] = [
   'record',
@@ -32,14 +32,14 @@ export const RECORD_KEYS: readonly string[] = [
   'ask',
   'lost',
   'reap',
-  'scope',
+  'caller',
 ];
 
 const at = (set: string): number => RECORD_KEYS.indexOf(set);
 /** Where in {@link RECORD_KEYS} the indexes are that the hot path writes. */
 export const OPEN: number = at('open');
 export const REAP: number = at('reap');
-export const SCOPE: number = at('scope');
+export const CALLER: number = at('caller');
 /** Where in {@link RECORD_KEYS} the records of a state are by age. */
 export const AGE_OF: Readonly<Record<Exclude<State, 'in_progress'>, number>> = {
   pending: at('age:pending'),
@@ -93,12 +93,12 @@ export const INDEXES: string = `${HEAD}${OVER}
 local AGE = { ${Object.entries(AGE_OF)
   .map(([state, n]) => `${state} = ${n + 1}`)
   .join(', ')} }
-local OPEN, DUE, ASK, LOST, REAP, SCOPE = ${['open', 'due', 'ask', 'lost', 'reap', 'scope'].map((set) => at(set) + 1).join(', ')}
+local OPEN, DUE, ASK, LOST, REAP, CALLER = ${['open', 'due', 'ask', 'lost', 'reap', 'caller'].map((set) => at(set) + 1).join(', ')}
 local function places(r)
   local p = {}
   if not r then return p end
   local s = r.state
-  p[SCOPE] = '0'
+  p[CALLER] = '0'
   if AGE[s] then p[AGE[s]] = r.created_at end
   if s == 'in_progress' or s == 'pending' then p[OPEN] = r.locked_until end
   if r.due == '1' and (s == 'retryable' or (s == 'pending' and r.attempt == '0')) then p[DUE] = r.created_at end
@@ -114,15 +114,20 @@ local function places(r)
 end
 local function member(set, id, scope)
   if set == REAP then return id .. scope end
-  if set == SCOPE then return scope .. '\\0' .. id end
   return id
+end
+local function drop(set, id, scope)
+  return redis.call(set == CALLER and 'SREM' or 'ZREM', KEYS[set], member(set, id, scope))
 end
 local function index(before, after, id, scope)
   for set, score in pairs(after) do
-    if before[set] ~= score then redis.call('ZADD', KEYS[set], score, member(set, id, scope)) end
+    if before[set] ~= score then
+      if set == CALLER then redis.call('SADD', KEYS[set], id)
+      else redis.call('ZADD', KEYS[set], score, member(set, id, scope)) end
+    end
   end
   for set in pairs(before) do
-    if not after[set] then redis.call('ZREM', KEYS[set], member(set, id, scope)) end
+    if not after[set] then drop(set, id, scope) end
   end
 end
 local function live(r, p, now)

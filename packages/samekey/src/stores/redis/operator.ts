@@ -11,6 +11,7 @@ import {
   type View,
 } from '../../core/machine.ts';
 import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
+import { callerOf } from '../../core/scope.ts';
 import type { HandResult, ListRequest, OperatorStore } from '../../core/store.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Rows } from './rows.ts';
@@ -49,7 +50,7 @@ export function createOperator(
     checkErase(request);
     let erased = 0;
     let left = 0;
-    for await (const places of shards.ofScope({ caller: request.scope })) {
+    for await (const places of shards.ofCaller(request.scope)) {
       const idle: SamekeyRecord[] = [];
       for (const record of await shards.look(places)) {
         if (record === null) continue;
@@ -80,13 +81,13 @@ export function createOperator(
     const states = [...new Set(request.states ?? STATES)];
     if (states.length === 0) return [];
     const { scope, key, caller } = request;
-    const range = scope !== undefined ? { scope } : caller !== undefined ? { caller } : undefined;
+    const whose = scope !== undefined ? callerOf(scope) : caller;
     const places =
       scope !== undefined && key !== undefined
         ? [keys.of({ scope, key })]
-        : range === undefined
+        : whose === undefined
           ? await newest(states, request, limit)
-          : await newestOf(range, request, limit);
+          : await newestOf(whose, request, limit);
     const found = await rows.read(places);
     return found
       .flatMap((seen) => (seen !== null && isListed(seen.record, request) ? [seen.record] : []))
@@ -152,13 +153,9 @@ export function createOperator(
     }
   }
 
-  async function newestOf(
-    range: { readonly scope: string } | { readonly caller: string },
-    request: ListRequest,
-    limit: number,
-  ): Promise<readonly Place[]> {
+  async function newestOf(caller: string, request: ListRequest, limit: number): Promise<readonly Place[]> {
     let best: SamekeyRecord[] = [];
-    for await (const places of shards.ofScope(range)) {
+    for await (const places of shards.ofCaller(caller)) {
       for (const record of await shards.look(places)) {
         if (record !== null && isListed(record, request)) best.push(record);
       }

@@ -1,7 +1,6 @@
 /** Questions to the indexes: each shard answers for itself, all in one pipeline, and the answers are merged here. */
 
 import type { SamekeyRecord } from '../../core/record.ts';
-import { scopeRanges } from '../../core/scope.ts';
 import { SMALL_FIELDS, smallOf, textOf } from './fields.ts';
 import type { Keys, Place } from './keys.ts';
 import { ID_LENGTH } from './lua.ts';
@@ -31,8 +30,8 @@ export interface Shards {
     offset: number,
     count: number,
   ): Promise<readonly Entry[]>;
-  /** All records of a scope, or of a caller, page by page. */
-  ofScope(range: { readonly scope: string } | { readonly caller: string }): AsyncIterable<readonly Place[]>;
+  /** All records of a caller (the caller's part of their scopes), page by page, each once. */
+  ofCaller(caller: string): AsyncIterable<readonly Place[]>;
   /** How many records a caller has. */
   countOf(caller: string): Promise<number>;
   /** Records without what may be large; null for what is gone. */
@@ -50,33 +49,34 @@ export function createShards(server: Server, keys: Keys, time: () => string): Sh
     const entries: Entry[] = [];
     for (let i = 0; i + 1 < flat.length; i += 2) {
       const member = textOf(flat[i]);
-      const place = keys.at(shard, member.slice(0, ID_LENGTH));
-      entries.push({ place, score: Number(textOf(flat[i + 1])), scope: member.slice(ID_LENGTH) });
+      const scope = member.slice(ID_LENGTH);
+      const place = keys.at(shard, member.slice(0, ID_LENGTH), scope);
+      entries.push({ place, score: Number(textOf(flat[i + 1])), scope });
     }
     return entries;
   };
 
-  async function* ofScope(
-    range: { readonly scope: string } | { readonly caller: string },
-  ): AsyncIterable<readonly Place[]> {
-    for (const [from, to] of bounds(range)) {
-      let open = keys.shards.map((shard) => ({ shard, from }));
-      while (open.length > 0) {
-        const pages = await Promise.all(
-          open.map(({ shard, from: start }) =>
-            server.ask('ZRANGEBYLEX', keys.set(shard, 'scope'), start, to, 'LIMIT', '0', String(PAGE)),
-          ),
-        );
-        const next: typeof open = [];
-        const places: Place[] = [];
-        for (const [n, { shard }] of open.entries()) {
-          const members = (pages[n] as readonly unknown[]).map(textOf);
-          for (const member of members) places.push(keys.at(shard, member.slice(-ID_LENGTH)));
-          if (members.length === PAGE) next.push({ shard, from: `(${members.at(-1)}` });
+  async function* ofCaller(caller: string): AsyncIterable<readonly Place[]> {
+    let open = keys.shards.map((shard) => ({ shard, cursor: '0', seen: new Set<string>() }));
+    while (open.length > 0) {
+      const pages = await Promise.all(
+        open.map(({ shard, cursor }) =>
+          server.ask('SSCAN', keys.callerSet(shard, caller), cursor, 'COUNT', String(PAGE)),
+        ),
+      );
+      const places: Place[] = [];
+      const next: typeof open = [];
+      for (const [n, { shard, seen }] of open.entries()) {
+        const [cursor, ...ids] = (pages[n] as readonly unknown[]).map(textOf);
+        for (const id of ids) {
+          // A set that grows meanwhile tells some twice.
+          if (!seen.has(id)) places.push(keys.at(shard, id));
+          seen.add(id);
         }
-        if (places.length > 0) yield places;
-        open = next;
+        if (cursor !== '0') next.push({ shard, cursor: cursor as string, seen });
       }
+      if (places.length > 0) yield places;
+      open = next;
     }
   }
 
@@ -98,12 +98,10 @@ export function createShards(server: Server, keys: Keys, time: () => string): Sh
           : await server.ask('ZREVRANGEBYSCORE', keys.set(shard, set), from, '-inf', ...limit);
       return entriesOf(shard, flat);
     },
-    ofScope,
+    ofCaller,
     async countOf(caller) {
       const counts = await Promise.all(
-        keys.shards.flatMap((shard) =>
-          bounds({ caller }).map(([from, to]) => server.ask('ZLEXCOUNT', keys.set(shard, 'scope'), from, to)),
-        ),
+        keys.shards.map((shard) => server.ask('SCARD', keys.callerSet(shard, caller))),
       );
       return counts.reduce((sum, [count]) => sum + Number(count), 0);
     },
@@ -114,13 +112,4 @@ export function createShards(server: Server, keys: Keys, time: () => string): Sh
       return replies.map(smallOf);
     },
   };
-}
-
-/** The stretches of the index by scope that hold a scope, or a caller. */
-function bounds(
-  range: { readonly scope: string } | { readonly caller: string },
-): readonly (readonly [from: string, to: string])[] {
-  if ('scope' in range) return [[`[${range.scope}\0`, `(${range.scope}\u{1}`]];
-  // A scope is printable: the NUL behind it in the index sorts before all that may follow the caller's text.
-  return scopeRanges(range.caller).map(([from, to]) => [`[${from}`, `(${to}`] as const);
 }

@@ -92,8 +92,8 @@ if r then
   index(p, {}, ARGV[1], ARGV[3])
   return { 1 }
 end
-local gone = redis.call('ZREM', KEYS[REAP], member(REAP, ARGV[1], ARGV[3]))
-for set = 2, SCOPE do redis.call('ZREM', KEYS[set], member(set, ARGV[1], ARGV[3])) end
+local gone = drop(REAP, ARGV[1], ARGV[3])
+for set = 2, CALLER do drop(set, ARGV[1], ARGV[3]) end
 return { gone }
 `;
 
