@@ -47,9 +47,9 @@ export function migrateCommand(): Command {
     )
     .option(
       '--audit-transitions',
-      'PostgreSQL: install the triggers that write each change of a record into the audit',
+      'PostgreSQL, MySQL: install the triggers that write each change of a record into the audit',
     )
-    .option('--no-audit-transitions', 'PostgreSQL: remove them (default: leave them as they are)')
+    .option('--no-audit-transitions', 'PostgreSQL, MySQL: remove them (default: leave them as they are)')
     .option(
       '--engine <name>',
       'citus, cockroachdb, yugabytedb or other: the tables of distributedPostgresStore, for an engine that speaks PostgreSQL',
@@ -80,11 +80,9 @@ async function run(flags: MigrateFlags): Promise<void> {
       '--engine goes with a postgres:// URL, and not with --audit-transitions, which those engines do not have.',
     );
   }
-  if (flags.auditTransitions !== undefined && address.kind !== 'postgres') {
+  if (flags.auditTransitions !== undefined && address.kind === 'sqlite') {
     throw new CliError(
-      address.kind === 'sqlite'
-        ? '--audit-transitions goes with PostgreSQL; for an SQLite file it is an option of sqliteStore, in each process.'
-        : '--audit-transitions goes with PostgreSQL; the MySQL store has no audit of transitions.',
+      '--audit-transitions goes with PostgreSQL and MySQL; for an SQLite file it is an option of sqliteStore, in each process.',
     );
   }
   if (flags.print === true) return print(address, flags);

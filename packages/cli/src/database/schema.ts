@@ -24,7 +24,7 @@ export interface DatabaseSchema {
   close(): Promise<void>;
 }
 
-/** What only PostgreSQL has. */
+/** What only PostgreSQL has, and of `auditTransitions` also MySQL. */
 export interface PostgresChoices {
   /** The schema; undefined is its default. */
   readonly schema: string | undefined;
@@ -39,11 +39,11 @@ export interface PostgresChoices {
 /** Opens it. */
 export function openSchema(address: Address, choices: PostgresChoices): DatabaseSchema {
   if (address.kind === 'postgres') return postgresSchema(address.url, choices);
-  return address.kind === 'mysql' ? mysqlSchema(address.url) : sqliteSchema(address.path);
+  return address.kind === 'mysql' ? mysqlSchema(address.url, choices) : sqliteSchema(address.path);
 }
 
 /** The migrations after version `from` as SQL; opens nothing. */
 export function schemaSql(kind: Address['kind'], choices: PostgresChoices, from: number): string {
   if (kind === 'postgres') return postgresSql(choices, from);
-  return kind === 'mysql' ? mysqlSql(from) : sqliteSql(from);
+  return kind === 'mysql' ? mysqlSql(choices, from) : sqliteSql(from);
 }

@@ -4,6 +4,7 @@ import { errorCode } from 'samekey';
 import { messageOf } from '../cli-error.ts';
 import { shortDuration } from '../operate/duration.ts';
 import type { Check, Finding } from './finding.ts';
+import { mysqlFindings } from './mysql.ts';
 import { postgresFindings } from './postgres.ts';
 import { sqliteFindings } from './sqlite.ts';
 
@@ -88,21 +89,14 @@ export const server: Check = async ({ database, now }) => {
       },
     ];
   }
-  if (database.address.kind === 'mysql') {
-    // What ready() checks, durability above all, is looked at for every store.
-    return [
-      {
-        check: 'database',
-        level: 'note',
-        what: 'Of a MySQL server only what the store itself checks was looked at.',
-        measured: {},
-        remedy: 'Nothing to do; its own tools say more.',
-      },
-    ];
+  switch (database.address.kind) {
+    case 'postgres':
+      return postgresFindings(database, now);
+    case 'mysql':
+      return mysqlFindings(database, now);
+    default:
+      return sqliteFindings(database, now);
   }
-  return database.address.kind === 'postgres'
-    ? postgresFindings(database, now)
-    : sqliteFindings(database, now);
 };
 
 /** Records of several formats: a deploy under way, or newer code that older code cannot read. */

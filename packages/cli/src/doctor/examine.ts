@@ -81,7 +81,8 @@ async function times(target: Target): Promise<Pick<Patient, 'now' | 'skewMs'>> {
   const before = Date.now();
   const now = await target.now();
   const here = (before + Date.now()) / 2;
-  return { now, skewMs: target.database?.address.kind === 'postgres' ? Math.round(now - here) : null };
+  const kind = target.database?.address.kind;
+  return { now, skewMs: kind === 'postgres' || kind === 'mysql' ? Math.round(now - here) : null };
 }
 
 async function recentOf({ operator }: Target): Promise<readonly Sample[]> {

@@ -72,6 +72,10 @@ const REMEDIES: readonly (readonly [number: number, remedy: string])[] = [
     1142,
     'a privilege is missing: grant SELECT, INSERT, UPDATE and DELETE on the samekey tables to this user',
   ],
+  [
+    1419,
+    'triggers need log_bin_trust_function_creators = 1, or a user with SUPER, where there is a binary log',
+  ],
   [1044, 'this user may not use the database: grant it'],
   [1045, 'the server refused the login: check user and password'],
   [1049, 'the database does not exist: create it'],

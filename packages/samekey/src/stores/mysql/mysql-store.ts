@@ -43,7 +43,7 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
-  const { open, database, statementTimeMaxMs, clock, random } = checkOptions(options);
+  const { open, database, statementTimeMaxMs, auditTransitions, clock, random } = checkOptions(options);
   const tables = createTables(database, clock);
   const link = (timeMaxMs: number, lockWaitMaxS?: number): Link =>
     createLink({
@@ -77,11 +77,11 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...createReading(tables, reads),
     counters,
     messages: createMessages(tables, { takes, writes, reads }),
-    migrate: () => reads.alone((ask) => migrate(ask, tables)),
-    status: () => reads.alone((ask) => schemaStatus(ask, tables)),
+    migrate: () => reads.alone((ask) => migrate(ask, tables, auditTransitions)),
+    status: () => reads.alone((ask) => schemaStatus(ask, tables, auditTransitions)),
     within: createWithin(tables),
     transactionFault,
-    ready: () => upkeep.alone((ask) => checkDatabase(ask, tables)),
+    ready: () => upkeep.alone((ask) => checkDatabase(ask, tables, auditTransitions)),
     async close() {
       await Promise.all([work, ends, upkeep, reads, takes, writes].map((each) => each.close()));
     },

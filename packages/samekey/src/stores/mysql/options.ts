@@ -1,6 +1,7 @@
 /** Options of the MySQL store, checked. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { trueOrFalse } from '../../core/settings.ts';
 import {
   type Connection,
   type MysqlCallbackConnection,
@@ -20,6 +21,11 @@ export interface MysqlStoreOptions {
   readonly database?: string;
   /** One statement at most, in milliseconds; default 1,500. */
   readonly statementTimeMaxMs?: number;
+  /**
+   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them and `ready()` wants
+   * them; `false`, `migrate()` removes them; default: neither.
+   */
+  readonly auditTransitions?: boolean;
   /** For tests: SQL of the time in milliseconds since 1970. */
   readonly clock?: string;
   /** For tests; default `Math.random`. */
@@ -33,18 +39,26 @@ export interface CheckedOptions {
   readonly open: () => Promise<Connection>;
   readonly database: string | undefined;
   readonly statementTimeMaxMs: number;
+  readonly auditTransitions: boolean | undefined;
   readonly clock: string;
   readonly random: () => number;
 }
 
-const KNOWN: ReadonlySet<string> = new Set(['connect', 'database', 'statementTimeMaxMs', 'clock', 'random']);
+const KNOWN: ReadonlySet<string> = new Set([
+  'connect',
+  'database',
+  'statementTimeMaxMs',
+  'auditTransitions',
+  'clock',
+  'random',
+]);
 
 /** Throws `OptionsError` for unknown or wrong options. */
 export function checkOptions(options: MysqlStoreOptions): CheckedOptions {
   const unknown = Object.keys(options ?? {}).find((name) => !KNOWN.has(name));
   if (unknown !== undefined) {
     throw new OptionsError(
-      `mysqlStore has no option ${unknown}: the options are ${[...KNOWN].slice(0, 3).join(', ')}.`,
+      `mysqlStore has no option ${unknown}: the options are ${[...KNOWN].slice(0, 4).join(', ')}.`,
     );
   }
   const { connect, database, statementTimeMaxMs = 1_500 } = options;
@@ -61,10 +75,13 @@ export function checkOptions(options: MysqlStoreOptions): CheckedOptions {
       `statementTimeMaxMs must be a whole number from 1 to 600000; it is ${String(statementTimeMaxMs)}.`,
     );
   }
+  const { auditTransitions } = options;
+  if (auditTransitions !== undefined) trueOrFalse('auditTransitions', auditTransitions);
   return {
     open: async () => openConnection(await connect()),
     database,
     statementTimeMaxMs,
+    auditTransitions,
     clock: options.clock ?? SERVER_CLOCK,
     random: options.random ?? Math.random,
   };

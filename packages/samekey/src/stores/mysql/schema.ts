@@ -10,6 +10,7 @@ import { MIGRATIONS, metaStatement, migrationStatements, SCHEMA_VERSION } from '
 import type { Ask } from './mysql-client.ts';
 import { errorNumberOf } from './mysql-errors.ts';
 import type { Tables } from './tables.ts';
+import { checkTransitions, missingTransitions, switchTransitions } from './transitions.ts';
 
 /** How far the schema is. */
 export interface MysqlSchemaStatus {
@@ -24,8 +25,8 @@ export interface MysqlSchemaStatus {
 /** Twenty processes that start together take their turns well within this, in seconds. */
 const LOCK_WAIT_MAX_S = 60;
 
-/** Applies the missing migrations. */
-export async function migrate(ask: Ask, tables: Tables): Promise<void> {
+/** Applies the missing migrations; installs the triggers that audit transitions, or removes them, if told so. */
+export async function migrate(ask: Ask, tables: Tables, auditTransitions?: boolean): Promise<void> {
   // 64 characters at most. Not SHA1, which MySQL 9.6 and later do not have by themselves.
   const name = `CONCAT('samekey:', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), ${bytesOf(tables.meta)}), 256), 40))`;
   const [row] = await ask(`SELECT GET_LOCK(${name}, ${LOCK_WAIT_MAX_S})`);
@@ -40,26 +41,31 @@ export async function migrate(ask: Ask, tables: Tables): Promise<void> {
   try {
     const found = await schemaVersion(ask, tables);
     checkReadable(found);
-    if (found.version >= SCHEMA_VERSION) return;
-    await ask(metaStatement(tables));
+    if (found.version < SCHEMA_VERSION) await ask(metaStatement(tables));
     for (const migration of MIGRATIONS) {
       if (migration.number <= found.version) continue;
       for (const statement of migrationStatements(migration, tables)) await ask(statement);
     }
+    if (auditTransitions !== undefined) await switchTransitions(ask, tables, auditTransitions);
   } finally {
     await ask(`SELECT RELEASE_LOCK(${name})`);
   }
 }
 
 /** Reads how far it is, and changes nothing. */
-export async function schemaStatus(ask: Ask, tables: Tables): Promise<MysqlSchemaStatus> {
+export async function schemaStatus(
+  ask: Ask,
+  tables: Tables,
+  auditTransitions?: boolean,
+): Promise<MysqlSchemaStatus> {
   const { version } = await schemaVersion(ask, tables);
   const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
-  return { version, needed: SCHEMA_VERSION, missing };
+  const triggers = await missingTransitions(ask, tables, version, auditTransitions);
+  return { version, needed: SCHEMA_VERSION, missing: [...missing, ...triggers] };
 }
 
 /** Throws `SchemaError` when the database is not fit for the store. */
-export async function checkDatabase(ask: Ask, tables: Tables): Promise<void> {
+export async function checkDatabase(ask: Ask, tables: Tables, auditTransitions?: boolean): Promise<void> {
   await checkServer(ask);
   const found = await schemaVersion(ask, tables);
   checkReadable(found);
@@ -70,6 +76,7 @@ export async function checkDatabase(ask: Ask, tables: Tables): Promise<void> {
     );
   }
   await checkTables(ask, tables);
+  if (auditTransitions === true) await checkTransitions(ask, tables);
 }
 
 const PACKET_MIN = 16 * 1024 * 1024;

@@ -10,6 +10,8 @@ export interface Tables {
   readonly messages: string;
   readonly groups: string;
   readonly meta: string;
+  /** Where they are; undefined: in the connection's own. */
+  readonly database: string | undefined;
   /** SQL of the time, in whole milliseconds since 1970. */
   readonly now: string;
 }
@@ -56,6 +58,7 @@ export function createTables(database: string | undefined, now: string): Tables 
     messages: `${prefix}samekey_messages`,
     groups: `${prefix}samekey_groups`,
     meta: `${prefix}samekey_meta`,
+    database,
     now,
   });
 }

@@ -3,6 +3,7 @@
  * oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a migration's can be run again.
  */
 
+import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
 import { tables } from './0001-tables.ts';
 import { messages } from './0002-messages.ts';
@@ -37,12 +38,23 @@ export function migrationStatements(migration: Migration, names: Tables): readon
   ];
 }
 
-/** The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. */
-export function mysqlMigrations(from = 0): string {
+/**
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; nothing to do is no text.
+ * `auditTransitions`: true, also the triggers that audit transitions; false, what removes them.
+ */
+export function mysqlMigrations(
+  options: { readonly from?: number; readonly auditTransitions?: boolean } = {},
+): string {
+  const { from = 0, auditTransitions } = options;
   const names = createTables(undefined, SERVER_CLOCK);
   const parts = MIGRATIONS.filter(({ number }) => number > from).map(
     (migration) =>
       `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n${migrationStatements(migration, names).join(';\n')};\n`,
   );
-  return `${metaStatement(names)};\n${parts.join('')}`;
+  if (parts.length > 0) parts.unshift(`${metaStatement(names)};\n`);
+  if (auditTransitions === true)
+    parts.push(`-- audit transitions\n${transitionStatements(names).join(';\n')};\n`);
+  else if (auditTransitions === false)
+    parts.push(`-- no audit of transitions\n${noTransitionStatements(names).join(';\n')};\n`);
+  return parts.join('');
 }
