@@ -88,7 +88,7 @@ export async function startRedis(
     'repl-diskless-sync-delay': '0',
     ...settings,
   };
-  const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  const flags = Object.entries(all).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
   const file = join(folder, 'sentinel.conf');
   if (sentinel !== undefined) {
     // Sentinel writes what it learns into its file.

@@ -29,6 +29,8 @@ export interface Keys {
   set(shard: number, name: string): string;
   /** What the store says of itself. */
   readonly meta: string;
+  /** The channel of hints. */
+  readonly hints: string;
 }
 
 const DIGESTS_MAX = 1_000;
@@ -65,6 +67,7 @@ export function createKeys(prefix: string, shards: number): Keys {
     },
     set,
     meta: `{${prefix}:0}:meta`,
+    hints: `{${prefix}:0}:hints`,
   };
 }
 

@@ -3,6 +3,7 @@
 import { OptionsError } from '../../core/errors.ts';
 import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
 import { type Connection, openConnection, type RedisClient } from './redis-client.ts';
+import { openSubscriber, type RedisSubscriber, type Subscriber } from './subscriber.ts';
 
 /** What of an acknowledged record outlives what. */
 export type Durability = 'always' | 'everysec' | 'none';
@@ -40,6 +41,11 @@ export interface RedisStoreOptions {
   readonly requireFsync?: boolean;
   /** How long they are waited for, in milliseconds; default 1,000. Less than `storeTimeMaxMs`. */
   readonly waitTimeMaxMs?: number;
+  /**
+   * A connected client of its own, as `client.duplicate()` makes one, by which processes tell each other that a record changed which
+   * somebody waits for (Pub/Sub); default: who waits looks every 25 to 250 ms. Give one in each process: who finishes must listen too.
+   */
+  readonly subscriber?: RedisSubscriber;
   /** Whether each change of a record's state leaves a row in the audit, in the script that makes it; default false. */
   readonly auditTransitions?: boolean;
   /** Test-only clock: milliseconds since 1970. Default: the server's. */
@@ -56,6 +62,7 @@ export interface CheckedOptions {
   readonly requireFsync: boolean;
   readonly waitTimeMaxMs: number;
   readonly auditTransitions: boolean;
+  readonly subscriber: Subscriber | undefined;
   readonly now: (() => number) | undefined;
 }
 
@@ -68,6 +75,7 @@ const NAMES = [
   'requireFsync',
   'waitTimeMaxMs',
   'auditTransitions',
+  'subscriber',
   'now',
 ];
 
@@ -109,6 +117,7 @@ export function checkOptions(options: RedisStoreOptions): CheckedOptions {
     shards: wholeNumber('shards', options.shards ?? 64, 1, 1_024),
     requireReplicas,
     requireFsync,
+    subscriber: options.subscriber === undefined ? undefined : openSubscriber(options.subscriber),
     auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
     waitTimeMaxMs: wholeNumber('waitTimeMaxMs', options.waitTimeMaxMs ?? 1_000, 1, 600_000),
     now,

@@ -19,7 +19,7 @@ export async function checkServer(
     throw new SchemaError(
       'The client keeps a connection that went silent (a network that drops packets, a frozen server), and every key is answered 503 until ' +
         'the system gives it up, often after 15 minutes: make it with socketTimeout: 2_000 (ioredis; in redisOptions of a Cluster) or ' +
-        'socket: { socketTimeout: 2_000 } (node-redis).',
+        'socket: { socketTimeout: 2_000 } and pingInterval: 500 (node-redis, which would also give up one that is idle).',
     );
   }
   const at = keys.meta;

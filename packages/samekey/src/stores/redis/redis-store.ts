@@ -8,6 +8,7 @@
 import type { Store } from '../../core/store.ts';
 import { createAudit } from './audit.ts';
 import { checkpointVerb, claimVerb, finishVerb, renewVerb } from './hot-path.ts';
+import { createHints } from './hints.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createKeys } from './keys.ts';
 import { createOperator } from './operator.ts';
@@ -32,6 +33,8 @@ export function redisStore(options: RedisStoreOptions): Store {
   const rows = createRows(server, keys, time, checked.auditTransitions);
   const shards = createShards(server, keys, time);
 
+  const { subscriber } = checked;
+  const hints = subscriber === undefined ? undefined : createHints(connection, subscriber, keys);
   const replicas = createReplicas(checked, keys, rows);
 
   return {
@@ -87,7 +90,11 @@ export function redisStore(options: RedisStoreOptions): Store {
       recount: (caller) => shards.countOf(caller),
     },
 
-    ready: () => checkServer(checked, server, keys),
-    close: async () => undefined,
+    ...(hints && { hints }),
+    async ready() {
+      await checkServer(checked, server, keys);
+      await hints?.start();
+    },
+    close: async () => hints?.close(),
   };
 }
