@@ -3,25 +3,25 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { redisCache } from '../../src/stores/tiered/index.ts';
 import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { type StoreHarness, storeContract } from '../../src/testing/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { CLIENTS as POSTGRES, postgresHarness } from './postgres-clients.ts';
-import { CLIENTS as REDIS } from './redis-clients.ts';
+import { CLIENTS as REDIS, redisHarness } from './redis-clients.ts';
 import { MEMORY_HARNESSES, tieredHarness } from './tiered-setup.ts';
 
 for (const harness of MEMORY_HARNESSES) storeContract({ describe, it }, harness);
 
 const source = anyPostgres();
 
-describe.runIf(source !== undefined && isRedisHere())('PostgreSQL behind Redis', () => {
+describe.runIf(source !== undefined && isRedisHere())('a cache that processes share', () => {
   let server: PostgresServer;
   let redis: RedisServer;
   let url = '';
   beforeAll(async () => {
     server = await startPostgres(source as NonNullable<typeof source>);
     url = await server.createDatabase();
-    redis = await startRedis({ appendonly: 'no' });
+    redis = await startRedis();
   });
   afterAll(async () => {
     opened.close();
@@ -35,18 +35,22 @@ describe.runIf(source !== undefined && isRedisHere())('PostgreSQL behind Redis',
     opened = await (client as NonNullable<typeof client>).open(redis.url);
   });
   let prefixes = 0;
-  const harness = tieredHarness(
-    postgresHarness('PostgreSQL', () => url, postgres as NonNullable<typeof postgres>),
-    'Redis',
-    () => ({
+  const behindRedis = (behind: StoreHarness): StoreHarness =>
+    tieredHarness(behind, 'a cache in Redis', () => ({
       cache: redisCache({ client: opened.client, prefix: `contract-${(prefixes += 1)}` }),
       memoryBytesMax: 1_000_000,
       replayShareMin: 0,
       // No bound may end a call here because the machine is busy.
       cacheTimeMaxMs: 5_000,
-    }),
+    }));
+  // A store that processes share, whose handles are made quickly; what it has not, transactions and messages, PostgreSQL shows.
+  storeContract(
+    { describe, it },
+    behindRedis(redisHarness(() => redis.url, client as NonNullable<typeof client>)),
   );
-  storeContract({ describe, it }, harness);
+  const harness = behindRedis(
+    postgresHarness('PostgreSQL', () => url, postgres as NonNullable<typeof postgres>),
+  );
   outboxContract(
     { describe, it },
     { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
