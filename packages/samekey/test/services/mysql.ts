@@ -200,7 +200,8 @@ function runningServer(name: string, address: string): MysqlServer {
     url: () => address,
     async createDatabase() {
       databases += 1;
-      const database = `samekey_${process.pid}_${databases}`;
+      // A server of somebody else's still has those of earlier runs, and numbers of processes come again.
+      const database = `samekey_${Date.now().toString(36)}_${process.pid}_${databases}`;
       const connection = await createConnection(address);
       await connection.query(`CREATE DATABASE ${database} CHARACTER SET utf8mb4`);
       await connection.end();
