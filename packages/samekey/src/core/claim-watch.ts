@@ -4,7 +4,7 @@
  * cannot take a claim away (F45); a process that has just started must watch for one claim's length first.
  */
 
-import { type Fence, idText, type RecordId } from './record.ts';
+import { type Fence, idText, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from './record.ts';
 
 /** What a watch looks at. */
 export interface WatchedClaim extends RecordId, Fence {
@@ -53,6 +53,24 @@ export function createClaimWatch(monotonicNow: () => number, watchedMax: number 
     restart,
     drop: (id) => void seen.delete(idText(id)),
   };
+}
+
+/**
+ * The watch on a record that was reopened or forgotten; null: nothing holds it back. Seen while the shared time says so, it goes by the
+ * watch: a wall clock that is set ahead then shortens nothing, one that stands still lengthens nothing. `doubtMs`: by how much the clock
+ * of whoever ended the record may be ahead of the shared time here.
+ */
+export function heldBack(
+  watch: Pick<ClaimWatch, 'has'>,
+  record: SamekeyRecord | null,
+  now: number,
+  doubtMs = 0,
+): WatchedClaim | null {
+  if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
+  if (record.proof !== 'settled' && record.lockedUntil - now <= doubtMs) return null;
+  // Not the watch on its claim, which may have begun long ago.
+  const watched = { ...record, claimId: `held ${record.claimId}`, claimTtlMs: REOPEN_DELAY_MS };
+  return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
 }
 
 /**

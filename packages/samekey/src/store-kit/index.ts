@@ -19,7 +19,13 @@ export {
   REASON_LENGTH_MAX,
   transitionRow,
 } from '../core/audit.ts';
-export { type ClaimWatch, createClaimWatch, WATCHED_MAX, type WatchedClaim } from '../core/claim-watch.ts';
+export {
+  type ClaimWatch,
+  createClaimWatch,
+  heldBack,
+  WATCHED_MAX,
+  type WatchedClaim,
+} from '../core/claim-watch.ts';
 export { type Counters, type Counts, takeOff } from '../core/counters.ts';
 export { isListed } from '../core/listed.ts';
 export {

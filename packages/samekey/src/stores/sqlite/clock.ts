@@ -9,7 +9,13 @@
  *   that has just started must watch for one claim's length first.
  */
 
-export { type ClaimWatch, createClaimWatch, type WatchedClaim, WATCHED_MAX } from '../../core/claim-watch.ts';
+export {
+  type ClaimWatch,
+  createClaimWatch,
+  heldBack,
+  type WatchedClaim,
+  WATCHED_MAX,
+} from '../../core/claim-watch.ts';
 import { number } from '../sql/record-row.ts';
 import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
 import type { Connection } from './sqlite-client.ts';

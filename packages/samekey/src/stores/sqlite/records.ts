@@ -13,7 +13,7 @@ import {
   decideTakeUnknown,
   type View,
 } from '../../core/machine.ts';
-import { type Fence, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { type Fence, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type {
@@ -28,7 +28,7 @@ import type {
 } from '../../core/store.ts';
 import { type ColumnValue, number, recordValues, type Row, rowRecord } from '../sql/record-row.ts';
 import type { SqliteAudit } from './audit.ts';
-import type { ClaimWatch, StoreClock, WatchedClaim } from './clock.ts';
+import { type ClaimWatch, heldBack, type StoreClock, type WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 import * as sql from './statements.ts';
 
@@ -101,19 +101,8 @@ export function createRecords(
     if (record?.state === 'in_progress') return watch.see(record);
     // Nobody runs under it: the file's time will do.
     if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);
-    const held = heldBack(record, now);
+    const held = heldBack(watch, record, now);
     return held === null ? 0 : watch.see(held);
-  }
-
-  /**
-   * The watch on a record that was reopened or forgotten. Seen while the file's time says so, it goes by the watch: a wall clock
-   * that is set ahead then shortens nothing, one that stands still lengthens nothing.
-   */
-  function heldBack(record: SamekeyRecord | null, now: number): WatchedClaim | null {
-    if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
-    // Not the watch on its claim, which may have begun long ago.
-    const watched = { ...record, claimId: `held ${record.claimId}`, claimTtlMs: REOPEN_DELAY_MS };
-    return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
   }
 
   /** Whether anything was written. */
@@ -123,7 +112,7 @@ export function createRecords(
     after: SamekeyRecord | null | undefined,
     now: number,
   ): boolean {
-    const held = heldBack(after === undefined ? before : after, now);
+    const held = heldBack(watch, after === undefined ? before : after, now);
     if (after?.state === 'in_progress') watch.restart(after);
     else if (held !== null) watch.see(held);
     else if (after !== undefined || before?.state !== 'in_progress') watch.drop(id);
