@@ -17,8 +17,8 @@ import { createGroups, type GroupRow, type Many } from './groups.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Argument } from './redis-client.ts';
 import { unexpectedReply } from './redis-errors.ts';
-import { type Answer, answersOf, scriptOf, type Server } from './server.ts';
-import { READ, type Script, toldBy, WRITE } from './statements.ts';
+import { type Answer, answersOf, scriptOf, type Server, toldScript } from './server.ts';
+import { READ, type Script, WRITE } from './statements.ts';
 
 /** One verb. */
 export interface Verb<Request, Result> {
@@ -102,7 +102,6 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
     verb: Verb<Request, Result>,
   ): Promise<readonly Answer<readonly unknown[]>[]> {
     const { many } = verb;
-    // Rows that are told go alone.
     if (many === undefined || auditTransitions) return answersOf(open.map((row) => alone(row, verb)));
     const lone = open.filter(({ request }) => !many.takes(request));
     if (lone.length === 0) return (await groups.send(open, many)) as readonly Answer<readonly unknown[]>[];
@@ -197,14 +196,6 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
     read: readAll,
     write: writeOne,
   };
-}
-
-const toldScripts = new Map<Script, Script>();
-
-function toldScript(script: Script): Script {
-  const told = toldScripts.get(script) ?? scriptOf(toldBy(script.text));
-  toldScripts.set(script, told);
-  return told;
 }
 
 interface Row<Request> extends GroupRow<Request> {

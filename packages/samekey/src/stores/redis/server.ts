@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Argument, Connection } from './redis-client.ts';
 import { isNoScript, storeError, unexpectedReply } from './redis-errors.ts';
-import type { Script } from './statements.ts';
+import { type Script, toldBy } from './statements.ts';
 import type { StoreError } from '../../core/errors.ts';
 
 /** What became of one call. */
@@ -21,6 +21,15 @@ export interface Server {
 /** A script as it is sent. */
 export function scriptOf(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+const toldScripts = new Map<Script, Script>();
+
+/** The script that also leaves a row in the audit of transitions. */
+export function toldScript(script: Script): Script {
+  const told = toldScripts.get(script) ?? scriptOf(toldBy(script.text));
+  toldScripts.set(script, told);
+  return told;
 }
 
 /** Makes it. */
