@@ -64,9 +64,7 @@ const LANES = {
   async sqlite() {
     const Database = createRequire(import.meta.url)('libsql');
     const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-simulator-'));
-    // Workers are ended by a signal, which alone would leave the files.
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    if (process.listenerCount('SIGTERM') === 0) process.once('SIGTERM', () => process.exit());
     return sqliteLane(() => new Database(join(folder, 'test.db')));
   },
   async postgres(n) {
@@ -125,6 +123,8 @@ const opened = new Map();
 
 /** @param {string} store @returns {Promise<Lane[]>} */
 function lanesOf(store) {
+  // Workers are ended by a signal, which alone would leave files, and servers running.
+  if (process.listenerCount('SIGTERM') === 0) process.once('SIGTERM', () => process.exit());
   const open = LANES[store];
   if (open === undefined) throw new Error(`There are no lanes on ${store}: there are ${stores.join(', ')}.`);
   const lanes = opened.get(store) ?? Promise.all(Array.from({ length: LANE_COUNT }, (_, n) => open(n)));
