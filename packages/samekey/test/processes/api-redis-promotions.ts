@@ -79,7 +79,7 @@ export async function redisPromotionRound(options: RedisPromotionOptions): Promi
     backend: { name: backend, faults: {}, createPlace: async () => place, close: async () => undefined },
     place,
     size: 3,
-    claimTtlMs: 4_000,
+    claimTtlMs: 6_000,
   });
   try {
     const load = startLoad(cluster, {
