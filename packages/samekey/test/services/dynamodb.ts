@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { type BodyStore, createTableInput, fileBodies } from 'samekey/stores/dynamodb';
 import { freePort, roomyMemory } from './machine.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** Where a server comes from. */
 export interface DynamoDbSource {
@@ -94,7 +95,7 @@ export async function startDynamoDb(
   const port = await freePort();
   const folder = mkdtempSync(join(roomyMemory() ?? tmpdir(), 'samekey-dynamodb-'));
   let child: ChildProcess | undefined;
-  let watchdog: ChildProcess | undefined;
+  let watchdog: ReturnType<typeof startWatchdog> | undefined;
 
   async function start(): Promise<void> {
     const started =
@@ -102,7 +103,7 @@ export async function startDynamoDb(
         ? spawn(process.execPath, dynaliteArguments(port), { stdio: 'ignore' })
         : spawn(source.at ?? '', dynoxideArguments(port, folder), { stdio: 'ignore' });
     child = started;
-    watchdog = startWatchdog(started.pid ?? 0, folder);
+    watchdog = startWatchdog(folder, started.pid ?? 0);
     await answering(started, port, source.name);
   }
 
@@ -145,18 +146,6 @@ function dynaliteArguments(port: number): readonly string[] {
   const program = createRequire(import.meta.url).resolve('dynalite/cli.js');
   const times = ['--createTableMs', '0', '--deleteTableMs', '0', '--updateTableMs', '0'];
   return [program, '--host', '127.0.0.1', '--port', String(port), ...times];
-}
-
-/** A test process that is killed runs no handler: the watchdog's input ends with it, and then the server goes, and its folder. */
-function startWatchdog(pid: number, folder: string): ChildProcess {
-  const script = 'cat; kill -KILL "$0"; sleep 1; rm -rf "$1"';
-  const child = spawn('sh', ['-c', script, String(pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  child.unref();
-  (child.stdin as unknown as { unref?(): void }).unref?.();
-  return child;
 }
 
 async function answering(child: ChildProcess, port: number, name: string): Promise<void> {

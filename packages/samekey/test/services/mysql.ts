@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { allGone, freePort, processTree, roomyMemory, signalAll } from './machine.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** Where a server comes from. */
 export interface MysqlSource {
@@ -93,7 +94,7 @@ export async function startMysql(
     max_connections: '300',
     ...settings,
   }).map(([setting, value]) => `--${setting.replaceAll('_', '-')}${value === '' ? '' : `=${value}`}`);
-  const watchdog = startWatchdog(folder);
+  const watchdog = startWatchdog(folder, 'data/server.pid');
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
@@ -160,15 +161,6 @@ function serverUser(): { uid: number; gid: number } | undefined {
     Number(execFileSync('id', [what, 'mysql'], { stdio: 'pipe' }).toString()),
   );
   return { uid, gid };
-}
-
-/** A test process that is killed runs no handler: the watchdog's input ends with it, and then the server goes, and its folder. */
-function startWatchdog(folder: string): ChildProcess {
-  const script = 'cat; kill -KILL "$(cat "$0/data/server.pid")"; sleep 1; rm -rf "$0"';
-  const child = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  child.unref();
-  (child.stdin as unknown as { unref?(): void }).unref?.();
-  return child;
 }
 
 async function answering(child: ChildProcess, url: string, name: string): Promise<void> {

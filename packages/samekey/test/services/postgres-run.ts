@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { allGone, freePort, processTree, roomyMemory, serverUser, signalAll } from './machine.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A folder with a database in it, and the programs that made it. */
 export interface DataFolder {
@@ -83,7 +84,7 @@ export async function serverOn(
     shared_buffers: '64MB',
     ...settings,
   }).flatMap(([setting, value]) => ['-c', `${setting}=${value}`]);
-  const watchdog = startWatchdog(place.folder);
+  const watchdog = startWatchdog(place.folder, 'data/postmaster.pid', 'QUIT');
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
@@ -123,7 +124,7 @@ export async function serverOn(
     async end() {
       const ending = taken();
       if (ending === undefined) {
-        watchdog?.kill();
+        watchdog.kill();
         return;
       }
       const gone = new Promise<void>((resolve) => void ending.once('exit', () => resolve()));
@@ -131,7 +132,7 @@ export async function serverOn(
       signalAll(processTree(ending.pid ?? 0), 'SIGCONT');
       ending.kill('SIGINT');
       await gone;
-      watchdog?.kill();
+      watchdog.kill();
     },
     freeze() {
       const tree = processTree(child?.pid ?? 0);
@@ -140,19 +141,6 @@ export async function serverOn(
     },
     pid: () => child?.pid ?? 0,
   };
-}
-
-/**
- * A test process that is killed runs no handler, and its servers would stay for ever. The watchdog's input ends with it, in
- * whatever way it ends: then the server goes, and its folder.
- */
-function startWatchdog(folder: string): ChildProcess | undefined {
-  if (process.platform === 'win32') return undefined;
-  const script = 'cat; kill -QUIT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 1; rm -rf "$0"';
-  const child = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  child.unref();
-  (child.stdin as unknown as { unref?(): void }).unref?.();
-  return child;
 }
 
 /** Undefined once it answers, else what it wrote before it went. */

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './machine.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A running server. */
 export interface RedisServer {
@@ -96,9 +97,12 @@ export async function startRedis(
   }
   const args = sentinel === undefined ? ['--port', String(port), ...flags] : [file, '--sentinel'];
   let child: ChildProcess | undefined;
+  let watchdog: ReturnType<typeof startWatchdog> | undefined;
 
   async function start(): Promise<void> {
-    child = spawn(program as string, args, { stdio: 'ignore' });
+    const started = spawn(program as string, args, { stdio: 'ignore' });
+    child = started;
+    watchdog = startWatchdog(folder, started.pid ?? 0);
     const client = new Redis(port, '127.0.0.1', {
       retryStrategy: () => 20,
       maxRetriesPerRequest: 500,
@@ -118,6 +122,7 @@ export async function startRedis(
   async function kill(): Promise<void> {
     const ending = child;
     child = undefined;
+    watchdog?.kill();
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
     const gone = new Promise((resolve) => ending.once('exit', resolve));
     ending.kill('SIGKILL');
