@@ -13,13 +13,7 @@ const BACK_IN_MS = 15_000;
 const UNTIL_BACK = new Set(['store-unavailable', 'in-progress', 'lost']);
 
 /** Each key was answered for good, and everything it stands for was done exactly once. */
-export async function checkDone(
-  golden: Golden,
-  payers: readonly Payer[],
-  prefix: string,
-  fail: Fail,
-): Promise<void> {
-  const ledger = await golden.provider.ledger(prefix);
+export async function checkDone(golden: Golden, payers: readonly Payer[], fail: Fail): Promise<void> {
   for (const payer of payers) {
     const failKey = (what: string): void => fail(`${payer.key}: ${what}`);
     const answers = new Set<string>();
@@ -32,6 +26,9 @@ export async function checkDone(
       failKey(`is answered in ${answers.size} ways in the end: ${[...answers].join(' | ')}`);
     const record = await steadily(() => recordOf(golden, payer.key));
     if (record?.state !== 'completed') failKey(`its record is ${JSON.stringify(record)}`);
+    // After the last answer: until then payments may be under way.
+    const ledger = await golden.provider.ledger(payer.key);
+    checkAtMostOnce(ledger, payer, failKey);
     const [answer = ''] = answers;
     if (!answer.startsWith('201 ')) continue;
     const said = JSON.parse(answer.slice(4)) as GoldenAnswer;
@@ -47,7 +44,6 @@ export async function checkDone(
     if (JSON.stringify(paid) !== JSON.stringify(said.payments.map((one) => [one]))) {
       failKey(`paid ${JSON.stringify(paid)} and was answered ${JSON.stringify(said.payments)}`);
     }
-    checkAtMostOnce(ledger, payer, failKey);
   }
 }
 

@@ -32,7 +32,7 @@ export async function goldenRace(golden: Golden, seed: number, requests = 50): P
   const heard = new Set(words.map(wordOf));
   for (const word of heard) if (word !== '201' && word !== 'in-progress') fail(`somebody heard ${word}`);
   if (!heard.has('201')) fail('nobody was answered');
-  await checkDone(golden, [payer], prefix, fail);
+  await checkDone(golden, [payer], fail);
   const { calls } = await golden.provider.ledger(prefix);
   if (calls.length !== 2) fail(`the provider was called ${calls.length} times`);
   return { failures, keys: 1 };
@@ -84,7 +84,7 @@ export async function goldenRestart(
   state.isOn = false;
   await Promise.all(all);
   for (const name of golden.fallen.splice(0)) fail(`${name} ended by itself`);
-  await checkDone(golden, paid, prefix, fail);
+  await checkDone(golden, paid, fail);
   const open = await golden.database.openOf(prefix);
   if (open.length > 0) fail(`not completed: ${JSON.stringify(open)}`);
   return { failures, keys: paid.length };

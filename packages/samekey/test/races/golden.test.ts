@@ -112,7 +112,7 @@ describe.each(servers)('the golden path on $name', ({ start, isFirst, endsIdle }
       expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
       owner.signal('SIGCONT');
       expect(wordOf(await first)).toBe('201');
-      await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
+      await checkDone(golden, [payer], (what) => expect.fail(what));
       expect(await callsOf(payer)).toEqual(['authorise', 'capture']);
     });
 
@@ -140,7 +140,7 @@ describe.each(servers)('the golden path on $name', ({ start, isFirst, endsIdle }
       expect(['in-progress', '201']).toContain(wordOf(await first));
       expect(await callsOf(payer)).toEqual([]);
       expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
-      await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
+      await checkDone(golden, [payer], (what) => expect.fail(what));
       expect(await callsOf(payer)).toEqual(['authorise', 'capture']);
     });
 
@@ -151,7 +151,7 @@ describe.each(servers)('the golden path on $name', ({ start, isFirst, endsIdle }
         expect(await askForGood(golden, payer, { ...asking, first: other })).toBeNull();
         owner.signal('SIGCONT');
         expect(['in-progress', '201']).toContain(wordOf(await first));
-        await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
+        await checkDone(golden, [payer], (what) => expect.fail(what));
         expect((await steadily(() => recordOf(golden, payer.key)))?.attempt).toBe(2);
       },
     );
@@ -166,7 +166,7 @@ describe.each(servers)('the golden path on $name', ({ start, isFirst, endsIdle }
         owner.signal('SIGCONT');
         expect(['in-progress', '201']).toContain(wordOf(await first));
         expect(await askForGood(golden, payer, { ...asking, meanwhile: WAITING, first: other })).toBeNull();
-        await checkDone(golden, [payer], payer.key, (what) => expect.fail(what));
+        await checkDone(golden, [payer], (what) => expect.fail(what));
       },
     );
   });
