@@ -13,7 +13,8 @@ export async function openRedis(url, name = 'ioredis') {
     const client = new Redis(url, { socketTimeout: 10_000 });
     return { client, close: async () => client.disconnect() };
   }
-  const client = createClient({ url, socket: { socketTimeout: 10_000 } });
+  const socket = { socketTimeout: 10_000, reconnectStrategy: 50 };
+  const client = createClient({ url, socket, pingInterval: 2_000 });
   client.on('error', () => undefined);
   await client.connect();
   return { client, close: async () => client.destroy() };

@@ -5,6 +5,9 @@ import { createClient, createCluster } from 'redis';
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
 
+/** node-redis ends what carries nothing, and connects no more unless it is told to. */
+const COMING_BACK = { socketTimeout: 20_000, reconnectStrategy: 20 };
+
 /** What a test does with one client library. */
 export interface TestClient {
   readonly name: string;
@@ -24,7 +27,7 @@ export const CLIENTS: readonly TestClient[] = [
     (RESP): TestClient => ({
       name: `node-redis with RESP${RESP}`,
       async open(url) {
-        const client = createClient({ url, RESP, socket: { socketTimeout: 20_000 } });
+        const client = createClient({ url, RESP, socket: COMING_BACK });
         client.on('error', () => undefined);
         await client.connect();
         return { client, close: () => client.destroy() };
@@ -48,7 +51,7 @@ export const CLUSTER_CLIENTS: readonly TestClient[] = [
     async open(urls) {
       const client = createCluster({
         rootNodes: urls.split(',').map((url) => ({ url })),
-        defaults: { socket: { socketTimeout: 5_000 } },
+        defaults: { socket: { ...COMING_BACK, socketTimeout: 5_000 } },
       });
       client.on('error', () => undefined);
       await client.connect();

@@ -34,7 +34,10 @@ describe.runIf(isRedisHere())('hints by Pub/Sub', () => {
     return { client, subscriber };
   };
   const nodeRedis = async (): Promise<Pick<RedisStoreOptions, 'client' | 'subscriber'>> => {
-    const client = createClient({ url: server.url, socket: { socketTimeout: 60_000 } });
+    const client = createClient({
+      url: server.url,
+      socket: { socketTimeout: 60_000, reconnectStrategy: 20 },
+    });
     const subscriber = client.duplicate();
     for (const each of [client, subscriber]) {
       each.on('error', () => undefined);

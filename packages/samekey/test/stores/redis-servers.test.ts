@@ -225,6 +225,24 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     node.destroy();
   });
 
+  it('a client of node-redis that never comes back after a silence is refused; one with a strategy comes back', async () => {
+    const connected = async (socket: { socketTimeout: number; reconnectStrategy?: number }) => {
+      const node = createClient({ url: server.url, socket });
+      node.on('error', () => undefined);
+      await node.connect();
+      return node;
+    };
+    const lasting = await connected({ socketTimeout: 300 });
+    await expect(open({ client: lasting }).store.ready()).rejects.toThrow(/reconnectStrategy/);
+    const coming = await connected({ socketTimeout: 300, reconnectStrategy: 20 });
+    const { store } = open({ client: coming });
+    await store.ready();
+    // Idle for longer than its time: the connection is ended.
+    await expect.poll(() => lasting.isOpen, { timeout: 5_000 }).toBe(false);
+    await claimed(store);
+    coming.destroy();
+  });
+
   // F39
   it('an answer of 24 MiB is kept and given back to the byte', async () => {
     const { store } = open();

@@ -1,5 +1,5 @@
 /**
- * What `ready()` looks at: that the client gives up dead connections, the version, that nothing is evicted, that the append-only file is what the user declared, and that the
+ * What `ready()` looks at: that the client gives up dead connections and comes back, the version, that nothing is evicted, that the append-only file is what the user declared, and that the
  * records lie in as many shards as this store thinks. Managed servers hide their settings; what cannot be seen is not refused.
  */
 
@@ -8,6 +8,10 @@ import { textOf } from './fields.ts';
 import type { Keys } from './keys.ts';
 import type { CheckedOptions } from './options.ts';
 import type { Server } from './server.ts';
+
+/** A ping keeps what is merely idle. */
+const NODE_REDIS =
+  'socket: { socketTimeout: 2_000, reconnectStrategy: (tries) => Math.min(tries * 50, 1_000) } and pingInterval: 500 (node-redis)';
 
 /** Throws `SchemaError` with what to set. */
 export async function checkServer(
@@ -18,8 +22,13 @@ export async function checkServer(
   if (connection.endsSilence === false) {
     throw new SchemaError(
       'The client keeps a connection that went silent (a network that drops packets, a frozen server), and every key is answered 503 until ' +
-        'the system gives it up, often after 15 minutes: make it with socketTimeout: 2_000 (ioredis; in redisOptions of a Cluster) or ' +
-        'socket: { socketTimeout: 2_000 } and pingInterval: 500 (node-redis, which would also give up one that is idle).',
+        `the system gives it up, often after 15 minutes: make it with socketTimeout: 2_000 (ioredis; in redisOptions of a Cluster) or ${NODE_REDIS}.`,
+    );
+  }
+  if (connection.comesBack === false) {
+    throw new SchemaError(
+      'node-redis connects no more once its socketTimeout has ended a connection, unless it is given a strategy, and every key would be ' +
+        `answered 503 until the process is started again: make the client with ${NODE_REDIS}.`,
     );
   }
   const at = keys.meta;

@@ -34,6 +34,8 @@ export interface Connection {
   readonly isCluster: boolean;
   /** Whether the client gives up a connection that carries nothing any more; undefined when that cannot be seen. */
   readonly endsSilence: boolean | undefined;
+  /** Whether it connects again after that; undefined when that cannot be seen. */
+  readonly comesBack: boolean | undefined;
 }
 
 /** One connection. What its server has not (any more) is an error, not sent elsewhere. */
@@ -68,6 +70,7 @@ function ofIoRedis(client: IoRedis): Connection {
   return {
     isCluster,
     endsSilence: isBounded(client, isCluster ? ['options', 'redisOptions'] : ['options']),
+    comesBack: true,
     send: (_key, command, args) => call(client, command, args),
     async pin(key) {
       const cluster = client as unknown as IoCluster;
@@ -98,6 +101,7 @@ function ofNodeRedis(client: NodeRedis): Connection {
     isCluster,
     // Where the others keep what they were given is their own affair.
     endsSilence: isSingle ? isBounded(client, ['options', 'socket']) : undefined,
+    comesBack: isSingle ? hasStrategy(client) : undefined,
     send(key, command, args) {
       const words = [command, ...wordsOf(args)];
       if (isCluster) return call(client, key, false, words, options);
@@ -128,6 +132,13 @@ function isBounded(client: object, path: readonly string[]): boolean | undefined
     if (typeof at !== 'object' || at === null) return depth === 0 ? undefined : false;
   }
   return typeof (at as Record<string, unknown>)['socketTimeout'] === 'number';
+}
+
+/** node-redis by itself is closed for good after a silence: its own strategy does not connect again then. */
+function hasStrategy(client: object): boolean | undefined {
+  const { options } = client as { options?: { socket?: { reconnectStrategy?: unknown } } };
+  if (options === undefined) return undefined;
+  return ['function', 'number'].includes(typeof options.socket?.reconnectStrategy);
 }
 
 /** How often each client has connected since we look. */
