@@ -5,6 +5,8 @@ import { openRedis } from '../hand-written/redis.mjs';
 /** @type {import('../contract.d.ts').OpenStore} */
 export async function open({ url, client: name }) {
   const { client, close } = await openRedis(url, name);
-  // What the server is set to is the run's affair; `none` is never refused.
-  return { store: redisStore({ client, durability: 'none' }), close };
+  const reply =
+    'configGet' in client ? await client.configGet('appendfsync') : await client.config('GET', 'appendfsync');
+  const durability = JSON.stringify(reply).includes('always') ? 'always' : 'everysec';
+  return { store: redisStore({ client, durability }), close };
 }

@@ -226,15 +226,9 @@ describe.runIf(isHere)('the Redis store on a server', () => {
   });
 
   it('a client of node-redis that never comes back after a silence is refused; one with a strategy comes back', async () => {
-    const connected = async (socket: { socketTimeout: number; reconnectStrategy?: number }) => {
-      const node = createClient({ url: server.url, socket });
-      node.on('error', () => undefined);
-      await node.connect();
-      return node;
-    };
-    const lasting = await connected({ socketTimeout: 300 });
+    const lasting = await nodeRedis(server.url, { socketTimeout: 300 });
     await expect(open({ client: lasting }).store.ready()).rejects.toThrow(/reconnectStrategy/);
-    const coming = await connected({ socketTimeout: 300, reconnectStrategy: 20 });
+    const coming = await nodeRedis(server.url, { socketTimeout: 300, reconnectStrategy: 20 });
     const { store } = open({ client: coming });
     await store.ready();
     // Idle for longer than its time: the connection is ended.
@@ -308,4 +302,11 @@ describe('error replies', () => {
 
 function keyOf(prefix: string): string {
   return createKeys(prefix, 64).of(ID).keys[0] as string;
+}
+
+async function nodeRedis(url: string, socket: { socketTimeout: number; reconnectStrategy?: number }) {
+  const client = createClient({ url, socket });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }
