@@ -106,6 +106,38 @@ describe.runIf(areRedisGroupsHere())('what is required before a write is acknowl
     },
   );
 
+  // F15
+  it('a claim that was asked for again, and granted then, is not undone by its first asking', async () => {
+    const store = open({ waitTimeMaxMs: 400 });
+    await claimed(store, { key: 'before' });
+    const request = claimRequest();
+    const admin = new Redis(server.url);
+    const scripts = async (): Promise<number> =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+    const thaw = replica.freeze();
+    let answers: readonly unknown[];
+    try {
+      const first = store.claim([request]).catch(({ applied }: { applied: string }) => applied);
+      await expect
+        .poll(async () => (await admin.info('clients')).includes('blocked_clients:1'), { interval: 5 })
+        .toBe(true);
+      const before = await scripts();
+      // As the engine does when a call has taken too long: it lies behind the WAIT, on the same connection.
+      const second = store.claim([request]).catch(({ applied }: { applied: string }) => applied);
+      await expect.poll(scripts, { interval: 5 }).toBeGreaterThan(before);
+      thaw();
+      answers = await Promise.all([first, second]);
+    } finally {
+      thaw();
+      admin.disconnect();
+    }
+    const [first, answer] = answers;
+    // Whoever was told that it may run has its record.
+    expect(answer).toMatchObject([{ kind: 'claimed', attempt: 1 }]);
+    expect(await recordOf(store)).toMatchObject({ state: 'in_progress', claimId: request.claimId });
+    expect(first).toBe('unknown');
+  });
+
   it('with requireFsync a write is acknowledged once server and replica have it on disk, also with everysec', async ({
     skip,
   }) => {

@@ -53,9 +53,8 @@ export function redisStore(options: RedisStoreOptions): Store {
     callsAtOnceMax: durability === 'always' ? 1 : 4,
 
     async claim(requests) {
-      const results = await rows.apply(requests, claimVerb);
-      await replicas?.haveClaims(requests, results);
-      return results;
+      const ask = (open: typeof requests): ReturnType<Store['claim']> => rows.apply(open, claimVerb);
+      return replicas === undefined ? ask(requests) : replicas.claim(requests, ask);
     },
     async renew(requests) {
       const results = await rows.apply(requests, renewVerb);

@@ -4,7 +4,8 @@
  * if it still is ours: whoever repeats a call over a new connection, or meets a server that was a replica a moment ago, is not
  * told of replicas that have something else.
  *
- * Invariants: what too few have is not acknowledged: a claim is undone, everything else is left unclear, and its repeat asks again ·
+ * Invariants: what too few have is not acknowledged: a claim is undone, everything else is left unclear, and its repeat asks again · a
+ * claim that is asked for again while its first asking is under way is not undone by that one, and one that may be undone is not granted ·
  * a WAIT that its client repeated over a new connection counts for nothing, and so does one at a server that does not serve the key.
  * Sources: https://redis.io/docs/latest/commands/wait/, https://redis.io/docs/latest/commands/waitaof/.
  */
@@ -18,11 +19,16 @@ import type { CheckedOptions } from './options.ts';
 import { isNoScript, storeError } from './redis-errors.ts';
 import type { Rows } from './rows.ts';
 import { answersOf, scriptOf } from './server.ts';
+import { createAskings } from './askings.ts';
 import { TOUCH } from './statements.ts';
 
 /** Checks what is about to be acknowledged. Both throw `StoreError` when too few have it. */
 export interface Replicas {
-  haveClaims(requests: readonly ClaimRequest[], results: readonly ClaimResult[]): Promise<void>;
+  /** Asks for claims with `ask`. What it may have undone is not asked again: it is `busy`. */
+  claim(
+    requests: readonly ClaimRequest[],
+    ask: (requests: readonly ClaimRequest[]) => Promise<readonly ClaimResult[]>,
+  ): Promise<readonly ClaimResult[]>;
   /** Of renewals, checkpoints and ends. */
   have(
     requests: readonly (RecordId & Pick<Fence, 'claimId'>)[],
@@ -33,6 +39,7 @@ export interface Replicas {
 type Owned = RecordId & Pick<Fence, 'claimId'>;
 
 const touch = scriptOf(TOUCH);
+const BUSY: ClaimResult = Object.freeze({ kind: 'busy' });
 const GRANTED = new Set(['claimed', 'accepted']);
 const WRITTEN = new Set(['renewed', 'applied', 'already']);
 
@@ -88,16 +95,39 @@ export function createReplicas(options: CheckedOptions, keys: Keys, rows: Rows):
     return answers.every((answer) => 'reply' in answer && answer.reply);
   }
 
+  const askings = createAskings();
+
+  async function haveClaims(
+    requests: readonly ClaimRequest[],
+    results: readonly ClaimResult[],
+    isOnly: (request: ClaimRequest) => boolean,
+  ): Promise<void> {
+    const granted = requests.filter((_, n) => GRANTED.has(results[n]?.kind ?? ''));
+    if (granted.length === 0 || (await haveAll(granted))) return;
+    // Asked for again, it may have been granted by now: whoever asked last says what becomes of it.
+    const ours = granted.filter(isOnly);
+    askings.undone(ours);
+    try {
+      await rows.apply(ours, { decide: undo });
+    } catch (error) {
+      throw tooFew('unknown', storeError(error));
+    }
+    throw tooFew(ours.length === granted.length ? 'no' : 'unknown');
+  }
+
   return {
-    async haveClaims(requests, results) {
-      const granted = requests.filter((_, n) => GRANTED.has(results[n]?.kind ?? ''));
-      if (granted.length === 0 || (await haveAll(granted))) return;
+    async claim(requests, ask) {
+      const open = requests.filter((request) => !askings.isUndone(request));
+      const { isOnly, end } = askings.begin(open);
       try {
-        await rows.apply(granted, { decide: undo });
-      } catch (error) {
-        throw tooFew('unknown', storeError(error));
+        const results = await ask(open);
+        await haveClaims(open, results, isOnly);
+        if (open.length === requests.length) return results;
+        const answers = new Map(open.map((request, n) => [request, results[n] as ClaimResult]));
+        return requests.map((request) => answers.get(request) ?? BUSY);
+      } finally {
+        end();
       }
-      throw tooFew('no');
     },
     async have(requests, results) {
       const written = requests.filter((_, n) => WRITTEN.has(results[n]?.kind ?? ''));
