@@ -120,6 +120,26 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       await expect(store.find([{ ...ID, key: 'with input' }])).rejects.toThrow(/input of a record is not in/);
     });
 
+    // F15
+    it('what a record names stays, when the write that put it lost its reply and somebody has changed the record since', async () => {
+      const store = open();
+      const other = bench.open({ bodies });
+      const request = claimRequest({ input: BODY, whenClaimEnds: 'resume' });
+      let isFirst = true;
+      bench.meet = async (operation, _input, run) => {
+        if (operation !== 'putItem' || !isFirst) return run();
+        isFirst = false;
+        await run();
+        // The reply is lost. Before the SDK asks again, a sign of life is written.
+        const { claimId, claimTtlMs } = request;
+        expect(only(await other.renew([{ ...ID, claimId, attempt: 1, claimTtlMs }])).kind).toBe('renewed');
+        return run();
+      };
+      expect(describeResult(only(await store.claim([request])))).toBe('claimed 1');
+      bench.pass();
+      expect(Buffer.from((await recordOf(store)).input ?? []).equals(BODY)).toBe(true);
+    });
+
     it('what a dead process or TTL left behind is deleted after it was seen alone for an hour, and nothing else', async () => {
       let elapsedMs = 0;
       const store = open({ monotonicNow: () => elapsedMs });

@@ -124,7 +124,12 @@ export function createRecords(options: RecordsOptions): Records {
     if (answer.kind === 'conflict') {
       const stands = answer.item === undefined ? await readKey(keyOf(id)) : await withPlaces(answer.item);
       if (stands?.version !== version) {
-        await discard(put, bodies);
+        // Ours may have been written, and its reply lost, and the next writer has left the parts where they are.
+        const named = placesIn(stands?.item ?? null);
+        await discard(
+          put.filter((name) => !named.includes(name)),
+          bodies,
+        );
         return stands;
       }
     }
