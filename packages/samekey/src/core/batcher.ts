@@ -175,6 +175,8 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       for (const item of batch) item.reject(item.unclear ? lostReply(error) : error);
       return;
     }
+    // Some of it may have been applied, whatever the halves say.
+    if (error.applied === 'unknown') for (const item of batch) item.unclear = true;
     // Something in this batch cannot be stored: halve until it stands alone, so that its neighbours go through.
     const half = batch.length >> 1;
     await flush(batch.slice(0, half));
@@ -235,6 +237,6 @@ function asStoreError(thrown: unknown): StoreError {
 
 /** Refused now, but an earlier flush with this row had no reply: it may have been applied then. */
 function lostReply(error: StoreError): StoreError {
-  const { busy, retryAfterMs } = error;
-  return new StoreError(error.message, { applied: 'unknown', busy, retryAfterMs, cause: error });
+  const { transient, busy, retryAfterMs } = error;
+  return new StoreError(error.message, { applied: 'unknown', transient, busy, retryAfterMs, cause: error });
 }

@@ -1,6 +1,7 @@
 /** When a lane sends: a lone call at once, and where groups form, together with what the same turn still brings. */
 import { describe, expect, test } from 'vitest';
 import { createLane, type Lane } from '../../src/core/batcher.ts';
+import { StoreError } from '../../src/core/errors.ts';
 import { systemWorld } from '../../src/system.ts';
 
 /** A lane whose turns are ended by hand, and the flushes it sent. */
@@ -84,5 +85,40 @@ describe('A lane of a store that works on several calls at once', () => {
     const { lane, flushes } = bench(4);
     await submit(lane, keys.slice(0, 10));
     expect(flushes.map((flush) => flush.length)).toEqual([8, 2]);
+  });
+});
+
+describe('A flush that nobody knows the fate of', () => {
+  test('is halved until what cannot be stored stands alone, and nobody of it is told that nothing was applied', async () => {
+    const sent: (readonly string[])[] = [];
+    const lane = createLane<string, string>({
+      world: systemWorld(),
+      async send(requests) {
+        sent.push(requests);
+        if (requests.length > 1)
+          throw new StoreError('written, but for one', { applied: 'unknown', transient: false });
+        if (requests[0] === 'down') throw new StoreError('down', { applied: 'no' });
+        if (requests[0] === 'bad') throw new StoreError('bad', { applied: 'no', transient: false });
+        return requests;
+      },
+      idOf: (request) => request,
+      sizeOf: () => 1,
+      isBusy: () => false,
+      rowsMax: 40,
+      bytesMax: 1_000,
+      callsAtOnceMax: 1,
+      callTimeMaxMs: 60_000,
+      onError: () => undefined,
+      onCall: null,
+    });
+    const answers = await Promise.allSettled(
+      ['good', 'bad', 'down'].map((request) => lane.submit(request, Number.POSITIVE_INFINITY)),
+    );
+    expect(answers).toMatchObject([
+      { value: 'good' },
+      { reason: { message: 'bad', applied: 'unknown', transient: false } },
+      { reason: { message: 'down', applied: 'unknown', transient: true } },
+    ]);
+    expect(sent).toEqual([['good', 'bad', 'down'], ['good'], ['bad', 'down'], ['bad'], ['down']]);
   });
 });

@@ -3,7 +3,9 @@
  * both clients where its URL is given.
  */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimRequest, ID, recordOf } from '../../src/testing/contract/context.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { citusUrl } from '../services/citus.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
@@ -31,6 +33,28 @@ describe.runIf(source !== undefined)('on PostgreSQL', () => {
 });
 
 const citus = citusUrl();
+
+describe.runIf(source !== undefined)('a call of several rows', () => {
+  it('of which one can never be stored says that others may have been, and finds it by halving', async () => {
+    const server = await startPostgres(source ?? expect.fail('no server'));
+    const [client] = CLIENTS;
+    const target = { name: '', engine: 'other', url: () => url } as const;
+    const url = await server.createDatabase();
+    const made = await distributedHarness(target, client ?? expect.fail('no client')).create();
+    const { store } = made;
+    try {
+      // No index holds it, however it is compressed.
+      const key = randomBytes(6_000).toString('hex');
+      const requests = [claimRequest({ key: 'good' }), claimRequest({ key })];
+      await expect(store.claim(requests)).rejects.toMatchObject({ applied: 'unknown', transient: false });
+      expect((await recordOf(store, { ...ID, key: 'good' })).state).toBe('in_progress');
+      await expect(store.claim(requests.slice(1))).rejects.toMatchObject({ applied: 'no', transient: false });
+    } finally {
+      await made.close();
+      await server.stop();
+    }
+  });
+});
 
 describe.runIf(citus !== undefined)('on Citus', () => {
   for (const client of CLIENTS) {

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDispatch } from '../../src/core/dispatch.ts';
+import { systemWorld } from '../../src/system.ts';
 import { createKeys } from '../../src/stores/redis/keys.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';
 import { storeError } from '../../src/stores/redis/redis-errors.ts';
@@ -22,6 +24,8 @@ import {
   recordOf,
 } from '../../src/testing/contract/context.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+
+const DISPATCH = { batchRowsMax: 100, batchBytesMax: 1_000_000, callTimeMaxMs: 2_000 };
 
 const isHere = isRedisHere() && process.env['SAMEKEY_TEST_REDIS_URL'] === undefined;
 
@@ -91,6 +95,27 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     expect(Math.abs(endsAt - (expiresAt + 500 + EXPIRY_GRACE_MS))).toBeLessThanOrEqual(5);
     await store.reopen([handRequest(owner)]);
     expect(await client.pttl(key)).toBe(-1);
+  });
+
+  it('a record that nobody can read fails alone: those that are asked for with it are answered, and it never runs', async () => {
+    const { store, prefix } = open();
+    // As code of before the first release wrote it, or as a hand has spoilt it.
+    await client.hset(keyOf(prefix), { version: '1', state: 'completed', scope: ID.scope, key: ID.key });
+    const dispatch = createDispatch(store, systemWorld(), DISPATCH, null);
+    const inTime = performance.now() + 5_000;
+    const answers = await Promise.allSettled(
+      ['a', ID.key, 'b'].map((key) => dispatch.claim(claimRequest({ key }), inTime)),
+    );
+    expect(answers).toMatchObject([
+      { value: { kind: 'claimed' } },
+      { reason: { applied: 'unknown', transient: false } },
+      { value: { kind: 'claimed' } },
+    ]);
+    const found = await Promise.allSettled(
+      ['a', ID.key, 'b'].map((key) => dispatch.find({ scope: ID.scope, key }, inTime)),
+    );
+    expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    await expect(store.claim([claimRequest()])).rejects.toThrow(/none: look at it with HGETALL/);
   });
 
   it('what Redis deleted by itself is told by the reaper, once, and leaves nothing in the indexes', async () => {

@@ -11,7 +11,7 @@ import type { Proof, SamekeyRecord, State, WhenClaimEnds } from '../../core/reco
 import type { StoredResponse } from '../../core/response.ts';
 import { exact, linesOf, linesText, shown } from '../sql/record-row.ts';
 import type { Argument } from './redis-client.ts';
-import { unexpectedReply } from './redis-errors.ts';
+import { unreadableRecord } from './redis-errors.ts';
 
 /** A record, and what a compare-and-set on it must match. */
 export interface Seen {
@@ -129,7 +129,7 @@ export function textOf(value: unknown): string {
 
 function recordOf(field: (name: string) => unknown): SamekeyRecord {
   const [head, made] = [field('head'), field('made')];
-  if (head === null || made === null) throw unexpectedReply();
+  if (head === null || made === null) throw unreadableRecord();
   const words = textOf(head).split(' ');
   const [, state, attempt, createdAt, lockedUntil, expiresAt, finishedAt, reconcileAfter, intentAt] = words;
   const [ttl, renewals, replayMin, tombstone] = words.slice(9);

@@ -96,3 +96,11 @@ export function unexpectedReply(): StoreError {
     { applied: 'unknown' },
   );
 }
+
+/** What lies under a record's name is none of ours: of code before the first release, or spoilt by hand. It fails alone, and never runs. */
+export function unreadableRecord(): StoreError {
+  return new StoreError(
+    'Redis holds something under the name of a record that is none: look at it with HGETALL, or give the store another prefix.',
+    { applied: 'no', transient: false },
+  );
+}

@@ -147,7 +147,12 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
           results[row.i] = verb.done(row.request, now, answer.reply[2]);
           continue;
         }
-        const seen = foundIn(answer.reply);
+        const found = readable(answer.reply);
+        if ('error' in found) {
+          faults.push(found.error);
+          continue;
+        }
+        const { reply: seen } = found;
         const record = seen?.record ?? null;
         const decision = verb.decide(record, row.request, serverView(record, now));
         if (decision.write === undefined) {
@@ -228,6 +233,16 @@ function foundIn(reply: readonly unknown[]): Seen | null {
   const [, now, flat] = reply;
   if (typeof now !== 'number' || !Array.isArray(flat)) throw unexpectedReply();
   return seenOf(flat, now);
+}
+
+/** The same; what cannot be read fails alone. */
+function readable(reply: readonly unknown[]): Answer<Seen | null> {
+  try {
+    return { reply: foundIn(reply) };
+  } catch (error) {
+    if (error instanceof StoreError) return { error };
+    throw error;
+  }
 }
 
 /** One answer for the whole call: a row that may have been written is not denied because of its neighbours. */

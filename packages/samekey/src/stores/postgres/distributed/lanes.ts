@@ -58,10 +58,15 @@ export async function eachAlone<Request extends RecordId, Result>(
   if (failed === undefined)
     return settled.map((one) => (one as PromiseFulfilledResult<Awaited<Result>>).value);
   const error: unknown = failed.reason;
-  if (!isStoreError(error) || !error.transient) throw error;
+  if (!isStoreError(error)) throw error;
   const isNothingDone = settled.every(
     (one) => one.status === 'rejected' && isStoreError(one.reason) && one.reason.applied === 'no',
   );
   if (isNothingDone) throw error;
-  throw new StoreError(error.message, { applied: 'unknown', busy: error.busy, cause: error.cause });
+  const { message, busy, cause } = error;
+  // What the server can never hold is found by halving: it is told, whichever failed first.
+  const transient = settled.every(
+    (one) => one.status === 'fulfilled' || !isStoreError(one.reason) || one.reason.transient,
+  );
+  throw new StoreError(message, { applied: 'unknown', transient, busy, cause });
 }
