@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { claimed, finishRequest, ID } from '../../src/testing/contract/context.ts';
+import { message } from '../../src/testing/outbox/bench.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';
@@ -47,10 +48,12 @@ describe.runIf(source !== undefined)('records in partitions', () => {
     await useEveryStatement(store, 'some');
     let looks = 0;
     for (const client of clients) {
-      const { rows } = await client.query<{ name: string; types: string[] }>(
-        `SELECT name, parameter_types::text[] AS types FROM pg_prepared_statements WHERE name LIKE 'samekey%'`,
+      const { rows } = await client.query<{ name: string; text: string; types: string[] }>(
+        `SELECT name, statement AS text, parameter_types::text[] AS types FROM pg_prepared_statements WHERE name LIKE 'samekey%'`,
       );
-      for (const { name, types } of rows) {
+      for (const { name, text, types } of rows) {
+        // A place alone is one of each partition.
+        expect(text, name).not.toMatch(/r\.ctid = \w+\.\w+(?! AND r\.scope)/);
         const nulls = types.length === 0 ? '' : `(${types.map(() => 'NULL').join(', ')})`;
         const plan = await explained(client, `EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`);
         expect(plan, name).not.toMatch(/Seq Scan|Hash Join|Merge Join|Bitmap/);
@@ -87,6 +90,29 @@ describe.runIf(source !== undefined)('records in partitions', () => {
       one,
     ]);
     expect(states.filter((record) => record?.state === 'in_progress')).toHaveLength(15);
+  });
+
+  it('a dead letter that is requeued makes its own record pending, and none at the same place of another partition', async () => {
+    const db = await database();
+    const store = await db.store({ partitions: 4 });
+    const admin = await db.session();
+    const owners = [];
+    for (let i = 0; i < 16; i += 1) owners.push(await claimed(store, { key: `key-${i}` }));
+    await store.finish(owners.map((owner) => finishRequest(owner, 'failed')));
+    const { rows } = await admin.query<{ keys: string[] }>(
+      'SELECT array_agg(key) AS keys FROM samekey_records GROUP BY ctid HAVING count(*) > 1',
+    );
+    const key = rows[0]?.keys[0];
+    const owner = owners.find((each) => each.key === key) ?? expect.fail('no two are at one place');
+    const { scope, claimId, attempt } = owner;
+    const letter = message({ owner: { scope, key: owner.key, claimId, attempt } });
+    await store.messages.enqueue([letter]);
+    await admin.query("UPDATE samekey_messages SET state = 'dead'");
+    const by = { reason: 'mended', actor: 'operator-1' };
+    expect(await store.messages.requeue([letter.id], by)).toEqual([letter.id]);
+    const found = await store.find(owners);
+    expect(found.filter((record) => record?.state === 'pending').map((record) => record?.key)).toEqual([key]);
+    expect(found.filter((record) => record?.state === 'failed' && record.response !== null)).toHaveLength(15);
   });
 
   it('a later migration gives each partition its index beside the traffic, also after a build that was broken off', async () => {

@@ -4,7 +4,7 @@ import { NEVER } from '../../core/machine.ts';
 import { REOPEN_DELAY_MS } from '../../core/record.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
 import type { Statement } from './postgres-client.ts';
-import { statement } from './statements.ts';
+import { placed, statement } from './statements.ts';
 import { instant, interval, milliseconds, type Tables } from './tables.ts';
 
 /**
@@ -60,15 +60,15 @@ export function requeueStatement(tables: Tables, channel: string): Statement {
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key, m.scope, m.key, m.claim_id, m.attempt,
       EXISTS (SELECT 1 FROM ${tables.records} r WHERE r.scope = m.scope AND r.key = m.key) AS known
     FROM ${tables.messages} m WHERE m.id = q.id AND m.state = 'dead' LIMIT 1 FOR UPDATE) m),
-had AS MATERIALIZED (SELECT dead.tid, r.rid, r.state FROM dead CROSS JOIN LATERAL (SELECT r.ctid AS rid, r.state
+had AS MATERIALIZED (SELECT dead.tid AS letter, r.* FROM dead CROSS JOIN LATERAL (SELECT r.ctid AS tid, r.scope, r.key, r.state
   FROM ${tables.records} r WHERE r.scope = dead.scope AND r.key = dead.key AND r.claim_id = dead.claim_id
     AND r.attempt = dead.attempt AND r.state IN ('unknown', 'failed', 'pending') LIMIT 1 FOR NO KEY UPDATE) r),
 handed AS (UPDATE ${tables.records} r SET state = 'pending', locked_until = ${instant(String(NEVER))}, proof = NULL, reason = NULL,
   response_status = NULL, response_headers = NULL, response_trailers = NULL, response_body = NULL,
   reconcile_after = NULL, inquiries = 0, finished_at = NULL
-  FROM had WHERE r.ctid = had.rid AND had.state <> 'pending' RETURNING had.tid),
-q AS MATERIALIZED (SELECT dead.tid, dead.group_key, had.state AS was FROM dead LEFT JOIN had ON had.tid = dead.tid
-  WHERE NOT dead.known OR had.state = 'pending' OR EXISTS (SELECT 1 FROM handed WHERE handed.tid = dead.tid)),
+  FROM had WHERE ${placed('had')} AND had.state <> 'pending' RETURNING had.letter),
+q AS MATERIALIZED (SELECT dead.tid, dead.group_key, had.state AS was FROM dead LEFT JOIN had ON had.letter = dead.tid
+  WHERE NOT dead.known OR had.state = 'pending' OR EXISTS (SELECT 1 FROM handed WHERE handed.letter = dead.tid)),
 groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
   FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
 held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
