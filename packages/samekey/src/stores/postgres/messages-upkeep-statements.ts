@@ -44,6 +44,11 @@ CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.gro
   );
 }
 
+/** What was told as failed may still be replayed elsewhere: `decideRequeue`. */
+function dueAt(was: string): string {
+  return `t.now + CASE WHEN ${was} = 'failed' THEN ${interval(String(REOPEN_DELAY_MS))} ELSE interval '0' END`;
+}
+
 /**
  * Dead letters of $1 become ready, as `mayRequeue` says, and records of theirs `pending`: a record that has moved on since keeps its letter dead. Those of a group get a new place, at its end: it is inserted anew, because places are given by
  * the table alone. Each leaves a row in the audit, with the reason $2 and the actor $3. Gives the ids.
@@ -51,9 +56,6 @@ CROSS JOIN LATERAL (SELECT e.parked FROM ${messages} e WHERE e.group_key = q.gro
 export function requeueStatement(tables: Tables, channel: string): Statement {
   const columns =
     'id, topic, group_key, headers, payload, started, proven, provider_id, last_error, scope, key, claim_id, attempt, created_at';
-  // What was told as failed may still be replayed elsewhere: `decideRequeue`.
-  const dueAt = (was: string): string =>
-    `t.now + CASE WHEN ${was} = 'failed' THEN ${interval(String(REOPEN_DELAY_MS))} ELSE interval '0' END`;
   return statement(
     'requeue',
     `WITH ${tables.clock}, dead AS MATERIALIZED (SELECT m.* FROM unnest($1::text[]) AS q (id)
