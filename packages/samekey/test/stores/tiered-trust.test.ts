@@ -20,6 +20,7 @@ import {
   RETENTION_MS,
 } from '../../src/testing/contract/context.ts';
 import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
+import { systemWorld } from '../../src/system.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import { createTimeline } from '../../src/testing/timeline.ts';
 import { mapCache } from './tiered-setup.ts';
@@ -90,6 +91,32 @@ describe('a tier', () => {
     expect(result).toMatchObject({ lifeLeftMs: RETENTION_MS, trustLeftMs: REPLAY_TRUST_MAX_MS });
     expect(b.claims).toBe(0);
     expect(b.store.cacheCounts()).toMatchObject({ sharedHits: 1, memoryHits: 0 });
+  });
+
+  // F62
+  it('a process that stands still anywhere between looking an answer up and keeping it trusts it no longer for that', async () => {
+    for (let microtasks = 0; microtasks < 40; microtasks += 1) {
+      const { cache, process } = await known();
+      let ms = 0;
+      const world = { ...systemWorld(), monotonicNow: (): number => 1_000 + ms, wallNow: (): number => ms };
+      const c = process({ world, memoryBytesMax: 1_000_000 });
+      await ask(c.store, { key: 'heard' });
+      const { get } = cache;
+      cache.get = (names) => {
+        const found = get(names);
+        void (async () => {
+          for (let n = 0; n < microtasks; n += 1) await Promise.resolve();
+          ms = REPLAY_TRUST_MAX_MS - 1_000;
+        })();
+        return found;
+      };
+      await ask(c.store);
+      await new Promise((resolve) => void setImmediate(resolve));
+      expect(c.store.cacheCounts().sharedHits).toBe(1);
+      ms = REPLAY_TRUST_MAX_MS;
+      await ask(c.store);
+      expect(c.store.cacheCounts().memoryHits, `after ${microtasks} microtasks`).toBe(0);
+    }
   });
 
   it('does not ask the cache before it has heard the store’s clock: it could believe nothing', async () => {

@@ -50,8 +50,9 @@ export function tieredStore<S extends Store>(options: TieredStoreOptions<S>): Ti
   async function askShared(open: Map<number, ClaimRequest>, results: ClaimResult[]): Promise<void> {
     const asked = [...open].filter(([, request]) => request.entry !== 'take' && !held.has(request));
     if (shared === null || asked.length === 0 || !shared.mayAsk()) return;
-    const found = await shared.lookup(asked.map(([, { scope, key }]) => ({ scope, key })));
+    // Before: what is left of trust is told of a moment since, and this process may stand still behind it.
     const at = askingNow(world);
+    const found = await shared.lookup(asked.map(([, { scope, key }]) => ({ scope, key })));
     for (const [n, [i, request]] of asked.entries()) {
       const trusted = found[n] ?? null;
       // Held back while it was looked up: what it found is of before.
