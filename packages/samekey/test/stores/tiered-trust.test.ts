@@ -94,6 +94,28 @@ describe('a tier', () => {
   });
 
   // F62
+  it('in front of another tier adds no trust of its own to what that one has read', async () => {
+    const { b } = await known();
+    let ms = 0;
+    const world = { ...systemWorld(), monotonicNow: (): number => 1_000 + ms, wallNow: (): number => ms };
+    const inner = tieredStore({ store: b.store, world, memoryBytesMax: 1_000_000 });
+    for (const outer of [
+      tieredStore({ store: inner, world, memoryBytesMax: 1_000_000 }),
+      tieredStore({ store: inner, world, cache: mapCache(), replayShareMin: 0 }),
+    ]) {
+      ms += 2 * REPLAY_TRUST_MAX_MS;
+      await ask(inner);
+      ms += REPLAY_TRUST_MAX_MS - 1;
+      expect(await ask(outer)).toMatchObject({ because: 'final', trustLeftMs: 1 });
+      ms += 1;
+      const { memoryHits } = inner.cacheCounts();
+      await ask(outer);
+      expect(outer.cacheCounts()).toMatchObject({ memoryHits: 0, sharedHits: 0 });
+      expect(inner.cacheCounts().memoryHits).toBe(memoryHits);
+    }
+  });
+
+  // F62
   it('a process that stands still anywhere between looking an answer up and keeping it trusts it no longer for that', async () => {
     for (let microtasks = 0; microtasks < 40; microtasks += 1) {
       const { cache, process } = await known();
@@ -101,9 +123,10 @@ describe('a tier', () => {
       const world = { ...systemWorld(), monotonicNow: (): number => 1_000 + ms, wallNow: (): number => ms };
       const c = process({ world, memoryBytesMax: 1_000_000 });
       await ask(c.store, { key: 'heard' });
-      const { get } = cache;
+      const held = mapCache();
+      for (const [name, bytes] of cache.entries) held.entries.set(name, bytes);
       cache.get = (names) => {
-        const found = get(names);
+        const found = held.get(names);
         void (async () => {
           for (let n = 0; n < microtasks; n += 1) await Promise.resolve();
           ms = REPLAY_TRUST_MAX_MS - 1_000;

@@ -78,10 +78,11 @@ export function tieredStore<S extends Store>(options: TieredStoreOptions<S>): Ti
     const readAt = result.record.expiresAt - result.lifeLeftMs;
     const isKept = isKeepable(result, readAt) && !held.has(request);
     if (isKept) {
-      const { record, lifeLeftMs } = result;
-      memory?.put({ record, lifeLeftMs, trustLeftMs: trustMs }, asked);
+      const { record, lifeLeftMs, trustLeftMs = trustMs } = result;
+      memory?.put({ record, lifeLeftMs, trustLeftMs: Math.min(trustMs, trustLeftMs) }, asked);
     }
-    shared?.read(result.record, readAt, asked, isKept);
+    // What another tier has read is its own to share: nobody here knows when that was.
+    if (result.trustLeftMs === undefined) shared?.read(result.record, readAt, asked, isKept);
   }
 
   async function claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]> {
