@@ -74,15 +74,6 @@ export function shelfStore(options: ShelfStoreOptions): Store {
 
   const pathOf = (id: RecordId): string =>
     join(folder, createHash('sha256').update(idText(id)).digest('hex'));
-  const read = (path: string): SamekeyRecord | null => {
-    if (!existsSync(path)) return null;
-    const record = deserialize(readFileSync(path)) as SamekeyRecord;
-    return {
-      ...record,
-      response: record.response && { ...record.response, body: plain(record.response.body) },
-      input: plain(record.input),
-    };
-  };
   const all = (): SamekeyRecord[] => readdirSync(folder).flatMap((name) => read(join(folder, name)) ?? []);
 
   function write(id: RecordId, after: SamekeyRecord | null): void {
@@ -171,8 +162,7 @@ export function shelfStore(options: ShelfStoreOptions): Store {
         .slice(0, limit),
     async takeUnknown({ operations, limit, ...request }) {
       const taken: SamekeyRecord[] = [];
-      const due = (record: SamekeyRecord): number => record.reconcileAfter ?? 0;
-      for (const record of all().toSorted((a, b) => due(a) - due(b))) {
+      for (const record of all().toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0))) {
         if (taken.length >= limit) break;
         if (operations !== null && !operations.includes(record.operation)) continue;
         const after = decideTakeUnknown(record, request, serverView(record, now()));
@@ -224,11 +214,11 @@ export function shelfStore(options: ShelfStoreOptions): Store {
     audit: async (request) =>
       rows
         .filter(
-          ({ scope, key, act, seq }) =>
+          ({ scope, key, act, seq: number }) =>
             (request.scope === undefined || request.scope === scope) &&
             (request.key === undefined || request.key === key) &&
             (request.acts === undefined || request.acts.includes(act)) &&
-            (request.before === undefined || Number(seq) < Number(request.before)),
+            (request.before === undefined || Number(number) < Number(request.before)),
         )
         .toReversed()
         .slice(0, auditLimit(request)),
@@ -252,4 +242,14 @@ export function shelfStore(options: ShelfStoreOptions): Store {
 /** Bytes come back as a Buffer, which is equal and behaves differently. */
 function plain(bytes: Uint8Array | null): Uint8Array | null {
   return bytes === null ? null : new Uint8Array(bytes);
+}
+
+function read(path: string): SamekeyRecord | null {
+  if (!existsSync(path)) return null;
+  const record = deserialize(readFileSync(path)) as SamekeyRecord;
+  return {
+    ...record,
+    response: record.response && { ...record.response, body: plain(record.response.body) },
+    input: plain(record.input),
+  };
 }

@@ -48,7 +48,7 @@ import {
 import { callerOf } from '../../core/scope.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { trueOrFalse } from '../../core/settings.ts';
-import type { Capabilities, HandResult, ListRequest, Reaped, Store, Swept } from '../../core/store.ts';
+import type { Capabilities, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 
 /** Options of the memory store. */

@@ -124,10 +124,13 @@ function define(samekey: Samekey): unknown {
 
 /** Of a library that says it is in this database; nothing is run in it. */
 function sourceOf(dialect: string): TransactionSource<unknown, unknown> {
-  const run = (): Promise<never> => Promise.reject(new Error('nothing runs in this test'));
-  return { name: 'a library', dialect, run } as unknown as TransactionSource<unknown, unknown>;
+  return { name: 'a library', dialect, run: runNothing } as unknown as TransactionSource<unknown, unknown>;
 }
 
 function messagesIn(store: Store): MessageStore | undefined {
   return (store as { readonly messages?: MessageStore }).messages;
+}
+
+function runNothing(): Promise<never> {
+  return Promise.reject(new Error('nothing runs in this test'));
 }
