@@ -193,3 +193,12 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
     });
   });
 });
+
+it('S3 lists as many names as were asked for, also more than it tells at once: fewer are the end', async () => {
+  const bodies = STORES['S3']?.() ?? expect.fail('no such store');
+  const names = Array.from({ length: 1_003 }, (_, n) => `${String(n).padStart(4, '0')}/x.input.${n}`);
+  for (let at = 0; at < names.length; at += 50)
+    await Promise.all(names.slice(at, at + 50).map((each) => bodies.put(each, Uint8Array.of(1))));
+  expect(await bodies.list(null, 1_002)).toEqual(names.slice(0, 1_002));
+  expect(await bodies.list(names[0] ?? null, 2_000)).toEqual(names.slice(1));
+});

@@ -57,13 +57,19 @@ export function s3Bodies(options: S3BodiesOptions): Required<BodyStore> {
       await client.deleteObject(at(name) as never);
     },
     async list(after, limit) {
-      const { Contents = [] } = (await client.listObjectsV2({
-        Bucket: bucket,
-        Prefix: prefix,
-        MaxKeys: Math.min(LIST_MAX, limit),
-        ...(after === null ? {} : { StartAfter: `${prefix}${after}` }),
-      } as never)) as { Contents?: readonly { readonly Key?: string }[] };
-      return Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key.slice(prefix.length)]));
+      const names: string[] = [];
+      for (let last = after; ; last = names.at(-1) ?? null) {
+        const { Contents = [], IsTruncated } = (await client.listObjectsV2({
+          Bucket: bucket,
+          Prefix: prefix,
+          MaxKeys: Math.min(LIST_MAX, limit - names.length),
+          ...(last === null ? {} : { StartAfter: `${prefix}${last}` }),
+        } as never)) as { Contents?: readonly { readonly Key?: string }[]; IsTruncated?: boolean };
+        const before = names.length;
+        for (const { Key } of Contents) if (Key !== undefined) names.push(Key.slice(prefix.length));
+        // A page may be short and not the last; whoever asked takes a short list for the end.
+        if (IsTruncated !== true || names.length >= limit || names.length === before) return names;
+      }
     },
   };
 }
