@@ -13,6 +13,7 @@ import { slotOf } from '../../src/stores/redis/redis-client.ts';
 import { EXPIRY_GRACE_MS } from '../../src/stores/redis/lua.ts';
 import {
   ANSWER,
+  CLAIM_TTL_MS,
   claimed,
   claimRequest,
   finished,
@@ -116,6 +117,20 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     );
     expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     await expect(store.claim([claimRequest()])).rejects.toThrow(/none: look at it with HGETALL/);
+  });
+
+  it('a record that nobody can read holds up no sweep of others, nor a list', async () => {
+    let now = Date.UTC(2030, 0);
+    const { store, prefix } = open({ now: () => now });
+    await claimed(store);
+    const other = await claimed(store, { key: 'other' });
+    await client.hdel(keyOf(prefix), 'made');
+    now += CLAIM_TTL_MS + 1;
+    expect((await store.sweep(10)).length).toBe(1);
+    expect((await recordOf(store, other)).state).toBe('unknown');
+    expect((await store.list({ states: ['in_progress', 'unknown'] })).map(({ key }) => key)).toEqual([
+      'other',
+    ]);
   });
 
   it('what Redis deleted by itself is told by the reaper, once, and leaves nothing in the indexes', async () => {

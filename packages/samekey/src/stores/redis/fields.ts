@@ -116,9 +116,10 @@ export function seenOf(flat: readonly unknown[], now: number): Seen | null {
 /** The fields that most questions need, without what may be large. */
 export const SMALL_FIELDS: readonly string[] = ['head', 'made', 'end', 'recovery_point'];
 
-/** What HMGET gave for {@link SMALL_FIELDS}; null when there is nothing. */
+/** What HMGET gave for {@link SMALL_FIELDS}; null when there is nothing, or nothing that can be read. */
 export function smallOf(values: readonly unknown[]): SamekeyRecord | null {
-  if (values[0] === null || values[0] === undefined) return null;
+  const [head, made] = values;
+  if (head === null || head === undefined || made === null || made === undefined) return null;
   return recordOf((name) => values[SMALL_FIELDS.indexOf(name)] ?? null);
 }
 

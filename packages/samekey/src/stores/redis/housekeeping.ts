@@ -59,7 +59,7 @@ export function createHousekeeping(
     entries: readonly Entry[],
     decide: (seen: Seen) => { write: SamekeyRecord | null | undefined; result: Result } | undefined,
   ): Promise<readonly { readonly entry: Entry; readonly result: Result }[]> {
-    const found = await rows.read(entries.map(({ place }) => place));
+    const found = await rows.readReadable(entries.map(({ place }) => place));
     const moves: { entry: Entry; result: Result; made: Promise<boolean> }[] = [];
     for (const [n, entry] of entries.entries()) {
       const seen = found[n] ?? null;
@@ -91,7 +91,7 @@ export function createHousekeeping(
       .flat()
       .toSorted((a, b) => a.score - b.score)
       .slice(0, limit);
-    const whole = await rows.read(oldest.map(({ place }) => place));
+    const whole = await rows.readReadable(oldest.map(({ place }) => place));
     return whole.flatMap((seen) =>
       seen !== null && isDue(seen.record, seen.now, backoff) ? [seen.record] : [],
     );

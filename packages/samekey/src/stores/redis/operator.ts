@@ -88,7 +88,7 @@ export function createOperator(
         : whose === undefined
           ? await newest(states, request, limit)
           : await newestOf(whose, request, limit);
-    const found = await rows.read(places);
+    const found = await rows.readReadable(places);
     return found
       .flatMap((seen) => (seen !== null && isListed(seen.record, request) ? [seen.record] : []))
       .toSorted((a, b) => b.createdAt - a.createdAt)

@@ -47,6 +47,8 @@ export interface Rows {
     verb: Verb<Request, Result>,
   ): Promise<readonly Result[]>;
   read(places: readonly Place[]): Promise<readonly (Seen | null)[]>;
+  /** For upkeep and lists: what cannot be read is null, and holds up nobody else. */
+  readReadable(places: readonly Place[]): Promise<readonly (Seen | null)[]>;
   /** Writes what was decided on a reading; false when something else stands there. */
   write(place: Place, seen: Seen, after: SamekeyRecord | null, row?: NewAuditRow): Promise<boolean>;
 }
@@ -113,11 +115,8 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
     return together.map((answer) => answer ?? (next.next().value as Answer<readonly unknown[]>));
   }
 
-  async function readAll(places: readonly Place[]): Promise<readonly (Seen | null)[]> {
-    const replies = await Promise.all(
-      places.map((place) => server.run(read, place.keys.slice(0, 1), [time()])),
-    );
-    return replies.map((reply) => foundIn(reply));
+  function repliesOf(places: readonly Place[]): Promise<readonly (readonly unknown[])[]> {
+    return Promise.all(places.map((place) => server.run(read, place.keys.slice(0, 1), [time()])));
   }
 
   async function once<Request extends RecordId, Result>(
@@ -198,7 +197,11 @@ export function createRows(server: Server, keys: Keys, time: () => string, audit
       }
       return results.map((result) => result ?? (verb.busy as Result));
     },
-    read: readAll,
+    read: async (places) => (await repliesOf(places)).map(foundIn),
+    async readReadable(places) {
+      const found = (await repliesOf(places)).map(readable);
+      return found.map((one) => ('error' in one ? null : one.reply));
+    },
     write: writeOne,
   };
 }
