@@ -28,6 +28,11 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
     assert.ok(t.store.name.length > 0);
     assert.equal('another' in t, capabilities.shared, 'another() goes with shared');
     assert.equal(
+      'reopened' in t,
+      capabilities.durable && !capabilities.shared,
+      'reopened() goes with durable and not shared',
+    );
+    assert.equal(
       t.transaction !== undefined,
       capabilities.transactions,
       'transaction() goes with transactions',
@@ -60,7 +65,7 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
     await finished(t.store, 'completed');
     const record = await recordOf(t.store);
     await t.store.close();
-    if (durable) assert.deepEqual(await (await another(t, 0)).find([ID]), [record]);
+    if (durable) assert.deepEqual(await (await startedAgain(t)).find([ID]), [record]);
     else assert.ok(!('another' in t), 'a store that outlives its handle is durable');
   });
 
@@ -99,7 +104,11 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
 
   test('a handle ends claims by the store’s clock, or, where there is none, only after watching them', async (t) => {
     if (!t.store.capabilities.shared) {
-      assert.ok(t.store.capabilities.serverClock, 'a store of one process needs to watch nobody');
+      if (t.store.capabilities.durable) return;
+      assert.ok(
+        t.store.capabilities.serverClock,
+        'nobody else is there to watch, and nothing outlives its process',
+      );
       return;
     }
     const watched = await claimed(t.store, { key: 'watched', whenClaimEnds: 'resume' });
@@ -125,6 +134,26 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
     );
     await t.advance(CLAIM_TTL_MS - 1);
     assert.equal((await claimed(newcomer, { key: 'watched' })).attempt, 2);
+  });
+
+  test('a process that was started again ends claims by the store’s clock, or, where there is none, only after watching them', async (t) => {
+    const { durable, shared, serverClock } = t.store.capabilities;
+    // Where nothing is kept, nothing is left to end; where others may hold a handle, the test before this one shows it.
+    if (!durable || shared) return;
+    await claimed(t.store, { key: 'left', whenClaimEnds: 'resume' });
+    await t.advance(CLAIM_TTL_MS);
+    await t.store.close();
+    const restarted = await startedAgain(t);
+    if (!serverClock) {
+      // How long it was away is told by a wall clock alone.
+      assert.deepEqual(await restarted.sweep(10), []);
+      const { claimLeftMs } = await foundBecause(restarted, 'in-progress', { key: 'left' });
+      assert.equal(claimLeftMs, CLAIM_TTL_MS);
+      await t.advance(CLAIM_TTL_MS - 1);
+      await foundBecause(restarted, 'in-progress', { key: 'left' });
+      await t.advance(1);
+    }
+    assert.equal((await claimed(restarted, { key: 'left' })).attempt, 2);
   });
 
   test('a claim that followed another one unseen is watched from its own beginning', async (t) => {
@@ -156,4 +185,11 @@ async function secondHandle(
 async function another(t: StoreUnderTest, wallOffsetMs: number): Promise<Store> {
   assert.ok(t.another !== undefined, 'a shared store needs another() in its harness');
   return t.another({ wallOffsetMs });
+}
+
+/** What a process finds that was started again. */
+async function startedAgain(t: StoreUnderTest): Promise<Store> {
+  if (t.store.capabilities.shared) return another(t, 0);
+  assert.ok(t.reopened !== undefined, 'a durable store of one process needs reopened() in its harness');
+  return t.reopened();
 }

@@ -39,6 +39,11 @@ export interface StoreUnderTest {
    * the store is `shared`, absent when it is not.
    */
   another?(options: { readonly wallOffsetMs: number }): Promise<Store>;
+  /**
+   * The same data behind a new handle, as a process opens it that was started again; called after `store.close()`. Required when
+   * the store is `durable` and not `shared`; else `another` does, or nothing is left to open.
+   */
+  reopened?(): Promise<Store>;
   /** Runs `body` in a user's transaction, which a throw rolls back. Required when the store has `transactions`. */
   transaction?<T>(body: (within: WithinTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -99,7 +99,7 @@ async function run(t: StoreUnderTest, seed: number, name: string, auditTransitio
   } catch (error) {
     throw new Error(
       `The store "${name}" and the memory store went apart at step ${history.length} of seed ${seed}.\n` +
-        `Replay: SAMEKEY_TEST_SEED=${seed} npx vitest run packages/samekey/test/stores -t "random histories"\n` +
+        `Replay: SAMEKEY_TEST_SEED=${seed}, and the tests with "random histories" in their titles.\n` +
         `Last commands:\n  ${history.slice(-8).join('\n  ')}`,
       { cause: error },
     );
@@ -110,10 +110,14 @@ async function compareAudits(store: Store, oracle: Store, when: string): Promise
   assert.deepEqual(await auditOf(store), await auditOf(oracle), `audit after ${when}`);
 }
 
-/** In one call the order is the store's, and so are the numbers. */
+/** In one call the order is the store's, and so are the numbers and the order of a row's members. */
 async function auditOf(store: Store): Promise<string[]> {
   const rows = await store.audit({ limit: 1_000 });
-  return rows.map((row) => JSON.stringify({ ...row, seq: '' })).toSorted();
+  return rows
+    .map((row) =>
+      JSON.stringify(Object.entries({ ...row, seq: '' }).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    )
+    .toSorted();
 }
 
 interface Command {
