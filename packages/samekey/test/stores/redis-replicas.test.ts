@@ -108,7 +108,7 @@ describe.runIf(areRedisGroupsHere())('what is required before a write is acknowl
 
   // F15
   it('a claim that was asked for again, and granted then, is not undone by its first asking', async () => {
-    const store = open({ waitTimeMaxMs: 400 });
+    const store = open({ waitTimeMaxMs: 2_000 });
     await claimed(store, { key: 'before' });
     const request = claimRequest();
     const admin = new Redis(server.url);
