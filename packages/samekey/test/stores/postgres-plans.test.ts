@@ -103,7 +103,7 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
   for (const client of clients) {
     const { rows } = await client.query<{ name: string; types: string[]; custom: string }>(
       `SELECT name, parameter_types::text[] AS types, custom_plans AS custom FROM pg_prepared_statements
-       WHERE name LIKE 'samekey%'`,
+       WHERE name LIKE 'samekey%' AND name NOT IN ('samekey_begin', 'samekey_commit', 'samekey_rollback')`,
     );
     for (const { name, types, custom } of rows) {
       const nulls = types.length === 0 ? '' : `(${types.map(() => 'NULL').join(', ')})`;
