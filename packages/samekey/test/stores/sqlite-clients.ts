@@ -69,7 +69,7 @@ export function temporaryFile(parent: string = tmpdir()): { path: string; remove
 }
 
 /** Hundreds of small files: on a memory disk, where there is one, since the contract says nothing of power cuts. */
-const MEMORY_DISK = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+export const MEMORY_DISK: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** The contract's harness: a file per store, and clocks that only `advance` moves. `wrap` puts something around each store. */
 export function sqliteHarness(
