@@ -124,7 +124,7 @@ describe.runIf(areRedisGroupsHere())('what is required before a write is acknowl
       const before = await scripts();
       // As the engine does when a call has taken too long: it lies behind the WAIT, on the same connection.
       const second = store.claim([request]).catch(({ applied }: { applied: string }) => applied);
-      await expect.poll(scripts, { interval: 5 }).toBeGreaterThan(before);
+      await expect.poll(scripts, { interval: 5, timeout: 5_000 }).toBeGreaterThan(before);
       thaw();
       answers = await Promise.all([first, second]);
     } finally {
