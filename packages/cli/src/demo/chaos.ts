@@ -49,7 +49,7 @@ export interface ChaosLedger extends LoadLedger {
 }
 
 /** Short, so that what a killed process held is taken up within seconds; a call must fit into a claim. */
-const TIMES = { claimTtlMs: 2_000, callTimeMaxMs: 800 };
+const TIMES = { claimTtlMs: 3_000, callTimeMaxMs: 800 };
 const PROVIDER = { faultRate: 0.5, fastestMs: 20, slowestMs: 200, lateMs: 1_500 };
 /** From one kill to the next: longer than a claim, which the next process has to see end before it goes on. */
 const KILL_FIRST_MS = 1_000;

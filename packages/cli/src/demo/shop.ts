@@ -22,6 +22,7 @@ export interface Shop {
   closeFile(): void;
 }
 
+const STORE_TIME_MAX_MS = 2_000;
 /** A file on a slow disk, under a load of hundreds: each charge is some transactions with an fsync each. */
 const BUSY_TIME_MAX_MS = 30_000;
 /** Keys outlive the lunch break of whoever tries the demo: an intent is charged once as long as its key is remembered. */
@@ -43,6 +44,8 @@ export async function openShop(options: {
     store,
     transactions: fromSqlite(store),
     retentionMs: RETENTION_MS,
+    // A claim outlasts three calls of the store: one slow renewal loses none.
+    storeTimeMaxMs: Math.min(STORE_TIME_MAX_MS, Math.floor(payment.claimTtlMs / 3)),
     ...(onEvent === undefined ? {} : { onEvent }),
   });
   await samekey.ready();
