@@ -50,6 +50,7 @@ export function mysqlHarness(
 ): StoreHarness {
   return {
     name: `MySQL with ${client.name}`,
+    auditsTransitions: true,
     async create(options) {
       const url = await server().createDatabase();
       const admin = await mysql2.createConnection(url);
