@@ -3,17 +3,12 @@
  * it through a proxy that reads its requests.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { dynamodbStore } from 'samekey/stores/dynamodb';
-import {
-  availableDynamoDb,
-  type DynamoDbServer,
-  dynamoClient,
-  startDynamoDb,
-} from '../../services/dynamodb.ts';
-import { type FaultProxy, startFaultProxy } from '../../services/fault-proxy.ts';
+import { availableDynamoDb, dynamoClient, startDynamoDb } from '../../services/dynamodb.ts';
+import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { dynamoWire } from '../../services/http-wire.ts';
 import { type BackendKind, textOf } from './backend.ts';
+import { proxyFaults, serverFaults } from './faults.ts';
 
 /** Verbs that change a record; each of them may lose its answer. */
 const WRITE = /^(?:Put|Update|Delete)Item /;
@@ -64,8 +59,11 @@ export const dynamodbBackend: BackendKind = {
           remove: async () => undefined,
         };
       },
-      faults:
-        proxy === undefined ? {} : faultsOf(proxy, server.source.name === 'dynoxide' ? server : undefined),
+      faults: {
+        // Dynalite forgets everything, which no store survives.
+        ...(proxy !== undefined && server.source.name === 'dynoxide' && serverFaults(server)),
+        ...(proxy !== undefined && proxyFaults(proxy, () => ({ statement: WRITE }))),
+      },
       async close() {
         await proxy?.close();
         await server.stop();
@@ -73,32 +71,3 @@ export const dynamodbBackend: BackendKind = {
     };
   },
 };
-
-function faultsOf(
-  proxy: FaultProxy,
-  server: DynamoDbServer | undefined,
-): Awaited<ReturnType<BackendKind['start']>>['faults'] {
-  return {
-    // Dynalite forgets everything, which no store survives.
-    ...(server !== undefined && {
-      async crash() {
-        await server.kill();
-        await server.restart();
-      },
-      async freeze(random: () => number) {
-        const thaw = server.freeze();
-        // From shorter than a claim to longer than what a store may take.
-        await sleep(100 + random() * 1_400);
-        thaw();
-      },
-    }),
-    cut: async () => proxy.cut(),
-    deaf: async (random) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-    async 'lose-reply'(random) {
-      const leaves = random() < 0.5 ? 'closed' : 'half-open';
-      const armed = proxy.arm({ statement: WRITE, what: 'lose-reply', leaves });
-      await Promise.race([armed.happened, sleep(2_000)]);
-      armed.disarm();
-    },
-  };
-}

@@ -2,13 +2,13 @@
  * MySQL or MariaDB: a place is a database of its own on one server. With faults wanted, the processes reach it through a proxy.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
 import { mysqlStore } from 'samekey/stores/mysql';
-import { type FaultProxy, startFaultProxy } from '../../services/fault-proxy.ts';
+import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { availableMysql, type MysqlServer, type MysqlSource, startMysql } from '../../services/mysql.ts';
 import { mysqlWire } from '../../services/mysql-wire.ts';
-import { type Backend, type BackendKind, type Fault, type Place, textOf } from './backend.ts';
+import { type Backend, type BackendKind, type Place, textOf } from './backend.ts';
+import { oneOf, proxyFaults, serverFaults } from './faults.ts';
 
 /** Address: `url`, and `statementTimeMaxMs` of the store. */
 export const mysqlBackend: BackendKind = {
@@ -56,7 +56,10 @@ export async function mysqlBackendOn(server: MysqlServer, faulty: boolean): Prom
   return {
     name: 'mysql',
     createPlace: async () => mysqlPlaceOn(await server.createDatabase(), proxy),
-    faults: { ...serverFaults(server), ...(proxy === undefined ? {} : proxyFaults(proxy)) },
+    faults: {
+      ...serverFaults(server),
+      ...(proxy !== undefined && proxyFaults(proxy, oneOf(Object.values(MYSQL_STATEMENTS)))),
+    },
     async close() {
       await proxy?.close();
       await server.stop();
@@ -73,42 +76,5 @@ export function mysqlPlaceOn(url: string, proxy?: { readonly url: string }): Pla
     direct: { backend: 'mysql', url },
     // It goes with its server.
     remove: async () => undefined,
-  };
-}
-
-function serverFaults(server: MysqlServer): { readonly crash: Fault; readonly freeze: Fault } {
-  return {
-    async crash() {
-      await server.kill();
-      await server.restart();
-    },
-    async freeze(random) {
-      const thaw = server.freeze();
-      // From shorter than a claim to longer than what a store may take.
-      await sleep(100 + random() * 1_400);
-      thaw();
-    },
-  };
-}
-
-function proxyFaults(proxy: FaultProxy): {
-  readonly cut: Fault;
-  readonly deaf: Fault;
-  readonly 'lose-reply': Fault;
-} {
-  return {
-    cut: async () => proxy.cut(),
-    deaf: async (random) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-    async 'lose-reply'(random) {
-      const kinds = Object.values(MYSQL_STATEMENTS);
-      const armed = proxy.arm({
-        statement: kinds[Math.floor(random() * kinds.length)] ?? MYSQL_STATEMENTS.claim,
-        what: 'lose-reply',
-        leaves: random() < 0.5 ? 'closed' : 'half-open',
-      });
-      // A statement of that kind need not come any more.
-      await Promise.race([armed.happened, sleep(500)]);
-      armed.disarm();
-    },
   };
 }

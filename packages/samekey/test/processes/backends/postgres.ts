@@ -2,13 +2,13 @@
  * PostgreSQL: a place is a database of its own on one server. With faults wanted, the processes reach it through a proxy.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
-import { type FaultProxy, startFaultProxy } from '../../services/fault-proxy.ts';
+import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { postgresWire } from '../../services/pg-wire.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
-import { type Backend, type BackendKind, type Fault, type Place, textOf } from './backend.ts';
+import { type Backend, type BackendKind, type Place, textOf } from './backend.ts';
+import { oneOf, proxyFaults, serverFaults } from './faults.ts';
 
 /** Address: `url`, and `statementTimeMaxMs` of the store. */
 export const postgresBackend: BackendKind = {
@@ -46,7 +46,11 @@ export async function postgresBackendOn(server: PostgresServer, faulty: boolean)
   return {
     name: 'postgres',
     createPlace: async () => placeOn(await server.createDatabase(), proxy),
-    faults: { ...serverFaults(server), ...(proxy === undefined ? {} : proxyFaults(proxy)) },
+    faults: {
+      ...serverFaults(server),
+      ...(proxy !== undefined &&
+        proxyFaults(proxy, oneOf([STATEMENTS.claim, STATEMENTS.finish, STATEMENTS.renew, STATEMENTS.find]))),
+    },
     async close() {
       await proxy?.close();
       await server.stop();
@@ -63,43 +67,5 @@ export function placeOn(url: string, proxy?: { readonly url: string }): Place {
     direct: { backend: 'postgres', url },
     // It goes with its server.
     remove: async () => undefined,
-  };
-}
-
-function serverFaults(server: PostgresServer): { readonly crash: Fault; readonly freeze: Fault } {
-  return {
-    async crash() {
-      await server.kill();
-      await server.restart();
-    },
-    async freeze(random) {
-      const thaw = server.freeze();
-      // From shorter than a claim to longer than what a store may take.
-      await sleep(100 + random() * 1_400);
-      thaw();
-    },
-  };
-}
-
-function proxyFaults(proxy: FaultProxy): {
-  readonly cut: Fault;
-  readonly deaf: Fault;
-  readonly 'lose-reply': Fault;
-} {
-  return {
-    cut: async () => proxy.cut(),
-    deaf: async (random) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-    async 'lose-reply'(random) {
-      const kinds = [STATEMENTS.claim, STATEMENTS.finish, STATEMENTS.renew, STATEMENTS.find];
-      const statement = kinds[Math.floor(random() * kinds.length)] ?? STATEMENTS.claim;
-      const armed = proxy.arm({
-        statement,
-        what: 'lose-reply',
-        leaves: random() < 0.5 ? 'closed' : 'half-open',
-      });
-      // A statement of that kind need not come any more.
-      await Promise.race([armed.happened, sleep(500)]);
-      armed.disarm();
-    },
   };
 }

@@ -3,13 +3,13 @@
  * proxy.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisStore } from 'samekey/stores/redis';
 import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { isRedisHere, startRedis } from '../../services/redis.ts';
 import { respWire } from '../../services/resp-wire.ts';
 import { type BackendKind, textOf } from './backend.ts';
+import { proxyFaults, serverFaults } from './faults.ts';
 
 let places = 0;
 
@@ -49,31 +49,9 @@ export const redisBackend: BackendKind = {
         };
       },
       faults: {
-        async crash() {
-          await server.kill();
-          await server.restart();
-        },
-        async freeze(random) {
-          const thaw = server.freeze();
-          // From shorter than a claim to longer than what a store may take.
-          await sleep(100 + random() * 1_400);
-          thaw();
-        },
-        ...(proxy !== undefined && {
-          cut: async () => proxy.cut(),
-          deaf: async (random: () => number) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-          async 'lose-reply'(random: () => number) {
-            const armed = proxy.arm({
-              statement: /^EVALSHA /,
-              nth: 1 + Math.floor(random() * 4),
-              what: 'lose-reply',
-              leaves: random() < 0.5 ? 'closed' : 'half-open',
-            });
-            // So many calls need not come any more.
-            await Promise.race([armed.happened, sleep(500)]);
-            armed.disarm();
-          },
-        }),
+        ...serverFaults(server),
+        ...(proxy !== undefined &&
+          proxyFaults(proxy, (random) => ({ statement: /^EVALSHA /, nth: 1 + Math.floor(random() * 4) }))),
       },
       async close() {
         await proxy?.close();

@@ -3,7 +3,6 @@
  * cache that suffers here.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Store } from 'samekey';
 import { redisCache, tieredStore } from 'samekey/stores/tiered';
@@ -11,6 +10,7 @@ import { startFaultProxy } from '../../services/fault-proxy.ts';
 import { anyPostgres, startPostgres } from '../../services/postgres.ts';
 import { isRedisHere, startRedis } from '../../services/redis.ts';
 import { type BackendKind, type OpenStore, type StoreAddress, textOf } from './backend.ts';
+import { connectionFaults, serverFaults } from './faults.ts';
 import { placeOn, postgresBackend } from './postgres.ts';
 
 /** The cache is asked each time, whatever it is worth. */
@@ -62,21 +62,7 @@ export const tieredBackend: BackendKind = {
         // The harness looks at the records themselves. It goes with its server.
         return { address, direct, remove: async () => undefined };
       },
-      faults: {
-        async crash() {
-          await redis.kill();
-          await redis.restart();
-        },
-        async freeze(random) {
-          const thaw = redis.freeze();
-          await sleep(100 + random() * 1_400);
-          thaw();
-        },
-        ...(proxy !== undefined && {
-          cut: async () => proxy.cut(),
-          deaf: async (random: () => number) => proxy.goDeaf(random() < 0.5 ? 'both' : undefined),
-        }),
-      },
+      faults: { ...serverFaults(redis), ...(proxy !== undefined && connectionFaults(proxy)) },
       async close() {
         await proxy?.close();
         await Promise.all([server.stop(), redis.stop()]);
