@@ -4,8 +4,8 @@
  * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it comes with it.
  * Where the store works on several calls at once, what waits is dealt out to as many flushes, each of which is worth a call.
  *
- * Invariants: a caller gets its own row's result, after the store's reply, once · one row is in at most one flush at a time,
- * and twice in none · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was, because only
+ * Invariants: a caller gets its own row's result, after the store's reply, once · a request is in at most one flush at a time, and no two
+ * on one record share a flush; in flushes that overlap the store lets them take turns (`Store.callsAtOnceMax`) · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was, because only
  * repeating the same conditional write can tell what became of it · every wait ends at the caller's deadline.
  */
 
