@@ -1,71 +1,25 @@
 /** What a sealed store keeps from whoever reads the database, and what it does when it cannot open what stands there. */
 
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createSamekey, reply, type Samekey, type SamekeyEvent } from '../../src/index.ts';
-import type { NewMessage, StoreWithMessages } from '../../src/core/message.ts';
-import type { ClaimRequest, HotStore, LifecycleStore, OperatorStore, Store } from '../../src/core/store.ts';
+import { describe, expect, it } from 'vitest';
+import { type NewMessage, type StoreWithMessages } from '../../src/core/message.ts';
+import { type HotStore, type LifecycleStore, type OperatorStore, type Store } from '../../src/core/store.ts';
+import { createSamekey, reply, type SamekeyEvent } from '../../src/index.ts';
 import { createOutbox } from '../../src/outbox/index.ts';
-import { keyRing, type SealRing, sealed, sealKeysInUse, type UnreadableFound } from '../../src/seal/index.ts';
+import { internalsOf } from '../../src/samekey.ts';
+import { keyRing, type SealRing, sealed, type UnreadableFound } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { claimRequest, finished, finishRequest } from '../../src/testing/contract/context.ts';
 import { message, take as takeMessages } from '../../src/testing/outbox/bench.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
-import { internalsOf } from '../../src/samekey.ts';
-import { availableClients, type OpenDatabase, temporaryFile } from '../stores/sqlite-clients.ts';
-import { ASYNC_RING, KEYS, RING } from './rings.ts';
+import { KEYS, RING } from './rings.ts';
+import { accept, database, instance, request, SCOPE } from './setup.ts';
 
 const OLD_RING = keyRing({ current: 'k1', keys: { k1: KEYS.k1 } });
 const NEW_ONLY = keyRing({ current: 'k2', keys: { k2: KEYS.k2 } });
 const MARK = 'the-customers-secret';
-const SCOPE = ['tenant-1'];
-const cleanups: (() => unknown)[] = [];
-afterEach(() => {
-  for (const cleanup of cleanups.splice(0).toReversed()) cleanup();
-});
-
-/** An SQLite file, and stores on it. */
-async function database(): Promise<{ db: OpenDatabase; clear: SqliteStore; bytes: () => string }> {
-  const [client] = availableClients();
-  if (client === undefined) throw new Error('no SQLite client');
-  const file = temporaryFile();
-  cleanups.push(() => file.remove());
-  const db = client.open(file.path);
-  cleanups.push(() => db.close());
-  const clear = sqliteStore({ database: db });
-  await clear.migrate();
-  return {
-    db,
-    clear,
-    // The file and its log, whole.
-    bytes: () =>
-      readdirSync(dirname(file.path))
-        .map((name) => readFileSync(join(dirname(file.path), name), 'latin1'))
-        .join('\n'),
-  };
-}
-
-function instance(store: Store, onEvent?: (event: SamekeyEvent) => void): Samekey {
-  return createSamekey({
-    store,
-    policy: 'payments',
-    ...(onEvent && { onEvent }),
-  });
-}
-
-function request(key: string) {
-  return { operation: 'pay', scope: SCOPE, key, fingerprint: 'same' };
-}
-
-/** A request that is only noted, for a worker. */
-function accept(key: string): ClaimRequest {
-  return claimRequest({ key, entry: 'accept', input: Uint8Array.of(1), pendingTimeMaxMs: 60_000 });
-}
-
 describe('what stands in the database', () => {
   it('says nothing of answers, headers, inputs, steps and messages; the same without a seal says all', async () => {
     for (const isSealed of [false, true]) {
@@ -309,134 +263,6 @@ describe('a seal that does not open', () => {
     expect(row?.dueAt).toBeGreaterThan(row?.createdAt ?? 0);
     const [listed] = await sealed(clear, RING).messages.list({});
     expect(listed).toMatchObject({ payload: news.payload, headers: news.headers });
-  });
-});
-
-describe('a ring of your own', () => {
-  it('that cannot seal makes the answer leave unstored, and it is stored once it can', async () => {
-    let isDown = true;
-    const ring: SealRing = {
-      seal: (bytes, about) => (isDown ? Promise.reject(new Error('KMS is down')) : RING.seal(bytes, about)),
-      open: (keyId, bytes, about) => RING.open(keyId, bytes, about),
-    };
-    const events: SamekeyEvent[] = [];
-    const waiting: (() => void)[] = [];
-    const recovered = new Promise<void>((done) => void waiting.push(done));
-    const samekey = createSamekey({
-      store: sealed(memoryStore(), ring) as Store,
-      policy: 'payments',
-      saveTimeMaxMs: 20,
-      onEvent(event) {
-        events.push(event);
-        if (event.type === 'save-recovered') for (const done of waiting) done();
-      },
-    });
-    expect(await samekey.run(request('k'), () => 'paid')).toMatchObject({ kind: 'executed', stored: false });
-    isDown = false;
-    await recovered;
-    expect(await samekey.run(request('k'), () => 'no')).toMatchObject({ kind: 'replay', value: 'paid' });
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: 'store-error', verb: 'finish', applied: 'no' }),
-    );
-    await samekey.close();
-  });
-
-  it('that cannot open now makes nothing run', async () => {
-    const clear = memoryStore();
-    await instance(sealed(clear, RING)).run(request('k'), () => 'paid');
-    const ring: SealRing = { ...ASYNC_RING, open: () => Promise.reject(new Error('KMS is down')) };
-    let runs = 0;
-    const outcome = await instance(sealed(clear, ring)).run(request('k'), () => (runs += 1));
-    expect(outcome).toMatchObject({ kind: 'unavailable', because: 'unreadable' });
-    expect(runs).toBe(0);
-  });
-
-  it('may name its keys as a KMS does', async () => {
-    const keyId = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd.v2';
-    const ring: SealRing = {
-      seal: async (bytes, about) => ({ ...(await RING.seal(bytes, about)), keyId }),
-      open: async (id, bytes, about) => (id === keyId ? RING.open('k2', bytes, about) : null),
-    };
-    const clear = memoryStore();
-    const store = sealed(clear, ring) as Store;
-    await finished(store, 'completed', { input: Uint8Array.of(7) });
-    await finished(store, 'completed', { key: 'no-body' });
-    const [record] = await store.list({});
-    expect(record?.sealKeyId).toBe(keyId);
-    expect(record?.unreadable).toBeUndefined();
-  });
-});
-
-describe('rotation', () => {
-  it('seals with the current key, opens with the one a row names, and counts what names it', async () => {
-    const { clear } = await database();
-    await finished(clear, 'completed', { key: 'clear' });
-    const before = sealed(clear, OLD_RING) as unknown as SqliteStore;
-    await finished(before, 'completed', { key: 'old' });
-    const owner = claimRequest({ key: 'both', input: Uint8Array.of(1) });
-    await before.claim([owner]);
-    const store = sealed(clear, RING) as unknown as SqliteStore;
-    await store.finish([finishRequest({ ...owner, attempt: 1 }, 'completed')]);
-    await store.messages.enqueue([message()]);
-    await clear.messages.enqueue([message()]);
-    const records = await store.list({});
-    expect(Object.fromEntries(records.map(({ key, sealKeyId }) => [key, sealKeyId]))).toEqual({
-      clear: null,
-      old: 'k1',
-      both: 'k2',
-    });
-    expect(records.map(({ response }) => response?.status)).toEqual([201, 201, 201]);
-    for (const each of [store, clear]) {
-      expect(await sealKeysInUse(each)).toEqual({
-        records: new Map([
-          [null, 1],
-          ['k1', 2],
-          ['k2', 1],
-        ]),
-        messages: new Map([
-          ['k2', 1],
-          [null, 1],
-        ]),
-        isComplete: true,
-      });
-    }
-  });
-
-  it('is switched on in two deploys: first whoever may meet a seal can open it', async () => {
-    const clear = memoryStore();
-    const first = sealed(clear, RING, { sealsNew: false });
-    const second = sealed(clear, RING);
-    const input = Uint8Array.of(1);
-    for (const [key, store] of Object.entries({ first, second }))
-      await finished(store, 'completed', { key, input });
-    for (const store of [first, second]) {
-      const records = await store.find(['first', 'second'].map((key) => claimRequest({ key })));
-      expect(records.map((record) => [record?.response?.status, record?.sealKeyId])).toEqual([
-        [201, null],
-        [201, 'k2'],
-      ]);
-      expect(records.map((record) => record?.input)).toEqual([input, input]);
-    }
-  });
-
-  it('counts across pages, and says so when it could not', async () => {
-    let now = 1_000;
-    const clear = memoryStore({ now: () => now });
-    const store = sealed(clear, RING) as Store;
-    async function fill(prefix: string): Promise<void> {
-      const requests = Array.from({ length: 900 }, (_, i) =>
-        claimRequest({ key: `${prefix}-${i}`, input: Uint8Array.of(1) }),
-      );
-      await store.claim(requests);
-    }
-    for (const prefix of ['a', 'b', 'c']) {
-      await fill(prefix);
-      now += 1;
-    }
-    expect(await sealKeysInUse(store)).toMatchObject({ records: new Map([['k2', 2_700]]), isComplete: true });
-    await fill('d');
-    await fill('e');
-    expect(await sealKeysInUse(store)).toMatchObject({ isComplete: false });
   });
 });
 
