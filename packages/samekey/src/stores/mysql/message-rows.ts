@@ -3,9 +3,10 @@
  * lock in the same transaction, and the write repeats the state and the lease it was read with.
  */
 
-import type { MessageState, StoredMessage } from '../../core/message.ts';
+import type { StoredMessage } from '../../core/message.ts';
 import type { RecordId } from '../../core/record.ts';
-import { type ColumnValue, exact, number, shown } from '../sql/record-row.ts';
+import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
+import { exact, number } from '../sql/record-row.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import type { Ask, SqlRow } from './mysql-client.ts';
 import type { Lock } from './records.ts';
@@ -24,30 +25,6 @@ export interface MessageChange {
   readonly after: StoredMessage | null;
 }
 
-/** In the order of {@link valuesOf}, behind `place`. */
-const NAMES = [
-  'id',
-  'topic',
-  'group_key',
-  'state',
-  'parked',
-  'due_at',
-  'created_at',
-  'started',
-  'finished',
-  'proven',
-  'forgiven',
-  'lease_id',
-  'provider_id',
-  'last_error',
-  'scope',
-  'key',
-  'claim_id',
-  'attempt',
-  'headers',
-  'payload',
-] as const;
-
 /** With a character set; the others hold bytes or numbers. */
 const TEXTS: ReadonlySet<string> = new Set(['state', 'provider_id', 'last_error', 'headers', 'payload']);
 /** Counted from the server's time of the statement, where a message comes in. */
@@ -55,77 +32,23 @@ const FROM_NOW: ReadonlySet<string> = new Set(['due_at', 'created_at']);
 
 /** The columns that {@link seenMessage} reads, of a row called `m`. */
 export function messageColumns({ now }: Tables): string {
-  return `${now} AS now, m.place, ${NAMES.map((name) => `m.${quote(name)}`).join(', ')}`;
+  return `${now} AS now, m.place, ${MESSAGE_COLUMNS.map((name) => `m.${quote(name)}`).join(', ')}`;
 }
 
 /** A row in {@link messageColumns}. */
 export function seenMessage(row: SqlRow): SeenMessage {
-  const at = (name: (typeof NAMES)[number]): unknown => decoded(row[NAMES.indexOf(name) + 2]);
-  const text = (name: (typeof NAMES)[number]): string | null => (at(name) ?? null) as string | null;
-  const count = (name: (typeof NAMES)[number]): number => number(at(name));
-  const [scope, key, claimId] = [text('scope'), text('key'), text('claim_id')];
-  return {
-    now: number(row[0]),
-    message: {
-      id: text('id') ?? '',
-      place: number(row[1]),
-      topic: text('topic') ?? '',
-      group: text('group_key'),
-      payload: text('payload') ?? '',
-      headers: text('headers'),
-      // One that only newer code knows stays what it is.
-      state: text('state') as MessageState,
-      parked: count('parked') === 1,
-      dueAt: count('due_at'),
-      createdAt: count('created_at'),
-      started: count('started'),
-      finished: count('finished'),
-      proven: count('proven'),
-      forgiven: count('forgiven'),
-      leaseId: text('lease_id'),
-      providerId: text('provider_id'),
-      lastError: text('last_error'),
-      owner:
-        scope === null || key === null || claimId === null
-          ? null
-          : { scope, key, claimId, attempt: count('attempt') },
-    },
-  };
-}
-
-function valuesOf(message: StoredMessage): ColumnValue[] {
-  const { group, owner } = message;
-  return [
-    exact(message.id),
-    exact(message.topic),
-    group === null ? null : exact(group),
-    message.state,
-    message.parked ? 1 : 0,
-    message.dueAt,
-    message.createdAt,
-    message.started,
-    message.finished,
-    message.proven,
-    message.forgiven,
-    message.leaseId,
-    shown(message.providerId),
-    shown(message.lastError),
-    owner === null ? null : exact(owner.scope),
-    owner === null ? null : exact(owner.key),
-    owner === null ? null : exact(owner.claimId),
-    owner?.attempt ?? null,
-    message.headers,
-    message.payload,
-  ];
+  const [now, place, ...values] = row;
+  const message = messageOf(place, (column) => decoded(values[MESSAGE_COLUMNS.indexOf(column)]));
+  return { now: number(now), message };
 }
 
 /** The names of the columns of {@link insertedRow}. */
-export const INSERTED: string = NAMES.map(quote).join(', ');
+export const INSERTED: string = MESSAGE_COLUMNS.map(quote).join(', ');
 
 /** A new message's values; it was made for time 0, and the server adds its time. */
 export function insertedRow(message: StoredMessage, now: string): string {
-  const cells = valuesOf(message).map((value, i) => {
-    const name = NAMES[i] ?? '';
+  const cells = messageValues(message).map((value, i) => {
+    const name = MESSAGE_COLUMNS[i] ?? '';
     const literal = literalOf(value, TEXTS.has(name));
     return FROM_NOW.has(name) ? `${now} + ${literal}` : literal;
   });
@@ -203,9 +126,9 @@ export async function writeMessages(
     await ask(`DELETE FROM ${messages} WHERE ${fences.join(' OR ')}`);
   }
   const rows = changes.flatMap(({ before, after }) =>
-    after === null ? [] : [{ message: before, before: valuesOf(before), after: valuesOf(after) }],
+    after === null ? [] : [{ message: before, before: messageValues(before), after: messageValues(after) }],
   );
-  const sets = NAMES.flatMap((name, i) => {
+  const sets = MESSAGE_COLUMNS.flatMap((name, i) => {
     if (rows.every(({ before, after }) => before[i] === after[i])) return [];
     const cells = rows.map(({ message, after }) => ({
       place: message.place,

@@ -2,7 +2,8 @@
 
 import type { MessageListRequest, MessageState, StoredMessage } from '../../core/message.ts';
 import { MESSAGE_STATES } from '../../core/message.ts';
-import { type ColumnValue, exact, number, type Row, shown } from '../sql/record-row.ts';
+import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
+import { type ColumnValue, number, type Row } from '../sql/record-row.ts';
 import type { WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 
@@ -13,30 +14,7 @@ export interface MessageRow extends StoredMessage {
   readonly extended: number;
 }
 
-const COLUMNS = [
-  'id',
-  'topic',
-  'group_key',
-  'state',
-  'parked',
-  'due_at',
-  'created_at',
-  'started',
-  'finished',
-  'proven',
-  'forgiven',
-  'lease_id',
-  'lease_ms',
-  'extended',
-  'provider_id',
-  'last_error',
-  'scope',
-  'key',
-  'claim_id',
-  'attempt',
-  'headers',
-  'payload',
-];
+const COLUMNS = [...MESSAGE_COLUMNS, 'lease_ms', 'extended'];
 const SELECT = `SELECT place, ${COLUMNS.join(', ')} FROM samekey_messages`;
 const INSERT = `INSERT INTO samekey_messages (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 const UPDATE = `UPDATE samekey_messages SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE place = ?`;
@@ -113,60 +91,14 @@ function one(row: Row | undefined): MessageRow | null {
 }
 
 function valuesOf(row: Omit<MessageRow, 'place'>): ColumnValue[] {
-  const { owner } = row;
-  return [
-    exact(row.id),
-    exact(row.topic),
-    row.group === null ? null : exact(row.group),
-    row.state,
-    row.parked ? 1 : 0,
-    row.dueAt,
-    row.createdAt,
-    row.started,
-    row.finished,
-    row.proven,
-    row.forgiven,
-    row.leaseId,
-    row.leaseMs,
-    row.extended,
-    row.providerId === null ? null : exact(row.providerId),
-    shown(row.lastError),
-    owner === null ? null : exact(owner.scope),
-    owner === null ? null : exact(owner.key),
-    owner === null ? null : exact(owner.claimId),
-    owner?.attempt ?? null,
-    row.headers,
-    row.payload,
-  ];
+  return [...messageValues(row), row.leaseMs, row.extended];
 }
 
 function rowOf(row: Row): MessageRow {
-  const text = (name: string): string | null => (row[name] ?? null) as string | null;
-  const [scope, key, claimId] = [text('scope'), text('key'), text('claim_id')];
   return {
-    place: number(row['place']),
-    id: String(row['id']),
-    topic: String(row['topic']),
-    group: text('group_key'),
-    state: String(row['state']) as MessageState,
-    parked: number(row['parked']) === 1,
-    dueAt: number(row['due_at']),
-    createdAt: number(row['created_at']),
-    started: number(row['started']),
-    finished: number(row['finished']),
-    proven: number(row['proven']),
-    forgiven: number(row['forgiven']),
-    leaseId: text('lease_id'),
+    ...messageOf(row['place'], (column) => row[column]),
     leaseMs: row['lease_ms'] === null ? null : number(row['lease_ms']),
     extended: number(row['extended']),
-    providerId: text('provider_id'),
-    lastError: text('last_error'),
-    owner:
-      scope === null || key === null || claimId === null
-        ? null
-        : { scope, key, claimId, attempt: number(row['attempt']) },
-    headers: text('headers'),
-    payload: String(row['payload']),
   };
 }
 
