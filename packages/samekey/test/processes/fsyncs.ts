@@ -1,11 +1,10 @@
-/** What the measurements of fsync share: work under strace, and requests. Needs strace (`apt-get install strace`) and the right to use it. */
+/** What the measurements of fsync share: work under strace. Needs strace (`apt-get install strace`) and the right to use it. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ClaimRequest, FinishRequest } from 'samekey';
 import { processTree } from '../services/machine.ts';
 
 /** Runs the work with strace on a server, and tells how often its processes brought something to disk. */
@@ -35,43 +34,4 @@ async function attached(pids: readonly string[]): Promise<void> {
     if (free.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-}
-
-/** A claim of a key. */
-export function claimOf(key: string): ClaimRequest {
-  return {
-    scope: 'fsync',
-    key,
-    operation: 'measure',
-    claimId: `claim-${key}`,
-    claimTtlMs: 60_000,
-    fingerprint: { label: 'none', digest: 'none' },
-    whenClaimEnds: 'unknown',
-    retentionMs: 3_600_000,
-    replayMinMs: 3_600_000,
-    tombstoneMs: 0,
-    attemptMax: 10,
-    formatVersion: 1,
-    entry: 'run',
-    input: null,
-    pendingTimeMaxMs: 0,
-  };
-}
-
-/** The end of its attempt. */
-export function finishOf(key: string): FinishRequest {
-  return {
-    scope: 'fsync',
-    key,
-    claimId: `claim-${key}`,
-    attempt: 1,
-    to: 'completed',
-    proof: null,
-    reason: null,
-    response: { status: 200, headers: [], body: new TextEncoder().encode(key) },
-    unbindFingerprint: false,
-    extendMs: 0,
-    reconcileAfterMs: 0,
-    handedOver: false,
-  };
 }

@@ -12,7 +12,8 @@ import { mysqlStore } from 'samekey/stores/mysql';
 import { postgresStore } from 'samekey/stores/postgres';
 import { startMysql } from '../services/mysql.ts';
 import { anyPostgres, startPostgres } from '../services/postgres.ts';
-import { claimOf, countFsyncs, finishOf } from './fsyncs.ts';
+import { countFsyncs } from './fsyncs.ts';
+import { claimOf, finishOf } from './requests.ts';
 import { anyMysql } from './backends/mysql.ts';
 
 const KEYS = 50;
@@ -45,10 +46,10 @@ await countFsyncs(server.pid(), `${KEYS} finishes, one after the other`, async (
   for (const key of names('single')) await store.finish([finishOf(key)]);
 });
 await countFsyncs(server.pid(), `${KEYS} claims in one group`, () =>
-  store.claim(names('group').map(claimOf)),
+  store.claim(names('group').map((key) => claimOf(key))),
 );
 await countFsyncs(server.pid(), `${KEYS} finishes in one group`, () =>
-  store.finish(names('group').map(finishOf)),
+  store.finish(names('group').map((key) => finishOf(key))),
 );
 await countFsyncs(server.pid(), `${2 * KEYS} replays`, async () => {
   for (const key of [...names('single'), ...names('group')]) {

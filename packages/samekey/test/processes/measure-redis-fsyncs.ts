@@ -8,7 +8,8 @@
 import { Redis } from 'ioredis';
 import { redisStore } from 'samekey/stores/redis';
 import { startRedis } from '../services/redis.ts';
-import { claimOf, countFsyncs, finishOf } from './fsyncs.ts';
+import { countFsyncs } from './fsyncs.ts';
+import { claimOf, finishOf } from './requests.ts';
 
 const KEYS = 50;
 const names = (what: string): string[] => Array.from({ length: KEYS }, (_, i) => `${what}-${i}`);
@@ -29,8 +30,8 @@ for (const durability of ['always', 'everysec'] as const) {
   await count(`${KEYS} ends, one after the other`, async () => {
     for (const key of names('single')) await store.finish([finishOf(key)]);
   });
-  await count(`${KEYS} claims in one group`, () => store.claim(names('group').map(claimOf)));
-  await count(`${KEYS} ends in one group`, () => store.finish(names('group').map(finishOf)));
+  await count(`${KEYS} claims in one group`, () => store.claim(names('group').map((key) => claimOf(key))));
+  await count(`${KEYS} ends in one group`, () => store.finish(names('group').map((key) => finishOf(key))));
   await count(`${2 * KEYS} replays`, async () => {
     for (const key of [...names('single'), ...names('group')]) {
       const [found] = await store.claim([{ ...claimOf(key), claimId: `again-${key}` }]);

@@ -5,6 +5,7 @@
 
 import { Pool } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
+import { claimOf, finishOf } from './requests.ts';
 
 const [, , task = '', url = '', name = ''] = process.argv;
 const pool = new Pool({ connectionString: url });
@@ -21,42 +22,9 @@ await store.close();
 await pool.end();
 
 async function work(key: string): Promise<void> {
-  const id = { scope: 'processes', key };
-  const claimId = `claim-${key}`;
-  const [claim] = await store.claim([
-    {
-      ...id,
-      operation: 'work',
-      claimId,
-      claimTtlMs: 1_000,
-      fingerprint: { label: 'none', digest: 'none' },
-      whenClaimEnds: 'unknown',
-      retentionMs: 3_600_000,
-      replayMinMs: 3_600_000,
-      tombstoneMs: 0,
-      attemptMax: 10,
-      formatVersion: 1,
-      entry: 'run',
-      input: null,
-      pendingTimeMaxMs: 0,
-    },
-  ]);
+  const [claim] = await store.claim([{ ...claimOf(key), claimTtlMs: 1_000 }]);
   if (claim?.kind !== 'claimed') throw new Error(`a fresh key was ${claim?.kind}`);
-  const [finish] = await store.finish([
-    {
-      ...id,
-      claimId,
-      attempt: claim.attempt,
-      to: 'completed',
-      proof: null,
-      reason: null,
-      response: { status: 200, headers: [], body: new TextEncoder().encode(key) },
-      unbindFingerprint: false,
-      extendMs: 0,
-      reconcileAfterMs: 0,
-      handedOver: false,
-    },
-  ]);
+  const [finish] = await store.finish([finishOf(key)]);
   if (finish?.kind !== 'applied') throw new Error(`a first finish was ${finish?.kind}`);
   process.stdout.write(`${key}\n`);
 }

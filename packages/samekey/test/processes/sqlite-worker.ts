@@ -6,6 +6,7 @@
 import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
+import { claimOf, finishOf } from './requests.ts';
 
 const [, , client = '', path = '', task = ''] = process.argv;
 const require = createRequire(import.meta.url);
@@ -27,42 +28,10 @@ function say(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-function claimOf(key: string) {
-  return {
-    scope: 'race',
-    key,
-    operation: 'POST /payments',
-    claimId: `${process.pid}-${key}`,
-    claimTtlMs: 3_600_000,
-    fingerprint: { label: 'v1', digest: 'd' },
-    whenClaimEnds: 'unknown',
-    retentionMs: 3_600_000,
-    replayMinMs: 3_600_000,
-    tombstoneMs: 0,
-    attemptMax: 10,
-    formatVersion: 1,
-    entry: 'run',
-    input: null,
-    pendingTimeMaxMs: 0,
-  } as const;
-}
-
-function finishOf(key: string) {
-  return {
-    scope: 'race',
-    key,
-    claimId: `${process.pid}-${key}`,
-    attempt: 1,
-    to: 'completed',
-    proof: null,
-    reason: null,
-    response: { status: 201, headers: [], body: new TextEncoder().encode(key) },
-    unbindFingerprint: false,
-    extendMs: 0,
-    reconcileAfterMs: 0,
-    handedOver: false,
-  } as const;
-}
+/** Several processes race for the same keys. */
+const mine = (key: string): string => `${process.pid}-${key}`;
+const claimOfMine = (key: string) => ({ ...claimOf(key, mine(key)), claimTtlMs: 3_600_000 });
+const finishOfMine = (key: string) => finishOf(key, mine(key));
 
 const database = open();
 const store = sqliteStore({ database, busyTimeMaxMs: 30_000 });
@@ -79,19 +48,19 @@ switch (task) {
   case 'race':
     for (let round = 0; ; round += 1) {
       const keys = Array.from({ length: 5 }, (_, i) => `${round}-${i}`);
-      const results = await store.claim(keys.map(claimOf));
+      const results = await store.claim(keys.map(claimOfMine));
       const won = keys.filter((_, i) => results[i]?.kind === 'claimed');
       for (const key of won) say(`claimed ${key}`);
-      if (won.length > 0) await store.finish(won.map(finishOf));
+      if (won.length > 0) await store.finish(won.map(finishOfMine));
       for (const key of won) say(`finished ${key}`);
     }
   case 'transactions':
     for (let round = 0; ; round += 1) {
       const key = `${process.pid}-${round}`;
-      await store.claim([claimOf(key)]);
+      await store.claim([claimOfMine(key)]);
       await store.transaction(async (tx) => {
         tx.database.prepare('INSERT INTO business (key) VALUES (?)').run(key);
-        store.within(tx).finish(finishOf(key));
+        store.within(tx).finish(finishOfMine(key));
         say(`inside ${key}`);
         await new Promise((resolve) => setTimeout(resolve, 2));
       });

@@ -57,7 +57,7 @@ describe.each(availableClients())('sqlite with $name, several processes', ({ nam
         }
       }
       expect(winners.size).toBeGreaterThan(100);
-      const ids = [...winners.keys()].map((key) => ({ scope: 'race', key }));
+      const ids = [...winners.keys()].map((key) => ({ scope: 'processes', key }));
       for (const [i, record] of (await store.find(ids)).entries()) {
         const key = ids[i]?.key ?? '';
         expect(record?.claimId).toBe(`${winners.get(key)}-${key}`);
@@ -85,7 +85,7 @@ describe.each(availableClients())('sqlite with $name, several processes', ({ nam
         const business = new Set(rows.map(({ key }) => key));
         for (const line of worker.lines()) {
           const [what, key = ''] = line.split(' ');
-          const [record] = await store.find([{ scope: 'race', key }]);
+          const [record] = await store.find([{ scope: 'processes', key }]);
           if (what === 'committed') expect(record?.state).toBe('completed');
           if (what === 'inside') expect(business.has(key)).toBe(record?.state === 'completed');
         }
