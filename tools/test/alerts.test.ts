@@ -4,14 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../lib/report.mjs';
+import { lack } from '../../packages/samekey/test/services/lacking.ts';
 
 const PROGRAM = process.env['SAMEKEY_TEST_PROMTOOL'] ?? 'promtool';
 
 function isThere(): boolean {
   if (spawnSync(PROGRAM, ['--version']).status === 0) return true;
-  const message = 'SKIPPED: tests of the alerts. Run: apt-get install prometheus';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
+  lack('tests of the alerts: no promtool on PATH', 'Run: apt-get install prometheus');
   return false;
 }
 

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { lack } from '../../../packages/samekey/test/services/lacking.ts';
 import { goldenShop } from '../../golden-shop.ts';
 
 const OPTIONAL = fileURLToPath(new URL('../../../tools/optional/node_modules/', import.meta.url));
@@ -11,11 +12,7 @@ const FILES = ['package.json', 'provider.mjs', 'schema.prisma', 'server.mjs', 's
 function install(): string | undefined {
   const cli = `${OPTIONAL}prisma/build/index.js`;
   if (!existsSync(cli)) {
-    const message =
-      'SKIPPED: the example with Prisma, which is not installed. Run: npm ci --prefix tools/optional';
-    if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-    console.warn(message);
-    return undefined;
+    return lack('the example with Prisma, which is not installed', 'Run: npm ci --prefix tools/optional');
   }
   const folder = `${OPTIONAL}.samekey-golden-prisma/`;
   rmSync(folder, { recursive: true, force: true });
@@ -30,5 +27,4 @@ function install(): string | undefined {
   return pathToFileURL(`${folder}server.mjs`).href;
 }
 
-const script = install();
-if (script !== undefined) goldenShop(script);
+goldenShop('golden-prisma/server.mjs', install());

@@ -1,10 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lack } from '../../samekey/test/services/lacking.ts';
 import { freshFolder, RunningDemo } from './running-demo.ts';
 
 const HAS_SHELL = spawnSync('sh', ['-c', 'curl --version']).status === 0;
-if (!HAS_SHELL) console.warn('SKIPPED: the lines the demo prints need sh and curl, which are not here');
+if (!HAS_SHELL)
+  lack('the lines that the demo prints to try, which need sh and curl', 'Run: apt-get install curl');
 
 describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
   const folder = freshFolder();

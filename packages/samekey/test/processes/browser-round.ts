@@ -3,10 +3,10 @@
  * again, the back button (F23); with faults drawn from a seed. Each must be one execution under one key, and the page must be told.
  */
 
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { type Fault, type Shop, startShop } from './client-shop.ts';
 import { shopPages } from './browser-pages.ts';
+import { lack, programOnPath } from '../services/lacking.ts';
 
 /** What can be done, by name. */
 export const HABITS: readonly Habit[] = ['reload', 'double-click', 'two-tabs', 'offline', 'back'];
@@ -21,12 +21,11 @@ export interface BrowserBench {
 
 /** The program, if this machine has it. */
 export function chromiumProgram(): string | undefined {
-  const program = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find(existsSync);
-  if (program !== undefined) return program;
-  const message = 'SKIPPED: tests in a browser. Run: apt-get install chromium';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
-  return undefined;
+  return (
+    programOnPath('chromium') ??
+    programOnPath('google-chrome') ??
+    lack('tests in a browser: no chromium on PATH', 'Run: apt-get install chromium')
+  );
 }
 
 /** Starts it, without a window. */

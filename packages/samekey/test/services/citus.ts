@@ -3,11 +3,13 @@
  * service that `SAMEKEY_TEST_REQUIRE=all` does not ask for; docs/guides/distributed-postgresql.md says when it was last run, and on what.
  */
 
+import { tellLacking } from './lacking.ts';
+
 /** The URL of a database with the extension in it; undefined, loudly, where there is none. */
 export function citusUrl(): string | undefined {
   const url = process.env['SAMEKEY_TEST_CITUS_URL'];
   if (url === undefined)
-    console.warn(
+    tellLacking(
       'SKIPPED: tests on Citus, which no package installs. Set SAMEKEY_TEST_CITUS_URL to run them.',
     );
   return url;

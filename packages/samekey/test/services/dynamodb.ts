@@ -5,7 +5,7 @@
  * stand-in delays its indexes or throttles: what depends on that is not tested here.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { type BodyStore, createTableInput, fileBodies } from 'samekey/stores/dynamodb';
 import { freePort, roomyMemory } from './machine.ts';
 import { startWatchdog } from './watchdog.ts';
+import { lack, programOnPath } from './lacking.ts';
 
 /** Where a server comes from. */
 export interface DynamoDbSource {
@@ -70,21 +71,15 @@ function dynoxide(): string | undefined {
     return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide');
   } catch {
     // Not this platform's.
-  }
-  try {
-    execFileSync('dynoxide', ['--version'], { stdio: 'ignore' });
-    return 'dynoxide';
-  } catch {
-    return undefined;
+    return programOnPath('dynoxide');
   }
 }
 
 function missing(): void {
-  const message =
-    'SKIPPED: tests with transactions of DynamoDB: there is no dynoxide, which npm ci brings on Linux (x64). ' +
-    'Put it on PATH, or set SAMEKEY_TEST_DYNAMODB_URL';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
+  lack(
+    'tests with transactions of DynamoDB: there is no dynoxide, which npm ci brings on Linux (x64)',
+    'Put it on PATH, or set SAMEKEY_TEST_DYNAMODB_URL',
+  );
 }
 
 /** Starts a server; by itself the most capable one. */

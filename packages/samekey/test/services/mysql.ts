@@ -5,12 +5,13 @@
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { allGone, freePort, processTree, roomyMemory, signalAll } from './machine.ts';
 import { startWatchdog } from './watchdog.ts';
+import { lack, programOnPath } from './lacking.ts';
 
 /** Where a server comes from. */
 export interface MysqlSource {
@@ -41,27 +42,20 @@ export interface MysqlServer {
 /** The servers that this machine can run. */
 export function availableMysql(): readonly MysqlSource[] {
   const sources: MysqlSource[] = [];
-  const [install, server] = [onPath('mariadb-install-db'), onPath('mariadbd')];
+  const [install, server] = [programOnPath('mariadb-install-db'), programOnPath('mariadbd')];
   if (install !== undefined && server !== undefined)
     sources.push({ name: 'MariaDB', programs: { install, server } });
   const mysqld = process.env['SAMEKEY_TEST_MYSQLD'];
   if (mysqld !== undefined) sources.push({ name: 'MySQL', programs: { install: null, server: mysqld } });
   const url = process.env['SAMEKEY_TEST_MYSQL_URL'];
   if (url !== undefined) sources.push({ name: 'MySQL by URL', programs: null, url });
-  if (sources.length === 0) missing();
+  if (sources.length === 0) {
+    lack(
+      'tests with MySQL or MariaDB: there is no server on PATH',
+      'Run: apt-get install mariadb-server, or set SAMEKEY_TEST_MYSQLD or SAMEKEY_TEST_MYSQL_URL',
+    );
+  }
   return sources;
-}
-
-function missing(): void {
-  const message =
-    'SKIPPED: tests with MySQL or MariaDB: there is no server. Run: apt-get install mariadb-server, or set SAMEKEY_TEST_MYSQLD or SAMEKEY_TEST_MYSQL_URL';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
-}
-
-function onPath(program: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
-  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path));
 }
 
 /** Starts a server; `settings` as its options. */

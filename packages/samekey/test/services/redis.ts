@@ -4,13 +4,14 @@
  * exits. What is not there is named on the console, and fails where everything is required.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './machine.ts';
 import { startWatchdog } from './watchdog.ts';
+import { lack, programOnPath } from './lacking.ts';
 
 /** A running server. */
 export interface RedisServer {
@@ -37,9 +38,7 @@ export interface RedisStart {
 /** Whether tests with Redis can run here. */
 export function isRedisHere(): boolean {
   if (process.env['SAMEKEY_TEST_REDIS_URL'] !== undefined || programOf() !== undefined) return true;
-  const message = 'SKIPPED: tests with Redis: no redis-server on PATH. Run: apt-get install redis-server';
-  if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-  console.warn(message);
+  lack('tests with Redis: no redis-server on PATH', 'Run: apt-get install redis-server');
   return false;
 }
 
@@ -50,15 +49,7 @@ export function areRedisGroupsHere(): boolean {
 
 function programOf(): string | undefined {
   const named = process.env['SAMEKEY_TEST_REDIS_SERVER'];
-  for (const program of named === undefined ? ['redis-server', 'valkey-server'] : [named]) {
-    try {
-      execFileSync(program, ['--version'], { stdio: 'ignore' });
-      return program;
-    } catch {
-      // Not this one.
-    }
-  }
-  return undefined;
+  return named ?? programOnPath('redis-server') ?? programOnPath('valkey-server');
 }
 
 /** Starts a server with an append-only file that is written through with each command; `settings` as in redis.conf. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SqliteDatabase, type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import { lack, tellLacking } from '../services/lacking.ts';
 
 export type ClientName = 'libsql' | 'node:sqlite' | 'better-sqlite3';
 
@@ -25,7 +26,7 @@ const optional = createRequire(
 const REMEDIES: Readonly<Record<ClientName, string>> = {
   libsql: 'npm install',
   'node:sqlite': 'npx -y -p node@24 npx vitest run packages/samekey/test/stores',
-  'better-sqlite3': 'npm install --prefix tools/optional better-sqlite3@12',
+  'better-sqlite3': 'npm ci --prefix tools/optional',
 };
 
 /** What `require` takes to load a client, also from another folder; throws when there is none. */
@@ -51,12 +52,11 @@ export function availableClients(): { name: ClientName; open: Open }[] {
       new Client(':memory:').close();
       return [{ name, open: (path: string) => new Client(path) }];
     } catch (cause) {
-      const message = `SKIPPED: SQLite tests with ${name}, which Node ${process.version} cannot load. Run: ${REMEDIES[name]}`;
+      const tests = `SQLite tests with ${name}, which Node ${process.version} cannot load`;
+      const remedy = `Run: ${REMEDIES[name]}`;
       // A Node before 22.13 has no node:sqlite, whatever is installed.
-      if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all' && name !== 'node:sqlite') {
-        throw new Error(message, { cause });
-      }
-      console.warn(message);
+      if (name === 'node:sqlite') tellLacking(`SKIPPED: ${tests}. ${remedy}`);
+      else lack(tests, remedy, cause);
       return [];
     }
   });

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { PrismaClient, PrismaTransaction } from '../../src/tx/prisma/index.ts';
+import { lack } from '../services/lacking.ts';
 
 /** What the tests use of a transaction of the generated client. */
 export interface Tx extends PrismaTransaction {
@@ -74,10 +75,7 @@ export function prismaClients(
   const [provider, adapter, makeAdapter] = DATABASES[dialect];
   const cli = `${OPTIONAL}node_modules/prisma/build/index.js`;
   if (!existsSync(cli) || !existsSync(`${OPTIONAL}node_modules/${adapter}`)) {
-    const message = 'SKIPPED: tests with Prisma, which is not installed. Run: npm ci --prefix tools/optional';
-    if (process.env['SAMEKEY_TEST_REQUIRE'] === 'all') throw new Error(message);
-    console.warn(message);
-    return undefined;
+    return lack('tests with Prisma, which is not installed', 'Run: npm ci --prefix tools/optional');
   }
   const folder = `${OPTIONAL}node_modules/.samekey-prisma-${provider}/`;
   mkdirSync(folder, { recursive: true });
