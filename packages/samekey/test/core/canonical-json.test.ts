@@ -285,10 +285,8 @@ describe('canonical JSON', () => {
       `${'{"a":'.repeat(DEPTH_MAX)}"${'a'.repeat(megabyte)}"${'}'.repeat(DEPTH_MAX)}`,
     ];
     for (const body of bodies) {
-      const start = performance.now();
       expect(kindOf(body)).toBe('canonical');
-      // Each takes 5–100 ms; anything quadratic would take minutes.
-      expect(performance.now() - start).toBeLessThan(3000);
+      // Each takes 5–100 ms; quadratic work would take minutes, which the time limit of every test ends.
     }
     expect(ours(`10e${'9'.repeat(megabyte)}`)).toBe(`1e1${'0'.repeat(megabyte)}`);
     expect(ours(`0.1e1${'0'.repeat(megabyte)}`)).toBe(`1e${'9'.repeat(megabyte)}`);

@@ -121,11 +121,9 @@ describe('personal data', () => {
   });
 
   test('is looked for in time linear in the text', () => {
-    const start = performance.now();
-    looksPersonal('1 '.repeat(100_000));
-    looksPersonal('a@'.repeat(100_000));
-    looksPersonal(`a@${'b.'.repeat(100_000)}`);
-    expect(performance.now() - start).toBeLessThan(2000);
+    // Quadratic work would take minutes: the time limit of every test ends it.
+    for (const text of ['1 '.repeat(1_000_000), 'a@'.repeat(1_000_000), `a@${'b.'.repeat(1_000_000)}`])
+      expect(looksPersonal(text)).toBeNull();
   });
 });
 

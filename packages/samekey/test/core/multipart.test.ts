@@ -113,10 +113,9 @@ describe('a multipart body', () => {
   });
 
   test('is read in time linear in its length', () => {
-    const start = performance.now();
-    parse(`--b\r\n${HEAD}\r\n\r\n${'\r\n--'.repeat(250_000)}\r\n--b--`);
-    parse(`--b\r\n${HEAD}\r\n\r\n${'\r'.repeat(1_000_000)}\r\n--b--`);
-    parse(`${`--b\r\n${HEAD}\r\n\r\n7\r\n`.repeat(20_000)}--b--`);
-    expect(performance.now() - start).toBeLessThan(3000);
+    // Quadratic work would take minutes: the time limit of every test ends it.
+    expect(parse(`--b\r\n${HEAD}\r\n\r\n${'\r\n--'.repeat(250_000)}\r\n--b--`)).toHaveLength(1);
+    expect(parse(`--b\r\n${HEAD}\r\n\r\n${'\r'.repeat(1_000_000)}\r\n--b--`)).toHaveLength(1);
+    expect(parse(`${`--b\r\n${HEAD}\r\n\r\n7\r\n`.repeat(20_000)}--b--`)).toHaveLength(20_000);
   });
 });

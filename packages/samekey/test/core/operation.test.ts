@@ -64,10 +64,9 @@ describe('the name of an operation', () => {
   });
 
   test('takes time linear in the pattern', () => {
-    const start = performance.now();
-    operationOf('POST', `/:a${'('.repeat(100_000)}`);
-    operationOf('POST', '/:a"'.repeat(20_000));
-    expect(performance.now() - start).toBeLessThan(2000);
+    // Quadratic work would take minutes: the time limit of every test ends it.
+    expect(operationOf('POST', `/:a${'('.repeat(1_000_000)}`)).toContain('(((');
+    expect(operationOf('POST', '/:a"'.repeat(200_000))).toContain('/:');
   });
 });
 
@@ -125,9 +124,9 @@ describe('a path of a moved operation', () => {
   });
 
   test('is found without backtracking', () => {
-    const start = performance.now();
+    // Quadratic work would take minutes: the time limit of every test ends it.
     const many = `/x${'-:'.repeat(50)}`;
-    rewritePath(`/x${'-a'.repeat(50_000)}!`, { name: `POST ${many}-z`, formerly: [`POST ${many}-y`] });
-    expect(performance.now() - start).toBeLessThan(1000);
+    const path = `/x${'-a'.repeat(50_000)}!`;
+    expect(rewritePath(path, { name: `POST ${many}-z`, formerly: [`POST ${many}-y`] })).toBe(path);
   });
 });

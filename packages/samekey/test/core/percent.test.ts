@@ -130,10 +130,9 @@ describe('the pairs of a query', () => {
   });
 
   test('are found in time linear in the query', () => {
-    const start = performance.now();
-    pairsOf('%'.repeat(500_000));
-    pairsOf('%41&'.repeat(200_000));
-    normalisePath('%41'.repeat(300_000));
-    expect(performance.now() - start).toBeLessThan(3000);
+    // Quadratic work would take minutes: the time limit of every test ends it.
+    expect(pairsOf('%'.repeat(500_000))).toHaveLength(2);
+    expect(pairsOf('%41&'.repeat(200_000))).toHaveLength(400_000);
+    expect(normalisePath('%41'.repeat(300_000))).toBe('A'.repeat(300_000));
   });
 });

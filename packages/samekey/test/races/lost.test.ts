@@ -45,9 +45,8 @@ onEachStore(
           await one.loseReplies('claim', 10_000);
           expect(wordOf(await ask(one, request))).toBe('store-unavailable');
           await one.loseReplies('claim', 0);
-          const askedAt = performance.now();
           const retry = await askUntil(cluster.processes[place]!, request, '201');
-          expect(performance.now() - askedAt).toBeLessThan(5_000);
+          // A claim that had ended by itself would have left the key unknown.
           expect(executed(request.key)).toBe(1);
           expect(essenceOf(await ask(two, request))).toBe(essenceOf(retry));
         },

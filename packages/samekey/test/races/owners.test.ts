@@ -68,9 +68,7 @@ onEachStore(
           // Whole seconds, rounded down: never longer than the claim has left.
           expect(faultOfInProgress(atOnce, F1_CLAIM_TTL_MS)).toBeNull();
           await askUntil(two, request, word);
-          const tookMs = performance.now() - sentAt;
-          expect(tookMs).toBeGreaterThan(F1_CLAIM_TTL_MS - 50);
-          expect(tookMs).toBeLessThan(3 * F1_CLAIM_TTL_MS);
+          expect(performance.now() - sentAt).toBeGreaterThan(F1_CLAIM_TTL_MS - 50);
           expect(attemptsOf(request.key)).toEqual(attempts);
           one = await cluster.restart(0);
           expect(wordOf(await ask(one, request))).toBe(word);

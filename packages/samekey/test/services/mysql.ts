@@ -8,7 +8,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createConnection } from 'mysql2/promise';
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import { allGone, freePort, processTree, roomyMemory, signalAll } from './machine.ts';
 import { startWatchdog } from './watchdog.ts';
 import { lack, programOnPath } from './lacking.ts';
@@ -203,4 +203,10 @@ function runningServer(name: string, address: string): MysqlServer {
     pid: () => 0,
     stop: async () => undefined,
   };
+}
+
+/** How often a statement has had to wait for a row lock, by the server's own count. */
+export async function lockWaits(connection: Connection): Promise<number> {
+  const [rows] = await connection.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'");
+  return Number(rows[0]?.['Value']);
 }
