@@ -53,6 +53,13 @@ const COMMANDS: readonly (() => Command)[] = [
 ];
 for (const command of COMMANDS) program.addCommand(command());
 
+// `samekey doctor | head`: who read has left. What is under way goes on, nothing more is printed, and the exit code stays what it would be.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -5,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../src/demo/listen.ts';
-import { Command, freshFolder } from './running-demo.ts';
+import { Command, freshFolder, MAIN } from './running-demo.ts';
 
 describe('the command line', () => {
   const folder = freshFolder();
@@ -28,6 +29,20 @@ describe('the command line', () => {
     const command = new Command(['--version']);
     expect(await command.ended()).toBe(0);
     expect(command.lines).toEqual([version]);
+  });
+
+  it('ends without a stack trace, and with its own exit code, when its reader has left (F94)', async () => {
+    const file = join(folder.dir, 'left.db');
+    expect(await new Command(['migrate', '--database', file]).ended()).toBe(0);
+    // The reader is gone before the first line: every write fails with EPIPE.
+    const command = spawn(process.execPath, [MAIN, 'doctor', '--database', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    command.stdout.destroy();
+    let complaints = '';
+    command.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+    const [code] = await once(command, 'close');
+    expect({ code, complaints }).toEqual({ code: 0, complaints: '' });
   });
 
   it('says in one line that a port asked for is in use, and what to do', async () => {

@@ -47,6 +47,22 @@ describe('the demo', () => {
     expect(await demo.chargesOf('hang-up')).toBe(1);
   });
 
+  it('counts one key at two operations as two intents, each charged once (F94)', async () => {
+    await demo.pay('two-routes');
+    await demo.payUntilAnswered('two-routes', { path: 'orders' });
+    const ledger = await fetch(`${demo.origin}/ledger`);
+    const { oneChargePerIntent, latest } = (await ledger.json()) as {
+      oneChargePerIntent: boolean;
+      latest: { operation: string; intent: string; charges: number }[];
+    };
+    const ours = latest.filter(({ intent }) => intent === 'two-routes');
+    expect(ours.map(({ operation, charges }) => [operation, charges]).toSorted()).toEqual([
+      ['pay', 1],
+      ['place-order', 1],
+    ]);
+    expect(oneChargePerIntent).toBe(true);
+  });
+
   it('gives another tenant with the same key a payment of its own', async () => {
     const ours = await demo.pay('shared-key');
     const theirs = await demo.pay('shared-key', { tenant: 'tenant-b' });

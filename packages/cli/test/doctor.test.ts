@@ -1,6 +1,6 @@
 /** `samekey doctor` as a process: a healthy database, and databases with faults planted in them. */
 
-import type { Store } from 'samekey';
+import type { SamekeyRecord, Store } from 'samekey';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../samekey/test/services/postgres.ts';
 import { bitsOf } from '../src/doctor/keys.ts';
@@ -116,6 +116,24 @@ for (const kind of kinds()) {
       expect(code).toBe(2);
       expect(of('retention')).toMatchObject([{ level: 'warning', measured: { neededMs: 50 * 3_600_000 } }]);
       expect(Number(of('retention')[0]?.measured['retentionMs']) / 1_000).toBeCloseTo(86_400, -1);
+      await app.close();
+    });
+
+    it('measures retention and claims over what lives, not over what was erased or forgotten (F94)', async () => {
+      const database = await kind.fresh();
+      const app = await open(database);
+      for (const key of ['erased', 'forgotten', 'living']) await request(app, key, 201, { scope: [key] });
+      const { store } = app.samekey;
+      const asked = { reason: 'asked', actor: 'test' };
+      expect(await store.erase({ scope: 'erased', limit: 10, ...asked })).toEqual({ erased: 1, left: 0 });
+      const [forgotten] = await store.list({ caller: 'forgotten' });
+      expect(await store.forget([{ ...(forgotten as SamekeyRecord), ...asked }])).toMatchObject([
+        { kind: 'applied' },
+      ]);
+      const { of } = await examined(database, '--retry-window', '23h');
+      expect(of('retention')).toMatchObject([{ level: 'ok' }]);
+      expect(Number(of('retention')[0]?.measured['retentionMs']) / 1_000).toBeCloseTo(86_400, -1);
+      expect(of('claim-ttl')).toMatchObject([{ measured: { records: 1 } }]);
       await app.close();
     });
 

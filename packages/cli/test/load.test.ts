@@ -3,6 +3,7 @@ import { judge } from '../src/demo/load-ledger.ts';
 import { Command, freshFolder } from './running-demo.ts';
 
 const paid = (intent: string, charges: number) => ({
+  operation: 'pay',
   intent,
   payments: 1,
   charges,

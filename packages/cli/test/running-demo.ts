@@ -10,7 +10,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** The command, built. */
+export const MAIN: string = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** A started command. */
 export class Command {

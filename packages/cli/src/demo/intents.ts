@@ -3,8 +3,9 @@
 import type { IntentPayment } from './ledger.ts';
 import type { ProviderLedger } from './provider.ts';
 
-/** How often one intent (the key a client chose for it) was charged. */
+/** How often one intent (the key a client chose for it, at one operation) was charged. */
 export interface IntentCharges {
+  readonly operation: string;
   readonly intent: string;
   /** Rows in the shop's table; more than one would each be charged. */
   readonly payments: number;
@@ -22,10 +23,13 @@ export function chargesOf(
 ): readonly IntentCharges[] {
   const taken = new Map(provider.charges.map((entry) => [entry.reference, entry]));
   const intents = new Map<string, IntentCharges>();
-  for (const { intent, paymentId, chargeId } of payments) {
-    const before = intents.get(intent);
+  for (const { operation, intent, paymentId, chargeId } of payments) {
+    // The same key at another operation is another intent: each is charged once (F94).
+    const which = `${operation} ${intent}`;
+    const before = intents.get(which);
     const { charges = 0, totalCents = 0 } = taken.get(paymentId) ?? {};
-    intents.set(intent, {
+    intents.set(which, {
+      operation,
       intent,
       payments: (before?.payments ?? 0) + 1,
       charges: (before?.charges ?? 0) + charges,

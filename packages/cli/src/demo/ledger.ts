@@ -21,8 +21,9 @@ export interface Payment extends Order {
   readonly createdAt: string;
 }
 
-/** A payment of one intent: the key that a client chose for it. */
+/** A payment of one intent: the key that a client chose for it, at one operation. */
 export interface IntentPayment {
+  readonly operation: string;
   readonly intent: string;
   readonly paymentId: string;
   readonly chargeId: string | null;
@@ -31,7 +32,7 @@ export interface IntentPayment {
 /** The shop's books. `open` and `book` are called inside of a transaction. */
 export interface Ledger {
   /** Writes an order and its payment, which nobody has charged yet. */
-  open(tenant: string, intent: string, order: Order): Payment;
+  open(tenant: string, intent: Pick<IntentPayment, 'operation' | 'intent'>, order: Order): Payment;
   /** Notes what the provider calls it. */
   book(paymentId: string, chargeId: string): void;
   find(tenant: string, id: string): Payment | undefined;
@@ -52,6 +53,7 @@ const TABLES = `
     sequence INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     order_id TEXT NOT NULL REFERENCES shop_orders (id),
+    operation TEXT NOT NULL,
     intent TEXT NOT NULL,
     amount_cents INTEGER NOT NULL,
     currency TEXT NOT NULL,
@@ -71,19 +73,19 @@ export async function createLedger(store: SqliteStore): Promise<void> {
 export function openLedger(database: SqliteDatabase): Ledger {
   const insertOrder = database.prepare('INSERT INTO shop_orders VALUES (?, ?, ?, ?)');
   const insertPayment = database.prepare(
-    'INSERT INTO shop_payments (id, order_id, intent, amount_cents, currency) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO shop_payments (id, order_id, operation, intent, amount_cents, currency) VALUES (?, ?, ?, ?, ?, ?)',
   );
   const update = database.prepare('UPDATE shop_payments SET charge_id = ? WHERE id = ?');
   const one = database.prepare(`${SELECT} AND p.id = ?`);
   const latest = database.prepare(`${SELECT} ORDER BY p.sequence DESC LIMIT ?`);
   const intents = database.prepare(
-    `SELECT p.intent, p.id AS paymentId, p.charge_id AS chargeId ${FROM} ORDER BY p.sequence DESC`,
+    `SELECT p.operation, p.intent, p.id AS paymentId, p.charge_id AS chargeId ${FROM} ORDER BY p.sequence DESC`,
   );
   return {
-    open(tenant, intent, { customerId, amountCents, currency }) {
+    open(tenant, { operation, intent }, { customerId, amountCents, currency }) {
       const [orderId, id, createdAt] = [named('order'), named('pay'), new Date().toISOString()];
       insertOrder.run(orderId, tenant, customerId, createdAt);
-      insertPayment.run(id, orderId, intent, amountCents, currency);
+      insertPayment.run(id, orderId, operation, intent, amountCents, currency);
       return { id, orderId, customerId, amountCents, currency, chargeId: null, createdAt };
     },
     book: (paymentId, chargeId) => void update.run(chargeId, paymentId),

@@ -52,7 +52,9 @@ export function definePayment(
         return reply(400, problemOf(400, 'This payment cannot be made', read.wrong), [PROBLEM_TYPE]);
       }
       const { order, fault } = read;
-      const payment = await attempt.phase('order', () => ledger.open(tenant, attempt.key, order));
+      const payment = await attempt.phase('order', () =>
+        ledger.open(tenant, { operation: attempt.operation, intent: attempt.key }, order),
+      );
       const { amountCents, currency } = order;
       const asked = { reference: payment.id, amountCents, currency };
       const call = (key: string, signal: AbortSignal, first: boolean): Promise<Charge> =>

@@ -39,7 +39,7 @@ export function defineOrder(
         attempt.notExecuted({ correctable: true });
         return reply(400, problemOf(400, 'This order cannot be placed', read.wrong), [PROBLEM_TYPE]);
       }
-      const payment = ledger.open(tenant, attempt.key, read.order);
+      const payment = ledger.open(tenant, { operation: attempt.operation, intent: attempt.key }, read.order);
       const message: ChargeMessage = { payment, fault: read.fault };
       await attempt.handOver({ topic: CHARGE_TOPIC, payload: message });
       return reply(202, payment, [

@@ -18,7 +18,9 @@ const CLAIM_TTL_MUCH_MS = 60_000;
 
 /** `claimTtlMs` against the measured 99th percentile: 2 to 3 times it. */
 export const claimTtl: Check = ({ recent }) => {
-  const ended = recent.filter(({ attempt, finishedAt }) => attempt === 1 && finishedAt !== null);
+  const ended = recent.filter(
+    ({ attempt, finishedAt, isLiving }) => attempt === 1 && finishedAt !== null && isLiving,
+  );
   const findings = [...groupBy(ended, ({ operation }) => operation)].flatMap(([operation, samples]) =>
     samples.length < SAMPLE_MIN ? [] : [judged(operation, samples)],
   );
@@ -86,7 +88,8 @@ export const retention: Check = ({ recent, windows }) => {
     ];
   }
   const neededMs = given.reduce((sum, ms) => sum + ms, 0);
-  return [...groupBy(recent, ({ operation }) => operation)].map(([operation, samples]) => {
+  const living = recent.filter(({ isLiving }) => isLiving);
+  return [...groupBy(living, ({ operation }) => operation)].map(([operation, samples]) => {
     const retentionMs = Math.min(...samples.map(({ createdAt, expiresAt }) => expiresAt - createdAt));
     const measured = { operation, retentionMs, neededMs };
     const facts = `${operation}: keys are remembered for ${shortDuration(retentionMs)}, and needed for ${shortDuration(neededMs)}`;

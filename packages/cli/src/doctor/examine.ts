@@ -2,6 +2,7 @@
 
 import { FORMAT_VERSION } from 'samekey/operator';
 import type { SamekeyRecord } from 'samekey';
+import { isErased, isForgotten } from 'samekey/store-kit';
 import { explain } from '../cli-error.ts';
 import type { Target } from '../operate/target.ts';
 import { claims, messages, pending, unknown } from './backlog.ts';
@@ -114,6 +115,7 @@ function sampleOf(record: SamekeyRecord): Sample {
     expiresAt: record.expiresAt,
     formatVersion: record.formatVersion,
     sealKeyId: record.sealKeyId,
+    isLiving: !isErased(record) && !isForgotten(record),
     mayHaveWaited: record.input !== null,
   };
 }

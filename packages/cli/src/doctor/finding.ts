@@ -37,6 +37,8 @@ export interface Sample
     | 'formatVersion'
     | 'sealKeyId'
   > {
+  /** Neither erased nor forgotten: those expire when a hand said, not when the operation's retention does. */
+  readonly isLiving: boolean;
   /** Its work may have waited for a worker. */
   readonly mayHaveWaited: boolean;
 }

@@ -238,13 +238,18 @@ async function sendOutcome<Native>(
   route: Route<Native>,
   exchange: Exchange<Native>,
   outcome: Outcome,
-  served: { readonly wrapped: Wrapped<Native>; readonly key: string | null } | null,
+  served: ServedRequest<Native> | null,
 ): Promise<void> {
   if (outcome.kind === 'executed') {
     if (outcome.error === null) {
       // A wrapped handler has answered nobody yet.
       return served !== null && outcome.response !== null
-        ? exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)))
+        ? exchange.replace(
+            withHeaders(outcome.response, [
+              ...executedHeaders(outcome),
+              ...(outcome.state === 'pending' ? acceptedHeaders(outcome.response, exchange, served) : []),
+            ]),
+          )
         : exchange.release(executedHeaders(outcome));
     }
     // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
@@ -255,12 +260,31 @@ async function sendOutcome<Native>(
     const expires: HeaderLine = ['Idempotency-Key-Expires', httpDate(outcome.expiresAt)];
     return exchange.replace(withHeaders(outcome.response, [...route.profile.replayHeaders, expires]));
   }
-  const location =
-    outcome.kind === 'pending' && served !== null && served.key !== null
-      ? served.wrapped.location(exchange.native, served.key)
-      : null;
+  const location = outcome.kind === 'pending' ? locationOf(exchange, served) : null;
   const rendered = route.profile.render(outcome);
   return exchange.replace(location === null ? rendered : withHeaders(rendered, [['Location', location]]));
+}
+
+interface ServedRequest<Native> {
+  readonly wrapped: Wrapped<Native>;
+  readonly key: string | null;
+}
+
+/** The status resource of a request that is left to a worker; null for none. */
+function locationOf<Native>(exchange: Exchange<Native>, served: ServedRequest<Native> | null): string | null {
+  return served === null || served.key === null ? null : served.wrapped.location(exchange.native, served.key);
+}
+
+/** What a retry of handed-over work is told, the first caller is told too, unless the handler's own answer says it. */
+function acceptedHeaders<Native>(
+  { headers }: StoredResponse,
+  exchange: Exchange<Native>,
+  served: ServedRequest<Native>,
+): HeaderLine[] {
+  const location = locationOf(exchange, served);
+  const told: HeaderLine[] = [['Retry-After', '1']];
+  if (location !== null) told.push(['Location', location]);
+  return told.filter(([name]) => !headers.some(([own]) => own.toLowerCase() === name.toLowerCase()));
 }
 
 function executedHeaders(outcome: Executed): HeaderLine[] {

@@ -73,9 +73,10 @@ describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
   const code = problemCode(outcome);
   const retries = 'retryAfterMs' in outcome ? '2' : undefined;
 
-  it('is a problem document whose type carries its code, in the IETF profile', () => {
+  it('is a document whose type carries its code, in the IETF profile', () => {
     const answer = ietf().render(outcome);
-    expect(header(answer, 'content-type')).toBe('application/problem+json');
+    const isProblem = answer.status >= 400;
+    expect(header(answer, 'content-type')).toBe(isProblem ? 'application/problem+json' : 'application/json');
     expect(header(answer, 'cache-control')).toBe('no-store');
     expect(header(answer, 'link')).toBe(`<${HELP_URL}#${code}>; rel="help"`);
     expect(header(answer, 'retry-after')).toBe(retries);
@@ -86,15 +87,33 @@ describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
     expect(answer.status).toBe(PROBLEMS[code].status);
   });
 
-  it('is an error object whose page carries its code, in the Stripe profile', () => {
+  it('is an object whose page carries its code, in the Stripe profile', () => {
     const answer = stripe().render(outcome);
     expect(header(answer, 'content-type')).toBe('application/json');
     expect(header(answer, 'stripe-should-retry')).toBe(String(PROBLEMS[code].retryable));
     expect(header(answer, 'retry-after')).toBe(retries);
-    const error = body(answer)['error'] as Record<string, unknown>;
-    expect(new URL(String(error['doc_url'])).hash).toBe(`#${code}`);
-    expect(['api_error', 'idempotency_error', 'invalid_request_error']).toContain(error['type']);
+    const isError = answer.status >= 400;
+    const told = (isError ? body(answer)['error'] : body(answer)) as Record<string, unknown>;
+    expect(new URL(String(told['doc_url'])).hash).toBe(`#${code}`);
+    if (isError) expect(['api_error', 'idempotency_error', 'invalid_request_error']).toContain(told['type']);
     expect(answer.status).toBe(outcome.kind === 'mismatch' ? 400 : PROBLEMS[code].status);
+  });
+});
+
+describe('acceptances', () => {
+  // F94: clients that read `problem+json` as an error would fail a request that was accepted.
+  it.each([
+    ['a deferred operation, IETF', ietf().render({ kind: 'pending', retryAfterMs })],
+    [
+      'a running attempt by choice, IETF',
+      ietf({ inProgressStatus: 202 }).render({ kind: 'in-progress', retryAfterMs }),
+    ],
+    ['a deferred operation, Stripe', stripe().render({ kind: 'pending', retryAfterMs })],
+  ])('are no problem documents: %s', (_, answer) => {
+    expect(answer.status).toBe(202);
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(body(answer)).not.toHaveProperty('error');
+    expect(header(answer, 'retry-after')).toBeDefined();
   });
 });
 

@@ -8,6 +8,7 @@ import {
   reply,
   type SamekeyEvent,
 } from '../../src/index.ts';
+import { serve } from '../../src/adapters/fetch/index.ts';
 import { ended, kinds, type Place, signal } from './bench.ts';
 
 interface Order {
@@ -37,6 +38,31 @@ const REQUEST = { scope: ['t'], key: 'k-1', input: { item: 'book' } };
 for (const kind of kinds()) {
   describe(`handed over: ${kind.name}`, () => {
     const place = kind.use();
+
+    it('the first answer and later ones say where to ask and when, and none is a problem document (F94)', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      const answer = serve(order, { scope: () => 'acme', location: (_request, key) => `/status/${key}` });
+      const ask = (key: string): Promise<Response> =>
+        answer(
+          new Request('http://shop.test/orders', {
+            method: 'POST',
+            headers: { 'Idempotency-Key': key, 'Content-Type': 'application/json' },
+            body: '{"item":"book"}',
+          }),
+        );
+      const [first, later] = [await ask('k-1'), await ask('k-1')];
+      expect(await first.json()).toEqual({ status: 'accepted' });
+      expect(await later.json()).toMatchObject({ code: 'pending' });
+      for (const { status, headers } of [first, later]) {
+        expect([status, headers.get('location'), headers.get('retry-after')]).toEqual([
+          202,
+          '/status/k-1',
+          '1',
+        ]);
+        expect(headers.get('content-type')).toBe('application/json');
+      }
+    });
 
     it('the first answer is the handler’s, retries are told to ask again, and in the end get what the worker answered', async () => {
       const at = await place();

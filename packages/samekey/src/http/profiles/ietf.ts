@@ -43,8 +43,8 @@ export function ietf(options: IetfOptions = {}): Profile {
 
 function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, type: string): StoredResponse {
   const headers: HeaderLine[] = [
-    // RFC 9457 §3: the media type of a problem document.
-    ['Content-Type', 'application/problem+json'],
+    // RFC 9457 §3: the media type of a problem document. An acceptance is no problem: clients that parse it as one would fail (F94).
+    ['Content-Type', problem.status < 400 ? 'application/json' : 'application/problem+json'],
     // The draft's §2.7 asks for a link to documentation in each error.
     ['Link', `<${type}>; rel="help"`],
     // RFC 9111 §5.2.2.5: none of these answers may be kept by a cache.

@@ -38,8 +38,12 @@ export function stripe(): Profile {
       if ('retryAfterMs' in outcome) headers.push(['Retry-After', retryAfterSeconds(outcome.retryAfterMs)]);
       if (outcome.kind === 'response-not-stored' && outcome.location !== null)
         headers.push(['Location', outcome.location]);
+      // An acceptance is no error; Stripe has no object for one.
+      const doc_url = problemType(problem);
+      if (status < 400)
+        return response(status, headers, `${JSON.stringify({ status: problem, doc_url, message })}\n`);
       // api/errors: the error object.
-      const error = { ...(code === undefined ? {} : { code }), doc_url: problemType(problem), message, type };
+      const error = { ...(code === undefined ? {} : { code }), doc_url, message, type };
       return response(status, headers, `${JSON.stringify({ error })}\n`);
     },
   };
