@@ -152,7 +152,8 @@ export class Engine {
       }),
       track: (work) => this.#track(work),
     });
-    this.#stops = [renewer, saver, abandoned, this.#waiter];
+    const stopListening = options.store.onClockOff?.((offMs) => this.#tellClockOff(offMs));
+    this.#stops = [renewer, saver, abandoned, this.#waiter, { stop: () => stopListening?.() }];
   }
 
   /** Runs the handler if this request may run it, else says what it met. Rejects only for bugs. */
@@ -277,6 +278,15 @@ export class Engine {
   #tellShortClaim({ operation, settings: { claimTtlMs } }: Work): void {
     const message = `Claims of "${operation}" last ${claimTtlMs} ms, and the store may take ${this.#ownerOptions.callTimeMaxMs} ms for one call: a slow renewal loses the claim of a living handler. Make claimTtlMs at least ${RENEWALS_MIN} times storeTimeMaxMs.`;
     this.misuse('claim-short', message, operation);
+  }
+
+  #tellClockOff(offMs: number): void {
+    const by = `${Math.round(Math.abs(offMs) / 60_000)} minutes`;
+    const message =
+      offMs > 0
+        ? `This process's clock is ${by} ahead of the newest time in the store. If nobody has used the store for so long, nothing is to be done; else this clock is wrong: run a time service. Keys are judged by the store's time until this clock has kept pace for ten minutes; then it is believed, and keys may be forgotten early if it is wrong.`
+        : `This process's clock is ${by} behind the newest time in the store: it is wrong, or another process's clock was ahead for ten minutes or more, and keys were forgotten early by so much. Run a time service on every machine that uses the store.`;
+    this.misuse('clock-off', message);
   }
 
   /** Counts work that `close` should wait for. */

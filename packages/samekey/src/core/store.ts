@@ -96,6 +96,11 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   /** Absent: callers cannot be limited by how many keys they have stored. */
   readonly counters?: Counters | undefined;
   /**
+   * Tells, each time it begins, that this process's clock is far off the time that the store's processes share: ahead by so many milliseconds, or
+   * behind (below 0). Returns what ends it. Absent: the store has a clock of its own, which no process can be off from.
+   */
+  onClockOff?(told: (offMs: number) => void): () => void;
+  /**
    * Throws `StoreError` when its caller stands where a call would wait for itself: inside an open transaction that holds the
    * store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent: nobody can stand there.
    */

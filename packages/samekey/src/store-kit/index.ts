@@ -80,6 +80,7 @@ export {
   STATES,
 } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
+export { createSharedTime, type SharedTime, type SharedTimes } from '../core/shared-time.ts';
 export { refuseUnknown, trueOrFalse, wholeNumber } from '../core/settings.ts';
 export type {
   CheckpointRequest,

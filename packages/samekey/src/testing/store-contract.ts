@@ -37,6 +37,7 @@ import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
 import { progressTests } from './contract/progress.ts';
 import { verdictTests } from './contract/verdicts.ts';
+import { clockTests } from './contract/clocks.ts';
 import { stateTests } from './contract/states.ts';
 import { transitionAuditTests } from './contract/transition-audit.ts';
 import { sweepingTests } from './contract/sweeping.ts';
@@ -66,6 +67,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('unknown outcomes', () => unknownTests(test));
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
+    runner.describe('clocks that are ahead', () => clockTests(test));
     runner.describe('audit', () => auditTests(test));
     runner.describe('expiry', () => expiryTests(test));
     runner.describe('erasing', () => erasingTests(test));

@@ -49,7 +49,11 @@ export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServ
         ...(source.transactions && {
           transaction: (body) => fromDynamodb(checked).run((_tx, inside) => body(store.within(inside))),
         }),
-        another: async ({ wallOffsetMs }) => handle(wallOffsetMs),
+        async another({ wallOffsetMs }) {
+          const other = handle(wallOffsetMs);
+          await other.ready();
+          return other;
+        },
         async close() {
           await client.deleteTable({ TableName: tableName });
           client.destroy();

@@ -104,7 +104,11 @@ export function sqliteHarness(
         advance(ms) {
           elapsedMs += ms;
         },
-        another: async ({ wallOffsetMs }) => handle(wallOffsetMs),
+        async another({ wallOffsetMs }) {
+          const other = handle(wallOffsetMs);
+          await other.ready();
+          return other;
+        },
         transaction: (body) => store.transaction((tx) => body(store.within(tx))),
         async close() {
           for (const client of clients) client.close();

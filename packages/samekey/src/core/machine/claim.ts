@@ -97,7 +97,7 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     createdAt: previous?.createdAt ?? view.now,
     finishedAt: null,
     // Frozen at first use: a later attempt neither shortens nor lengthens it.
-    expiresAt: previous?.expiresAt ?? view.now + request.retentionMs,
+    expiresAt: previous?.expiresAt ?? view.laterNow + request.retentionMs,
     replayMinMs: previous?.replayMinMs ?? request.replayMinMs,
     tombstoneMs: previous?.tombstoneMs ?? request.tombstoneMs,
     recoveryPoint: previous?.recoveryPoint ?? null,
@@ -132,7 +132,7 @@ function resume(
     reason: EXHAUSTED,
     response: null,
     finishedAt: view.now,
-    expiresAt: lifeAfter(record, view.now),
+    expiresAt: lifeAfter(record, view),
   });
 }
 

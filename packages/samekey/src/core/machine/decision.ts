@@ -10,6 +10,8 @@ import type { HandResult } from '../store.ts';
 export interface View {
   /** The store's clock, in milliseconds since 1970. */
   readonly now: number;
+  /** From which lives are counted (`expiresAt`): `now`, or later where the store has no clock of its own (`shared-time.ts`). */
+  readonly laterNow: number;
   /** Whether the record's claim is over by the store's own rule; only looked at while `in_progress`. */
   readonly claimOver: boolean;
   /**
@@ -32,7 +34,7 @@ const LOCKED: ReadonlySet<State> = new Set(['in_progress', 'retryable', 'pending
 export function serverView(record: SamekeyRecord | null, now: number): View {
   const locked = record !== null && LOCKED.has(record.state);
   const claimLeftMs = locked ? Math.max(0, record.lockedUntil - now) : 0;
-  return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+  return { now, laterNow: now, claimOver: claimLeftMs === 0, claimLeftMs };
 }
 
 /** The end of the year 9999: a message has its own deadline. */
@@ -52,8 +54,8 @@ export const NEVER_KNOWN = 'outcome-never-known';
 export const EXHAUSTED = 'attempts-exhausted';
 
 /** Never shorter than before, and long enough that whoever waited for the end can still read it (F58). */
-export function lifeAfter(record: SamekeyRecord, now: number): number {
-  return Math.max(record.expiresAt, now + record.replayMinMs);
+export function lifeAfter(record: SamekeyRecord, { laterNow }: View): number {
+  return Math.max(record.expiresAt, laterNow + record.replayMinMs);
 }
 
 /** Whether it is the record that the writer holds: claimId and attempt, because numbers begin again after a deletion. */

@@ -48,7 +48,7 @@ export function decideSettle(
       response: request.response,
       reconcileAfter: null,
       finishedAt: request.to === 'retryable' ? null : view.now,
-      expiresAt: lifeAfter(record, view.now),
+      expiresAt: lifeAfter(record, view),
       intentAt: request.to === 'retryable' && request.newSteps === undefined ? record.intentAt : null,
     },
     result: { kind: 'applied' },
@@ -81,7 +81,7 @@ export function decideReopen(
       reason: request.reason,
       response: null,
       finishedAt: null,
-      expiresAt: lifeAfter(record, view.now),
+      expiresAt: lifeAfter(record, view),
     },
     result: { kind: 'applied' },
   };

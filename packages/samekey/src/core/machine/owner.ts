@@ -147,7 +147,7 @@ export function decideFinish(
     reconcileAfter: request.to === 'unknown' ? view.now + request.reconcileAfterMs : null,
     inquiries: 0,
     finishedAt: final ? view.now : null,
-    expiresAt: lifeAfter(record, view.now) + request.extendMs,
+    expiresAt: lifeAfter(record, view) + request.extendMs,
     intentAt: final ? null : record.intentAt,
   };
   return { write: written, result: { kind: 'applied', expiresAt: written.expiresAt } };

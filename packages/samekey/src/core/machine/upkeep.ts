@@ -40,7 +40,8 @@ function endOf(record: SamekeyRecord, from: Swept['from'], view: View): SamekeyR
 }
 
 /** 408: the request came, and nobody took it up (semantics §3). */
-function neverStarted(record: SamekeyRecord, { now }: View): SamekeyRecord {
+function neverStarted(record: SamekeyRecord, view: View): SamekeyRecord {
+  const { now } = view;
   return {
     ...record,
     state: 'failed',
@@ -52,12 +53,12 @@ function neverStarted(record: SamekeyRecord, { now }: View): SamekeyRecord {
       'The request was accepted, but its work was not begun in time.',
     ),
     finishedAt: now,
-    expiresAt: lifeAfter(record, now),
+    expiresAt: lifeAfter(record, view),
   };
 }
 
 /** 409, for good: it may have taken effect, so it never runs again by itself (semantics §3). */
-function neverKnown(record: SamekeyRecord, { now }: View): SamekeyRecord {
+function neverKnown(record: SamekeyRecord, view: View): SamekeyRecord {
   return {
     ...record,
     state: 'failed',
@@ -68,8 +69,8 @@ function neverKnown(record: SamekeyRecord, { now }: View): SamekeyRecord {
       'The request may have taken effect, and nobody could find out in time. Look before you send it again under another key.',
     ),
     reconcileAfter: null,
-    finishedAt: now,
-    expiresAt: lifeAfter(record, now),
+    finishedAt: view.now,
+    expiresAt: lifeAfter(record, view),
   };
 }
 
@@ -83,7 +84,7 @@ export function endClaim(open: SamekeyRecord, view: View): SamekeyRecord {
         state: 'retryable',
         proof: 'policy',
         reason: CLAIM_ENDED,
-        expiresAt: lifeAfter(record, view.now),
+        expiresAt: lifeAfter(record, view),
       }
     : { ...record, state: 'unknown', reason: CLAIM_ENDED, reconcileAfter: view.now, inquiries: 0 };
 }

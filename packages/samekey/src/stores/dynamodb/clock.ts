@@ -1,16 +1,16 @@
 /**
- * Time in DynamoDB, which tells none (semantics §3). What is written goes by the wall clock, but never before a time that all
- * processes share: one item, read at most once a second by each process and moved on only when it is behind. So a process
- * whose clock is behind writes no record that is born expired; one far ahead makes records expire early, never ends a claim.
- * Claims, leases and pauses after a reopen end by watching only (`view.ts`).
+ * Time in DynamoDB, which tells none (`core/shared-time.ts`): the shared time is one item, read at most once a second by each process and
+ * moved on only when it is behind. Claims, leases and pauses after a reopen end by watching only (`view.ts`).
  */
 
+import { createSharedTime, type SharedTime, type SharedTimes } from '../../core/shared-time.ts';
 import type { Calls } from './calls.ts';
 import type { AttributeValue, Item } from './dynamodb-client.ts';
 
-/** The store's `now`, in whole milliseconds since 1970. */
-export interface StoreClock {
+/** The store's time, in whole milliseconds since 1970. */
+export interface StoreClock extends Pick<SharedTime, 'onOff'> {
   now(): Promise<number>;
+  times(): Promise<SharedTimes>;
 }
 
 /** How long what was read is carried on by this process's monotonic clock; the shared time may be behind by as much. */
@@ -23,46 +23,46 @@ export function createStoreClock(
   wallNow: () => number,
   monotonicNow: () => number,
 ): StoreClock {
-  /** `at`: when `time` was so; `readAt`: when the shared time was asked for. */
-  let base: { readonly time: number; readonly at: number; readonly readAt: number } | undefined;
+  const time = createSharedTime(wallNow, monotonicNow);
+  let shared = 0;
+  let readAt: number | undefined;
   let reading: Promise<void> | undefined;
 
-  const local = (): number =>
-    Math.max(
-      Math.floor(wallNow()),
-      base === undefined ? 0 : Math.floor(base.time + monotonicNow() - base.at),
-    );
-
-  async function read(): Promise<void> {
-    const readAt = monotonicNow();
+  async function stored(): Promise<number> {
     const found = (await calls.read('getItem', { Key: KEY, ConsistentRead: true })) as { Item?: Item };
-    const shared = Number((found.Item?.['last_now'] as { N?: string } | undefined)?.N ?? 0);
-    // Of one moment, the one after the answer: taken from before, its slowness would be added to the time, again with every reading.
-    const at = monotonicNow();
-    const time = Math.max(local(), shared);
-    // Behind by less is no harm, and no write of every process in every second.
-    if (time - shared >= TRUST_MS) {
-      const values: Item = { ':time': { N: String(time) } satisfies AttributeValue };
-      await calls.write('updateItem', {
-        Key: KEY,
-        UpdateExpression: 'SET last_now = :time',
-        ConditionExpression: 'attribute_not_exists(last_now) OR last_now < :time',
-        ExpressionAttributeValues: values,
-      });
-    }
-    base = { time, at, readAt };
+    return Number((found.Item?.['last_now'] as { N?: string } | undefined)?.N ?? 0);
   }
 
-  return {
-    async now() {
-      const isFresh = base !== undefined && monotonicNow() - base.readAt < TRUST_MS;
-      if (!isFresh) {
-        reading ??= read().finally(() => {
-          reading = undefined;
-        });
-        await reading;
-      }
-      return local();
-    },
-  };
+  /** Whether it was written; else somebody else has left a time there, or a later one. */
+  async function store(now: number, condition: string): Promise<boolean> {
+    const answer = await calls.write('updateItem', {
+      Key: KEY,
+      UpdateExpression: 'SET last_now = :time',
+      ConditionExpression: condition,
+      ExpressionAttributeValues: { ':time': { N: String(now) } satisfies AttributeValue },
+    });
+    return answer.kind === 'written';
+  }
+
+  async function read(): Promise<void> {
+    const asked = monotonicNow();
+    shared = await stored();
+    const { now } = time.times(shared);
+    if (shared === 0) shared = (await store(now, 'attribute_not_exists(last_now)')) ? now : await stored();
+    // Behind by less is no harm, and no write of every process in every second.
+    else if (now - shared >= TRUST_MS) await store(now, 'last_now < :time');
+    readAt = asked;
+  }
+
+  async function times(): Promise<SharedTimes> {
+    if (readAt === undefined || monotonicNow() - readAt >= TRUST_MS) {
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    }
+    return time.times(shared);
+  }
+
+  return { times, now: async () => (await times()).now, onOff: (told) => time.onOff(told) };
 }

@@ -32,9 +32,10 @@ export async function completionItem(
   request: FinishRequest,
 ): Promise<CompletionItem> {
   const stored = await parts.records.read(request);
-  const now = await parts.clock.now();
+  const times = await parts.clock.times();
+  const { now } = times;
   const before = stored?.record ?? null;
-  const { write, result } = decideFinish(before, request, parts.views.of(before, now));
+  const { write, result } = decideFinish(before, request, parts.views.of(before, times));
   if (!write || before === null || result.kind !== 'applied') return result;
   const version = crypto.randomUUID();
   const row = parts.auditTransitions ? transitionRow(before, write) : undefined;

@@ -133,7 +133,12 @@ export function dynamodbStore(
     reapBodies: createOrphans(calls, bodies, callsAtOnceMax, monotonicNow),
     completionItem: (request) => completionItem(parts, request),
     ...(transactions && { within: createWithin(parts), transactionFault }),
-    ready: () => checkTable(calls, { timeToLive, oneWriterRegion }),
+    onClockOff: (told) => clock.onOff(told),
+    async ready() {
+      await checkTable(calls, { timeToLive, oneWriterRegion });
+      // From here on this process measures.
+      await clock.now();
+    },
     close: async () => undefined,
   };
 }

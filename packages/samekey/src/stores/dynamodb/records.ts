@@ -160,9 +160,10 @@ export function createRecords(options: RecordsOptions): Records {
     async change(id, decide, first) {
       let stored = first === undefined ? await records.read(id) : first;
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        const now = await clock.now();
+        const times = await clock.times();
+        const { now } = times;
         const before = stored?.record ?? null;
-        const decision = decide(stored, views.of(before, now));
+        const decision = decide(stored, views.of(before, times));
         const after = decision.write;
         if (after === undefined) {
           // Not read, it is not known to be absent.

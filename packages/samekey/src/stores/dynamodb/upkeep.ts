@@ -36,17 +36,17 @@ export function createUpkeep(
 
   return {
     async sweep(limit, until) {
-      const now = await clock.now();
+      const times = await clock.times();
       const open = [
         ...(await look.open('claim', { walk: 'sweep' })),
-        ...(await look.open('pending', { until: now })),
+        ...(await look.open('pending', { until: times.now })),
         ...(await look.open('unknown', { walk: 'sweep' })),
       ];
       // A process that died behind an act left its rows inside.
       for (const stored of open) if (stored.notes.length > 0) await records.settleNotes(stored);
       // Each is seen, so that each is watched from now on, whatever the limit.
       const over = open.filter(
-        ({ record }) => record !== null && decideSweep(record, views.of(record, now), until),
+        ({ record }) => record !== null && decideSweep(record, views.of(record, times), until),
       );
       const swept = await writeInParallel(over.slice(0, Math.max(0, limit)), atOnceMax, (stored) =>
         records.change<Swept | undefined>(

@@ -5,12 +5,13 @@
 
 import { type ClaimWatch, heldBack, type WatchedClaim } from '../../core/claim-watch.ts';
 import type { View } from '../../core/machine.ts';
+import type { SharedTimes } from '../../core/shared-time.ts';
 import { TRUST_MS } from './clock.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 
 /** Looks at records, and watches them from then on. */
 export interface Views {
-  of(record: SamekeyRecord | null, now: number): View;
+  of(record: SamekeyRecord | null, times: SharedTimes): View;
   /** The record stands so now: written (`true`) or found. */
   stands(id: RecordId, record: SamekeyRecord | null, now: number, isWritten: boolean): void;
 }
@@ -30,9 +31,9 @@ export function createViews(watch: ClaimWatch): Views {
   }
 
   return {
-    of(record, now) {
-      const claimLeftMs = leftMs(record, now);
-      return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+    of(record, times) {
+      const claimLeftMs = leftMs(record, times.now);
+      return { ...times, claimOver: claimLeftMs === 0, claimLeftMs };
     },
     stands(id, record, now, isWritten) {
       const back = held(record, now);

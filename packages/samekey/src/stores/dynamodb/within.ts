@@ -72,9 +72,10 @@ function withinOf(options: WithinOptions, tx: ItemTransaction): WithinDynamoDb {
     decide: Decide<Request, Result>,
   ): Promise<Result> {
     const stored = await records.read(request);
-    const now = await clock.now();
+    const times = await clock.times();
+    const { now } = times;
     const before = stored?.record ?? null;
-    const { write: after, result } = decide(before, request, views.of(before, now));
+    const { write: after, result } = decide(before, request, views.of(before, times));
     if (!after || stored === null || before === null) return result;
     if (isWritten) throw new StoreError(TWICE, { applied: 'no', transient: false });
     isWritten = true;

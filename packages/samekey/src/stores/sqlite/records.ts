@@ -16,6 +16,7 @@ import {
 import { type Fence, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
+import type { SharedTimes } from '../../core/shared-time.ts';
 import type {
   DueRequest,
   HandResult,
@@ -92,9 +93,9 @@ export function createRecords(
     return row === undefined ? null : rowRecord(row);
   }
 
-  function view(record: SamekeyRecord | null, now: number): View {
-    const claimLeftMs = leftMs(record, now);
-    return { now, claimOver: claimLeftMs === 0, claimLeftMs };
+  function view(record: SamekeyRecord | null, times: SharedTimes): View {
+    const claimLeftMs = leftMs(record, times.now);
+    return { ...times, claimOver: claimLeftMs === 0, claimLeftMs };
   }
 
   function leftMs(record: SamekeyRecord | null, now: number): number {
@@ -150,11 +151,12 @@ export function createRecords(
     decide: Decide<Request, Result>,
     rowOf?: RowOf<Request>,
   ): Result[] {
-    const now = clock.now(connection);
+    const times = clock.times(connection);
+    const { now } = times;
     let written = false;
     const results = requests.map((request) => {
       const before = find(request);
-      const decision = decide(before, request, view(before, now));
+      const decision = decide(before, request, view(before, times));
       if (write(request, before, decision.write, now)) written = true;
       if (rowOf !== undefined && before !== null && decision.write !== undefined) {
         const row = rowOf(before, decision.write, request);
@@ -227,10 +229,11 @@ export function createRecords(
       return results;
     },
     takeUnknown(request) {
-      const now = clock.now(connection);
+      const times = clock.times(connection);
+      const { now } = times;
       const taken: SamekeyRecord[] = [];
       for (const before of unknownDue(request, now)) {
-        const after = decideTakeUnknown(before, request, view(before, now));
+        const after = decideTakeUnknown(before, request, view(before, times));
         if (after === undefined) continue;
         write(before, before, after, now);
         expectOne(connection.run(sql.UPDATE_LEASE, request.leaseMs, ...fence(after)), 'lease');
@@ -241,11 +244,12 @@ export function createRecords(
       return taken;
     },
     sweep(ids, options) {
-      const now = clock.now(connection);
+      const times = clock.times(connection);
+      const { now } = times;
       const swept: Swept[] = [];
       for (const id of ids) {
         const before = find(id);
-        const decision = before === null ? undefined : decideSweep(before, view(before, now), options);
+        const decision = before === null ? undefined : decideSweep(before, view(before, times), options);
         if (decision === undefined) continue;
         write(id, before, decision.write, now);
         swept.push(decision.result);

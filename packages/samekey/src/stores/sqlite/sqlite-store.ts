@@ -3,7 +3,7 @@
  * rows shares one fsync. For one host: any number of processes may open the file, also while they are killed.
  *
  * Invariants: a decision and its write happen under one write lock · each write repeats its fence and counts its row · time is
- * the wall clock held back by the file's `last_now`, claims end by watching only (see `clock.ts`) · the client stays the
+ * the file's, carried on by this process's monotonic clock, and claims end by watching only (see `clock.ts`) · the client stays the
  * user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
  */
 
@@ -107,7 +107,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const inMemory = path === '';
   const writer = createWriter({ connection, turns: turnsOf(database, path), busyTimeMaxMs, random });
   const watch = createClaimWatch(monotonicNow);
-  const clock = createStoreClock(now);
+  const clock = createStoreClock(now, monotonicNow);
   const audit = createAudit(connection, writer, clock);
   const counters = createCounters(connection, writer);
   const leases = createClaimWatch(monotonicNow);
@@ -160,7 +160,10 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     const { unknownMaxMs = UNKNOWN_MAX_MS } = until;
     const old = await writer.read(() => records.neverKnown(unknownMaxMs, left));
     const ending = [...over, ...late, ...old];
-    return ending.length === 0 ? [] : writer.write(() => records.sweep(ending, until));
+    if (ending.length > 0) return writer.write(() => records.sweep(ending, until));
+    if (await writer.read(() => clock.isStale(connection)))
+      await writer.write(() => clock.save(connection, clock.now(connection)));
+    return [];
   }
 
   async function reap(limit: number): Promise<Reaped> {
@@ -228,7 +231,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     list: (request) => writer.read(() => records.list(request)),
     count,
 
-    migrate: () => migrate(connection, writer, inMemory),
+    async migrate() {
+      await migrate(connection, writer, inMemory);
+      // The file's time begins now: who opens it later has then something to go by.
+      await writer.write(() => clock.save(connection, clock.now(connection)));
+    },
+    onClockOff: (told) => clock.onOff(told),
     status: () => writer.read(() => schemaStatus(connection, inMemory)),
     async transaction(body) {
       const tx: SqliteTransaction = Object.freeze({ database });
@@ -285,7 +293,11 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async ready() {
       if (!inMemory) await checkFileSystem(path, statfs);
       await writer.prepare();
-      await writer.read(() => checkDatabase(connection, inMemory));
+      await writer.read(() => {
+        checkDatabase(connection, inMemory);
+        // From here on this process measures.
+        clock.now(connection);
+      });
     },
     async close() {
       connection.clear();
