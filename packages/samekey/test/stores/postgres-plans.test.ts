@@ -119,7 +119,7 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
       if (name.includes('count_off')) expect(plan, name).toMatch(/Index Cond: .*scope = .*shard = 0/);
       if (name.includes('take_unknown')) expect(plan, name).toContain('samekey_records_reconcile');
       if (name.includes('never_known')) expect(plan, name).toContain('samekey_records_unknown');
-      expect(plan, name).toMatch(upkeep ? /Index (Only )?Scan|Result/ : /samekey_records_scope_key/);
+      expect(plan, name).toMatch(upkeep ? /Index (Only )?Scan|Result/ : /samekey_records_pkey/);
       seen += 1;
     }
   }

@@ -161,13 +161,13 @@ for (const source of availablePostgres()) {
     it.each<[string, (db: TestDatabase) => Promise<string[]>, RegExp]>([
       [
         'no unique index',
-        async () => ['ALTER TABLE samekey_records DROP CONSTRAINT samekey_records_scope_key'],
-        /no unique index.*ADD UNIQUE/,
+        async () => ['ALTER TABLE samekey_records DROP CONSTRAINT samekey_records_pkey'],
+        /no unique index.*ADD PRIMARY KEY/,
       ],
       [
         'an invalid unique index',
         async () => [
-          "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_scope_key'::regclass",
+          "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_pkey'::regclass",
         ],
         /is invalid.*REINDEX/,
       ],

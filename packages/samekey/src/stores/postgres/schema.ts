@@ -9,6 +9,7 @@ import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
 import { plain } from './postgres-client.ts';
+import { checkReplicaIdentity } from './replica-identity.ts';
 import { checkServer } from './server.ts';
 import { findTransitionsStatement, transitionBody } from './transitions.ts';
 import type { Tables } from './tables.ts';
@@ -58,6 +59,7 @@ export async function checkDatabase(
   }
   for (const needs of tablesOf(tables)) await checkTable(ask, needs);
   await checkUnique(ask, tables);
+  await checkReplicaIdentity(ask, [...tablesOf(tables).map(({ table }) => table), tables.meta]);
   const missing = await missingIndexes(ask, tables, migrations);
   if (missing.length > 0) {
     throw new SchemaError(
@@ -203,7 +205,7 @@ async function checkUnique(ask: Ask, { records }: Tables): Promise<void> {
     ours.length > 0
       ? `The unique index on (scope, key) of ${records} is invalid, so two requests could both run: REINDEX TABLE ${records}.`
       : `The table ${records} has no unique index on (scope, key) with COLLATE "C", so two requests could both run: ` +
-          `ALTER TABLE ${records} ADD UNIQUE (scope, key), or restore the schema that postgresMigrations() prints.`,
+          `ALTER TABLE ${records} ADD PRIMARY KEY (scope, key), or restore the schema that postgresMigrations() prints.`,
   );
 }
 

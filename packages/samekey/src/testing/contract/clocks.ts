@@ -152,7 +152,8 @@ export function clockTests(test: AddTest): void {
 
 /** Makes further processes; where nothing is shared, the one that there is has the only clock. */
 async function processes(t: StoreUnderTest): Promise<(wallOffsetMs: number) => Promise<Store>> {
-  return async (wallOffsetMs) => (t.another === undefined ? { ...t.store, close: noClose } : t.another({ wallOffsetMs }));
+  return async (wallOffsetMs) =>
+    t.another === undefined ? { ...t.store, close: noClose } : t.another({ wallOffsetMs });
 }
 
 async function noClose(): Promise<void> {}

@@ -6,7 +6,6 @@
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
 import { tables } from './0001-tables.ts';
-import { messages } from './0002-messages.ts';
 
 /** One step of the schema. */
 export interface Migration {
@@ -19,7 +18,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [tables, messages];
+export const MIGRATIONS: readonly Migration[] = [tables];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;

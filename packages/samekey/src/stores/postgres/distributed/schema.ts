@@ -8,6 +8,7 @@ import { number } from '../../sql/record-row.ts';
 import type { Ask } from '../link.ts';
 import { plain, type SqlRow } from '../postgres-client.ts';
 import { errorCodeOf } from '../postgres-errors.ts';
+import { checkReplicaIdentity } from '../replica-identity.ts';
 import { quote } from '../tables.ts';
 import { engineOf } from './engines.ts';
 import type { Layout } from './layout.ts';
@@ -42,6 +43,8 @@ export async function checkLayout(ask: Ask, layout: Layout): Promise<void> {
   }
   await checkKey(ask, layout);
   if (layout.facts.spread) await checkSpread(ask, layout);
+  const { records, audit, counters, meta } = layout;
+  if (layout.facts.storage) await checkReplicaIdentity(ask, [records, audit, counters, meta]);
 }
 
 /** What `version()` says is another engine, or Citus is not there. */

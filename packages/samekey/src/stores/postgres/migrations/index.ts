@@ -6,12 +6,7 @@
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, type Tables } from '../tables.ts';
 import { inPartitions } from './partitions.ts';
-import { records } from './0001-records.ts';
-import { progress } from './0002-progress.ts';
-import { messages } from './0003-messages.ts';
-import { audit } from './0004-audit.ts';
-import { inquiries } from './0005-inquiries.ts';
-import { counters } from './0006-counters.ts';
+import { tables } from './0001-tables.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -28,7 +23,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries, counters];
+export const MIGRATIONS: readonly Migration[] = [tables];
 
 /** The schema version that migrations lead to. */
 export function versionAfter(migrations: readonly Migration[]): number {

@@ -3,12 +3,7 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
  */
 
-import { records } from './0001-records.ts';
-import { progress } from './0002-progress.ts';
-import { messages } from './0003-messages.ts';
-import { audit } from './0004-audit.ts';
-import { inquiries } from './0005-inquiries.ts';
-import { counters } from './0006-counters.ts';
+import { tables } from './0001-tables.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -20,7 +15,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [records, progress, messages, audit, inquiries, counters];
+export const MIGRATIONS: readonly Migration[] = [tables];
 
 /** The version this code needs. */
 export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
