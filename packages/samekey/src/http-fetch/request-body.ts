@@ -2,6 +2,7 @@
  * The body of a Fetch `Request`, read whole within a limit, before anything is claimed.
  */
 
+import { contentCodings, TOO_MANY_CODINGS } from '../http/content-codings.ts';
 import type { BodyRead } from '../http/exchange.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -25,13 +26,21 @@ export async function readRequestBody(request: Request, sizeMaxBytes: number): P
   if (request.body === null) return { kind: 'body', raw: EMPTY, decoded: EMPTY };
   const raw = await readAll(request.body, sizeMaxBytes);
   if (!(raw instanceof Uint8Array)) return raw;
-  const format = CODINGS.get(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '');
-  if (format === undefined) return { kind: 'body', raw, decoded: raw };
-  const decoded = await readAll(
-    new Blob([raw]).stream().pipeThrough(new DecompressionStream(format)),
-    sizeMaxBytes,
-  );
-  return decoded instanceof Uint8Array ? { kind: 'body', raw, decoded } : decoded;
+  const names = contentCodings(request.headers.get('content-encoding') ?? '');
+  if (names === null) return { kind: 'unreadable', detail: TOO_MANY_CODINGS };
+  const formats = names.map((name) => CODINGS.get(name));
+  if (formats.includes(undefined)) return { kind: 'body', raw, decoded: raw };
+  let decoded = raw;
+  for (const format of formats.toReversed()) {
+    if (decoded.byteLength === 0) break;
+    const stream = new Blob([decoded])
+      .stream()
+      .pipeThrough(new DecompressionStream(format as CompressionFormat));
+    const read = await readAll(stream, sizeMaxBytes);
+    if (!(read instanceof Uint8Array)) return read;
+    decoded = read;
+  }
+  return { kind: 'body', raw, decoded };
 }
 
 async function readAll(

@@ -1,12 +1,13 @@
 /**
- * Undoes the content codings of a request body, within a limit: a small body that grows without end when decoded stops
- * at the limit.
+ * Undoes the content codings of a request body, within limits: a small body that grows without end when decoded stops
+ * at the limit, and layers beyond two are refused before the first is undone.
  *
  * Sources: RFC 9110 §8.4 (several codings are undone from the last to the first; `x-gzip` is `gzip`; "deflate" is the
  * zlib format, though raw deflate is met in the field), RFC 8878 (zstd).
  */
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
+import { contentCodings, TOO_MANY_CODINGS } from '../http/content-codings.ts';
 
 /** What came of decoding; `unknown` when a coding is not one of gzip, deflate, br (and zstd where Node has it). */
 export type Decoded =
@@ -33,10 +34,8 @@ if (zstdDecompress !== undefined) DECODERS.set('zstd', promisify(zstdDecompress)
 
 /** Decodes `bytes` by the value of `Content-Encoding`; `sizeMax` in bytes bounds every step. */
 export async function decodeContent(bytes: Uint8Array, coding: string, sizeMax: number): Promise<Decoded> {
-  const names = coding
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '' && name !== 'identity');
+  const names = contentCodings(coding);
+  if (names === null) return { kind: 'bad', detail: TOO_MANY_CODINGS };
   const decoders = names.map((name) => DECODERS.get(name));
   if (decoders.includes(undefined)) return { kind: 'unknown' };
   let decoded = bytes;

@@ -1,11 +1,14 @@
 /**
  * Bodies as files of one folder, which all processes share; for one machine, or for tests. A file is written aside, flushed and renamed, so
- * that none is ever half there, and lies in a folder by the first characters of its name, so that no folder grows without end.
+ * that none is ever half there, and lies in a folder by the first characters of its name, so that no folder grows without end. Files are
+ * readable by their owner only, as their folders are (F95): they hold what people were answered.
  */
 
 import { OptionsError } from '../../core/errors.ts';
 import type { BodyStore } from './bodies.ts';
 
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
 /** Characters of a name that are its folder. */
 const FOLDER_LENGTH = 2;
 
@@ -19,9 +22,9 @@ export function fileBodies(folder: string): Required<BodyStore> {
   return {
     async put(name, bytes) {
       const { mkdir, open, rename } = await import('node:fs/promises');
-      await mkdir(partOf(name), { recursive: true });
+      await mkdir(partOf(name), { recursive: true, mode: FOLDER_MODE });
       const aside = `${pathOf(name)}.aside`;
-      const file = await open(aside, 'w');
+      const file = await open(aside, 'w', FILE_MODE);
       try {
         await file.writeFile(bytes);
         await file.sync();

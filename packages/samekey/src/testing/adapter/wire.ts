@@ -8,6 +8,7 @@ import { assertProblem, assertReplay, json, text } from './expect.ts';
 import { type AddTest, held, jsonRequest, keyLine } from './kit.ts';
 
 const MADE = { status: 201, body: 'made' };
+const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
 const CHUNKED: HeaderLine = ['Transfer-Encoding', 'chunked'];
 const SMALL = { policy: 'standard', requestSizeMaxBytes: 1_000 } as const;
 
@@ -56,6 +57,29 @@ export function wireTests(test: AddTest): void {
     assert.deepEqual(await t.store.list({}), []);
   });
 
+  // F91
+  test('a body of two content codings is the one that it holds; of more, it is refused before anything is undone', async (t) => {
+    const app = await t.start();
+    const layered = (layers: number, ...codings: readonly string[]) => {
+      let body: string | Uint8Array = '{"amount":1}';
+      for (let layer = 0; layer < layers; layer += 1) body = gzipSync(body, { level: 0 });
+      const lines = codings.map((coding): HeaderLine => ['Content-Encoding', coding]);
+      return { target: '/things', headers: [JSON_TYPE, keyLine('key-1'), ...lines], body };
+    };
+    const first = await app.post('key-1');
+    assert.equal(first.status, 201);
+    const one = await app.send(layered(1, 'identity, gzip'));
+    assertReplay(first, one);
+    assertReplay(first, await app.send(layered(2, 'gzip,gzip')));
+    for (const layers of [3, 1_500]) {
+      const codings = Array.from({ length: layers }, () => 'gzip');
+      const refused = await app.send(layered(layers, codings.join(',')));
+      assertProblem(refused, 400, 'body-unreadable');
+    }
+    assertProblem(await app.send(layered(3, 'gzip', 'gzip', 'gzip')), 400, 'body-unreadable');
+    assert.equal(app.runs, 1);
+  });
+
   test('a body that ends early claims nothing', async (t) => {
     const app = await t.start();
     const connection = app.open();
@@ -93,7 +117,7 @@ export function wireTests(test: AddTest): void {
   test('how a body travels is no part of the request: chunked, or with a content coding', async (t) => {
     const app = await t.start();
     const first = await app.post('key-1');
-    const type: HeaderLine = ['Content-Type', 'application/json'];
+    const type = JSON_TYPE;
     const chunked = { headers: [type, keyLine('key-1'), CHUNKED], body: 'c\r\n{"amount":1}\r\n0\r\n\r\n' };
     assertReplay(first, await app.send({ target: '/things', ...chunked }));
     const zipped = gzipSync('{"amount":1}');
