@@ -101,7 +101,7 @@ export async function request(
   { samekey }: Opened,
   key: string,
   status: number,
-  change: { readonly scope?: readonly string[]; readonly operation?: string; readonly body?: unknown } = {},
+  change: { readonly scope?: readonly string[]; readonly operation?: string; readonly body?: Parameters<Samekey['run']>[0]['fingerprint'] } = {},
 ) {
   const { scope = ['acme', 'alice'], operation = 'POST /payments', body = { amount: 12 } } = change;
   return samekey.run({ scope, key, operation, fingerprint: body }, () =>

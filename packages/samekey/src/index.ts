@@ -17,7 +17,10 @@ export {
   SchemaError,
   StepError,
   StoreError,
+  ValueError,
+  type ValueFault,
 } from './core/errors.ts';
+export type { Comparable } from './core/digest.ts';
 export type { FingerprintSecrets } from './core/fingerprint.ts';
 export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
 export { type Executed, OUTCOME_KINDS, type Outcome, type OutcomeKind } from './core/outcome.ts';

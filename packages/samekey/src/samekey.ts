@@ -3,13 +3,13 @@
  */
 
 import type { Attempt } from './core/attempt.ts';
+import { comparableBytes } from './core/digest.ts';
 import { Engine } from './core/engine.ts';
 import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
 import type { FingerprintSecrets } from './core/fingerprint.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
-import { type Reply, type ReplyValue, toResponse } from './core/reply.ts';
-import { response } from './core/response.ts';
+import type { Reply, ReplyValue } from './core/reply.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -24,6 +24,7 @@ import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';
 import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
+import { outright } from './ways/outright.ts';
 import { defer, type DeferredOptions } from './ways/deferred.ts';
 import { definePhased, type PhasedDefinition } from './ways/phased.ts';
 import { definePlain, type PlainDefinition } from './ways/plain.ts';
@@ -86,7 +87,8 @@ export interface Samekey<Tx = unknown> {
   /**
    * Runs the handler once for this key and gives every matching retry the same value. The handler returns any JSON value or a
    * `reply(status, value)`; what it throws is thrown to its caller after the record was settled by the policy.
-   * Throws `KeyError` and `OptionsError` for bad input; every expected outcome is a value.
+   * What it cannot store of an answer is told as `response-not-stored`, once and for ever. Throws `KeyError`, `ValueError` and
+   * `OptionsError` for bad input; every expected outcome is a value.
    */
   run<Value>(
     request: RunRequest,
@@ -262,15 +264,9 @@ async function run<Value>(
   refuseUnknown('samekey.run', request, RUN_OPTIONS);
   const settings = resolveSettings(defaults, request);
   const names = { name: request.operation, formerly: request.formerly ?? [] };
-  return runDirect<Value>(engine, names, settings, request, {
-    async start(attempt) {
-      try {
-        return { kind: 'answered', response: toResponse(await handler(attempt)) };
-      } catch (error) {
-        return { kind: 'threw', error, response: response(500) };
-      }
-    },
-  });
+  const { scope, key, fingerprint } = request;
+  const compared = comparableBytes('The fingerprint', fingerprint);
+  return runDirect<Value>(engine, names, settings, { scope, key, compared }, outright(handler));
 }
 
 /** Throws `OptionsError` unless the transactions are of the store's own database. */

@@ -33,7 +33,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['steps-newer', 'newer code has written its steps'],
   ['not-started', 'the handler did not begin'],
   ['effect-input-changed', 'a later attempt would have sent something else than the intent that is stored'],
-  ['effect-result-not-stored', 'an effect took place, and its result could not be stored'],
+  ['result-not-storable', 'an effect took place, and its result could not be stored'],
   ['checkpoint-unclear', 'the reply to a checkpoint was lost, and repeating it did not tell in time'],
   ['phases-changed', 'the code no longer has the steps that are recorded'],
   ['claim-abandoned', 'the reply to its claim was lost; it was released without having run'],

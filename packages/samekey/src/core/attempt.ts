@@ -12,7 +12,10 @@ import type { OperationSettings } from './settings.ts';
 export type Ending =
   | {
       readonly kind: 'answered';
+      /** For the first client; what is stored of it passes the gate (`stored-response.ts`). */
       readonly response: StoredResponse;
+      /** Why its value cannot be stored: the body is lost, the handler has answered all the same. */
+      readonly error?: unknown;
       /** Its transaction was rolled back: whatever was answered, nothing happened. */
       readonly rolledBack?: boolean;
     }
@@ -29,7 +32,10 @@ export type Ending =
       readonly kind: 'committed';
       readonly to: 'completed' | 'failed';
       readonly reason: string | null;
+      /** For the first client. */
       readonly response: StoredResponse;
+      /** What the record holds of it. */
+      readonly stored: StoredResponse | null;
       readonly expiresAt: number;
     }
   /** Its record was given to the worker of a message, in one transaction that is committed; the answer is the first caller's. */

@@ -7,15 +7,15 @@ import { responseBytes } from './dispatch.ts';
 import { isNotExecutedError } from './errors.ts';
 import { classOfStatus, type EndingClass, proofOf } from './policy.ts';
 import type { Proof } from './record.ts';
-import type { StoredResponse } from './response.ts';
 import type { FinishRequest } from './store.ts';
+import { storable, type StorableResponse } from './stored-response.ts';
 
 /** What the record becomes. */
 export interface Conclusion {
   readonly to: FinishRequest['to'];
   readonly proof: Proof | null;
   readonly reason: string | null;
-  readonly response: StoredResponse | null;
+  readonly response: StorableResponse | null;
   /** Forget the fingerprint: the client may correct its request. */
   readonly unbind: boolean;
 }
@@ -50,11 +50,13 @@ export function conclude(
       : ending.kind === 'threw'
         ? 'handler-threw'
         : `status-${ending.response.status}`;
+  const answer = keep && ending.response !== null ? ending.response : null;
   return {
     to,
     proof: ending.rolledBack === true && to === 'retryable' ? 'rolledBack' : proofOf(ended, to),
-    reason,
-    response: keep ? fitting(ending.response, recordSizeMaxBytes) : null,
+    reason: isLost(ending) && keep ? ANSWER_NOT_STORABLE : reason,
+    response:
+      answer === null ? null : fitting(storable(answer, attempt.settings.storeSetCookie), recordSizeMaxBytes),
     unbind: false,
   };
 }
@@ -76,8 +78,16 @@ function declaration(
   return null;
 }
 
-function fitting(response: StoredResponse | null, mostBytes: number | null): StoredResponse | null {
-  if (response === null || mostBytes === null || responseBytes(response) <= mostBytes) return response;
+/** The reason of a record whose handler answered with what cannot be stored (F66): it is final, and has no body. */
+export const ANSWER_NOT_STORABLE = 'answer-not-storable';
+
+/** Whether the handler answered, and its value cannot be stored. */
+export function isLost(ending: OpenEnding): boolean {
+  return ending.kind === 'answered' && ending.error !== undefined;
+}
+
+function fitting(response: StorableResponse, mostBytes: number | null): StorableResponse {
+  if (mostBytes === null || responseBytes(response) <= mostBytes) return response;
   return { ...response, body: null };
 }
 

@@ -3,6 +3,7 @@
  * `phased.ts`.
  */
 
+import type { Comparable } from './digest.ts';
 import { OptionsError } from './errors.ts';
 import { wholeNumber } from './settings.ts';
 
@@ -33,8 +34,8 @@ export type EffectVerdict = 'notExecuted' | 'unknown';
 
 /** What every rule may say. */
 interface EffectOptions {
-  /** What the call sends, any JSON value: its digest is stored with the intent, and a repeat must send the same. */
-  readonly input?: unknown;
+  /** What the call sends, plain JSON or bytes: its digest is stored with the intent, and a repeat must send the same. */
+  readonly input?: Comparable;
   /** How long the call may take, in milliseconds; default 10,000. At least so much of the claim must be left before it. */
   readonly callTimeMaxMs?: number;
   /**

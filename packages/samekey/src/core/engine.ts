@@ -15,7 +15,7 @@ import { type Admission, createAdmission, type Refused } from './admission.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Begun, type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
-import { isStoreError } from './errors.ts';
+import { isStoreError, isValueError } from './errors.ts';
 import type { Emit, EventListener, SamekeyEvent } from './events.ts';
 import type { FingerprintSecrets } from './fingerprint.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
@@ -289,6 +289,13 @@ export class Engine {
     this.misuse('clock-off', message);
   }
 
+  #tellHandlerError(attempt: RunningAttempt, error: unknown): void {
+    this.emit?.({ type: 'handler-error', ...about(attempt), error });
+    // Nobody may listen, and the value is lost for good: the member is named where its programmer looks first.
+    if (isValueError(error))
+      this.misuse('value-not-storable', `"${attempt.operation}": ${error.message}`, attempt.operation);
+  }
+
   /** Counts work that `close` should wait for. */
   #track(work: Promise<unknown>): void {
     this.#active += 1;
@@ -421,8 +428,7 @@ export class Engine {
           ending: ending.kind,
           durationMs: this.world.monotonicNow() - startedAt,
         });
-        if ('error' in ending && ending.error !== undefined)
-          this.emit?.({ type: 'handler-error', ...about(attempt), error: ending.error });
+        if ('error' in ending && ending.error !== undefined) this.#tellHandlerError(attempt, ending.error);
         // Its time was up, but an answer beats an absence; the store decides whether it still counts.
         if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));
         if (decidedBy === 'nobody') decidedBy = 'handler';

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_STEP'
   | 'ERR_SAMEKEY_STORE'
   | 'ERR_SAMEKEY_UNSETTLED'
+  | 'ERR_SAMEKEY_VALUE'
   | 'ERR_SAMEKEY_VERIFY';
 
 /** Where each error code and each problem type is explained. */
@@ -147,12 +148,33 @@ export class SchemaError extends SamekeyError {
 }
 
 /**
- * A phase or an effect is used in a way that would not be safe (nested, twice, not awaited, a result that cannot be stored), or
- * the attempt has stopped at one: let it through. The message names the fix.
+ * A phase or an effect is used in a way that would not be safe (nested, twice, not awaited), or the attempt has stopped at one: let it
+ * through. The message names the fix.
  */
 export class StepError extends SamekeyError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super('ERR_SAMEKEY_STEP', message, options.cause === undefined ? undefined : { cause: options.cause });
+  }
+}
+
+/**
+ * Why a value cannot be compared, stored or handed on. `not-json`: JSON would lose a part of it. `cycle`, `too-deep`, `too-large`: more
+ * than is kept. `unreadable`: one of its members threw, or stored bytes are no JSON.
+ */
+export type ValueFault = 'not-json' | 'cycle' | 'too-deep' | 'too-large' | 'unreadable';
+
+/**
+ * A value cannot be what it is given as: a fingerprint, an input, an answer, the result of a step, a message. `path` leads to the
+ * member that is at fault (`items[2].price`), and is empty where that is the value itself.
+ */
+export class ValueError extends SamekeyError {
+  readonly fault: ValueFault;
+  readonly path: string;
+
+  constructor(fault: ValueFault, path: string, message: string, options: { cause?: unknown } = {}) {
+    super('ERR_SAMEKEY_VALUE', message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.fault = fault;
+    this.path = path;
   }
 }
 
@@ -180,4 +202,9 @@ export function isStoreError(error: unknown): error is StoreError {
 /** Whether a thrown value is a {@link NotExecutedError}, also one from another copy of this package. */
 export function isNotExecutedError(error: unknown): error is NotExecutedError {
   return errorCode(error) === 'ERR_SAMEKEY_NOT_EXECUTED';
+}
+
+/** Whether a thrown value is a {@link ValueError}, also one from another copy of this package. */
+export function isValueError(error: unknown): error is ValueError {
+  return errorCode(error) === 'ERR_SAMEKEY_VALUE';
 }

@@ -6,6 +6,7 @@ import type { Met } from './flight.ts';
 import { EXHAUSTED } from './machine.ts';
 import { type Outcome, retryAfter, type UnavailableReason } from './outcome.ts';
 import type { SamekeyRecord } from './record.ts';
+import type { StoredResponse } from './response.ts';
 import type { OperationSettings } from './settings.ts';
 import type { ClaimResult } from './store.ts';
 
@@ -27,6 +28,22 @@ export function shared({ outcome, claimLeftMs }: Met): Met | null {
   if ((state !== 'completed' && state !== 'failed') || !stored) return null;
   if (response === null || response.body === null || expiresAt === null) return null;
   return metOnly({ kind: 'replay', response, attempt, expiresAt });
+}
+
+/** It is final, and the body of its answer is not kept: what is left of it. */
+export function notStored(
+  state: 'completed' | 'failed',
+  response: StoredResponse | null,
+  expiresAt: number,
+): Extract<Outcome, { kind: 'response-not-stored' }> {
+  const location = response?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;
+  return {
+    kind: 'response-not-stored',
+    state,
+    originalStatus: response?.status ?? null,
+    location,
+    expiresAt,
+  };
 }
 
 /** The outcome of a claim that was not granted. */
@@ -71,14 +88,7 @@ export function outcomeOfRecord(
       if (record.unreadable !== undefined) return unavailable('unreadable', 5_000);
       if (response !== null && response.body !== null)
         return { kind: 'replay', response, attempt, expiresAt };
-      const location = response?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;
-      return {
-        kind: 'response-not-stored',
-        state,
-        originalStatus: response?.status ?? null,
-        location,
-        expiresAt,
-      };
+      return notStored(state, response, expiresAt);
     }
     case 'unknown':
       return { kind: 'unknown', retryAfterMs: retryAfter(settings.reconcileAfterMs) };

@@ -1,6 +1,7 @@
 /** Messages as applications write them, checked before they are sent anywhere, and the ids they get. */
 
-import { OptionsError } from './errors.ts';
+import { OptionsError, ValueError } from './errors.ts';
+import { jsonOf } from './json-value.ts';
 import { type NewMessage, PAYLOAD_MAX_BYTES } from './message.ts';
 import { refuseUnknown, wholeNumber } from './settings.ts';
 import type { FencedId } from './store.ts';
@@ -24,7 +25,7 @@ const NAMES: readonly string[] = ['topic', 'payload', 'group', 'headers', 'delay
 const NAME_LENGTH_MAX = 255;
 const YEAR_MS = 366 * 24 * 60 * 60 * 1_000;
 
-/** Checks it and gives it an id. Throws `OptionsError`. */
+/** Checks it and gives it an id. Throws `OptionsError`, and `ValueError` for a payload that JSON cannot hold. */
 export function newMessage(world: World, message: OutboxMessage, owner: FencedId | null = null): NewMessage {
   refuseUnknown('A message', message, NAMES);
   const { topic, group = null, headers = {}, delayMs = 0 } = message;
@@ -55,13 +56,12 @@ function checkName(what: string, name: unknown): void {
 }
 
 function payloadOf(payload: unknown): string {
-  const text: string | undefined = JSON.stringify(payload === undefined ? null : payload);
-  if (text === undefined) {
-    throw new OptionsError(`A message's payload must be a JSON value; it is of type ${typeof payload}.`);
-  }
+  const text = jsonOf("A message's payload", payload) ?? 'null';
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > PAYLOAD_MAX_BYTES) {
-    throw new OptionsError(
+    throw new ValueError(
+      'too-large',
+      '',
       `A message's payload is at most ${PAYLOAD_MAX_BYTES} bytes of JSON; this has ${bytes}. Keep it in a table of yours, in ` +
         'the same transaction, and enqueue its id.',
     );

@@ -11,13 +11,15 @@
 
 import type { Ending } from './attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
-import { canonicalText } from './digest.ts';
+import { comparableBytes } from './digest.ts';
 import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
-import { FenceLostError, isStoreError, StepError } from './errors.ts';
+import { FenceLostError, isStoreError, StepError, ValueError } from './errors.ts';
+import { jsonOf } from './json-value.ts';
 import type { Owner } from './owner.ts';
 import type { SamekeyRecord } from './record.ts';
 import { createNotes } from './provider-notes.ts';
-import { response, type StoredResponse } from './response.ts';
+import type { Answer } from './reply.ts';
+import { response } from './response.ts';
 import { downstreamKeyText, openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
 import type { CheckpointRequest } from './store.ts';
 import type { Within } from './transaction.ts';
@@ -80,7 +82,8 @@ export class Phases<Tx> {
     rule: EffectRule<Result>,
   ): Promise<Result> {
     const callTimeMaxMs = checkRule(name, rule as EffectRule<never>, this.#owner.attempt.settings.claimTtlMs);
-    const input = await this.#digest(canonicalText(rule.input ?? null));
+    const compared = comparableBytes(`The input of the effect "${name}"`, rule.input ?? null);
+    const input = await this.#owner.world.sha256(compared);
     const recorded = this.#begin(name, 'effect');
     try {
       if (recorded !== null && recorded.kind !== 'effect') throw this.#stopWith(changed(name));
@@ -99,7 +102,7 @@ export class Phases<Tx> {
   }
 
   /** What became of the attempt, from what the handler returned or threw. */
-  end(ended: { readonly response: StoredResponse } | { readonly thrown: unknown }): Ending {
+  end(ended: Answer | { readonly thrown: unknown }): Ending {
     this.#ended = true;
     if (this.#stop !== null) return this.#stop;
     const isRunning = this.#running !== null;
@@ -109,7 +112,7 @@ export class Phases<Tx> {
     // A call may have been made, whatever the policy would make of the handler's end.
     if (openIntent(this.#steps) !== null) return resumable('effect-open', error);
     if ('thrown' in ended || isRunning) return threw(error, isRunning || this.hasSteps);
-    return { kind: 'answered', response: ended.response, rolledBack: true };
+    return { kind: 'answered', ...ended, rolledBack: true };
   }
 
   /** Checks that the step may begin; returns what is recorded of it. */
@@ -278,7 +281,7 @@ export class Phases<Tx> {
       stored = storable(name, result);
     } catch (error) {
       // The call took effect, and what it gave cannot be kept: nobody must call again.
-      throw this.#stopWith(unknown('effect-result-not-stored', error));
+      throw this.#stopWith(unknown('result-not-storable', error));
     }
     const steps: Step[] = [
       ...this.#steps.slice(0, -1),
@@ -431,26 +434,16 @@ function notAwaited(name: string): StepError {
   return new StepError(`The handler returned while "${name}" was under way: await every step.`);
 }
 
-/** The result as it comes back from JSON. Throws `StepError` for what JSON cannot hold, or too large. */
+/** The result as it comes back from JSON. Throws `ValueError` for what JSON cannot hold, or too large. */
 function storable(name: string, result: unknown): unknown {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(result === undefined ? null : result);
-  } catch (cause) {
-    throw new StepError(
-      `The result of "${name}" cannot be stored as JSON: return plain data (no BigInt, no circle).`,
-      { cause },
-    );
-  }
-  if (text === undefined) {
-    throw new StepError(
-      `The result of "${name}" is a ${typeof result}, which JSON cannot hold: return plain data.`,
-    );
-  }
+  const what = `The result of "${name}"`;
+  const text = jsonOf(what, result) ?? 'null';
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > STEP_RESULT_MAX_BYTES) {
-    throw new StepError(
-      `The result of "${name}" has ${bytes} bytes as JSON, ${STEP_RESULT_MAX_BYTES} is the most: keep large data in a table of yours and return its id.`,
+    throw new ValueError(
+      'too-large',
+      '',
+      `${what} has ${bytes} bytes as JSON, ${STEP_RESULT_MAX_BYTES} is the most: keep large data in a table of yours and return its id.`,
     );
   }
   return JSON.parse(text);

@@ -43,6 +43,9 @@ export interface Policy {
   readonly verdicts: Readonly<Record<EndingClass, Verdict>>;
 }
 
+/** They say that somebody stopped waiting, and never that nothing happened (semantics §6): no policy may run them again. */
+const NO_PROOF: readonly EndingClass[] = ['requestTimeout', 'gatewayError'];
+
 /** The policies that come with Samekey. */
 export type PolicyName = 'standard' | 'payments' | 'stripe';
 
@@ -57,7 +60,7 @@ export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
       success: 'completed',
       finalRefusal: 'failed',
       passingRefusal: 'retryable',
-      requestTimeout: 'retryable',
+      requestTimeout: 'unknown',
       serverError: 'retryable',
       gatewayError: 'unknown',
       threw: 'retryable',
@@ -132,6 +135,12 @@ export function resolvePolicy(policy: PolicyName | Policy): Policy {
     if (!allowed.includes(String(verdicts[ending]))) {
       throw new OptionsError(
         `Policy "${policy.name}" must map "${ending}" to ${allowed.join(', ')}; it has ${String(verdicts[ending])}.`,
+      );
+    }
+    if (verdicts[ending] === 'retryable' && NO_PROOF.includes(ending)) {
+      throw new OptionsError(
+        `Policy "${policy.name}" maps "${ending}" to retryable: 408, 502 and 504 speak for somebody who stopped waiting, so the work may ` +
+          'have been done. Map it to unknown or failed; after a rollback it is retryable by itself.',
       );
     }
   }

@@ -3,8 +3,10 @@
  * bytes, so that the first caller and every retry get what was stored.
  */
 
-import { OptionsError } from './errors.ts';
+import { isValueError, OptionsError, ValueError } from './errors.ts';
+import { jsonOf } from './json-value.ts';
 import { type HeaderLine, response, type StoredResponse } from './response.ts';
+import { checkLines, withoutFraming } from './stored-response.ts';
 
 /** An answer with a status, made by {@link reply}. */
 export interface Reply<Value = unknown> {
@@ -31,45 +33,66 @@ export function reply<Value>(
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new OptionsError(`A reply's status is a whole number from 200 to 599; it is ${status}.`);
   }
-  for (const line of headers) checkLine(line);
+  checkLines('A reply', headers);
   return { [REPLY]: true, status, headers, value };
 }
 
-/** Names and values as RFC 9110 §5 has them: once stored, a line that no server sends would fail every answer of the key. */
-function checkLine(line: HeaderLine): void {
-  const [name, value] = Array.isArray(line) ? (line as readonly unknown[]) : [];
-  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
-    throw new OptionsError(
-      `A reply's headers are lines of name and value; ${JSON.stringify(name)} is no name of one.`,
-    );
-  if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    throw new OptionsError(
-      `The value of the reply's header "${name}" holds what a header cannot: encode it.`,
-    );
-}
-
-/** What a handler returned, as the bytes that are stored. Throws `OptionsError` for what JSON cannot hold. */
+/** What a handler returned, as the bytes that are stored. Throws `ValueError` for what JSON cannot hold. */
 export function toResponse(returned: unknown): StoredResponse {
-  if (isReply(returned)) return encode(returned.status, returned.headers, returned.value);
-  return encode(returned === undefined ? 204 : 200, [], returned);
+  const { status, headers, value } = partsOf(returned);
+  const text = jsonOf(ANSWER, value);
+  return text === undefined ? response(status, headers) : response(status, typed(headers), text);
 }
 
-/** The value that the stored bytes stand for. */
+/** An answer; with `error` one whose value cannot be stored: status and headers stand, the body is lost. */
+export interface Answer {
+  readonly response: StoredResponse;
+  readonly error?: ValueError;
+}
+
+/**
+ * What a handler returned that has run, and whose work nobody takes back: it has answered, also where its value cannot be stored
+ * (F66). Then the status still says how it ended.
+ */
+export function answerOf(returned: unknown): Answer {
+  try {
+    return { response: toResponse(returned) };
+  } catch (error) {
+    if (!isValueError(error)) throw error;
+    const { status, headers } = partsOf(returned);
+    return { response: { status, headers, body: null }, error };
+  }
+}
+
+/** The value that the stored bytes stand for. Throws `ValueError` when they are no JSON: an answer given over HTTP, or by hand. */
 export function valueOf(stored: StoredResponse | null): unknown {
   if (stored === null || stored.body === null || stored.body.length === 0) return undefined;
-  return JSON.parse(new TextDecoder().decode(stored.body));
-}
-
-function encode(status: number, headers: readonly HeaderLine[], value: unknown): StoredResponse {
-  if (value === undefined) return response(status, headers);
-  const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) {
-    throw new OptionsError(`A handler's answer must be a JSON value; it is of type ${typeof value}.`);
+  try {
+    return JSON.parse(new TextDecoder().decode(stored.body)) as unknown;
+  } catch (cause) {
+    throw new ValueError(
+      'unreadable',
+      '',
+      'The stored answer of this key is no JSON: it was given over HTTP or by hand. Read it where it was given, or settle with reply(status, value).',
+      { cause },
+    );
   }
-  return response(status, typed(headers), text);
 }
 
-/** Whether it was made by {@link reply}. */
+const ANSWER = "The handler's answer";
+
+function partsOf(returned: unknown): Omit<Reply, typeof REPLY> {
+  if (!isReply(returned)) return { status: returned === undefined ? 204 : 200, headers: [], value: returned };
+  const { status, headers, value } = returned;
+  return { status, headers: withoutFraming(headers).filter(isOfJson), value };
+}
+
+/** The body is our JSON: another's coding or range would make it unreadable. */
+function isOfJson([name]: HeaderLine): boolean {
+  const lower = name.toLowerCase();
+  return lower !== 'content-encoding' && lower !== 'content-range';
+}
+
 /** Served over HTTP it is JSON, unless the handler said what it is. */
 function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
   return headers.some(([name]) => name.toLowerCase() === 'content-type') ? headers : [JSON_TYPE, ...headers];
@@ -77,6 +100,7 @@ function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
 
 const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
 
+/** Whether it was made by {@link reply}. */
 export function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null && REPLY in value;
 }

@@ -38,6 +38,8 @@ export interface OperationOptions {
 /** Settings with every default in place. */
 export interface OperationSettings extends Required<Omit<OperationOptions, 'policy'>> {
   readonly policy: Policy;
+  /** Whether `Set-Cookie` is stored: an option of routes; what runs without one has no session to give it to. */
+  readonly storeSetCookie: boolean;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -86,6 +88,7 @@ export function resolveSettings(instance: OperationOptions, own: OperationOption
     waitMaxMs: wholeNumber('waitMaxMs', pick('waitMaxMs') ?? 0, 0),
     reconcileAfterMs: wholeNumber('reconcileAfterMs', pick('reconcileAfterMs') ?? 60_000, 0),
     limits: checkedLimits(pick('limits') ?? null),
+    storeSetCookie: false,
   });
 }
 

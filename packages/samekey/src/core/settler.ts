@@ -6,12 +6,12 @@
  */
 
 import type { Ending, RunningAttempt } from './attempt.ts';
-import { type Conclusion, conclude, finishRequest, type OpenEnding } from './conclude.ts';
+import { type Conclusion, conclude, finishRequest, isLost, type OpenEnding } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { Flight, Flights } from './flight.ts';
-import { metOnly, outcomeOfRecord, unavailable } from './meeting.ts';
+import { metOnly, notStored, outcomeOfRecord, unavailable } from './meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
@@ -81,7 +81,7 @@ export function createSettler(options: SettlerOptions): Settler {
   function settleCommitted(
     attempt: RunningAttempt,
     flight: Flight,
-    { to, reason, response, expiresAt }: Extract<Ending, { kind: 'committed' }>,
+    { to, reason, response, stored, expiresAt }: Extract<Ending, { kind: 'committed' }>,
   ): Outcome {
     emit?.({ type: 'finished', ...about(attempt), to, proof: null, reason, ...times(attempt, null) });
     const outcome: Executed = {
@@ -93,7 +93,7 @@ export function createSettler(options: SettlerOptions): Settler {
       expiresAt,
       error: null,
     };
-    leave(attempt, flight, outcome);
+    leave(attempt, flight, { ...outcome, response: stored });
     return outcome;
   }
 
@@ -160,7 +160,7 @@ export function createSettler(options: SettlerOptions): Settler {
         throw error;
       }
       keepSaving(attempt, flight, conclusion, ending, sentAt);
-      return executed(attempt, conclusion, ending, null);
+      return told(attempt, conclusion, ending, null);
     }
     if (world.probe !== undefined) await world.probe('finish.applied', attempt.id);
     const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, { result, sentAt });
@@ -206,7 +206,8 @@ export function createSettler(options: SettlerOptions): Settler {
           return leave(attempt, flight, null);
         }
         const outcome = outcomeOfFinish(attempt, flight, conclusion, ending, { result, sentAt });
-        if (outcome.kind === 'executed') emit?.({ type: 'save-recovered', ...about(attempt) });
+        if (outcome.kind === 'executed' || outcome.kind === 'response-not-stored')
+          emit?.({ type: 'save-recovered', ...about(attempt) });
         return leave(attempt, flight, asStored(outcome, conclusion));
       }),
     );
@@ -223,13 +224,13 @@ export function createSettler(options: SettlerOptions): Settler {
     if (result.kind === 'applied' || result.kind === 'already') {
       const { to, proof, reason } = conclusion;
       emit?.({ type: 'finished', ...about(attempt), to, proof, reason, ...times(attempt, sentAt) });
-      return executed(attempt, conclusion, ending, result.expiresAt);
+      return told(attempt, conclusion, ending, result.expiresAt);
     }
     const record = result.kind === 'refused' ? result.record : null;
     // Somebody settled this very attempt as it was: nothing contradicts. An equal answer of another attempt does: both ran.
     if (record !== null && isFinal(record) && record.state === conclusion.to && isOf(record, attempt)) {
       if (sameResponse(record.response, conclusion.response)) {
-        return executed(attempt, conclusion, ending, record.expiresAt);
+        return told(attempt, conclusion, ending, record.expiresAt);
       }
     }
     // An attempt proven without effect contradicts nothing, whatever became of the record.
@@ -245,6 +246,19 @@ export function createSettler(options: SettlerOptions): Settler {
       options.track(options.noter.note(row));
     }
     return lost(attempt, flight, record);
+  }
+
+  /** The handler's own answer. One whose value cannot be stored is nobody's: its first caller is told what every retry is told (F66). */
+  function told(
+    attempt: RunningAttempt,
+    conclusion: Conclusion,
+    ending: OpenEnding,
+    expiresAt: number | null,
+  ): Outcome {
+    const { to: state, response } = conclusion;
+    if (!isLost(ending) || (state !== 'completed' && state !== 'failed'))
+      return executed(attempt, conclusion, ending, expiresAt);
+    return notStored(state, response, expiresAt ?? world.wallNow() + attempt.settings.retentionMs);
   }
 
   /** The record has moved on: this attempt's caller is told what stands there. */

@@ -5,6 +5,8 @@
  * without a result · what comes back is what was stored, also within the attempt that stored it.
  */
 
+import { jsonOf } from './json-value.ts';
+
 /** One step. */
 export type Step =
   | { readonly kind: 'phase'; readonly name: string; readonly result: unknown }
@@ -66,6 +68,19 @@ export interface DownstreamKeyOf {
   readonly key: string;
   readonly fingerprint: { readonly digest: string };
   readonly createdAt: number;
+}
+
+/** The steps with the result of their open effect, which somebody else has learned. Throws `ValueError` for what JSON cannot hold. */
+export function stepsTextWith(
+  steps: readonly Step[],
+  { kind, name, input }: Extract<Step, { kind: 'effect' }>,
+  result: unknown,
+): string {
+  const text = jsonOf(`The result of "${name}"`, result) ?? 'null';
+  return stepsText([
+    ...steps.slice(0, -1),
+    { kind, name, input, done: { result: JSON.parse(text) as unknown } },
+  ]);
 }
 
 /** The last committed phase. */

@@ -87,5 +87,6 @@ function committed(
   expiresAt: number,
 ): Extract<Ending, { kind: 'committed' }> {
   const to = conclusion.to === 'completed' ? 'completed' : 'failed';
-  return { kind: 'committed', to, reason: conclusion.reason, response: answer, expiresAt };
+  const { reason, response: stored } = conclusion;
+  return { kind: 'committed', to, reason, response: answer, stored, expiresAt };
 }

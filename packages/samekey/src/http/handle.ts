@@ -7,7 +7,7 @@
 
 import type { Attempt, Ending } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
-import { isNotExecutedError, OptionsError } from '../core/errors.ts';
+import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
 import type { FingerprintInput } from '../core/fingerprint.ts';
 import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
@@ -18,9 +18,10 @@ import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { Handler, Work } from '../core/work.ts';
+import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
 import { staleness } from './freshness.ts';
-import { httpDate, storableHeaders } from './headers.ts';
+import { httpDate } from './headers.ts';
 import type { Route } from './route.ts';
 
 /** Operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
@@ -80,22 +81,26 @@ async function handlerOf<Native>(
   body: Uint8Array,
 ): Promise<Prepared | { readonly outcome: Outcome }> {
   if (wrapped === null)
-    return { handler: passThrough(route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
+    return { handler: passThrough(exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
   try {
     return await wrapped.prepare(exchange.native, body);
   } catch (error) {
-    if (!isNotExecutedError(error)) throw error;
+    // An input that is too much to be kept is what the client sent (F90).
+    if (isValueError(error) && error.fault === 'too-large')
+      return { outcome: { kind: 'request-too-large', sizeMaxBytes: INPUT_MAX_BYTES } };
+    const isTooDeep = isValueError(error) && error.fault === 'too-deep';
+    if (!isTooDeep && !isNotExecutedError(error)) throw error;
     return { outcome: { kind: 'request-unreadable', detail: error.message } };
   }
 }
 
 /** The framework's own handler, its answer held. */
-function passThrough<Native>(route: Route<Native>, exchange: Exchange<Native>): Handler {
+function passThrough<Native>(exchange: Exchange<Native>): Handler {
   return {
-    start: async (attempt: Attempt) => endingOf(route, await exchange.run(attempt)),
+    start: async (attempt: Attempt) => endingOf(await exchange.run(attempt)),
     endingSoFar() {
       const head = exchange.answerSoFar();
-      return head === null ? null : endingOf(route, { kind: 'answered', answer: head });
+      return head === null ? null : endingOf({ kind: 'answered', answer: head });
     },
   };
 }
@@ -212,14 +217,10 @@ function fingerprintInput<Native>(
   };
 }
 
-/** What the engine learns of a handler's end: the answer as it would be stored. */
-function endingOf<Native>(route: Route<Native>, end: HandlerEnd): Ending {
+/** What the engine learns of a handler's end. */
+function endingOf(end: HandlerEnd): Ending {
   if (end.kind === 'threw') return { kind: 'threw', error: end.error, response: response(500) };
-  const { answer } = end;
-  return {
-    kind: 'answered',
-    response: { ...answer, headers: storableHeaders(answer.headers, route.storeSetCookie) },
-  };
+  return { kind: 'answered', response: end.answer };
 }
 
 function tellRoute<Native>(

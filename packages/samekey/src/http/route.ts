@@ -93,7 +93,6 @@ export interface Route<Native> {
   readonly requestSizeMaxBytes: number;
   readonly responseSizeMaxBytes: number;
   readonly bufferTimeMaxMs: number;
-  readonly storeSetCookie: boolean;
   readonly onOutcome: ((request: Native, outcome: Outcome) => void) | null;
 }
 
@@ -135,7 +134,8 @@ export function compileRoute<Native>(
     throw new OptionsError('A protected route needs options: at least a policy and a scope.');
   }
   refuseUnknown('A protected route', options, ROUTE_OPTIONS);
-  const settings = resolveSettings(defaults, options);
+  const storeSetCookie = yesOrNo('storeSetCookie', options.storeSetCookie ?? false);
+  const settings = Object.freeze({ ...resolveSettings(defaults, options), storeSetCookie });
   if (options.freshness !== undefined && options.required === false) {
     throw new OptionsError(
       'freshness needs a key in every request: with required: false one without a key would run unsigned.',
@@ -164,7 +164,6 @@ export function compileRoute<Native>(
     requestSizeMaxBytes: wholeNumber('requestSizeMaxBytes', options.requestSizeMaxBytes ?? MIB, 0),
     responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
     bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0, TIMER_MAX_MS),
-    storeSetCookie: yesOrNo('storeSetCookie', options.storeSetCookie ?? false),
     onOutcome: listener('onOutcome', options.onOutcome),
   });
 }
@@ -231,7 +230,9 @@ function resolveProfile(profile: 'ietf' | 'stripe' | Profile): Profile {
   if (profile === 'stripe') return stripe();
   if (typeof profile?.render !== 'function') {
     throw new OptionsError(
-      `Unknown profile ${JSON.stringify(profile)}: use "ietf", "stripe", or ietf({ … }).`,
+      typeof profile === 'function'
+        ? 'profile is a function: call it, as in profile: stripe(), or name it, as in profile: "stripe".'
+        : `Unknown profile ${show(profile)}: use "ietf", "stripe", or ietf({ … }).`,
     );
   }
   return profile;

@@ -63,7 +63,13 @@ export function compileServed<Native, Input>(
   const { name, formerly } = internals.names;
   const route = compileRoute<Native>(
     {},
-    { ...routeOptions, ...internals.settings, operation: name, formerly: formerly ?? [] },
+    {
+      ...routeOptions,
+      ...internals.settings,
+      storeSetCookie: routeOptions.storeSetCookie ?? false,
+      operation: name,
+      formerly: formerly ?? [],
+    },
     internals.engine.world,
     internals.engine.fingerprintSecrets,
   );

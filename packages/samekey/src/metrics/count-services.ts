@@ -29,8 +29,9 @@ export function countWorker(
         return recorder.add('contradiction.count', { source: 'worker' });
       case 'store-error':
         return recorder.add('store.error.count', { source: 'worker', verb: labels.verb(event.verb) });
-      // The instance tells of them as outcomes.
+      // The instance tells of them as outcomes, and the delivery has been counted.
       case 'pushed':
+      case 'answer-not-stored':
         return undefined;
       default:
         return upkeep(event);

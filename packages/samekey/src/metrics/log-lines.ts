@@ -17,6 +17,7 @@ export type LoggedType = EventType | WorkerEventType | JanitorEventType | Reconc
 
 /** `error`: somebody must look. `warn`: somebody should, if there are many. `debug`: each request has several. */
 export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>> = {
+  'answer-not-stored': ['error', 'A message is done, and what its handler answered cannot be stored.'],
   'attempt-time-up': ['warn', 'A handler ran longer than it may; its signal was aborted.'],
   'audit-pruned': ['info', 'Old rows of the audit were deleted.'],
   'claim-abandoned': ['warn', 'The reply to a claim never came; it is released as soon as it is seen.'],

@@ -6,6 +6,7 @@
 import { NEVER_KNOWN } from '../core/machine.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
+import { storableByHand } from '../core/stored-response.ts';
 import { wholeNumber } from '../core/settings.ts';
 import type { FencedId, HandResult, Store } from '../core/store.ts';
 import { callTimeOf, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
@@ -66,7 +67,7 @@ export type ActResult =
 
 type Write = () => Promise<readonly HandResult[]>;
 
-/** Decides an unknown outcome. */
+/** Decides an unknown outcome. Throws `OptionsError` for a response that no server could send. */
 export function settle(
   store: Store,
   actor: string | null,
@@ -76,7 +77,11 @@ export function settle(
   const { to, reason } = settlement;
   return act(store, id, settlement, ['unknown'], (fenced, record) => {
     const by = { ...fenced, reason, actor };
-    if (to !== 'retryable') return () => store.settle([{ ...by, to, response: settlement.response ?? null }]);
+    if (to !== 'retryable') {
+      const { response: given = null } = settlement;
+      const response = given === null ? null : storableByHand('The response of a settlement', given);
+      return () => store.settle([{ ...by, to, response }]);
+    }
     if (settlement.effectResult !== undefined) {
       const newSteps = stepsWithResult(record, settlement.effectResult);
       return newSteps === null

@@ -4,10 +4,9 @@
  * carries the key that the next one carries. Pure.
  */
 
-import { OptionsError } from '../core/errors.ts';
 import { isOwnerGone } from '../core/owner-gone.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import { openIntent, readSteps, stepsText } from '../core/steps.ts';
+import { openIntent, readSteps, stepsTextWith } from '../core/steps.ts';
 
 /**
  * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone (`owner-gone`), or
@@ -30,17 +29,11 @@ export function callTimeOf(record: SamekeyRecord): number {
   return openEffect(record)?.call?.timeMaxMs ?? CALL_TIME_MAX_MS;
 }
 
-/** The steps with what the open effect's call gave; null when none is open. Throws `OptionsError` for what JSON cannot hold. */
+/** The steps with what the open effect's call gave; null when none is open. Throws `ValueError` for what JSON cannot hold. */
 export function stepsWithResult(record: SamekeyRecord, result: unknown): string | null {
   const intent = openEffect(record);
   if (intent === null) return null;
-  const before = readSteps(record.steps)?.slice(0, -1) ?? [];
-  const { kind, name, input } = intent;
-  try {
-    return stepsText([...before, { kind, name, input, done: { result } }]);
-  } catch {
-    throw new OptionsError('The result of an effect is plain data that JSON can hold.');
-  }
+  return stepsTextWith(readSteps(record.steps) ?? [], intent, result);
 }
 
 /** Longer than any sane time-out of a client. */

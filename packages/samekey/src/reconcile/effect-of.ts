@@ -2,7 +2,7 @@
 
 import type { SamekeyRecord } from '../core/record.ts';
 import { OptionsError } from '../core/errors.ts';
-import { downstreamKeyText, openIntent, readSteps, stepsText } from '../core/steps.ts';
+import { downstreamKeyText, openIntent, readSteps, stepsTextWith } from '../core/steps.ts';
 import type { World } from '../core/world.ts';
 
 /** An effect of which nobody knows whether it happened. */
@@ -44,7 +44,7 @@ export async function openEffectOf(
 
 /**
  * The steps with what the open effect's call would have given; undefined when that effect's result stands there already. Throws
- * `OptionsError` when there is no effect, or the result is no JSON.
+ * `OptionsError` when there is no effect, and `ValueError` for a result that JSON cannot hold.
  */
 export function stepsWithResult(record: SamekeyRecord, result: unknown): string | undefined {
   const steps = readSteps(record.steps) ?? [];
@@ -55,10 +55,5 @@ export function stepsWithResult(record: SamekeyRecord, result: unknown): string 
       '"took-effect" is about an effect, and there is none: say "completed" with the answer.',
     );
   }
-  const { kind, name, input } = intent;
-  try {
-    return stepsText([...steps.slice(0, -1), { kind, name, input, done: { result } }]);
-  } catch {
-    throw new OptionsError('The result of a verdict "took-effect" is plain data that JSON can hold.');
-  }
+  return stepsTextWith(steps, intent, result);
 }

@@ -5,6 +5,7 @@
 import { OptionsError } from '../core/errors.ts';
 import { toResponse } from '../core/reply.ts';
 import type { StoredResponse } from '../core/response.ts';
+import { storableByHand, type StorableResponse } from '../core/stored-response.ts';
 
 /** The answer that retries get: any JSON value or `reply(status, value)`, as a handler returns it; or the bytes themselves. */
 export type VerdictAnswer =
@@ -31,7 +32,7 @@ export type Verdict =
 export interface FinalVerdict {
   readonly says: 'completed' | 'failed' | 'took-effect' | 'no-effect';
   readonly to: 'completed' | 'failed' | 'retryable';
-  readonly response: StoredResponse | null;
+  readonly response: StorableResponse | null;
   /** Of an effect that happened. */
   readonly result: unknown;
   readonly reason: string | null;
@@ -76,19 +77,18 @@ function reasonOf(given: Verdict | undefined): string | null {
   return reason === '' ? null : reason;
 }
 
-function responseOf(given: Extract<Verdict, { kind: 'completed' | 'failed' }>): StoredResponse {
+function responseOf(given: Extract<Verdict, { kind: 'completed' | 'failed' }>): StorableResponse {
   const { kind, answer, response } = given;
   if (response === undefined && !('answer' in given)) {
     throw new OptionsError(
       `A verdict "${kind}" needs an answer, a JSON value or reply(status, value), or a response: it is what retries will get.`,
     );
   }
-  const stored = response ?? toResponse(answer);
-  const { status, headers, body } = stored;
-  if (!Array.isArray(headers) || !(body instanceof Uint8Array))
-    throw new OptionsError('The response of a verdict is { status, headers: lines, body: bytes }.');
-  const fits = kind === 'completed' ? status >= 200 && status < 400 : status >= 400 && status < 600;
-  if (!Number.isInteger(status) || !fits) {
+  const stored = storableByHand('The response of a verdict', response ?? toResponse(answer));
+  const { status, body } = stored;
+  if (body === null) throw new OptionsError('The response of a verdict has its body as bytes (Uint8Array).');
+  const fits = kind === 'completed' ? status < 400 : status >= 400;
+  if (!fits) {
     throw new OptionsError(
       `The answer of a verdict "${kind}" has a status from ${kind === 'completed' ? '200 to 399' : '400 to 599'}, and it has ${String(status)}: give it with reply(status, value).`,
     );

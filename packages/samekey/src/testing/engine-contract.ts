@@ -35,6 +35,7 @@ import { onceTests } from './engine/once.ts';
 import { ownerTests } from './engine/owners.ts';
 import { policyTests } from './engine/policies.ts';
 import { raceTests } from './engine/races.ts';
+import { valueTests } from './engine/values.ts';
 
 /** Adds the suite's tests to the runner, for the stores the harness makes. */
 export function engineContract(runner: TestRunner, harness: StoreHarness): void {
@@ -57,5 +58,6 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('lifetimes', () => lifetimeTests(test));
     runner.describe('answers', () => answerTests(test));
     runner.describe('closing', () => closingTests(test));
+    runner.describe('values', () => valueTests(test));
   });
 }

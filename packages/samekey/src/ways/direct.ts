@@ -3,6 +3,7 @@
  */
 
 import type { Engine } from '../core/engine.ts';
+import type { Comparable } from '../core/digest.ts';
 import { KeyError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
 import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
@@ -22,8 +23,13 @@ export interface DirectRequest {
   /** Whom the key is unique for: tenant, principal; or `singleTenant()`. */
   readonly scope: readonly string[];
   readonly key: string;
-  /** What must be equal on a retry: any JSON value, or bytes. `null` for nothing. */
-  readonly fingerprint: unknown;
+  /** What must be equal on a retry: plain JSON, or bytes. `null` for nothing. */
+  readonly fingerprint: Comparable;
+}
+
+/** The same, with what is compared taken from it. */
+export interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
+  readonly compared: Uint8Array;
 }
 
 /** Runs a handler for one request. What the handler threw is thrown after the record was settled. */
@@ -31,7 +37,7 @@ export async function runDirect<Value>(
   engine: Engine,
   names: OperationNames,
   settings: OperationSettings,
-  request: DirectRequest,
+  request: TakenRequest,
   handler: Handler,
   how: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
@@ -49,11 +55,11 @@ async function workOf(
   engine: Engine,
   names: OperationNames,
   settings: OperationSettings,
-  request: DirectRequest,
+  request: TakenRequest,
 ): Promise<Work> {
   // As long as any route may allow: the key of a request may be one that came over HTTP.
-  const fault = checkKey(request.key, KEY_OPTIONS);
-  if (fault !== null) throw new KeyError(fault, describeKeyFault(fault, KEY_OPTIONS));
+  const fault = faultOf(request.key);
+  if (fault !== null) throw fault;
   const idOf = (name: string): { scope: string; key: string } => ({
     scope: encodeScope(request.scope, name),
     key: request.key,
@@ -62,11 +68,25 @@ async function workOf(
     operation: names.name,
     id: idOf(identityOf(names)),
     otherIds: otherNames(names).map(idOf),
-    fingerprint: await engine.values.compute(request.fingerprint),
-    refingerprint: (label) => engine.values.computeFor(label, request.fingerprint),
+    fingerprint: await engine.values.compute(request.compared),
+    refingerprint: (label) => engine.values.computeFor(label, request.compared),
     settings,
     ...AT_ONCE,
   };
+}
+
+/** As callers without types may give it, too. */
+function faultOf(key: unknown): KeyError | null {
+  if (key === undefined || key === null)
+    return new KeyError('missing', `The key is ${String(key)}: give one text per intended operation.`);
+  if (typeof key !== 'string') {
+    return new KeyError(
+      'grammar',
+      `The key is a text; it is of type ${typeof key}: make one text of it, always in the same way.`,
+    );
+  }
+  const fault = checkKey(key, KEY_OPTIONS);
+  return fault === null ? null : new KeyError(fault, describeKeyFault(fault, KEY_OPTIONS));
 }
 
 const KEY_OPTIONS = { lengthMax: LENGTH_MAX_BOUND };

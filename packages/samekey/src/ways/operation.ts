@@ -3,10 +3,11 @@
  * pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
+import { comparableBytes, type Comparable } from '../core/digest.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
-import type { OperationOptions, OperationSettings } from '../core/settings.ts';
+import { type OperationOptions, type OperationSettings, refuseUnknown } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { type DirectRequest, type RunOutcome, runDirect } from './direct.ts';
 import type { InputCodec } from './input.ts';
@@ -22,8 +23,8 @@ export interface Definition extends OperationOptions {
 /** One request for an operation without HTTP. */
 export interface OperationRequest<Input> extends Omit<DirectRequest, 'fingerprint'> {
   readonly input: Input;
-  /** What must be equal on a retry; default the input. */
-  readonly fingerprint?: unknown;
+  /** What must be equal on a retry: plain JSON, or bytes; default the input. */
+  readonly fingerprint?: Comparable;
 }
 
 /** A defined operation. Over HTTP it is served by the adapters' `serve`. */
@@ -50,15 +51,28 @@ export interface OperationInternals<Input> {
   handler(input: Input): Handler;
 }
 
+const REQUEST_OPTIONS: readonly (keyof OperationRequest<unknown>)[] = [
+  'scope',
+  'key',
+  'input',
+  'fingerprint',
+];
+
 /** Makes the operation's public side. */
 export function createOperation<Input, Value>(internals: OperationInternals<Input>): Operation<Input, Value> {
   const { engine, names, settings } = internals;
   const operation: Operation<Input, Value> & { readonly [OPERATION]: OperationInternals<Input> } = {
     [OPERATION]: internals,
     name: names.name,
-    async run({ scope, key, input, fingerprint = input }) {
+    async run(given) {
+      refuseUnknown(`A request for "${names.name}"`, given, REQUEST_OPTIONS);
+      const { scope, key, input, fingerprint } = given;
+      const compared =
+        fingerprint === undefined
+          ? comparableBytes('The input', input === undefined ? null : input)
+          : comparableBytes('The fingerprint', fingerprint);
       const kept = keptInput(internals, input);
-      const request = { scope, key, fingerprint: fingerprint === undefined ? null : fingerprint };
+      const request = { scope, key, compared };
       const how = { input: kept.bytes, ...entryOf(internals) };
       return runDirect<Value>(engine, names, settings, request, internals.handler(kept.input), how);
     },

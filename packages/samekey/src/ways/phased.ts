@@ -8,7 +8,7 @@ import type { EffectCall, EffectRule } from '../core/effect.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError, StepError } from '../core/errors.ts';
 import { openPhases, type Phases } from '../core/phased.ts';
-import { type ReplyValue, toResponse } from '../core/reply.ts';
+import { answerOf, type ReplyValue } from '../core/reply.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -84,7 +84,7 @@ export function definePhased<Input, Returned, Tx>(
           const returned = await watch.handler(async () =>
             definition.run(input, phasedAttempt(attempt, phases, watch)),
           );
-          return phases.end({ response: toResponse(returned) });
+          return phases.end(answerOf(returned));
         } catch (error) {
           return phases.end({ thrown: error });
         } finally {

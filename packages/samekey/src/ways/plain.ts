@@ -3,8 +3,7 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
-import { type ReplyValue, toResponse } from '../core/reply.ts';
-import { response } from '../core/response.ts';
+import type { ReplyValue } from '../core/reply.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -14,6 +13,7 @@ import {
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
 import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { outright } from './outright.ts';
 
 /** A plain operation; it must name its policy. */
 export interface PlainDefinition<Input, Returned> extends Definition {
@@ -42,14 +42,6 @@ export function definePlain<Input, Returned>(
     codec: inputCodec(definition.input),
     keepsInput: false,
     pendingTimeMaxMs: null,
-    handler: (input): Handler => ({
-      async start(attempt) {
-        try {
-          return { kind: 'answered', response: toResponse(await definition.run(input, attempt)) };
-        } catch (error) {
-          return { kind: 'threw', error, response: response(500) };
-        }
-      },
-    }),
+    handler: (input): Handler => outright((attempt) => definition.run(input, attempt)),
   });
 }

@@ -9,7 +9,7 @@ import { InvariantError, isNotExecutedError } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import { messageKeyText, type TakenMessage } from '../core/message.ts';
 import { contradictionRow, createNoter } from '../core/noter.ts';
-import { isReply, toResponse } from '../core/reply.ts';
+import { answerOf, isReply } from '../core/reply.ts';
 import type { FinishRequest } from '../core/store.ts';
 import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
@@ -73,7 +73,8 @@ export function createDeliverer(
     const { taken, lease, leasedUntil } = delivery;
     if (isReply(value) && value.status >= 500) throw new Error(`The handler answered ${value.status}.`);
     // What nobody will ask for need not be an answer: a driver's result with a BigInt in it must not bring the message back.
-    const record = taken.owner === null ? null : recordOfAnswer(taken, toResponse(value));
+    const answer = taken.owner === null ? null : answerOf(value);
+    const record = answer === null ? null : recordOfAnswer(taken, answer);
     if (options.probe !== undefined) await probe('end.before', delivery);
     const result = await ends.done({ ...lease, record }, leasedUntil);
     if (options.probe !== undefined) await probe('end.applied', delivery);
@@ -82,6 +83,8 @@ export function createDeliverer(
     if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
     else if (result !== 'unclear') {
       emit({ type: 'delivered', ...told(delivery) });
+      if (answer?.error !== undefined)
+        emit({ type: 'answer-not-stored', ...about(delivery), error: answer.error });
     }
   }
 
@@ -154,7 +157,7 @@ export function createDeliverer(
       try {
         await succeeded(delivery, outcome.value);
       } catch (error) {
-        // An answer that cannot be stored, or of 500 and above.
+        // An answer of 500 and above.
         await failed(delivery, error);
       }
     },

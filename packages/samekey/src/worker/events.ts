@@ -20,6 +20,10 @@ interface Delivered extends OfMessage {
 
 /** An event of a worker. */
 export type WorkerEvent =
+  /**
+   * The message is done, and what its handler answered cannot be stored: its request is told so (410). The error names the member.
+   */
+  | ({ readonly type: 'answer-not-stored'; readonly error: unknown } & OfMessage)
   /** The message's record had already moved on and was left as it is: look at it. */
   | ({ readonly type: 'contradiction'; readonly record: RecordId } & OfMessage)
   /** A message is given up; `record` is what became of the attempt that was handed over, null without one. */

@@ -1,19 +1,28 @@
 /** What the end of a delivery means for the attempt that was handed over with its message. Pure. */
 
 import type { TakenMessage } from '../core/message.ts';
-import { problemResponse, type StoredResponse } from '../core/response.ts';
+import { ANSWER_NOT_STORABLE, type Conclusion } from '../core/conclude.ts';
+import type { Answer } from '../core/reply.ts';
+import { problemResponse } from '../core/response.ts';
 import type { FinishRequest } from '../core/store.ts';
+import { storable } from '../core/stored-response.ts';
 
 /** When somebody should look at an outcome that nobody knows, in milliseconds. */
 const RECONCILE_AFTER_MS = 60_000;
 
-/** The handler's answer is the request's. Null: the message has no record. */
-export function recordOfAnswer(message: TakenMessage, response: StoredResponse): FinishRequest | null {
+const DEAD = problemResponse(
+  500,
+  'message-dead',
+  'The work was accepted, and could not be done. Nothing happened.',
+);
+
+/** The handler's answer is the request's, also where its value cannot be stored: then without its body (F147). Null: the message has no record. */
+export function recordOfAnswer(message: TakenMessage, { response, error }: Answer): FinishRequest | null {
   return finish(message, {
     to: response.status < 400 ? 'completed' : 'failed',
     proof: null,
-    reason: null,
-    response,
+    reason: error === undefined ? null : ANSWER_NOT_STORABLE,
+    response: storable(response, false),
   });
 }
 
@@ -28,18 +37,14 @@ export function recordOfDeath(message: TakenMessage, provenNow: boolean): Finish
         to: 'failed',
         proof: null,
         reason: 'message-dead',
-        response: problemResponse(
-          500,
-          'message-dead',
-          'The work was accepted, and could not be done. Nothing happened.',
-        ),
+        response: storable(DEAD, false),
       })
     : finish(message, { to: 'unknown', proof: null, reason: 'message-dead', response: null });
 }
 
 function finish(
   { owner }: TakenMessage,
-  end: Pick<FinishRequest, 'to' | 'proof' | 'reason' | 'response'>,
+  end: Pick<Conclusion, 'to' | 'proof' | 'reason' | 'response'>,
 ): FinishRequest | null {
   if (owner === null) return null;
   return {

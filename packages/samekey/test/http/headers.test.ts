@@ -2,7 +2,18 @@
 
 import { describe, expect, it } from 'vitest';
 import type { HeaderLine } from '../../src/core/response.ts';
-import { CORS, httpDate, retryAfterSeconds, storableHeaders } from '../../src/http/headers.ts';
+import { storable } from '../../src/core/stored-response.ts';
+import { CORS, httpDate, retryAfterSeconds } from '../../src/http/headers.ts';
+
+function storableHeaders(headers: readonly HeaderLine[], storeSetCookie: boolean): readonly HeaderLine[] {
+  const { headers: stored, trailers } = storable(
+    { status: 200, headers, body: null, trailers: headers },
+    storeSetCookie,
+  );
+  // One rule for both: a trailer reaches the next caller as a header does.
+  expect(trailers).toEqual(stored);
+  return stored;
+}
 
 /** Of one connection (RFC 9110 §7.6.1), recomputed (RFC 9112 §6), of one moment, or of one caller. */
 const NEVER = [

@@ -21,9 +21,8 @@ it('a route protects POST and PATCH, requires a key, and keeps a MiB of request 
     requestSizeMaxBytes: 1_048_576,
     responseSizeMaxBytes: 1_048_576,
     bufferTimeMaxMs: 1_000,
-    storeSetCookie: false,
     profile: { name: 'ietf' },
-    settings: { claimTtlMs: 30_000, retentionMs: 86_400_000, attemptMax: 10, whenClaimEnds: 'unknown' },
+    settings: { claimTtlMs: 30_000, retentionMs: 86_400_000, attemptMax: 10, storeSetCookie: false },
   });
 });
 

@@ -15,7 +15,7 @@ const TABLE: readonly (readonly [endings: readonly Ending[], Readonly<Record<Pol
   [[200, 201, 204, 302, 303], { standard: 'replay', payments: 'replay', stripe: 'replay' }],
   [[400, 402, 403, 404, 409, 410, 422], { standard: 'replay', payments: 'replay', stripe: 'replay' }],
   [[401, 407, 425, 429], { standard: 'run', payments: 'run', stripe: 'run' }],
-  [[408], { standard: 'run', payments: 'unknown', stripe: 'replay' }],
+  [[408], { standard: 'unknown', payments: 'unknown', stripe: 'replay' }],
   [[500, 503, 'throw'], { standard: 'run', payments: 'unknown', stripe: 'replay' }],
   [[502, 504], { standard: 'unknown', payments: 'unknown', stripe: 'replay' }],
 ];

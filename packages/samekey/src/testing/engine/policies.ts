@@ -16,7 +16,8 @@ const TABLE: readonly (readonly [ends: readonly End[], ...states: readonly Verdi
   [[400, 402, 403, 404, 409, 410, 422], 'failed', 'failed', 'failed'],
   // F42
   [[401, 407, 425, 429], 'retryable', 'retryable', 'retryable'],
-  [[408], 'retryable', 'unknown', 'failed'],
+  // F68
+  [[408], 'unknown', 'unknown', 'failed'],
   // F56, F57
   [[500, 503, 'throws'], 'retryable', 'unknown', 'failed'],
   // F19

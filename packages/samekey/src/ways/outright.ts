@@ -1,0 +1,24 @@
+/**
+ * Handlers that run outside of a transaction of ours: whatever they do has happened when they return, so what they return ends the
+ * attempt, also where it cannot be stored.
+ */
+
+import type { Attempt, Ending } from '../core/attempt.ts';
+import { answerOf } from '../core/reply.ts';
+import { response } from '../core/response.ts';
+import type { Handler } from '../core/work.ts';
+
+/** The engine's handler of such a function. */
+export function outright(run: (attempt: Attempt) => unknown): Handler {
+  return {
+    async start(attempt): Promise<Ending> {
+      let returned: unknown;
+      try {
+        returned = await run(attempt);
+      } catch (error) {
+        return { kind: 'threw', error, response: response(500) };
+      }
+      return { kind: 'answered', ...answerOf(returned) };
+    },
+  };
+}
