@@ -22,7 +22,7 @@ import type { TransactionalStore, TransactionSource } from './core/transaction.t
 import type { Transactions } from './core/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
-import { type DirectRequest, type RunOutcome, runDirect } from './ways/direct.ts';
+import { type DirectRequest, requestObject, type RunOutcome, runDirect } from './ways/direct.ts';
 import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
 import { outright } from './ways/outright.ts';
 import { defer, type DeferredOptions } from './ways/deferred.ts';
@@ -261,12 +261,28 @@ async function run<Value>(
   request: RunRequest,
   handler: (attempt: Attempt) => Promise<Value | Reply<Value>> | Value | Reply<Value>,
 ): Promise<RunOutcome<Value>> {
-  refuseUnknown('samekey.run', request, RUN_OPTIONS);
+  refuseUnknown('samekey.run', requestObject('samekey.run', request), RUN_OPTIONS);
+  if (typeof handler !== 'function')
+    throw new OptionsError(
+      `The second argument of samekey.run is the handler: a function; it is ${typeof handler}.`,
+    );
   const settings = resolveSettings(defaults, request);
-  const names = { name: request.operation, formerly: request.formerly ?? [] };
+  const { operation: name, formerly = [] } = request;
+  for (const one of [name, ...listOfNames(formerly)]) {
+    if (typeof one !== 'string' || one === '')
+      throw new OptionsError(
+        `An operation is named by a text: it is ${one === '' ? 'empty' : `of type ${typeof one}`}.`,
+      );
+  }
+  const names = { name, formerly };
   const { scope, key, fingerprint } = request;
   const compared = comparableBytes('The fingerprint', fingerprint);
   return runDirect<Value>(engine, names, settings, { scope, key, compared }, outright(handler));
+}
+
+function listOfNames(formerly: unknown): readonly unknown[] {
+  if (Array.isArray(formerly)) return formerly;
+  throw new OptionsError(`formerly is a list: it is of type ${typeof formerly}.`);
 }
 
 /** Throws `OptionsError` unless the transactions are of the store's own database. */

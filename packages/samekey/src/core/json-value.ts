@@ -65,7 +65,7 @@ function look(value: unknown, name: string | number, gate: Gate, above: object[]
     case 'undefined':
       return null;
     case 'number':
-      return Number.isFinite(value) ? null : notJson(`${value}, which JSON has no number for`);
+      return Number.isFinite(value) ? null : notJson(`${value} (JSON has no number for it)`);
     case 'symbol':
       return notJson('a symbol');
     default:
@@ -139,7 +139,7 @@ function faultOfKind(value: object, { plainOnly }: Gate): Found | null {
   if (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')) return null;
   if (plainOnly) return notJson(`an instance of ${nameOf(value, kind)}`);
   if (BOXES.has(kind) || Object.keys(value).length > 0) return null;
-  return notJson(`an instance of ${nameOf(value, kind)}, which has no members of its own`);
+  return notJson(`an instance of ${nameOf(value, kind)} (without members of its own)`);
 }
 
 function nameOf(value: object, kind: string): string {

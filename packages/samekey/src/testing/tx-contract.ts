@@ -15,6 +15,7 @@ import { ownerTests } from './tx/owners.ts';
 import { conflictTests, rerunTests } from './tx/reruns.ts';
 import { oneWriterTests } from './tx/one-writer.ts';
 import { togetherTests } from './tx/together.ts';
+import { valueTests } from './tx/values.ts';
 
 export type { ContractIsolation, ContractRow, TxBench, TxHarness, TxOpenOptions } from './tx/harness.ts';
 
@@ -25,6 +26,7 @@ const PARTS: readonly (readonly [
   add: (test: AddTest) => void,
 ])[] = [
   ['together', null, togetherTests],
+  ['values', null, valueTests],
   ['runs again', ['postgres', 'mysql'], conflictTests],
   ['runs again at will', ['postgres'], rerunTests],
   ['owners', ['postgres', 'mysql'], ownerTests],

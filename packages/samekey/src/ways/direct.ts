@@ -4,7 +4,7 @@
 
 import type { Engine } from '../core/engine.ts';
 import type { Comparable } from '../core/digest.ts';
-import { KeyError } from '../core/errors.ts';
+import { KeyError, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
 import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -73,6 +73,14 @@ async function workOf(
     settings,
     ...AT_ONCE,
   };
+}
+
+/** A request as callers without types may give it. Throws `OptionsError`. */
+export function requestObject(what: string, request: unknown): object {
+  if (typeof request === 'object' && request !== null) return request;
+  throw new OptionsError(
+    `${what} takes an object: { scope, key, … }; it is ${request === null ? 'null' : typeof request}.`,
+  );
 }
 
 /** As callers without types may give it, too. */

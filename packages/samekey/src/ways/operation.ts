@@ -9,7 +9,7 @@ import { OptionsError } from '../core/errors.ts';
 import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
 import { type OperationOptions, type OperationSettings, refuseUnknown } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
-import { type DirectRequest, type RunOutcome, runDirect } from './direct.ts';
+import { type DirectRequest, requestObject, type RunOutcome, runDirect } from './direct.ts';
 import type { InputCodec } from './input.ts';
 
 /** What every definition of an operation says. Options of {@link OperationOptions} are its own. */
@@ -65,7 +65,8 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
     [OPERATION]: internals,
     name: names.name,
     async run(given) {
-      refuseUnknown(`A request for "${names.name}"`, given, REQUEST_OPTIONS);
+      const what = `A request for "${names.name}"`;
+      refuseUnknown(what, requestObject(what, given), REQUEST_OPTIONS);
       const { scope, key, input, fingerprint } = given;
       const compared =
         fingerprint === undefined

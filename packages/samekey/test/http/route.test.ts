@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { singleTenant } from '../../src/core/scope.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
+import { stripe } from '../../src/http/profiles/stripe.ts';
 import { compileRoute, type RouteOptions } from '../../src/http/route.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
 
@@ -50,4 +51,17 @@ it('a list that only looks like the single tenant is refused', () => {
   for (const scope of [['*'], [...singleTenant()], JSON.parse('["*"]')]) {
     expect(() => compile({ ...GOOD, scope: scope as never })).toThrow(/needs a scope/);
   }
+});
+
+// F89
+it.each([
+  ['the function that makes it', stripe, 'call it'],
+  ['a bigint', 10n, 'Unknown profile 10'],
+  ['a symbol', Symbol('stripe'), 'Unknown profile Symbol(stripe)'],
+  ['an object that cannot be shown', { self: 1n }, 'Unknown profile'],
+])('a profile that is %s is refused with what to do', (_what, profile, message) => {
+  const refused = () => compile({ ...GOOD, profile: profile as never });
+  expect(refused).toThrow(
+    expect.objectContaining({ code: 'ERR_SAMEKEY_OPTIONS', message: expect.stringContaining(message) }),
+  );
 });
