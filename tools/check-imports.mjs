@@ -159,7 +159,7 @@ export const TABLE = [
       'operator',
       'outbox',
       'worker',
-      'type:ways',
+      'ways',
     ],
     node: 'any',
   },

@@ -43,6 +43,8 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'idempotency-key-expires',
 ]);
 
+const NONE_LEFT: readonly HeaderLine[] = [];
+
 /** What is stored of an answer. `Set-Cookie` belongs to the caller's session and is stored only if asked for. */
 export function storable(answer: StoredResponse, storeSetCookie: boolean): StorableResponse {
   const { status, headers, body, trailers } = answer;
@@ -54,8 +56,9 @@ export function storable(answer: StoredResponse, storeSetCookie: boolean): Stora
     return storeSetCookie || (lower !== 'set-cookie' && lower !== 'set-cookie2');
   };
   const kept = { status, headers: headers.filter(keep), body };
-  if (trailers === undefined) return kept as StoredResponse as StorableResponse;
-  return { ...kept, trailers: trailers.filter(keep) } as StoredResponse as StorableResponse;
+  const keptTrailers = trailers?.filter(keep) ?? NONE_LEFT;
+  const passed: StoredResponse = keptTrailers.length === 0 ? kept : { ...kept, trailers: keptTrailers };
+  return passed as StorableResponse;
 }
 
 /** The lines of an answer that is held as data, for its first client: an upstream's framing is not ours. */

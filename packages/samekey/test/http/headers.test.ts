@@ -11,7 +11,7 @@ function storableHeaders(headers: readonly HeaderLine[], storeSetCookie: boolean
     storeSetCookie,
   );
   // One rule for both: a trailer reaches the next caller as a header does.
-  expect(trailers).toEqual(stored);
+  expect(trailers ?? []).toEqual(stored);
   return stored;
 }
 

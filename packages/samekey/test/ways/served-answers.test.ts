@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import express, { type Request as ExpressRequest } from 'express';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it } from 'vitest';
-import { serve as serveExpress } from '../../src/adapters/express/index.ts';
+import { idempotent, serve as serveExpress } from '../../src/adapters/express/index.ts';
 import { serve as serveFetch } from '../../src/adapters/fetch/index.ts';
 import { serve as serveHono } from '../../src/adapters/hono/index.ts';
 import { createSamekey, type Operation, reply, type Samekey } from '../../src/index.ts';
@@ -22,6 +22,7 @@ interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
+  readonly trailers: IncomingMessage['trailers'];
 }
 
 /** One kept-alive connection, and a parser that refuses what is not HTTP. */
@@ -37,6 +38,7 @@ function client(port: number) {
           resolve({
             status: res.statusCode ?? 0,
             headers: res.headers,
+            trailers: res.trailers,
             body: Buffer.concat(parts).toString(),
           }),
         );
@@ -188,6 +190,33 @@ describe.each(CASES)('$way served on $door', ({ door, way }) => {
     // Whose input is kept nowhere may be as deep as its handler likes.
     expect(status).toBe(way === 'plain' ? 200 : 400);
     expect(runs).toBe(way === 'plain' ? 1 : 0);
+  });
+});
+
+// F79
+describe('trailers of a handler behind the middleware', () => {
+  it('pass the same gate as its headers', async () => {
+    const samekey = createSamekey({ store: memoryStore(), policy: 'standard' });
+    const app = express();
+    app.post('/pay', idempotent(samekey, { scope }), (_req, res) => {
+      res.setHeader('Trailer', 'X-Checksum, Set-Cookie');
+      res.write('{"id":1}');
+      res.addTrailers({
+        'X-Checksum': 'abc',
+        'Set-Cookie': 'session=first',
+        Date: 'Thu, 01 Jan 1970 00:00:00 GMT',
+      });
+      res.end();
+    });
+    const post = client(await listening(createServer(app)));
+    expect((await post('k')).trailers).toMatchObject({
+      'x-checksum': 'abc',
+      'set-cookie': ['session=first'],
+    });
+    const retry = await post('k');
+    expect(retry).toMatchObject({ body: '{"id":1}', headers: { 'idempotency-replayed': 'true' } });
+    expect(retry.trailers).toEqual({ 'x-checksum': 'abc' });
+    expect(retry.headers['set-cookie']).toBeUndefined();
   });
 });
 

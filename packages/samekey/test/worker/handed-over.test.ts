@@ -9,6 +9,7 @@ import {
   type SamekeyEvent,
 } from '../../src/index.ts';
 import { serve } from '../../src/adapters/fetch/index.ts';
+import { HANDED_ON, HEADERS_NEVER_STORED, UNSTORABLE } from '../../src/testing/hostile-values.ts';
 import { ended, kinds, type Place, signal } from './bench.ts';
 
 interface Order {
@@ -87,6 +88,78 @@ for (const kind of kinds()) {
         response: { status: 201 },
       });
       expect(events.map(({ type }) => type)).toContain('handed-over');
+    });
+
+    // F147, F79
+    it('an answer that cannot be stored ends the message and its request, whose work is not done twice', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      const all = ended(2 * UNSTORABLE.length);
+      const shipped: unknown[] = [];
+      const worker = at.worker({
+        onEvent: all.onEvent,
+        handlers: {
+          audit: () => undefined,
+          ship({ payload }) {
+            shipped.push((payload as Order).item);
+            const headers = [['Location', '/orders/1'], ...HEADERS_NEVER_STORED] as const;
+            return reply(201, UNSTORABLE[Number((payload as Order).item)]?.make(), headers);
+          },
+        },
+      });
+      const requests = UNSTORABLE.map((_value, n) => ({
+        ...REQUEST,
+        key: `k-${n}`,
+        input: { item: String(n) },
+      }));
+      for (const request of requests) await order.run(request);
+      worker.start();
+      await all.promise;
+      for (const request of requests) {
+        expect(await order.run(request)).toMatchObject({
+          kind: 'response-not-stored',
+          state: 'completed',
+          originalStatus: 201,
+          location: '/orders/1',
+        });
+      }
+      expect(shipped.toSorted()).toEqual(requests.map(({ input }) => input.item).toSorted());
+      expect(await at.outbox.count()).toEqual([]);
+      const records = await at.store.list({ limit: 100 });
+      for (const { reason, response } of records) {
+        expect([reason, response?.body]).toEqual(['answer-not-storable', null]);
+        expect(response?.headers).toEqual([['Location', '/orders/1']]);
+      }
+      const told = worker.events.filter(({ type }) => type === 'answer-not-stored');
+      expect(told.map((event) => ('error' in event ? (event.error as { path: string }).path : ''))).toEqual(
+        expect.arrayContaining(UNSTORABLE.map(({ path }) => path)),
+      );
+    });
+
+    it('what is handed over, and what its worker answers, is read back like any answer', async () => {
+      const at = await place();
+      const samekey = createSamekey({ store: at.store, transactions: at.transactions });
+      const order = samekey.transactional({
+        name: 'order',
+        async run(_input: null, attempt) {
+          await attempt.handOver({ topic: 'ship', payload: HANDED_ON.make() });
+          return HANDED_ON.make();
+        },
+      });
+      const all = ended(1);
+      const seen: unknown[] = [];
+      const request = { ...REQUEST, input: null };
+      expect(await order.run(request)).toMatchObject({ kind: 'executed', value: HANDED_ON.back });
+      const handlers = {
+        ship({ payload }: { readonly payload: unknown }) {
+          seen.push(payload);
+          return HANDED_ON.make();
+        },
+      };
+      at.worker({ onEvent: all.onEvent, handlers }).start();
+      await all.promise;
+      expect(seen).toEqual([HANDED_ON.back]);
+      expect(await order.run(request)).toMatchObject({ kind: 'replay', value: HANDED_ON.back });
     });
 
     it('what was rolled back handed nothing over', async () => {
