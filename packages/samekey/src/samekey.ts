@@ -50,6 +50,11 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   readonly saveCountMax?: number;
   /** How many bytes of such answers are kept; default 64 MiB. */
   readonly saveBytesMax?: number;
+  /**
+   * How many bytes of answers are kept while they stream through, of all of them together; default 64 MiB. An answer that finds no
+   * room is streamed without being kept, and the event `stream-not-kept` tells of it.
+   */
+  readonly keptBytesMax?: number;
   /** How many duplicates may wait for attempts of other processes; default 1,000. */
   readonly waitersMax?: number;
   /**
@@ -159,6 +164,7 @@ const INSTANCE_OPTIONS: readonly (keyof SamekeyOptions)[] = [
   'saveKeepMaxMs',
   'saveCountMax',
   'saveBytesMax',
+  'keptBytesMax',
   'waitersMax',
   'replayCacheBytesMax',
   'replayCacheTimeMaxMs',
@@ -195,6 +201,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     saveKeepMaxMs: wholeNumber('saveKeepMaxMs', options.saveKeepMaxMs ?? 600_000, 0),
     saveCountMax: wholeNumber('saveCountMax', options.saveCountMax ?? 1_000, 0),
     saveBytesMax: wholeNumber('saveBytesMax', options.saveBytesMax ?? 64 * MIB, 0),
+    keptBytesMax: wholeNumber('keptBytesMax', options.keptBytesMax ?? 64 * MIB, 0),
     waitersMax: wholeNumber('waitersMax', options.waitersMax ?? 1_000, 0),
     replayCacheBytesMax: wholeNumber('replayCacheBytesMax', options.replayCacheBytesMax ?? 32 * MIB, 0),
     replayCacheTimeMaxMs: wholeNumber(

@@ -24,6 +24,8 @@ export type Ending =
       readonly error: unknown;
       readonly response: StoredResponse | null;
       readonly rolledBack?: boolean;
+      /** It ended and had answered nothing: whatever the policy says of a throw, no proof that nothing happened. */
+      readonly isSilent?: boolean;
       /** False: a `NotExecutedError` is a throw like any other, because earlier steps are stored. */
       readonly mayDeclare?: boolean;
     }

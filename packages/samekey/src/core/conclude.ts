@@ -42,13 +42,23 @@ export function conclude(
   const ended = classOf(ending);
   const verdict = attempt.settings.policy.verdicts[ended];
   // Rolled back there is nothing nobody knows: what is not kept may run again.
-  const to = ending.rolledBack === true && verdict === 'unknown' ? 'retryable' : verdict;
+  const isSilent = ending.kind === 'threw' && ending.isSilent === true;
+  const to =
+    ending.rolledBack === true
+      ? verdict === 'unknown'
+        ? 'retryable'
+        : verdict
+      : isSilent && verdict === 'retryable'
+        ? 'unknown'
+        : verdict;
   const keep = to === 'completed' || to === 'failed';
   const reason =
     ended === 'success'
       ? null
       : ending.kind === 'threw'
-        ? 'handler-threw'
+        ? isSilent
+          ? 'no-answer'
+          : 'handler-threw'
         : `status-${ending.response.status}`;
   const answer = keep && ending.response !== null ? ending.response : null;
   return {

@@ -19,6 +19,7 @@ import { isStoreError, isValueError } from './errors.ts';
 import type { Emit, EventListener, SamekeyEvent } from './events.ts';
 import type { FingerprintSecrets } from './fingerprint.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
+import { createKeptBytes, type KeptBytes } from './kept-bytes.ts';
 import { callListener, textOfError } from './listener.ts';
 import { metOnly, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
@@ -46,6 +47,7 @@ export interface EngineOptions {
   readonly saveCountMax: number;
   readonly saveBytesMax: number;
   readonly waitersMax: number;
+  readonly keptBytesMax: number;
   readonly replayCacheBytesMax: number;
   readonly replayCacheTimeMaxMs: number;
   readonly batchRowsMax: number;
@@ -68,6 +70,8 @@ export class Engine {
   readonly values: ValueFingerprinter;
   /** Sends an event; null when nobody listens. */
   readonly emit: Emit;
+  /** Room for copies of answers that stream. */
+  readonly kept: KeptBytes;
   readonly #options: EngineOptions;
   readonly #dispatch: Dispatch;
   readonly #ownerOptions: OwnerOptions;
@@ -106,6 +110,7 @@ export class Engine {
       timeMaxMs: options.replayCacheTimeMaxMs,
     });
     this.#options = options;
+    this.kept = createKeptBytes(options.keptBytesMax);
     this.world = world;
     this.fingerprintSecrets = options.fingerprintSecrets;
     this.values = createValueFingerprinter(world, options.fingerprintSecrets);
@@ -434,6 +439,7 @@ export class Engine {
         if (decidedBy === 'nobody') decidedBy = 'handler';
         resolve(ending);
       };
+      handler.onLate?.((ending) => this.#track(this.#settler.settle(attempt, flight, ending)));
       const owner = createOwner(attempt, this.#ownerOptions);
       handler
         .start(attempt, owner)

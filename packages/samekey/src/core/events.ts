@@ -31,6 +31,7 @@ export const EVENT_TYPES = [
   'save-recovered',
   'store-call',
   'store-error',
+  'stream-not-kept',
   'transaction-not-started',
 ] as const;
 
@@ -140,6 +141,11 @@ export type SamekeyEvent =
       readonly applied: 'no' | 'unknown';
       readonly error: unknown;
     }
+  /**
+   * An answer that streams is not kept, because the copies of other streams have taken all of `keptBytesMax`: its record ends without
+   * a body, and a retry is told `response-not-stored`.
+   */
+  | ({ readonly type: 'stream-not-kept' } & OfAttempt)
   /** No connection, no BEGIN, or the claim could not be made sure of: the handler did not run, and its client was told 503. */
   | ({ readonly type: 'transaction-not-started'; readonly error: unknown } & OfAttempt);
 

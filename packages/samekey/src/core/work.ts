@@ -33,4 +33,9 @@ export interface Handler {
   start(attempt: Attempt, owner: Owner): Promise<Ending>;
   /** What has been answered so far, if that decides the outcome when the attempt's time is up (a stream's head). */
   endingSoFar?(): Ending | null;
+  /**
+   * Called once, before `start`: `tell` takes what the handler answers after the end that `start` gave, which was then not its own. The
+   * store decides whether it still counts.
+   */
+  onLate?(tell: (ending: Ending) => void): void;
 }

@@ -1,29 +1,48 @@
 /**
  * The body of a handler's `Response`: read into memory within the limits, else streamed through with its end held back until
- * the record is stored.
+ * the record is stored, a copy kept for the record meanwhile (F81).
  *
- * Invariants: `bytes` is the whole body or null · once it streams, what completes it leaves only by `finish` · until then the
- * source is read to its end also when the client is gone, so a gone reader holds no claim; afterwards a reader who leaves
- * ends the source, as without Samekey · a source that breaks is never seen as one that ended.
+ * Invariants: `bytes` is the whole body or null · once it streams, what completes it leaves only by `finish` · a reader holds no
+ * claim: while a copy is kept the source is read to its end whether he reads or not (the copy is in memory anyway); once it is not
+ * kept, the answer is decided and the rest goes at his pace · until the record is settled the source is read on also when the
+ * client is gone; afterwards a reader who leaves ends the source, as without Samekey · a source that breaks is never seen as one
+ * that ended, and never stored in part (F104).
  */
 
 import type { Timer, World } from '../core/world.ts';
-import type { Route } from '../http/route.ts';
+import type { KeptCopy } from '../http/kept-copy.ts';
 import { joined } from './request-body.ts';
+
+/** What a body needs to know. */
+export interface AnswerBodyOptions {
+  readonly responseSizeMaxBytes: number;
+  readonly bufferTimeMaxMs: number;
+  readonly setTimer: World['setTimer'];
+  /** Makes the copy that is kept while it streams. */
+  readonly newCopy: () => KeptCopy;
+  /** Whether the answer is decided as soon as it is not kept, whatever is still to come. */
+  readonly isDecidedEarly: boolean;
+  /** Called once when it begins to stream. */
+  readonly startStream: (stream: ReadableStream<Uint8Array>) => void;
+}
 
 /** A body being read. */
 export class AnswerBody {
   /** Whether it leaves while it is read. */
   streams = false;
-  /** The whole body, once read; null when it streamed. */
+  /** Whether the source has broken off. */
+  isBroken = false;
+  /** The whole body, once read; null when it was not kept. */
   bytes: Uint8Array | null = null;
   readonly #source: ReadableStream<Uint8Array> | null;
   readonly #isEventStream: boolean;
-  readonly #route: Pick<Route<unknown>, 'responseSizeMaxBytes' | 'bufferTimeMaxMs'>;
-  readonly #world: World;
-  readonly #startStream: (stream: ReadableStream<Uint8Array>) => void;
+  readonly #options: AnswerBodyOptions;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  /** What was read before it streams. */
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+  #copy: KeptCopy | null = null;
   #held: Uint8Array | null = null;
   /** The source has ended. */
   #ended = false;
@@ -32,63 +51,32 @@ export class AnswerBody {
   /** The client has hung up, or has got all there is. */
   #gone = false;
   #wanted: (() => void) | null = null;
+  #decide: () => void = () => undefined;
 
-  constructor(
-    response: Response,
-    route: Pick<Route<unknown>, 'responseSizeMaxBytes' | 'bufferTimeMaxMs'>,
-    world: World,
-    startStream: (stream: ReadableStream<Uint8Array>) => void,
-  ) {
+  constructor(response: Response, options: AnswerBodyOptions) {
     this.#source = response.body;
     this.#isEventStream =
       response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
-    this.#route = route;
-    this.#world = world;
-    this.#startStream = startStream;
+    this.#options = options;
   }
 
-  /** Reads to the end. Rejects when the source fails. */
-  async read(): Promise<void> {
+  /** Resolves when what is to be recorded is known: at the end, at the break, or when it is too large to be kept. */
+  read(): Promise<void> {
     if (this.#source === null) {
       this.bytes = new Uint8Array(0);
-      return;
+      return Promise.resolve();
     }
-    const reader = this.#source.getReader();
-    this.#reader = reader;
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    const openStream = (): void => {
-      if (!this.streams) this.#open(chunks.splice(0));
-    };
-    let timer: Timer | null = null;
-    if (this.#isEventStream) openStream();
-    else timer = this.#world.setTimer(this.#route.bufferTimeMaxMs, openStream);
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        checkBytes(value);
-        // An empty last chunk would let the one before it go, and with it a body whose length is declared.
-        if (value.length === 0) continue;
-        size += value.length;
-        if (!this.streams && size > this.#route.responseSizeMaxBytes) openStream();
-        if (this.streams) await this.#send(value);
-        else chunks.push(value);
-      }
-    } catch (error) {
-      this.abort();
-      throw error;
-    } finally {
-      timer?.cancel();
-    }
-    this.#ended = true;
-    if (!this.streams) this.bytes = joined(chunks, size);
-    else if (this.#released) this.#close();
+    const source = this.#source;
+    return new Promise((resolve) => {
+      this.#decide = resolve;
+      void this.#readAll(source).then(resolve);
+    });
   }
 
   /** Sends what was held back; what is still to come follows as it comes. */
   finish(): void {
     this.#released = true;
+    this.#copy?.drop();
     if (this.#gone) return this.#stop();
     if (this.#held !== null) this.#controller?.enqueue(this.#held);
     this.#held = null;
@@ -97,9 +85,68 @@ export class AnswerBody {
 
   /** The client sees an incomplete answer, never a wrong one. */
   abort(): void {
-    if (this.#gone || this.#controller === null) return;
+    const controller = this.#controller;
+    if (!this.#gone) controller?.error(new Error('The answer was withdrawn.'));
+    this.leave();
+  }
+
+  /** Nobody gets it any more; it is read to its end all the same. */
+  leave(): void {
     this.#gone = true;
-    this.#controller.error(new Error('The answer was withdrawn.'));
+    this.#held = null;
+    this.#wake();
+  }
+
+  async #readAll(source: ReadableStream<Uint8Array>): Promise<void> {
+    let timer: Timer | null = null;
+    const openStream = (): void => {
+      if (!this.streams && !this.#gone) this.#open();
+    };
+    try {
+      const reader = source.getReader();
+      this.#reader = reader;
+      if (this.#isEventStream) openStream();
+      else timer = this.#options.setTimer(this.#options.bufferTimeMaxMs, openStream);
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        checkBytes(value);
+        // An empty last chunk would let the one before it go, and with it a body whose length is declared.
+        if (value.length > 0) await this.#take(value, openStream);
+      }
+    } catch {
+      this.isBroken = true;
+      this.#chunks = [];
+      this.#copy?.drop();
+      if (this.streams) this.abort();
+      return;
+    } finally {
+      timer?.cancel();
+    }
+    this.#ended = true;
+    if (this.#copy !== null) {
+      this.bytes = this.#copy.bytes();
+      this.#copy.drop();
+    } else if (this.#size <= this.#options.responseSizeMaxBytes) this.bytes = joined(this.#chunks, this.#size);
+    if (this.streams && this.#released) this.#close();
+  }
+
+  async #take(chunk: Uint8Array, openStream: () => void): Promise<void> {
+    if (!this.streams) {
+      this.#size += chunk.length;
+      if (this.#size <= this.#options.responseSizeMaxBytes) return void this.#chunks.push(chunk);
+      openStream();
+      // Nobody gets it, and it is too large to be kept: nothing is gathered.
+      if (!this.streams) return void (this.#chunks = []);
+    }
+    this.#send(chunk);
+    // Held in memory either way, so nothing waits for the reader.
+    if (this.#copy?.isKept === true) return;
+    while (!this.#gone && (this.#controller?.desiredSize ?? 1) <= 0) {
+      await new Promise<void>((resolve) => {
+        this.#wanted = resolve;
+      });
+    }
   }
 
   #close(): void {
@@ -113,29 +160,33 @@ export class AnswerBody {
     this.#reader?.cancel().catch(() => undefined);
   }
 
-  #open(chunks: readonly Uint8Array[]): void {
+  #wake(): void {
+    this.#wanted?.();
+    this.#wanted = null;
+  }
+
+  #open(): void {
     this.streams = true;
+    this.#copy = this.#options.newCopy();
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller;
       },
-      pull: () => {
-        this.#wanted?.();
-        this.#wanted = null;
-      },
+      pull: () => this.#wake(),
       cancel: () => {
         this.#gone = true;
         if (this.#released) this.#stop();
-        this.#wanted?.();
-        this.#wanted = null;
+        this.#wake();
       },
     });
-    for (const chunk of chunks) this.#enqueue(chunk);
-    this.#startStream(stream);
+    for (const chunk of this.#chunks) this.#send(chunk);
+    this.#chunks = [];
+    this.#options.startStream(stream);
   }
 
   /** One chunk stays behind, except in event streams, whose readers need each event at once. */
-  #enqueue(chunk: Uint8Array): void {
+  #send(chunk: Uint8Array): void {
+    if (this.#copy?.add(chunk) !== true && this.#options.isDecidedEarly) this.#decide();
     if (this.#gone) return;
     if (this.#isEventStream || this.#released) {
       this.#controller?.enqueue(chunk);
@@ -143,15 +194,6 @@ export class AnswerBody {
     }
     if (this.#held !== null) this.#controller?.enqueue(this.#held);
     this.#held = chunk;
-  }
-
-  async #send(chunk: Uint8Array): Promise<void> {
-    this.#enqueue(chunk);
-    while (!this.#gone && (this.#controller?.desiredSize ?? 1) <= 0) {
-      await new Promise<void>((resolve) => {
-        this.#wanted = resolve;
-      });
-    }
   }
 }
 

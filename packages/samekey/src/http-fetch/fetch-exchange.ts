@@ -5,9 +5,9 @@
 
 import type { Attempt } from '../core/attempt.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
-import type { World } from '../core/world.ts';
-import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
-import type { Route } from '../http/route.ts';
+import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
+import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
+import { isFinalStatus, type Route } from '../http/route.ts';
 import { AnswerBody } from './answer-body.ts';
 import { readRequestBody } from './request-body.ts';
 
@@ -33,7 +33,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   readonly #asked: Request;
   readonly #route: Route<Native>;
   readonly #outer: readonly HeaderLine[];
-  readonly #world: World;
+  readonly #host: ExchangeHost;
   readonly #handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>;
   #respond: (response: Response | Promise<Response>) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -43,7 +43,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   constructor(
     request: Request,
     route: Route<Native>,
-    world: World,
+    host: ExchangeHost,
     handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>,
     place?: FetchPlace<Native>,
   ) {
@@ -52,7 +52,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     this.native = place?.native ?? (request as Native);
     this.#outer = place?.headers ?? [];
     this.#route = route;
-    this.#world = world;
+    this.#host = host;
     this.#handler = handler;
     this.response = new Promise((resolve, reject) => {
       this.#respond = resolve;
@@ -85,20 +85,29 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     let response: Response;
     try {
       response = await this.#handler(this.#ownRequest(attempt), attempt);
-      if (response.type === 'error') throw new TypeError('The handler returned Response.error().');
     } catch (error) {
-      return { kind: 'threw', error };
+      return isNoAnswer(error) ? { kind: 'silent', error } : { kind: 'threw', error };
     }
-    const body = new AnswerBody(response, this.#route, this.#world, (stream) =>
-      this.#respond(new Response(stream, { ...init(response), headers: response.headers })),
-    );
+    if (!isAnswer(response)) return { kind: 'silent', error: noAnswer() };
+    const { responseSizeMaxBytes, bufferTimeMaxMs } = this.#route;
+    const { world, kept, emit } = this.#host;
+    const body = new AnswerBody(response, {
+      responseSizeMaxBytes,
+      bufferTimeMaxMs,
+      setTimer: (delayMs, callback) => world.setTimer(delayMs, callback),
+      newCopy: () =>
+        new KeptCopy({ responseSizeMaxBytes, budget: kept, onNoRoom: () => tellNoRoom(emit, attempt) }),
+      isDecidedEarly: isFinalStatus(this.#route, response.status),
+      startStream: (stream) =>
+        this.#respond(new Response(stream, { ...init(response), headers: response.headers })),
+    });
     this.#held = { response, body };
-    try {
-      await body.read();
-    } catch (error) {
-      return { kind: 'threw', error };
-    }
+    await body.read();
     return { kind: 'answered', answer: this.#answer(response, body.bytes) };
+  }
+
+  get isBroken(): boolean {
+    return this.#held?.body.isBroken === true;
   }
 
   answerSoFar(): StoredResponse | null {
@@ -116,6 +125,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
 
   replace(answer: StoredResponse): void {
     if (this.#held?.body.streams === true) return this.#held.body.abort();
+    this.#held?.body.leave();
     const headers = new Headers();
     for (const [name, value] of this.#outer) headers.append(name, value);
     for (const [name] of answer.headers) headers.delete(name);
@@ -138,6 +148,25 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   #answer(response: Response, body: Uint8Array | null): StoredResponse {
     return { status: response.status, headers: [...response.headers], body };
   }
+}
+
+/** What a handler of a framework throws for one that has ended without an answer. */
+export function noAnswer(
+  message = 'The handler has answered nothing: it must return a Response.',
+): TypeError {
+  return Object.assign(new TypeError(message), { [NO_ANSWER]: true as const });
+}
+
+const NO_ANSWER: unique symbol = Symbol('samekey.noAnswer');
+
+function isNoAnswer(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && NO_ANSWER in error;
+}
+
+/** Not by `instanceof`: a runtime may have several classes of them. `Response.error()` is the lack of one. */
+function isAnswer(response: unknown): response is Response {
+  const given = response as Partial<Response> | null | undefined;
+  return typeof given?.status === 'number' && given.headers !== undefined && given.type !== 'error';
 }
 
 /** An answer that is held as data. */

@@ -10,29 +10,38 @@ import type { HeaderLine } from '../core/response.ts';
 import {
   bytesOf,
   type CapturedAnswer,
+  type CaptureFailed,
   type CaptureState,
   type Chunk,
   type NodeMethod,
   type RawHead,
 } from './capture-state.ts';
 import { isChunked } from './head.ts';
-import { setLines, withLines } from './header-lines.ts';
+import { linesOfResponse, setLines, withLines } from './header-lines.ts';
 import { playNothing } from './node-state.ts';
 
 const EMPTY = new Uint8Array(0);
 
 /** The answer as ended by the application, or by its head alone when it has not ended. */
 export function answerOf(c: CaptureState): CapturedAnswer {
-  const kept = c.ended && c.phase === 'held' && c.size <= c.options.responseSizeMaxBytes;
   return {
     kind: 'answer',
     status: c.status,
     statusMessage: c.statusMessage,
     headers: wireLines(c),
-    body: kept ? (c.hasBody ? bodyOf(c.chunks) : EMPTY) : null,
+    body: c.ended ? keptBody(c) : null,
     trailers: isChunked(c) ? c.trailers : [],
     streamed: c.phase === 'streaming',
   };
+}
+
+/** The end of an answer that the application gave up: the status it had given decides (F104). */
+export function brokenEnd(c: CaptureState, error: unknown): CaptureFailed {
+  if (c.headFixed) return { kind: 'failed', error, answer: { ...answerOf(c), body: null } };
+  if (c.res.statusCode === c.baseStatus) return { kind: 'failed', error, answer: null };
+  linesOfResponse(c);
+  const { statusCode: status, statusMessage } = c.res;
+  return { kind: 'failed', error, answer: { ...answerOf(c), status, statusMessage, body: null } };
 }
 
 /** Gives the real response the head; a head fixed by `end` is left to Node's `end`, which knows the length. */
@@ -72,6 +81,12 @@ export function writeChunk(c: CaptureState, chunk: Chunk, callback?: () => void)
   } finally {
     c.inside = false;
   }
+}
+
+function keptBody(c: CaptureState): Uint8Array | null {
+  if (!c.hasBody) return EMPTY;
+  if (c.copy !== null) return c.copy.bytes();
+  return c.size <= c.options.responseSizeMaxBytes ? bodyOf(c.chunks) : null;
 }
 
 function bodyOf(chunks: readonly Chunk[]): Uint8Array {

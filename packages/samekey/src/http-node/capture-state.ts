@@ -9,16 +9,24 @@
 import type { ServerResponse } from 'node:http';
 import type { HeaderLine } from '../core/response.ts';
 import type { Timer, World } from '../core/world.ts';
+import type { KeptCopy } from '../http/kept-copy.ts';
 import type { SocketView } from './socket-view.ts';
 
 /** Options of one capture. */
 export interface CaptureOptions {
-  /** Bytes of body kept in memory; a larger answer streams through and is not kept. 1 MiB = 1_048_576. */
+  /** Bytes of body held in memory; a larger answer streams through and is not kept. 1 MiB = 1_048_576. */
   readonly responseSizeMaxBytes: number;
   /** Milliseconds an answer may take after its head before it streams through. 1000. */
   readonly bufferTimeMaxMs: number;
   /** The timers of the world. */
   readonly setTimer: World['setTimer'];
+  /** Makes the copy that is kept of an answer while it streams through. */
+  readonly newCopy: () => KeptCopy;
+  /**
+   * Whether an answer of this status is decided as soon as it is too large to keep, so that the rest may take its time. Not one
+   * that may run again: its handler has not ended.
+   */
+  readonly isDecidedEarly: (status: number) => boolean;
   /** Header lines added to a head that leaves before the record is stored. Default: none. */
   readonly streamHeaders?: () => readonly HeaderLine[];
 }
@@ -30,17 +38,19 @@ export interface CapturedAnswer {
   readonly statusMessage: string;
   /** In order, with repeats, as spelt; non-ASCII octets as latin1 characters, as they go over the wire. */
   readonly headers: readonly HeaderLine[];
-  /** The exact bytes; null when they were not kept (too large, or streamed). */
+  /** The exact bytes; null when they were not kept (too large, no room, or broken off). */
   readonly body: Uint8Array | null;
   readonly trailers: readonly HeaderLine[];
   /** Whether the head has already left: such an answer can be released or destroyed, never replaced. */
   readonly streamed: boolean;
 }
 
-/** The application gave its answer up: it destroyed the response, or the adapter saw it throw after it had begun. */
+/** The application gave its answer up: it destroyed the response, or threw after it had begun. */
 export interface CaptureFailed {
   readonly kind: 'failed';
   readonly error: unknown;
+  /** The status that was given before, and its head, `body` null; null when none was given. */
+  readonly answer: CapturedAnswer | null;
 }
 
 /** How the application ended its answer. */
@@ -80,6 +90,8 @@ export interface CaptureState {
   readonly baseNames: readonly string[];
   readonly baseValues: readonly HeaderValue[];
   readonly baseSendDate: boolean;
+  /** What `statusCode` was before: a status that the handler has set is another. */
+  readonly baseStatus: number;
   /** `finish` listeners that were there before: outer middleware is never told of a finish that was not. */
   readonly outerFinishListeners: number;
   /** on-finished's shared listener of outer middleware, set aside while capturing. */
@@ -117,6 +129,10 @@ export interface CaptureState {
   trailers: HeaderLine[];
   timer: Timer | undefined;
 
+  /** Streaming: the copy for the record; null in the other phases. */
+  copy: KeptCopy | null;
+  /** What the application threw after it had begun to answer. */
+  thrown: { readonly error: unknown } | null;
   /** Streaming: hold the most recent chunk back until the next one. */
   holdLast: boolean;
   held: Chunk[];

@@ -20,8 +20,10 @@ import {
   type CapturedAnswer,
   type CaptureOptions,
   type CaptureState,
+  captureOf,
   type Methods,
 } from './capture-state.ts';
+import { breakOff } from './client-gone.ts';
 import { catchUp, discard, standIn } from './discard.ts';
 import { setLines } from './header-lines.ts';
 import { letGo, OVERRIDDEN } from './let-go.ts';
@@ -44,8 +46,6 @@ export interface Capture {
    * the client has that head: an attempt at its time limit is then settled by it (F18).
    */
   headAnswer(): CapturedAnswer | null;
-  /** For adapters: the handler threw after it had begun to answer. `ended` resolves as failed; nothing is sent. */
-  fail(error: unknown): void;
   /**
    * Lets the answer go, with header lines added if its head has not left yet. Before the application has ended, what
    * there is goes and the rest follows as Node does it by itself. Throws what outer middleware's hooks throw.
@@ -83,10 +83,6 @@ class ResponseCapture implements Capture {
   headAnswer(): CapturedAnswer | null {
     const c = this.#state;
     return c.headFixed ? { ...answerOf(c), body: null } : null;
-  }
-
-  fail(error: unknown): void {
-    this.#state.settle({ kind: 'failed', error });
   }
 
   release(extraHeaders: readonly HeaderLine[] = []): void {
@@ -133,6 +129,7 @@ class ResponseCapture implements Capture {
     catchUp(c, late);
     discard(c, late);
     void ended.then((end) => {
+      captureOf(late)?.copy?.drop();
       c.settle(end);
       // For the callback of its `end`: there is nothing left to send.
       late.emit('finish');
@@ -146,6 +143,18 @@ class ResponseCapture implements Capture {
     letGo(c);
     c.res.destroy();
   }
+}
+
+/**
+ * For adapters: the handler of this response threw. If it had begun to answer, the end of the connection is the end of its answer,
+ * as Express ends it; if it ends its answer all the same, that is the answer.
+ */
+export function noteThrown(res: ServerResponse, error: unknown): void {
+  const c = captureOf(res);
+  if (c === undefined || !c.headFixed || c.ended || c.phase === 'over') return;
+  c.thrown = { error };
+  // The client has left before: nobody will tell of the end again.
+  if (c.gone) setImmediate(() => breakOff(c));
 }
 
 /** Until the promise is made, in the next statement. */
@@ -167,6 +176,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     baseNames,
     baseValues: baseNames.map((name) => headerValue(res, name)),
     baseSendDate: res.sendDate,
+    baseStatus: res.statusCode,
     outerFinishListeners: res.listenerCount('finish'),
     outerOnFinished: swapOnFinished(res, null),
     settle: nobody,
@@ -191,6 +201,8 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     endChunk: false,
     trailers: [],
     timer: undefined,
+    copy: null,
+    thrown: null,
     holdLast: false,
     held: [],
     passed: false,

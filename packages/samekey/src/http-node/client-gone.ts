@@ -7,16 +7,23 @@
  *
  * Sources: https://nodejs.org/docs/latest-v20.x/api/http.html#event-close_2; lib/_http_server.js (emitCloseNT).
  */
+import { brokenEnd } from './answer.ts';
 import type { CaptureState } from './capture-state.ts';
 import { markClosed, playOpen } from './node-state.ts';
 
 /** Keeps a `close` from the application and makes the response look alive again. */
 export function withholdClose(c: CaptureState): boolean {
   c.gone = true;
+  if (c.thrown !== null) breakOff(c);
   playOpen(c.res);
   // A writer that waits for a reader who will never read again.
   if (c.needDrain) c.res.emit('drain');
   return true;
+}
+
+/** A handler that threw after it had begun to answer, and whose connection is gone, ends here. */
+export function breakOff(c: CaptureState): void {
+  if (!c.ended && c.thrown !== null) c.settle(brokenEnd(c, c.thrown.error));
 }
 
 /** Tells the application, after the calls that let the answer go, what it would have heard. */

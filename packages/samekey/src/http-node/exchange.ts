@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attempt } from '../core/attempt.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
-import type { World } from '../core/world.ts';
-import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
-import type { Route } from '../http/route.ts';
+import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
+import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
+import { isFinalStatus, type Route } from '../http/route.ts';
 import { readBody } from './body.ts';
 import { type Capture, type CapturedAnswer, captureResponse } from './capture.ts';
 import { headerLines, requestTarget } from './request.ts';
@@ -30,16 +30,17 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   readonly #res: ServerResponse;
   readonly #flow: NodeFlow;
   readonly #route: Route<Request>;
-  readonly #world: World;
+  readonly #host: ExchangeHost;
+  #isBroken = false;
   #capture: Capture | null = null;
 
-  constructor(req: Request, res: ServerResponse, route: Route<Request>, world: World, flow: NodeFlow) {
+  constructor(req: Request, res: ServerResponse, route: Route<Request>, host: ExchangeHost, flow: NodeFlow) {
     const { path, query } = requestTarget(req);
     this.native = req;
     this.#res = res;
     this.#flow = flow;
     this.#route = route;
-    this.#world = world;
+    this.#host = host;
     this.request = {
       method: req.method ?? 'GET',
       path,
@@ -64,15 +65,27 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
     const capture = captureResponse(this.#res, {
       responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
       bufferTimeMaxMs: this.#route.bufferTimeMaxMs,
-      setTimer: (delayMs, callback) => this.#world.setTimer(delayMs, callback),
+      setTimer: (delayMs, callback) => this.#host.world.setTimer(delayMs, callback),
+      newCopy: () =>
+        new KeptCopy({
+          responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
+          budget: this.#host.kept,
+          onNoRoom: () => tellNoRoom(this.#host.emit, attempt),
+        }),
+      isDecidedEarly: (status) => isFinalStatus(this.#route, status),
     });
     this.#capture = capture;
     attempts.set(this.native, attempt);
     this.#flow.next();
     const end = await capture.ended;
-    return end.kind === 'failed'
-      ? { kind: 'threw', error: end.error }
-      : { kind: 'answered', answer: stored(end) };
+    if (end.kind === 'answer') return { kind: 'answered', answer: stored(end) };
+    if (end.answer === null) return { kind: 'silent', error: end.error };
+    this.#isBroken = true;
+    return { kind: 'answered', answer: stored(end.answer) };
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
   }
 
   answerSoFar(): StoredResponse | null {

@@ -27,6 +27,7 @@ export function letGo(c: CaptureState): void {
   if (c.phase === 'discarding') undiscard(c);
   c.phase = 'over';
   c.timer?.cancel();
+  c.copy?.drop();
   const res = c.res as unknown as Record<string, unknown>;
   let all = true;
   for (let i = OVERRIDDEN.length - 1; i >= 0; i--) {

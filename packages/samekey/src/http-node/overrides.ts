@@ -11,7 +11,7 @@
 import { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { isUint8Array } from 'node:util/types';
-import { answerOf } from './answer.ts';
+import { answerOf, brokenEnd } from './answer.ts';
 import {
   type CaptureState,
   type Chunk,
@@ -160,7 +160,7 @@ function destroy(this: ServerResponse, error?: Error): ServerResponse {
     return this;
   }
   if (!c.ended) {
-    c.settle({ kind: 'failed', error });
+    c.settle(brokenEnd(c, error));
     c.timer?.cancel();
     letGo(c);
   }

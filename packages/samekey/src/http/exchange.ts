@@ -4,7 +4,10 @@
  */
 
 import type { Attempt } from '../core/attempt.ts';
+import type { Emit } from '../core/events.ts';
+import type { KeptBytes } from '../core/kept-bytes.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import type { World } from '../core/world.ts';
 
 /** What was asked. */
 export interface HttpRequest {
@@ -28,10 +31,24 @@ export type BodyRead =
   /** An earlier parser took the bytes and kept none: a mistake of set-up, never an empty body (F31). */
   | { readonly kind: 'consumed' };
 
-/** How the application's handler ended; an `answered` one is held by the exchange until it is let go. */
+/**
+ * How the application's handler ended; an `answered` one is held by the exchange until it is let go. One whose body broke off after
+ * its status was given is answered too, without a body (F104).
+ */
 export type HandlerEnd =
   | { readonly kind: 'answered'; readonly answer: StoredResponse }
-  | { readonly kind: 'threw'; readonly error: unknown };
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** It ended and had answered nothing: no proof of anything. */
+  | { readonly kind: 'silent'; readonly error: unknown };
+
+/** What exchanges use of an engine. */
+export interface ExchangeHost {
+  readonly world: World;
+  readonly emit: Emit;
+  /** Room for copies of answers that stream. */
+  readonly kept: KeptBytes;
+  misuse(code: string, message: string): void;
+}
 
 /** One exchange. Exactly one of `pass`, `release`, `replace` and `fail` ends it. */
 export interface Exchange<Native> {
@@ -45,6 +62,13 @@ export interface Exchange<Native> {
   run(attempt: Attempt): Promise<HandlerEnd>;
   /** The answer as its head decides it (`body` null), when the handler has not ended but has begun to stream. */
   answerSoFar(): StoredResponse | null;
+  /** Whether the handler's answer broke off: it cannot be released, only replaced. */
+  readonly isBroken: boolean;
+  /**
+   * What the handler answers after the answer it was taken to have given, if the platform lets it be seen: then somebody else had
+   * answered for it. Called at most once, after `run`.
+   */
+  onLateAnswer?(tell: (end: HandlerEnd) => void): void;
   /** Lets the held answer go, with these header lines added. */
   release(extra: readonly HeaderLine[]): void | Promise<void>;
   /** Drops whatever the handler answers, now or later, and sends this. */

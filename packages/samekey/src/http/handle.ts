@@ -13,7 +13,7 @@ import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
 import { identityOf, type Operation, operationOf, otherNames, rewritePath } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
-import type { Executed, Outcome } from '../core/outcome.ts';
+import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
@@ -22,7 +22,7 @@ import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
 import { staleness } from './freshness.ts';
 import { httpDate } from './headers.ts';
-import type { Route } from './route.ts';
+import { isFinalStatus, type Route } from './route.ts';
 
 /** Operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
 const ANY_OPERATION = '*';
@@ -81,7 +81,7 @@ async function handlerOf<Native>(
   body: Uint8Array,
 ): Promise<Prepared | { readonly outcome: Outcome }> {
   if (wrapped === null)
-    return { handler: passThrough(exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
+    return { handler: passThrough(route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
   try {
     return await wrapped.prepare(exchange.native, body);
   } catch (error) {
@@ -95,12 +95,17 @@ async function handlerOf<Native>(
 }
 
 /** The framework's own handler, its answer held. */
-function passThrough<Native>(exchange: Exchange<Native>): Handler {
+function passThrough<Native>(route: Route<Native>, exchange: Exchange<Native>): Handler {
   return {
     start: async (attempt: Attempt) => endingOf(await exchange.run(attempt)),
+    ...(exchange.onLateAnswer === undefined
+      ? {}
+      : { onLate: (tell) => exchange.onLateAnswer?.((end) => tell(endingOf(end))) }),
     endingSoFar() {
       const head = exchange.answerSoFar();
-      return head === null ? null : endingOf({ kind: 'answered', answer: head });
+      // What may run again has not ended: its handler goes on.
+      if (head === null || !isFinalStatus(route, head.status)) return null;
+      return endingOf({ kind: 'answered', answer: head });
     },
   };
 }
@@ -220,6 +225,8 @@ function fingerprintInput<Native>(
 /** What the engine learns of a handler's end. */
 function endingOf(end: HandlerEnd): Ending {
   if (end.kind === 'threw') return { kind: 'threw', error: end.error, response: response(500) };
+  if (end.kind === 'silent')
+    return { kind: 'threw', error: end.error, response: response(500), isSilent: true };
   return { kind: 'answered', response: end.answer };
 }
 
@@ -243,6 +250,7 @@ async function sendOutcome<Native>(
 ): Promise<void> {
   if (outcome.kind === 'executed') {
     if (outcome.error === null) {
+      if (exchange.isBroken) return sendBroken(route, exchange, outcome);
       // A wrapped handler has answered nobody yet.
       return served !== null && outcome.response !== null
         ? exchange.replace(
@@ -286,6 +294,31 @@ function acceptedHeaders<Native>(
   const told: HeaderLine[] = [['Retry-After', '1']];
   if (location !== null) told.push(['Location', location]);
   return told.filter(([name]) => !headers.some(([own]) => own.toLowerCase() === name.toLowerCase()));
+}
+
+/**
+ * The body broke off: its client is told what a retry is told, or sees the connection end if the head has left already.
+ */
+function sendBroken<Native>(
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+  { state, response: given, expiresAt }: Executed,
+): void | Promise<void> {
+  if (state !== 'completed' && state !== 'failed') {
+    const retryAfterMs = retryAfter(state === 'unknown' ? route.settings.reconcileAfterMs : 0);
+    const kind = state === 'unknown' ? 'unknown' : 'in-progress';
+    return exchange.replace(route.profile.render({ kind, retryAfterMs }));
+  }
+  const location = given?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;
+  return exchange.replace(
+    route.profile.render({
+      kind: 'response-not-stored',
+      state,
+      originalStatus: given?.status ?? null,
+      location,
+      expiresAt: expiresAt ?? 0,
+    }),
+  );
 }
 
 function executedHeaders(outcome: Executed): HeaderLine[] {

@@ -13,6 +13,7 @@ import {
 import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
 import { operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { classOfStatus } from '../core/policy.ts';
 import { singleTenant } from '../core/scope.ts';
 import {
   OPERATION_OPTIONS,
@@ -94,6 +95,12 @@ export interface Route<Native> {
   readonly responseSizeMaxBytes: number;
   readonly bufferTimeMaxMs: number;
   readonly onOutcome: ((request: Native, outcome: Outcome) => void) | null;
+}
+
+/** Whether an answer of this status ends the record for good, whatever the handler does afterwards. */
+export function isFinalStatus({ settings }: Pick<Route<never>, 'settings'>, status: number): boolean {
+  const verdict = settings.policy.verdicts[classOfStatus(status)];
+  return verdict === 'completed' || verdict === 'failed';
 }
 
 const ROUTE_OPTIONS: readonly string[] = [

@@ -96,6 +96,9 @@ export function countEngine(recorder: Recorder, labels: Labels): (event: Samekey
         return recorder.add('limiter.failed.count', {});
       case 'record-unreadable':
         return recorder.add('record.unreadable.count', {});
+      // Told by the log alone: its retries are counted as outcomes.
+      case 'stream-not-kept':
+        return undefined;
       // Counted by what comes before or after them.
       case 'claim-released':
       case 'close-left-running':

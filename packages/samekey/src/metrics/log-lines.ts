@@ -52,6 +52,7 @@ export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>
   'save-recovered': ['info', 'An answer that had left before it was stored is stored now.'],
   'store-call': ['debug', 'The store was called.'],
   'store-error': ['error', 'A call of the store failed.'],
+  'stream-not-kept': ['warn', 'An answer streamed without being kept: other streams have taken the room.'],
   'swept-record': ['info', 'A record was moved on, because nobody did.'],
   'time-up': ['warn', 'A delivery ran longer than it may.'],
   'transaction-not-started': ['warn', 'A handler did not run: no transaction could be begun.'],

@@ -3,11 +3,12 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type express from 'express';
 import type { RequestHandler } from 'express';
 import { describe, expect } from 'vitest';
-import { assertProblem, assertReplay, header } from '../../src/testing/adapter/expect.ts';
+import { assertProblem, assertReplay, header, json } from '../../src/testing/adapter/expect.ts';
 import { expressTests } from './express-app.ts';
 
 const FILE = join(mkdtempSync(join(tmpdir(), 'samekey-express-')), 'report.csv');
@@ -79,6 +80,40 @@ export function expressAnswers(name: string, framework: typeof express): void {
       },
     );
 
+    // F104
+    for (const [way, breakOff] of Object.entries(BREAKS)) {
+      for (const policy of ['standard', 'payments', 'stripe'] as const) {
+        test(
+          `a 201 that ${way} after its first bytes is completed under ${policy}, and never run again`,
+          (app, protect) => {
+            app.post('/things', protect({ policy }), (req, res, next) => {
+              res.status(201).set('Location', '/things/1');
+              breakOff(req, res, next);
+            });
+          },
+          async (app) => {
+            const first = await app.post('key-1').catch(() => null);
+            expect(first === null || !first.isComplete || first.status === 410).toBe(true);
+            expect((await app.saw('finished')).to).toBe('completed');
+            const again = await app.post('key-1');
+            assertProblem(again, 410, 'response-not-stored');
+            expect(json(again)).toMatchObject({ originalStatus: 201 });
+            expect(header(again, 'location')).toBe('/things/1');
+          },
+        );
+      }
+    }
+
+    test(
+      'a response that is destroyed before any answer was given is no proof that nothing happened',
+      (app, protect) => app.post('/things', protect({ policy: 'standard' }), (_req, res) => void res.destroy()),
+      async (app) => {
+        await app.post('key-1').catch(() => null);
+        expect((await app.saw('finished')).to).toBe('unknown');
+        assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
+      },
+    );
+
     test(
       'redirects, cookies and generated ETags are Express’s own, and replayed',
       (app, protect) => {
@@ -100,6 +135,31 @@ export function expressAnswers(name: string, framework: typeof express): void {
     );
   });
 }
+
+async function* broken(): AsyncGenerator<string> {
+  yield 'abc';
+  await new Promise((resolve) => void setImmediate(resolve));
+  throw new Error('the source broke');
+}
+
+/** The ways a body breaks off on a response of Node. */
+const BREAKS: Readonly<Record<string, RequestHandler>> = {
+  'is destroyed': (_req, res) => {
+    res.write('abc');
+    setImmediate(() => res.destroy(new Error('no')));
+  },
+  'is destroyed before its first byte': (_req, res) => void setImmediate(() => res.destroy()),
+  'breaks in a pipeline': (_req, res) => pipeline(Readable.from(broken()), res, () => undefined),
+  'breaks in a pipe': (_req, res) => {
+    const source = Readable.from(broken());
+    source.on('error', () => res.destroy());
+    source.pipe(res);
+  },
+  'is thrown at': (_req, res, next) => {
+    res.write('abc');
+    setImmediate(() => next(new Error('after the head')));
+  },
+};
 
 /** As compression does it: told of the head by `writeHead`, it takes the body at `end`. */
 const zip: RequestHandler = (_req, res, next) => {

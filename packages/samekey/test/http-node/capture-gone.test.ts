@@ -154,7 +154,7 @@ test('A handler that goes on after the client hung up may still give up', async 
   const error = new Error('no');
   const closed = once(res, 'close');
   res.destroy(error);
-  expect(await capture.ended).toEqual({ kind: 'failed', error });
+  expect(await capture.ended).toEqual({ kind: 'failed', error, answer: null });
   await closed;
 });
 

@@ -1,7 +1,7 @@
 /** Answers that are thrown away, and what then becomes of the handler. */
 import type { Server, ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { type Capture, captureResponse } from '../../src/http-node/capture.ts';
+import { type Capture, type CaptureEnd, captureResponse, noteThrown } from '../../src/http-node/capture.ts';
 import { sendAnswer } from '../../src/http-node/send.ts';
 import type { StoredResponse } from '../../src/core/response.ts';
 import { ask, listen, options, parse, stop } from './wire.ts';
@@ -168,8 +168,7 @@ test('A handler that answers after its answer was replaced neither throws nor re
           kind: 'answer',
           status: 200,
           headers: [['X-Late', '3']],
-          // It asked for its head to leave at once, so its body is not kept.
-          body: null,
+          body: new Uint8Array(Buffer.from('lateend')),
         });
         const left = Reflect.ownKeys(res).filter((key) => !own.has(key));
         expect(left.filter((key) => key !== 'statusCode' && key !== 'statusMessage')).toEqual([]);
@@ -217,7 +216,7 @@ test('What a handler had begun to answer before it was replaced is part of its l
 test('A late answer that is too large to keep is swallowed, not gathered', async () => {
   const late: Promise<unknown>[] = [];
   const server = await listen((_req, res) => {
-    const capture = captureResponse(res, { ...options(), responseSizeMaxBytes: 10 });
+    const capture = captureResponse(res, options({ responseSizeMaxBytes: 10 }));
     capture.replace(CONFLICT);
     late.push(
       (async () => {
@@ -232,15 +231,38 @@ test('A late answer that is too large to keep is swallowed, not gathered', async
   await Promise.all(late);
 });
 
-test('A failure the adapter reports ends the capture as failed, and the half answer can be replaced (F2)', async () => {
+test('A handler that threw after its head ends with its connection, and its half answer can be replaced (F104)', async () => {
   const error = new Error('after the head');
-  const answer = await answered(
-    (res) => res.write('half'),
-    async (capture) => {
-      capture.fail(error);
-      expect(await capture.ended).toEqual({ kind: 'failed', error });
+  const ends: CaptureEnd[] = [];
+  const server = await listen((req, res) => {
+    const capture = captureResponse(res, options());
+    res.writeHead(201, { 'X-Given': 'yes' });
+    res.write('half');
+    noteThrown(res, error);
+    req.socket.destroy();
+    void capture.ended.then((end) => {
+      ends.push(end);
       capture.replace(CONFLICT);
+    });
+  });
+  servers.push(server);
+  expect((await ask(server)).length).toBe(0);
+  expect(ends).toMatchObject([
+    { kind: 'failed', error, answer: { status: 201, headers: [['X-Given', 'yes']], body: null } },
+  ]);
+});
+
+test('A handler that threw after its head, and whose answer is ended all the same, has answered', async () => {
+  const answer = await answered(
+    (res) => {
+      res.write('half');
+      noteThrown(res, new Error('late'));
+      res.end(' and half');
+    },
+    async (capture) => {
+      expect(await capture.ended).toMatchObject({ kind: 'answer', body: Buffer.from('half and half') });
+      capture.release();
     },
   );
-  expect(answer.statusLine).toBe('HTTP/1.1 409 Conflict');
+  expect(answer.statusLine).toBe('HTTP/1.1 200 OK');
 });

@@ -23,7 +23,8 @@ test('An event stream leaves event by event; its end waits for the release', asy
   await readUntil(socket, 'data: 2\n\n');
   response!.end();
   const end = await capture.ended;
-  expect(end).toMatchObject({ kind: 'answer', status: 200, body: null, streamed: true });
+  expect(end).toMatchObject({ kind: 'answer', status: 200, streamed: true });
+  expect(end).toHaveProperty('body', new Uint8Array(Buffer.from('data: 1\n\ndata: 2\n\n')));
   const rest = read(socket);
   capture.release();
   expect((await rest).toString()).toBe('0\r\n\r\n');

@@ -8,7 +8,9 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { createKeptBytes } from '../../src/core/kept-bytes.ts';
 import type { Timer } from '../../src/core/world.ts';
+import { KeptCopy } from '../../src/http/kept-copy.ts';
 import { type Capture, captureResponse, type CaptureOptions } from '../../src/http-node/capture.ts';
 
 export { parse, shown, shownBody } from './parse.ts';
@@ -83,6 +85,13 @@ export function options(more: Partial<CaptureOptions> = {}): CaptureOptions {
     responseSizeMaxBytes: 1_048_576,
     bufferTimeMaxMs: 1000,
     setTimer: new ManualTimers().setTimer,
+    newCopy: () =>
+      new KeptCopy({
+        responseSizeMaxBytes: more.responseSizeMaxBytes ?? 1_048_576,
+        budget: createKeptBytes(2 ** 26),
+        onNoRoom: () => undefined,
+      }),
+    isDecidedEarly: () => true,
     ...more,
   };
 }

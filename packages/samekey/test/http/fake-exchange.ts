@@ -55,6 +55,7 @@ export async function exchangeOf(
       headerLines: (name) =>
         headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value),
     },
+    isBroken: false,
     async readBody() {
       calls.push('readBody');
       return asked.body?.() ?? { kind: 'body', decoded: new Uint8Array(0) };

@@ -46,6 +46,7 @@ export const ENGINE: readonly SamekeyEvent[] = [
   { type: 'save-recovered', ...of },
   { type: 'store-call', verb: 'claim', rows: 2, busy: 1, durationMs: 5, failed: false },
   { type: 'store-error', verb: 'claim', applied: 'no', error },
+  { type: 'stream-not-kept', ...of },
   { type: 'transaction-not-started', ...of, error },
 ];
 export const WORKER: readonly WorkerEvent[] = [

@@ -41,7 +41,7 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
       return next(protectedTwice(engine));
     }
     hearErrors(req);
-    const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
+    const exchange = new NodeExchange<Request>(req, res, route, engine, {
       routePattern: patternOf(req),
       next: () => next(),
       fail: next,

@@ -7,6 +7,7 @@
 
 import type { ErrorRequestHandler, IRoute, Request } from 'express';
 import { isNotExecutedError } from '../../core/errors.ts';
+import { noteThrown } from '../../http-node/capture.ts';
 import { attemptOf } from '../../http-node/exchange.ts';
 
 /** Methods whose handlers are listened to, by route. */
@@ -16,7 +17,8 @@ const heard = new WeakMap<object, Set<string>>();
  * Error middleware that tells the attempt of a `NotExecutedError`. Routes get it by themselves; where `idempotent` stands in
  * `app.use`, put it before your own error middleware.
  */
-export const noteNotExecuted: ErrorRequestHandler = (error, req, _res, next) => {
+export const noteNotExecuted: ErrorRequestHandler = (error, req, res, next) => {
+  noteThrown(res, error);
   if (isNotExecutedError(error)) attemptOf(req)?.notExecuted({ correctable: error.correctable });
   next(error);
 };

@@ -28,7 +28,7 @@ export function serve<Input>(
 ): RequestHandler {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   const answer: RequestHandler = (req, res, next) => {
-    const exchange = new NodeExchange<Request>(req, res, route, engine.world, {
+    const exchange = new NodeExchange<Request>(req, res, route, engine, {
       routePattern: null,
       next: () => next(),
       fail: next,

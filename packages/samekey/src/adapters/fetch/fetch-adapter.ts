@@ -50,7 +50,7 @@ export function idempotent<Context extends FetchContext = FetchContext>(
   const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
   const route = compileRoute<Request>(defaults, routeOptions, engine.world, engine.fingerprintSecrets);
   const answer = (request: Request, context: Context = {} as Context): Promise<Response> => {
-    const exchange = new FetchExchange(request, route, engine.world, (own, attempt) =>
+    const exchange = new FetchExchange(request, route, engine, (own, attempt) =>
       handler(own, context, attempt),
     );
     const protects = route.methods.has(request.method.toUpperCase());

@@ -20,7 +20,7 @@ export function serve<Input>(
 ): (request: Request, context?: FetchContext) => Promise<Response> {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   const answer = (request: Request, context: FetchContext = {}): Promise<Response> => {
-    const exchange = new FetchExchange(request, route, engine.world, () => methodNotAllowed(route.methods));
+    const exchange = new FetchExchange(request, route, engine, () => methodNotAllowed(route.methods));
     const done = handle(engine, route, exchange, wrapped);
     context.waitUntil?.(done);
     return exchange.response;

@@ -12,7 +12,7 @@ import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
-import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { FetchExchange, noAnswer } from '../../http-fetch/fetch-exchange.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
 import {
@@ -85,7 +85,7 @@ export function idempotent<C extends HonoContext = Context>(
     const exchange = new FetchExchange<C>(
       c.req.raw,
       route,
-      engine.world,
+      engine,
       async (own, attempt) => {
         if (attempt !== null) {
           // Hono reads bodies through this.
@@ -98,7 +98,7 @@ export function idempotent<C extends HonoContext = Context>(
         if (turn.givenUp?.isBack === false) return new Promise<never>(() => undefined);
         // What the handler threw has been answered by onError: that is its answer, as in Express.
         if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });
-        if (!c.finalized) throw new TypeError('Nothing behind idempotent() has answered: return a Response.');
+        if (!c.finalized) throw noAnswer('Nothing behind idempotent() has answered: return a Response.');
         return c.res;
       },
       place,

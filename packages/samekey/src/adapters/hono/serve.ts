@@ -26,7 +26,7 @@ export function serve<Input, C extends HonoContext = Context>(
   const refuse = (): Response => new Response(null, notAllowed);
   const answer = (c: C): Promise<Response> => {
     const place = { native: c, routePattern: null, headers: outerHeaders(c) };
-    const exchange = new FetchExchange<C>(c.req.raw, route, engine.world, refuse, place);
+    const exchange = new FetchExchange<C>(c.req.raw, route, engine, refuse, place);
     const done = handle(engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);
     return exchange.response;

@@ -87,6 +87,15 @@ export class Connection {
     this.#socket.destroy();
   }
 
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Resolves when this text has come. */
   async sees(text: string): Promise<void> {
     while (!this.pending.includes(text)) {
