@@ -3,9 +3,10 @@
  * of pg, a Kysely transaction …) can enqueue in it, whatever library it is of.
  */
 
+import { registered } from './registered.ts';
 import type { Within } from './transaction.ts';
 
-const open = new WeakMap<object, Within>();
+const open = registered('enrolled', () => new WeakMap<object, Within>());
 
 /** The transaction is open; what it returns ends that. */
 export function enroll(tx: unknown, within: Within): () => void {

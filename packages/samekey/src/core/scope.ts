@@ -23,6 +23,11 @@ export function singleTenant(): readonly string[] {
   return SINGLE;
 }
 
+/** Whether this is what `singleTenant()` returned, of whichever copy of this package. */
+export function isSingleTenant(scope: unknown): scope is readonly string[] {
+  return Array.isArray(scope) && SINGLE_TENANT in scope;
+}
+
 const SINGLE: readonly string[] = Object.freeze(
   Object.assign([SINGLE_TENANT_TEXT], { [SINGLE_TENANT]: true as const }),
 );
@@ -33,7 +38,7 @@ const SINGLE: readonly string[] = Object.freeze(
  * operation, or more than 512 bytes.
  */
 export function encodeScope(parts: readonly string[], operation: string | null): string {
-  const who = SINGLE_TENANT in Object(parts) ? SINGLE_TENANT_TEXT : encodeParts(parts);
+  const who = isSingleTenant(parts) ? SINGLE_TENANT_TEXT : encodeParts(parts);
   const text = operation === null ? who : `${who}|${encodeOperation(operation)}`;
   if (text.length > SCOPE_BYTES_MAX) {
     throw new OptionsError(

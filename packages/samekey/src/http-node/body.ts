@@ -10,6 +10,7 @@
  * https://nodejs.org/docs/latest-v20.x/api/http.html#messagecomplete; RFC 9112 §6.3 (when a request has a body), §8.
  */
 import type { IncomingMessage } from 'node:http';
+import { registered } from '../core/registered.ts';
 import { decodeContent } from './content-coding.ts';
 import { keepBody } from './keep-body.ts';
 import { headerLines } from './request.ts';
@@ -44,9 +45,9 @@ const ABORTED: BodyRead = {
 const NO_BODY: BodyRead = { kind: 'body', raw: EMPTY, decoded: EMPTY };
 
 /** Bytes that a parser before Samekey has read (already decoded). */
-const remembered = new WeakMap<IncomingMessage, Uint8Array>();
+const remembered = registered('rawBodies', () => new WeakMap<IncomingMessage, Uint8Array>());
 /** What was read here: a second reader (nested middleware) gets the same. */
-const reads = new WeakMap<IncomingMessage, Promise<BodyRead>>();
+const reads = registered('bodyReads', () => new WeakMap<IncomingMessage, Promise<BodyRead>>());
 
 /**
  * For the `verify` option of `express.json()` and its like: lets a parser run before Samekey. The bytes are kept as long

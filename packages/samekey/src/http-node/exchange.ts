@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attempt } from '../core/attempt.ts';
+import { registered } from '../core/registered.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
@@ -110,7 +111,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 }
 
-const attempts = new WeakMap<IncomingMessage, Attempt>();
+const attempts = registered('attempts', () => new WeakMap<object, Attempt>());
 
 /** The attempt that a request's handler runs under; null when the request is not protected. */
 export function attemptOf(req: IncomingMessage): Attempt | null {

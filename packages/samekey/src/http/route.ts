@@ -14,7 +14,7 @@ import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
 import { operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { classOfStatus } from '../core/policy.ts';
-import { singleTenant } from '../core/scope.ts';
+import { isSingleTenant, type singleTenant } from '../core/scope.ts';
 import {
   OPERATION_OPTIONS,
   type OperationOptions,
@@ -178,7 +178,7 @@ export function compileRoute<Native>(
 function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined): ScopeFunction<Native> {
   if (typeof scope === 'function') return scope;
   // Only the declared single tenant: a constant list would put all callers into one scope unnoticed.
-  if (scope === singleTenant()) return () => scope;
+  if (isSingleTenant(scope)) return () => scope;
   throw new OptionsError(
     'A protected route needs a scope: a function that names the authenticated caller, such as (req) => [req.user.tenantId, req.user.id], or singleTenant().',
   );

@@ -8,7 +8,9 @@
 
 import type { Context } from 'hono';
 import type { Attempt } from '../../core/attempt.ts';
+import type { Engine } from '../../core/engine.ts';
 import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
+import { registered } from '../../core/registered.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
@@ -23,7 +25,7 @@ import {
   setAnswer,
   setError,
 } from './hono-context.ts';
-import { type GivenUp, giveBack } from './late.ts';
+import { tellsWhoAnswers, Turn } from './turn.ts';
 
 /** Options of a protected route. */
 export interface HonoOptions<C = Context> extends RouteOptions<C> {
@@ -34,7 +36,7 @@ export interface HonoOptions<C = Context> extends RouteOptions<C> {
   readonly endsWithAnswer?: boolean;
 }
 
-const attempts = new WeakMap<object, Attempt>();
+const attempts = registered('attempts', () => new WeakMap<object, Attempt>());
 
 /** The attempt that a request's handler runs under; null when the request is not protected. */
 export function attemptOf(c: HonoContext): Attempt | null {
@@ -81,7 +83,8 @@ export function idempotent<C extends HonoContext = Context>(
     if (endsWithAnswer && context === null) throw noContext();
     const headers = outerHeaders(c);
     const place = { native: c, routePattern: route.operation === null ? patternOf(c) : null, headers };
-    const turn: { isOver: boolean; givenUp: GivenUp | null } = { isOver: false, givenUp: null };
+    const turn = new Turn(c);
+    if (!tellsWhoAnswers()) engine.misuse('answers-not-told', NOT_TOLD);
     const exchange = new FetchExchange<C>(
       c.req.raw,
       route,
@@ -92,14 +95,13 @@ export function idempotent<C extends HonoContext = Context>(
           c.req.raw = own;
           attempts.set(c, attempt);
         }
-        await next();
-        turn.isOver = true;
+        const answer = attempt === null ? await passed(c, next) : await turn.run(next);
         // Not an error either, which a policy may take for "nothing happened": the handler counts as not come back.
-        if (turn.givenUp?.isBack === false) return new Promise<never>(() => undefined);
+        if (answer === undefined) return new Promise<never>(() => undefined);
         // What the handler threw has been answered by onError: that is its answer, as in Express.
         if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });
-        if (!c.finalized) throw noAnswer('Nothing behind idempotent() has answered: return a Response.');
-        return c.res;
+        if (answer === null) throw noAnswer('Nothing behind idempotent() has answered: return a Response.');
+        return answer;
       },
       place,
     );
@@ -107,13 +109,30 @@ export function idempotent<C extends HonoContext = Context>(
     context?.waitUntil(done);
     try {
       const response = await exchange.response;
-      setAnswer(c, response);
+      if (turn.isRaced) return leave(engine, response);
+      turn.setOurs(() => setAnswer(c, response));
     } catch (error) {
-      if (!turn.isOver) turn.givenUp = { isBack: false };
-      setError(c, headers);
+      if (turn.isRaced) return leave(engine, null);
+      turn.setOurs(() => setError(c, headers));
       throw error;
     }
-    if (!turn.isOver && attemptOf(c) !== null) turn.givenUp = giveBack(c, engine.world);
   };
   return markProtected(protect, { ...route, answers: false });
+}
+
+const RACED =
+  'Something in front of idempotent() answered while the handler was still at work, as a time-out does. The record is decided by what the handler answers. Use attemptTimeMaxMs and the attempt’s signal instead: they also tell the handler to stop.';
+const NOT_TOLD =
+  'This runtime has no AsyncLocalStorage, so an answer given in front of idempotent() cannot be told from the handler’s: put no time-out in front of it (on Workers, the flag nodejs_compat provides it).';
+
+/** The client has its answer already. */
+function leave(engine: Engine, response: Response | null): void {
+  engine.misuse('answered-in-front', RACED);
+  response?.body?.cancel().catch(() => undefined);
+}
+
+/** A request that is not protected. */
+async function passed(c: HonoContext, next: () => Promise<void>): Promise<Response | null> {
+  await next();
+  return c.finalized ? c.res : null;
 }

@@ -8,6 +8,7 @@
  * per file, so two stores on one client, and two connections to one file, share it.
  */
 
+import { registered } from '../../core/registered.ts';
 import type { SqliteDatabase } from './sqlite-client.ts';
 
 /** The turn of one file. */
@@ -80,9 +81,10 @@ function createTurns(): Turns {
   };
 }
 
-const byClient = new WeakMap<SqliteDatabase, Turns>();
+// Shared by all copies of this package: two of them on one connection would each begin in the other's transaction.
+const byClient = registered('sqliteTurns', () => new WeakMap<SqliteDatabase, Turns>());
 /** Holds one small object per file this process ever opened. */
-const byPath = new Map<string, Turns>();
+const byPath = registered('sqliteTurnsByPath', () => new Map<string, Turns>());
 
 /** The turns of a client and its file; `path` is empty for a database in memory, which only its client reaches. */
 export function turnsOf(database: SqliteDatabase, path: string): Turns {
