@@ -128,8 +128,8 @@ export interface Samekey<Tx = unknown> {
   /** Checks the store; throws `SchemaError` with the command that mends it. */
   ready(): Promise<void>;
   /**
-   * Stops: takes no new claims, lets running attempts end for up to `drainMs` (default 10,000), then leaves the rest to the
-   * end of their claims. Resolves with how many were left. The store is closed too; the clients given to it are not.
+   * Stops: takes no new claims, gives back those under which nothing ran, lets running attempts end for up to `drainMs` (default
+   * 10,000), then leaves the rest to the end of their claims. Resolves with how many were left. The store is closed too; the clients given to it are not.
    */
   close(options?: { readonly drainMs?: number }): Promise<number>;
 }

@@ -16,7 +16,7 @@ import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
 import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
-import type { ClaimResult, FoundReason } from './store.ts';
+import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
 
@@ -99,32 +99,30 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     const asked = cache.asking();
     const sentAt = asked.monotonic;
     const sentWallAt = world.wallNow();
+    const request: ClaimRequest = {
+      scope: id.scope,
+      key: id.key,
+      operation: work.operation,
+      claimId,
+      claimTtlMs: settings.claimTtlMs,
+      fingerprint,
+      whenClaimEnds: settings.whenClaimEnds,
+      retentionMs: settings.retentionMs,
+      replayMinMs: settings.replayMinMs,
+      tombstoneMs: settings.tombstoneMs,
+      attemptMax: settings.attemptMax,
+      formatVersion: options.writeVersion,
+      entry: work.entry,
+      input: work.input,
+      pendingTimeMaxMs: work.pendingTimeMaxMs,
+    };
     let result: ClaimResult;
     try {
-      result = await dispatch.claim(
-        {
-          scope: id.scope,
-          key: id.key,
-          operation: work.operation,
-          claimId,
-          claimTtlMs: settings.claimTtlMs,
-          fingerprint,
-          whenClaimEnds: settings.whenClaimEnds,
-          retentionMs: settings.retentionMs,
-          replayMinMs: settings.replayMinMs,
-          tombstoneMs: settings.tombstoneMs,
-          attemptMax: settings.attemptMax,
-          formatVersion: options.writeVersion,
-          entry: work.entry,
-          input: work.input,
-          pendingTimeMaxMs: work.pendingTimeMaxMs,
-        },
-        sentAt + callTimeMaxMs,
-      );
+      result = await dispatch.claim(request, sentAt + callTimeMaxMs);
     } catch (error) {
       if (!isStoreError(error)) throw error;
       // What is only noted needs nobody to release it: a worker has it, or it never arrived.
-      if (error.applied === 'unknown' && work.entry !== 'accept') abandoned.add(id, claimId, work.operation);
+      if (error.applied === 'unknown' && work.entry !== 'accept') abandoned.add(request);
       return metOnly(unavailable('store', retryAfter(error.retryAfterMs ?? 0)));
     }
     if (result.kind === 'found' && result.because === 'final')
@@ -145,7 +143,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       };
     }
     // Our own claim, ended while its reply was under way: nothing ran under it.
-    if (result.kind === 'found' && result.because === 'spent') abandoned.add(id, claimId, work.operation);
+    if (result.kind === 'found' && result.because === 'spent') abandoned.add(request);
     return { result, attempt: null };
   }
 
@@ -189,7 +187,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     try {
       await dispatch.finish(request, world.monotonicNow() + callTimeMaxMs);
     } catch {
-      abandoned.add(attempt.id, attempt.fence.claimId, attempt.operation);
+      abandoned.addGranted(attempt.id, attempt.fence, attempt.operation);
     }
   }
 

@@ -10,7 +10,7 @@
  * - Every write carries the fence of the claim that allowed it.
  */
 
-import { createAbandoned } from './abandoned.ts';
+import { type Abandoned, createAbandoned } from './abandoned.ts';
 import { type Admission, createAdmission, type Refused } from './admission.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Begun, type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
@@ -76,6 +76,7 @@ export class Engine {
   readonly #dispatch: Dispatch;
   readonly #ownerOptions: OwnerOptions;
   readonly #renewer: Renewer;
+  readonly #abandoned: Abandoned;
   readonly #claimer: Claimer;
   readonly #admission: Admission;
   readonly #settler: Settler;
@@ -119,6 +120,7 @@ export class Engine {
     const { recordSizeMaxBytes } = options.store.capabilities;
     this.#ownerOptions = { world, dispatch, callTimeMaxMs, recordSizeMaxBytes };
     this.#renewer = renewer;
+    this.#abandoned = abandoned;
     this.#waiter = createWaiter({
       world,
       dispatch,
@@ -140,6 +142,7 @@ export class Engine {
       world,
       dispatch,
       renewer,
+      abandoned,
       saver,
       hints: options.store.hints,
       flights: this.#flights,
@@ -254,11 +257,13 @@ export class Engine {
   }
 
   /**
-   * Takes no new claims, keeps renewing what runs for up to `drainMs`, then stops. Resolves with how many requests were left;
-   * their records end as their way says.
+   * Takes no new claims, gives back those that no handler ran under, keeps renewing what runs for up to `drainMs`, then stops.
+   * Resolves with how many were left, requests and claims; their records end as their way says.
    */
   async close(drainMs: number): Promise<number> {
     this.#closing = true;
+    const deadline = this.world.monotonicNow() + drainMs;
+    void this.#abandoned.giveBack(deadline);
     if (this.#active > 0 && drainMs > 0) {
       await new Promise<void>((resolve) => {
         const timer = this.world.setTimer(drainMs, resolve);
@@ -268,7 +273,9 @@ export class Engine {
         };
       });
     }
-    const left = this.#active;
+    // Also those that were given up meanwhile (F73).
+    const claimsLeft = await this.#abandoned.giveBack(deadline);
+    const left = this.#active + claimsLeft;
     if (left > 0) this.emit?.({ type: 'close-left-running', count: left });
     for (const part of this.#stops) part.stop();
     await this.#admission.flush();

@@ -66,7 +66,7 @@ export type SamekeyEvent =
       /** From asking for the claim that was granted to having it. */
       readonly durationMs: number;
     } & OfAttempt)
-  /** `close` stopped waiting. */
+  /** `close` stopped waiting for requests, and for claims that were given up. */
   | { readonly type: 'close-left-running'; readonly count: number }
   /** Nobody could say in time whether a transaction was committed; its client was told to ask again. */
   | ({ readonly type: 'commit-unclear'; readonly error: unknown } & OfAttempt)

@@ -5,6 +5,7 @@
  * leaves marked as such, and is kept and stored later (F3) · what contradicts is told, never silent.
  */
 
+import type { Abandoned } from './abandoned.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
 import { type Conclusion, conclude, finishRequest, isLost, type OpenEnding } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -34,6 +35,7 @@ export interface SettlerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   readonly renewer: Renewer;
+  readonly abandoned: Pick<Abandoned, 'addGranted'>;
   readonly saver: Saver;
   readonly hints: ChangeHints | undefined;
   readonly flights: Flights;
@@ -141,8 +143,10 @@ export function createSettler(options: SettlerOptions): Settler {
 
   /** The handler did not run: the next request may try at once. */
   async function giveBack(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
-    // If this cannot be written, the claim ends by itself, and the attempt is resumed then.
-    await save(attempt, NOT_STARTED).catch(() => undefined);
+    // If this cannot be written now, it is written as soon as the record is seen.
+    await save(attempt, NOT_STARTED).catch(() =>
+      options.abandoned.addGranted(attempt.id, attempt.fence, attempt.operation),
+    );
     leave(attempt, flight, null);
     return unavailable('store');
   }

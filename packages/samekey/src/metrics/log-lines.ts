@@ -23,7 +23,7 @@ export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>
   'claim-abandoned': ['warn', 'The reply to a claim never came; it is released as soon as it is seen.'],
   'claim-released': ['info', 'A claim whose reply had been lost was released.'],
   claimed: ['debug', 'An attempt begins.'],
-  'close-left-running': ['warn', 'Requests were left running when the instance was closed.'],
+  'close-left-running': ['warn', 'Requests or claims were left when the instance was closed.'],
   'commit-unclear': ['warn', 'Nobody could say in time whether a transaction was committed.'],
   contradiction: ['error', 'An end does not fit its record, which was left as it is: look at it.'],
   'dead-letter': ['error', 'A message was given up.'],

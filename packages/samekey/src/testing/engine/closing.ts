@@ -52,6 +52,88 @@ export function closingTests(test: AddEngineTest): void {
     replayed(await bench.until(b.ask()), answer);
   });
 
+  // F73
+  for (const [what, fault, request] of [
+    ['arrived', 'loseReply', {}],
+    ['never arrived', 'loseRequest', {}],
+    ['arrived, of an operation that may be resumed', 'loseReply', { whenClaimEnds: 'resume', input: '1' }],
+    ['never arrived, of such a one', 'loseRequest', { whenClaimEnds: 'resume', input: '1' }],
+  ] as const) {
+    test(`a claim that was given up is given back before closing is over: it ${what}`, async (bench) => {
+      const [a, b] = [await bench.node(), await bench.node()];
+      a.fail(['claim'], fault, { silent: true });
+      assert.equal(met(await bench.until(a.ask(request)), 'unavailable').because, 'store');
+      a.heal();
+      await bench.pass(500);
+      const startedAt = bench.now;
+      assert.equal(await bench.until(a.samekey.close({ drainMs: 5_000 })), 0);
+      assert.ok(bench.now - startedAt < 1_000, 'closing does not wait for what can be asked');
+      a.world.kill();
+      const { response: answer } = executed(await bench.until(b.ask(request)), { state: 'completed' });
+      replayed(await bench.until(b.ask(request)), answer);
+      assert.equal(bench.runs, 1);
+      const { input } = (await bench.record()) ?? {};
+      assert.equal(input == null ? undefined : new TextDecoder().decode(input), request.input);
+    });
+  }
+
+  // F73: what a worker takes.
+  test('a claim of a worker that was given up is given back before closing is over', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    const noted = { entry: 'accept', input: '1' } as const;
+    met(await bench.until(b.ask(noted)), 'pending');
+    a.fail(['claim'], 'loseReply', { silent: true });
+    met(await bench.until(a.ask({ ...noted, entry: 'take' })), 'unavailable');
+    a.heal();
+    assert.equal(await bench.until(a.samekey.close({ drainMs: 5_000 })), 0);
+    a.world.kill();
+    assert.equal((await bench.record())?.fingerprint === null, false);
+    executed(await bench.until(b.ask({ ...noted, entry: 'take' })), { state: 'completed' });
+    assert.equal(bench.runs, 1);
+  });
+
+  // F73
+  test('a claim that is given up while its process closes is given back too, when the store is there again', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    a.fail(['claim', 'find', 'finish'], 'loseReply', { silent: true });
+    const asked = a.ask();
+    const closed = a.samekey.close({ drainMs: 20_000 });
+    met(await bench.until(asked), 'unavailable');
+    await bench.pass(3_000);
+    a.heal();
+    assert.equal(await bench.until(closed), 0);
+    a.world.kill();
+    executed(await bench.until(b.ask()), { state: 'completed' });
+    assert.equal(bench.runs, 1);
+  });
+
+  // F73: somebody else has ended it as nobody knows meanwhile.
+  test('a claim that was given up and ended as unknown is given back when its process closes', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    a.fail(['claim', 'find'], 'loseReply', { silent: true });
+    met(await bench.until(a.ask()), 'unavailable');
+    met(await bench.until(b.ask()), 'in-progress');
+    await bench.pass(CLAIM_TTL_MS);
+    met(await bench.until(b.ask()), 'unknown');
+    a.heal();
+    assert.equal(await bench.until(a.samekey.close({ drainMs: 5_000 })), 0);
+    a.world.kill();
+    executed(await bench.until(b.ask()), { state: 'completed' });
+    assert.equal(bench.runs, 1);
+  });
+
+  // F73
+  test('a claim that cannot be given back in time is said, and nothing runs under it', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    a.fail(['claim', 'find', 'finish'], 'loseReply', { silent: true });
+    met(await bench.until(a.ask()), 'unavailable');
+    assert.equal(await bench.until(a.samekey.close({ drainMs: 1_000 })), 1);
+    assert.equal(eventsOf(a, 'close-left-running')[0]?.count, 1);
+    a.world.kill();
+    met(await bench.until(b.ask()), 'in-progress');
+    assert.equal(bench.runs, 0);
+  });
+
   // F1
   test('what does not end in time is left to the end of its claim, and said', async (bench) => {
     const [a, b] = [await bench.node(), await bench.node()];

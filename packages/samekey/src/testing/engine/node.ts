@@ -28,6 +28,10 @@ export interface EngineRequest extends OperationOptions {
   readonly scope?: readonly string[];
   readonly key?: string;
   readonly body?: string;
+  /** As {@link Work.entry}; default `run`. */
+  readonly entry?: Work['entry'];
+  /** Kept with the record, as that of phased and deferred operations; default none. */
+  readonly input?: string;
 }
 
 /** What the application does for a request: an answer, or any other end. */
@@ -61,6 +65,7 @@ export interface EngineNode {
 export const CLAIM_TTL_MS = 10_000;
 export const RETENTION_MS = 200_000;
 export const STORE_TIME_MAX_MS = 2_000;
+const PENDING_TIME_MAX_MS = 3_600_000;
 export const JSON_TYPE = [['content-type', 'application/json']] as const;
 
 const DEFAULTS = {
@@ -132,13 +137,14 @@ export function createNode({
   const { engine, defaults } = internalsOf(samekey);
 
   async function workOf(request: EngineRequest): Promise<Work> {
-    const { operation = OPERATION, formerly = [], scope, key, body = '{"amount":1}', ...own } = request;
+    const { operation = OPERATION, formerly = [], scope, key, body = '{"amount":1}', ...rest } = request;
+    const { entry = 'run', input, ...own } = rest;
     const digest = await world.sha256(new TextEncoder().encode(body));
     const work = {
       operation,
-      input: null,
-      entry: 'run',
-      pendingTimeMaxMs: 0,
+      input: input === undefined ? null : new TextEncoder().encode(input),
+      entry,
+      pendingTimeMaxMs: PENDING_TIME_MAX_MS,
       id: idOf(request),
       otherIds: otherNames({ name: operation, formerly }).map((name) =>
         idOf({ operation: name, ...(scope && { scope }), ...(key && { key }) }),
