@@ -13,6 +13,7 @@ export {
   type KeyFault,
   NotExecutedError,
   OptionsError,
+  OutcomeUnknownError,
   SamekeyError,
   SchemaError,
   StepError,

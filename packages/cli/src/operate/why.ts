@@ -22,6 +22,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     'the handler ran longer than attemptTimeMaxMs and was told to stop; it may still be running',
   ],
   ['handler-threw', 'the handler threw, and the policy does not say that nothing happened'],
+  ['said-unknown', 'the handler said that it does not know whether it took effect'],
+  ['message-unknown', 'the handler of its message said that it does not know whether it took effect'],
   ['never-started', 'it was accepted, and no worker began it by its deadline'],
   ['attempts-exhausted', 'it has used up its attempts (attemptMax)'],
   ['message-dead', 'its message is a dead letter: look at the messages below'],
@@ -52,6 +54,9 @@ export function stateInWords({ state }: SamekeyRecord, claimOver = false): strin
 export function reasonInWords({ reason, attempt }: SamekeyRecord): string | null {
   if (reason === null) return null;
   const status = /^status-(\d{3})$/.exec(reason)?.[1];
+  const [word = '', ...remark] = reason.split(': ');
+  if (remark.length > 0 && /^(?:said|message)-unknown$/.test(word))
+    return `${word}: ${REASONS.get(word) ?? ''} (${oneLine(remark.join(': '))})`;
   const words =
     status === undefined ? REASONS.get(reason) : `the handler of attempt ${attempt} answered ${status}`;
   return words === undefined ? oneLine(reason) : `${reason}: ${words}`;

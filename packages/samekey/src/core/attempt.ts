@@ -2,9 +2,10 @@
  * One run of a handler: what the handler sees of it, and what the engine keeps beside it.
  */
 
-import { FenceLostError } from './errors.ts';
+import { FenceLostError, isNotExecutedError, isOutcomeUnknownError } from './errors.ts';
 import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import { SAID_UNKNOWN, unknownReason } from './said-unknown.ts';
 import type { Resumed } from './store.ts';
 import type { OperationSettings } from './settings.ts';
 
@@ -75,11 +76,23 @@ export interface Attempt {
    * also change its request under the same key.
    */
   notExecuted(options?: { readonly correctable?: boolean }): void;
+  /**
+   * Says that nobody knows whether it took effect: the record becomes `unknown` whatever is answered or thrown and whatever the policy
+   * says, and is asked about at once. It wins over `notExecuted` and cannot be taken back. Writes of a transaction are rolled back. It
+   * counts once the handler has ended. `reason` is a remark for people, kept with the record: 200 characters of one line, no secrets.
+   */
+  unknown(reason: string): void;
   /** Lengthens the record's retention by `ms` at completion, for clients known to be slow. */
   extend(ms: number): void;
 }
 
 const NOTHING_LEFT: Resumed = { proof: null, reason: null, steps: null, intentAgeMs: null };
+
+/** Tells an attempt what an error declares that its framework answers for: whether it had an effect. */
+export function tellDeclared(attempt: Pick<Attempt, 'notExecuted' | 'unknown'>, error: unknown): void {
+  if (isNotExecutedError(error)) attempt.notExecuted({ correctable: error.correctable });
+  else if (isOutcomeUnknownError(error)) attempt.unknown(error.reason);
+}
 
 /** The engine's side of an attempt. */
 export class RunningAttempt implements Attempt {
@@ -106,6 +119,8 @@ export class RunningAttempt implements Attempt {
   /** Whether a renewal found that the claim is somebody else's. */
   lost = false;
   declared: { readonly correctable: boolean } | null = null;
+  /** The reason to keep, if the handler said that it does not know whether it took effect. */
+  saidUnknown: string | null = null;
   extendMs = 0;
   /** Called once by the renewer when the attempt's time is up. */
   onTimeUp: (() => void) | null = null;
@@ -171,6 +186,15 @@ export class RunningAttempt implements Attempt {
 
   notExecuted(options: { readonly correctable?: boolean } = {}): void {
     this.declared = { correctable: options.correctable ?? false };
+  }
+
+  unknown(reason: string): void {
+    this.saidUnknown ??= unknownReason(SAID_UNKNOWN, reason);
+  }
+
+  /** The handler threw this: it may say so by that too. */
+  hear(thrown: unknown): void {
+    if (isOutcomeUnknownError(thrown)) this.unknown(thrown.reason);
   }
 
   extend(ms: number): void {

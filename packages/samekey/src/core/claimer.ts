@@ -17,6 +17,7 @@ import { retryAfter } from './outcome.ts';
 import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
+import type { Running, UsualLengths } from './usual.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
 
@@ -38,6 +39,7 @@ export interface ClaimerOptions {
   readonly dispatch: Dispatch;
   readonly abandoned: Abandoned;
   readonly cache: ReplayCache;
+  readonly usual: Pick<UsualLengths, 'of'>;
   readonly callTimeMaxMs: number;
   readonly writeVersion: number;
   isClosing(): boolean;
@@ -86,7 +88,9 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         if (other === undefined) return metOnly(unavailable('other-label', 5_000));
         fingerprint = other;
       } else if (!mayBeOurs(result.because) || !(await released(result.record))) {
-        return { outcome: outcomeOf(result, work.settings), claimLeftMs: result.claimLeftMs };
+        const { ageMs, claimLeftMs } = result;
+        const running: Running = { ageMs, claimLeftMs, usualMs: options.usual.of(work.operation) };
+        return { outcome: outcomeOf(result, work.settings, running), claimLeftMs, running };
       }
     }
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });

@@ -25,10 +25,13 @@ export type OpenEnding = Extract<Ending, { kind: 'answered' | 'threw' }>;
 
 /** Concludes an attempt. An answer larger than `recordSizeMaxBytes` is stored without its body. */
 export function conclude(
-  attempt: Pick<RunningAttempt, 'declared' | 'settings'>,
+  attempt: Pick<RunningAttempt, 'declared' | 'saidUnknown' | 'settings'>,
   ending: OpenEnding,
   recordSizeMaxBytes: number | null,
 ): Conclusion {
+  // Nobody knows: neither a policy, nor a rollback, nor another word of the handler proves anything then.
+  if (attempt.saidUnknown !== null)
+    return { to: 'unknown', proof: null, reason: attempt.saidUnknown, response: null, unbind: false };
   const declared = declaration(attempt, ending);
   if (declared !== null) {
     return {
@@ -114,7 +117,8 @@ export function finishRequest(attempt: RunningAttempt, conclusion: Conclusion): 
     response: conclusion.response,
     unbindFingerprint: conclusion.unbind,
     extendMs: attempt.extendMs,
-    reconcileAfterMs: attempt.settings.reconcileAfterMs,
+    // Whoever said so knows of nothing to wait for.
+    reconcileAfterMs: attempt.saidUnknown === null ? attempt.settings.reconcileAfterMs : 0,
     handedOver: false,
   };
 }

@@ -32,6 +32,7 @@ import { createSaver } from './saver.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { OperationSettings } from './settings.ts';
 import type { Store } from './store.ts';
+import { askAgainAfter, createUsualLengths, type Running, type UsualLengths } from './usual.ts';
 import { createValueFingerprinter, type ValueFingerprinter } from './value-fingerprint.ts';
 import { createWaiter, type Waiter } from './waiter.ts';
 import type { Handler, Work } from './work.ts';
@@ -68,6 +69,8 @@ export class Engine {
   readonly fingerprintSecrets: FingerprintSecrets | null;
   /** Fingerprints of what `run` is given. */
   readonly values: ValueFingerprinter;
+  /** How long operations usually run. */
+  readonly usual: UsualLengths = createUsualLengths();
   /** Sends an event; null when nobody listens. */
   readonly emit: Emit;
   /** Room for copies of answers that stream. */
@@ -133,6 +136,7 @@ export class Engine {
       dispatch,
       abandoned,
       cache,
+      usual: this.usual,
       callTimeMaxMs,
       writeVersion: options.writeVersion,
       isClosing: () => this.#closing,
@@ -158,6 +162,7 @@ export class Engine {
           emit?.({ type: 'store-error', verb: 'note', applied, error });
         },
       }),
+      usual: this.usual,
       track: (work) => this.#track(work),
     });
     const stopListening = options.store.onClockOff?.((offMs) => this.#tellClockOff(offMs));
@@ -340,7 +345,7 @@ export class Engine {
           throw error;
         }
         if ('run' in begun) {
-          this.#flights.running(own, begun.run.renewedAt + work.settings.claimTtlMs);
+          this.#flights.running(own, begun.run);
           ran.attempt = begun.run.number;
           return this.#execute(begun.run, own, handler, work.entry);
         }
@@ -349,8 +354,10 @@ export class Engine {
         this.#flights.close(own, met);
       }
       // Only a claim of another process is waited for here; one of this process has been waited for in memory.
-      const elsewhere = met.claimLeftMs > 0 && met.outcome.kind === 'in-progress';
-      if (!elsewhere || !(await this.#waiter.wait(work.id, met.claimLeftMs, waitUntil))) return met.outcome;
+      if (met.claimLeftMs <= 0 || met.outcome.kind !== 'in-progress') return met.outcome;
+      const metAt = this.world.monotonicNow();
+      if (!(await this.#waiter.wait(work.id, met.claimLeftMs, waitUntil)))
+        return stillRunning(met, this.world.monotonicNow() - metAt);
     }
   }
 
@@ -376,8 +383,15 @@ export class Engine {
     }
     return metOnly({
       kind: 'in-progress',
-      retryAfterMs: retryAfter(flight.claimEndsAt - this.world.monotonicNow()),
+      retryAfterMs:
+        flight.attempt === null ? retryAfter(0) : askAgainAfter(this.#runningHere(flight.attempt)),
     });
+  }
+
+  #runningHere({ operation, settings, startedAt, renewedAt }: RunningAttempt): Running {
+    const now = this.world.monotonicNow();
+    const claimLeftMs = renewedAt + settings.claimTtlMs - now;
+    return { ageMs: now - startedAt, claimLeftMs, usualMs: this.usual.of(operation) };
   }
 
   #newsBefore(flight: Flight, deadline: number): Promise<FlightNews | undefined> {
@@ -434,6 +448,7 @@ export class Engine {
       };
       const ended = (ending: Ending): void => {
         attempt.onTimeUp = null;
+        if (ending.kind === 'threw') attempt.hear(ending.error);
         this.emit?.({
           type: 'handler-ended',
           ...about(attempt),
@@ -462,6 +477,14 @@ interface Ran {
 }
 
 const NOTHING_RAN: Readonly<Ran> = { attempt: null, accepted: false };
+
+/** The same attempt, met in vain for so long. */
+function stillRunning({ outcome, running }: Met, waitedMs: number): Outcome {
+  if (outcome.kind !== 'in-progress' || running === undefined || waitedMs === 0) return outcome;
+  const { ageMs, claimLeftMs, usualMs } = running;
+  const now = { ageMs: ageMs + waitedMs, claimLeftMs: claimLeftMs - waitedMs, usualMs };
+  return { kind: 'in-progress', retryAfterMs: askAgainAfter(now) };
+}
 
 /** Who left its work to a worker is told that the worker has it, also while it runs. */
 function asAccepted({ entry }: Work, outcome: Outcome): Outcome {

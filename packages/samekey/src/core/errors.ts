@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_LEDGER'
   | 'ERR_SAMEKEY_NOT_EXECUTED'
   | 'ERR_SAMEKEY_OPTIONS'
+  | 'ERR_SAMEKEY_OUTCOME_UNKNOWN'
   | 'ERR_SAMEKEY_SCHEMA'
   | 'ERR_SAMEKEY_STEP'
   | 'ERR_SAMEKEY_STORE'
@@ -140,6 +141,23 @@ export class NotExecutedError extends SamekeyError {
   }
 }
 
+/**
+ * Thrown by a handler that does not know whether it took effect (semantics §6): the record becomes `unknown` whatever the policy says, and
+ * is asked about at once. `reason` is kept with the record, for people.
+ */
+export class OutcomeUnknownError extends SamekeyError {
+  readonly reason: string;
+
+  constructor(reason: string, options: { cause?: unknown } = {}) {
+    super(
+      'ERR_SAMEKEY_OUTCOME_UNKNOWN',
+      'The handler does not know whether it took effect. Its reason is kept with the record.',
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.reason = reason;
+  }
+}
+
 /** The store's tables or settings are not what this version needs. The message names the command that mends it. */
 export class SchemaError extends SamekeyError {
   constructor(message: string) {
@@ -207,4 +225,9 @@ export function isNotExecutedError(error: unknown): error is NotExecutedError {
 /** Whether a thrown value is a {@link ValueError}, also one from another copy of this package. */
 export function isValueError(error: unknown): error is ValueError {
   return errorCode(error) === 'ERR_SAMEKEY_VALUE';
+}
+
+/** Whether a thrown value is an {@link OutcomeUnknownError}, also one from another copy of this package. */
+export function isOutcomeUnknownError(error: unknown): error is OutcomeUnknownError {
+  return errorCode(error) === 'ERR_SAMEKEY_OUTCOME_UNKNOWN';
 }

@@ -5,9 +5,11 @@
  * no longer speaks for the record · what is shared is an outcome that was read for an equal fingerprint.
  */
 
+import type { RunningAttempt } from './attempt.ts';
 import type { Fingerprint } from './record.ts';
 import type { Outcome } from './outcome.ts';
 import type { StoredResponse } from './response.ts';
+import type { Running } from './usual.ts';
 
 /** What a flight is doing. */
 export type FlightNews =
@@ -20,6 +22,8 @@ export type FlightNews =
 export interface Met {
   readonly outcome: Outcome;
   readonly claimLeftMs: number;
+  /** What is known of the attempt that was met, if one was. */
+  readonly running?: Running;
   /** Whether the request was noted as new, for a worker. */
   readonly isNew?: boolean;
 }
@@ -32,8 +36,8 @@ export interface Flight {
   phase: 'claiming' | 'running' | 'over';
   /** The answer that left although its record is not written yet: duplicates in this process get it too. */
   unsaved: { readonly response: StoredResponse; readonly attempt: number } | null;
-  /** When the claim ends unless renewed (monotonic). */
-  claimEndsAt: number;
+  /** The attempt that runs; null while it is being asked for. */
+  attempt: RunningAttempt | null;
   listeners: ((news: FlightNews) => void)[] | null;
 }
 
@@ -52,7 +56,7 @@ export class Flights {
       fingerprint,
       phase: 'claiming',
       unsaved: null,
-      claimEndsAt: 0,
+      attempt: null,
       listeners: null,
     };
     this.#flights.set(text, flight);
@@ -60,9 +64,9 @@ export class Flights {
   }
 
   /** The claim was granted. */
-  running(flight: Flight, claimEndsAt: number): void {
+  running(flight: Flight, attempt: RunningAttempt): void {
     flight.phase = 'running';
-    flight.claimEndsAt = claimEndsAt;
+    flight.attempt = attempt;
     tell(flight, { kind: 'running' });
   }
 

@@ -9,6 +9,7 @@ import type { SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type { OperationSettings } from './settings.ts';
 import type { ClaimResult } from './store.ts';
+import { askAgainAfter, type Running } from './usual.ts';
 
 /** An outcome that no claim of another process stands behind. */
 export function metOnly(outcome: Outcome): Met {
@@ -21,8 +22,9 @@ export function unavailable(because: UnavailableReason, retryAfterMs = 1_000): O
 }
 
 /** What a duplicate in this process makes of what the request it joined has met; null: ask the store. */
-export function shared({ outcome, claimLeftMs }: Met): Met | null {
-  if (outcome.kind !== 'executed') return { outcome, claimLeftMs };
+export function shared(met: Met): Met | null {
+  const { outcome } = met;
+  if (outcome.kind !== 'executed') return { ...met, isNew: false };
   const { state, response, attempt, expiresAt, stored } = outcome;
   // Only what the record holds for good is shared.
   if ((state !== 'completed' && state !== 'failed') || !stored) return null;
@@ -46,10 +48,13 @@ export function notStored(
   };
 }
 
+const NOTHING_KNOWN: Running = { ageMs: 0, claimLeftMs: 0, usualMs: null };
+
 /** The outcome of a claim that was not granted. */
 export function outcomeOf(
   result: ClaimResult & { readonly kind: 'found' },
   settings: OperationSettings,
+  running: Running,
 ): Outcome {
   switch (result.because) {
     case 'newer-format':
@@ -67,7 +72,7 @@ export function outcomeOf(
     case 'unknown':
     case 'pending':
     case 'in-progress':
-      return outcomeOfRecord(result.record, result.claimLeftMs, settings);
+      return outcomeOfRecord(result.record, settings, running);
     default:
       return result.because satisfies never;
   }
@@ -76,8 +81,8 @@ export function outcomeOf(
 /** What a retry is told by a record that it cannot move. */
 export function outcomeOfRecord(
   record: SamekeyRecord,
-  claimLeftMs: number,
   settings: OperationSettings,
+  running: Running = NOTHING_KNOWN,
 ): Outcome {
   switch (record.state) {
     case 'completed':
@@ -93,10 +98,13 @@ export function outcomeOfRecord(
     case 'unknown':
       return { kind: 'unknown', retryAfterMs: retryAfter(settings.reconcileAfterMs) };
     case 'pending':
-      return { kind: 'pending', retryAfterMs: retryAfter(0) };
+      // How long its work will take says nothing of when it begins.
+      return { kind: 'pending', retryAfterMs: askAgainAfter({ ...running, claimLeftMs: 0, usualMs: null }) };
     case 'in_progress':
+      return { kind: 'in-progress', retryAfterMs: askAgainAfter(running) };
     case 'retryable':
-      return { kind: 'in-progress', retryAfterMs: retryAfter(claimLeftMs) };
+      // Reopened or forgotten, it runs at the end of this time and not before.
+      return { kind: 'in-progress', retryAfterMs: retryAfter(running.claimLeftMs) };
     default:
       return record.state satisfies never;
   }

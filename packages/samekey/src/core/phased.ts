@@ -104,6 +104,7 @@ export class Phases<Tx> {
   /** What became of the attempt, from what the handler returned or threw. */
   end(ended: Answer | { readonly thrown: unknown }): Ending {
     this.#ended = true;
+    if ('thrown' in ended) this.#owner.attempt.hear(ended.thrown);
     if (this.#stop !== null) return this.#stop;
     const isRunning = this.#running !== null;
     // Steps that the code no longer has: what they did is not accounted for.

@@ -155,6 +155,21 @@ function pauseOf(
 /** Doubled so often at most: no clock counts further. */
 export const DOUBLED_MAX = 30;
 
+/**
+ * How long the record's attempt has held its claim, or a pending request has waited, in milliseconds by the store's clock; 0 in other
+ * states. Exact until the first renewal. From then on at most what it is, and at least two thirds of it: a claim is renewed when a third
+ * to a half of it has passed. Where steps are recorded, each of which renews, it is counted from the last of them.
+ */
+export function attemptAgeMs(record: SamekeyRecord, now: number): number {
+  const { state, createdAt, lockedUntil, claimTtlMs, renewals, steps } = record;
+  const lifeMs = Math.max(0, now - createdAt);
+  if (state === 'pending') return lifeMs;
+  if (state !== 'in_progress') return 0;
+  const sinceRenewalMs = Math.min(claimTtlMs, Math.max(0, now - (lockedUntil - claimTtlMs)));
+  if (renewals === 0 || steps !== null) return sinceRenewalMs;
+  return Math.max(sinceRenewalMs, Math.min(lifeMs, sinceRenewalMs + (renewals * claimTtlMs) / 3));
+}
+
 /** Whether the record is past its retention and past its time as a tombstone: it may be deleted, and acts as absent. */
 export function isPurgeable(record: SamekeyRecord, now: number): boolean {
   return isExpired(record, now) && record.expiresAt + record.tombstoneMs <= now;

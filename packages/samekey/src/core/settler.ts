@@ -17,9 +17,10 @@ import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
-import { sameResponse, type StoredResponse } from './response.ts';
+import { response, sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from './store.ts';
+import type { UsualLengths } from './usual.ts';
 import type { World } from './world.ts';
 
 /** What settles. */
@@ -43,6 +44,7 @@ export interface SettlerOptions {
   readonly recordSizeMaxBytes: number | null;
   readonly emit: Emit;
   readonly noter: Noter;
+  readonly usual: Pick<UsualLengths, 'note'>;
   /** Counts background work, so that `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -51,7 +53,8 @@ export interface SettlerOptions {
 export function createSettler(options: SettlerOptions): Settler {
   const { world, dispatch, renewer, saver, flights, emit } = options;
 
-  async function settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
+  async function settle(attempt: RunningAttempt, flight: Flight, ended: Ending): Promise<Outcome> {
+    const ending = attempt.saidUnknown === null ? ended : asUnknown(ended);
     switch (ending.kind) {
       case 'answered':
       case 'threw':
@@ -86,6 +89,7 @@ export function createSettler(options: SettlerOptions): Settler {
     { to, reason, response, stored, expiresAt }: Extract<Ending, { kind: 'committed' }>,
   ): Outcome {
     emit?.({ type: 'finished', ...about(attempt), to, proof: null, reason, ...times(attempt, null) });
+    if (to === 'completed') noteLength(attempt, null);
     const outcome: Executed = {
       kind: 'executed',
       attempt: attempt.number,
@@ -174,12 +178,14 @@ export function createSettler(options: SettlerOptions): Settler {
 
   async function timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
     // A resumable record is left to the end of its claim: until then nothing may run beside the hung handler.
-    if (attempt.settings.whenClaimEnds === 'resume') {
+    if (attempt.settings.whenClaimEnds === 'resume' && attempt.saidUnknown === null) {
       leave(attempt, flight, null);
       return { kind: 'in-progress', retryAfterMs: retryAfter(attempt.settings.claimTtlMs) };
     }
     // If this cannot be written, the claim ends by itself with the same result.
-    const result = await save(attempt, HUNG).catch(() => undefined);
+    const { saidUnknown } = attempt;
+    const conclusion = saidUnknown === null ? HUNG : { ...HUNG, reason: saidUnknown };
+    const result = await save(attempt, conclusion).catch(() => undefined);
     leave(attempt, flight, null);
     if (result?.kind === 'refused' && result.record !== null)
       return asForRetry(result.record, attempt, flight);
@@ -228,6 +234,7 @@ export function createSettler(options: SettlerOptions): Settler {
     if (result.kind === 'applied' || result.kind === 'already') {
       const { to, proof, reason } = conclusion;
       emit?.({ type: 'finished', ...about(attempt), to, proof, reason, ...times(attempt, sentAt) });
+      if (to === 'completed') noteLength(attempt, sentAt);
       return told(attempt, conclusion, ending, result.expiresAt);
     }
     const record = result.kind === 'refused' ? result.record : null;
@@ -279,6 +286,11 @@ export function createSettler(options: SettlerOptions): Settler {
     return { durationMs: sentAt === null ? 0 : now - sentAt, claimAgeMs: now - attempt.startedAt };
   }
 
+  /** The attempt has succeeded: its length is worth knowing. */
+  function noteLength({ operation, startedAt }: RunningAttempt, sentAt: number | null): void {
+    options.usual.note(operation, (sentAt ?? world.monotonicNow()) - startedAt);
+  }
+
   function leave(attempt: RunningAttempt, flight: Flight, outcome: Outcome | null): void {
     renewer.remove(attempt);
     options.hints?.changed(attempt.id);
@@ -300,7 +312,21 @@ function asForRetry(record: SamekeyRecord, { settings }: RunningAttempt, { finge
   // Made another way it cannot be compared here; the retry will be.
   if (bound !== null && bound.label !== fingerprint.label)
     return { kind: 'in-progress', retryAfterMs: retryAfter(0) };
-  return outcomeOfRecord(record, 0, settings);
+  return outcomeOfRecord(record, settings);
+}
+
+/** An end after which the record would run again by itself, of a handler that said that it does not know what it did. */
+function asUnknown(ending: Ending): Ending {
+  switch (ending.kind) {
+    case 'not-started':
+    case 'stopped':
+    case 'unclear':
+      return ending.error === undefined
+        ? { kind: 'answered', response: response(500) }
+        : { kind: 'threw', error: ending.error, response: response(500) };
+    default:
+      return ending;
+  }
 }
 
 /** What duplicates are told: the answer as it is stored, which may be without its body. */

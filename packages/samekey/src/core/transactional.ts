@@ -42,6 +42,8 @@ export async function runTransactional<Tx>(
 ): Promise<Ending> {
   const ended = await commit<Tx, Committed>(owner, transactions, {
     async body(tx, within) {
+      // It was rolled back to let others through: what it called outside may have happened, and must not happen again.
+      if (owner.attempt.saidUnknown !== null) throw new RollBack(response(500));
       const { response: answer, rollBack, handOver = false } = await body(tx, within);
       const conclusion = conclude(
         owner.attempt,

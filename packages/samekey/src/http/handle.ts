@@ -13,6 +13,7 @@ import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
 import { identityOf, type Operation, operationOf, otherNames, rewritePath } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
+import { notStored } from '../core/meeting.ts';
 import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
@@ -309,16 +310,7 @@ function sendBroken<Native>(
     const kind = state === 'unknown' ? 'unknown' : 'in-progress';
     return exchange.replace(route.profile.render({ kind, retryAfterMs }));
   }
-  const location = given?.headers.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? null;
-  return exchange.replace(
-    route.profile.render({
-      kind: 'response-not-stored',
-      state,
-      originalStatus: given?.status ?? null,
-      location,
-      expiresAt: expiresAt ?? 0,
-    }),
-  );
+  return exchange.replace(route.profile.render(notStored(state, given, expiresAt ?? 0)));
 }
 
 function executedHeaders(outcome: Executed): HeaderLine[] {

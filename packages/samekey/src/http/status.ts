@@ -10,7 +10,7 @@ import { mayBeKey } from '../core/key.ts';
 import { outcomeOfRecord, unavailable } from '../core/meeting.ts';
 import { identityOf, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
+import { attemptAgeMs, FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { refuseUnknown } from '../core/settings.ts';
@@ -84,7 +84,13 @@ function standing(record: SamekeyRecord | null, internals: OperationInternals<ne
   if (record === null || isForgotten(record)) return null;
   if (![names.name, ...(names.formerly ?? [])].includes(record.operation)) return null;
   if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
-  if (isExpired(record, engine.world.wallNow())) return null;
-  const outcome = outcomeOfRecord(record, 0, settings);
+  const now = engine.world.wallNow();
+  if (isExpired(record, now)) return null;
+  // By this machine's clock: a proposal for when to ask again decides nothing.
+  const outcome = outcomeOfRecord(record, settings, {
+    ageMs: attemptAgeMs(record, now),
+    claimLeftMs: Math.max(0, record.lockedUntil - now),
+    usualMs: engine.usual.of(record.operation),
+  });
   return outcome.kind === 'in-progress' ? { kind: 'pending', retryAfterMs: outcome.retryAfterMs } : outcome;
 }

@@ -129,7 +129,15 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     for (const [i, request] of asked.entries()) {
       const record = records[i] ?? null;
       if (record?.unreadable === undefined) suspects.delete(idText(request));
-      else met.set(request, { kind: 'found', because: 'unreadable', record, claimLeftMs: 0, lifeLeftMs: 0 });
+      else
+        met.set(request, {
+          kind: 'found',
+          because: 'unreadable',
+          record,
+          claimLeftMs: 0,
+          ageMs: 0,
+          lifeLeftMs: 0,
+        });
     }
     return met;
   }

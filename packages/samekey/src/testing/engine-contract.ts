@@ -27,6 +27,7 @@
 
 import type { StoreHarness, TestRunner } from './contract/context.ts';
 import { answerTests } from './engine/answers.ts';
+import { askingAgainTests } from './engine/asking-again.ts';
 import { type AddEngineTest, createBench } from './engine/bench.ts';
 import { closingTests } from './engine/closing.ts';
 import { faultTests } from './engine/faults.ts';
@@ -35,6 +36,7 @@ import { onceTests } from './engine/once.ts';
 import { ownerTests } from './engine/owners.ts';
 import { policyTests } from './engine/policies.ts';
 import { raceTests } from './engine/races.ts';
+import { saidUnknownTests } from './engine/said-unknown.ts';
 import { valueTests } from './engine/values.ts';
 
 /** Adds the suite's tests to the runner, for the stores the harness makes. */
@@ -54,9 +56,11 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('races', () => raceTests(test));
     runner.describe('owners', () => ownerTests(test));
     runner.describe('policies', () => policyTests(test));
+    runner.describe('said to be unknown', () => saidUnknownTests(test));
     runner.describe('faults', () => faultTests(test));
     runner.describe('lifetimes', () => lifetimeTests(test));
     runner.describe('answers', () => answerTests(test));
+    runner.describe('asking again', () => askingAgainTests(test));
     runner.describe('closing', () => closingTests(test));
     runner.describe('values', () => valueTests(test));
   });

@@ -113,6 +113,7 @@ function phasedAttempt<Tx>(attempt: Attempt, phases: Phases<Tx>, watch: HandlerW
       }
       attempt.notExecuted(options);
     },
+    unknown: (reason) => attempt.unknown(reason),
     extend: (ms) => attempt.extend(ms),
     // The store may speak HTTP too: only the body of a phase is the handler's.
     phase: (name, body) =>

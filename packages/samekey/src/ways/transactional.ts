@@ -186,6 +186,11 @@ export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
     this.#attempt.notExecuted(options);
   }
 
+  /** Not refused once it has ended: what nobody knows is better heard late than never. */
+  unknown(reason: string): void {
+    this.#attempt.unknown(reason);
+  }
+
   extend(ms: number): void {
     this.#attempt.extend(ms);
   }

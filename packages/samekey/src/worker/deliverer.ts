@@ -2,10 +2,15 @@
  * Runs the handler of one message and writes what became of it.
  *
  * Invariants: the delivery was counted before the handler is called · success is told only after the handler's promise · a failure
- * counts as proven without effect only by `NotExecutedError`.
+ * counts as proven without effect only by `NotExecutedError` · a handler that says that it does not know is not called again.
  */
 
-import { InvariantError, isNotExecutedError } from '../core/errors.ts';
+import {
+  InvariantError,
+  isNotExecutedError,
+  isOutcomeUnknownError,
+  OutcomeUnknownError,
+} from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import { messageKeyText, type TakenMessage } from '../core/message.ts';
 import { contradictionRow, createNoter } from '../core/noter.ts';
@@ -15,7 +20,7 @@ import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
 import type { DeliveringOptions, WorkerProbePoint } from './options.ts';
-import { recordOfAnswer, recordOfDeath } from './settle.ts';
+import { recordOfAnswer, recordOfDeath, recordOfUnknown } from './settle.ts';
 
 /** A message whose worker died with its last delivery. */
 const NEVER_ENDED = 'Its last delivery began and never ended: its worker died, or its handler hung.';
@@ -71,6 +76,7 @@ export function createDeliverer(
 
   async function succeeded(delivery: RunningDelivery, value: unknown): Promise<void> {
     const { taken, lease, leasedUntil } = delivery;
+    if (delivery.saidUnknown !== null) throw new OutcomeUnknownError(delivery.saidUnknown);
     if (isReply(value) && value.status >= 500) throw new Error(`The handler answered ${value.status}.`);
     // What nobody will ask for need not be an answer: a driver's result with a BigInt in it must not bring the message back.
     const answer = taken.owner === null ? null : answerOf(value);
@@ -90,8 +96,10 @@ export function createDeliverer(
 
   async function failed(delivery: RunningDelivery, error: unknown): Promise<void> {
     const { taken, lease, leasedUntil } = delivery;
-    const proven = isNotExecutedError(error);
-    if (delivery.givesUp || taken.started - taken.forgiven >= options.deliveriesMax) {
+    if (isOutcomeUnknownError(error)) delivery.unknown(error.reason);
+    const isUnknown = delivery.saidUnknown !== null;
+    const proven = !isUnknown && isNotExecutedError(error);
+    if (isUnknown || delivery.givesUp || taken.started - taken.forgiven >= options.deliveriesMax) {
       return bury(delivery, error, { begun: true, proven });
     }
     const delayMs = isStopping() ? 0 : backoff(options, taken.started - taken.forgiven);
@@ -111,7 +119,10 @@ export function createDeliverer(
     how: { readonly begun: boolean; readonly proven: boolean },
   ): Promise<void> {
     const { taken, lease, leasedUntil } = delivery;
-    const record = recordOfDeath(taken, how.proven);
+    const record =
+      delivery.saidUnknown === null
+        ? recordOfDeath(taken, how.proven)
+        : recordOfUnknown(taken, delivery.saidUnknown);
     const result = await ends.dead({ ...lease, error: textOf(error), ...how, record }, leasedUntil);
     if (record !== null) options.store.hints?.changed(record);
     if (result === 'lost') return emit({ type: 'lease-lost', ...about(delivery) });

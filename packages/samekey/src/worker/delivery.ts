@@ -2,6 +2,7 @@
 
 import { FenceLostError } from '../core/errors.ts';
 import type { Lease, LeaseResult, TakenMessage } from '../core/message.ts';
+import { MESSAGE_UNKNOWN, unknownReason } from '../core/said-unknown.ts';
 import { isSuspect, mayHaveRunBefore } from '../core/message-machine.ts';
 
 /** A message as its handler gets it. */
@@ -33,6 +34,12 @@ export interface Delivery {
   extend(ms: number): void;
   /** If this delivery fails, the message is given up at once. */
   giveUp(): void;
+  /**
+   * Says that nobody knows whether it took effect: the message is given up whatever the handler returns or throws, and the request that was
+   * handed over with it becomes `unknown` and is asked about at once. `reason` as of `attempt.unknown`. A throw of `OutcomeUnknownError`
+   * says the same.
+   */
+  unknown(reason: string): void;
 }
 
 /**
@@ -59,6 +66,8 @@ export class RunningDelivery implements Delivery {
   /** The handler has ended. */
   ended = false;
   givesUp = false;
+  /** The reason to keep, if the handler said that it does not know whether it took effect. */
+  saidUnknown: string | null = null;
   timedOut = false;
   readonly #note: (lease: Lease & { readonly providerId: string }) => Promise<LeaseResult>;
   readonly #downstreamKey: () => string;
@@ -122,6 +131,10 @@ export class RunningDelivery implements Delivery {
 
   giveUp(): void {
     this.givesUp = true;
+  }
+
+  unknown(reason: string): void {
+    this.saidUnknown ??= unknownReason(MESSAGE_UNKNOWN, reason);
   }
 
   /** The handler should stop. */

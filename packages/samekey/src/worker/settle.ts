@@ -42,6 +42,12 @@ export function recordOfDeath(message: TakenMessage, provenNow: boolean): Finish
     : finish(message, { to: 'unknown', proof: null, reason: 'message-dead', response: null });
 }
 
+/** The handler said that it does not know: somebody asks about it at once. */
+export function recordOfUnknown(message: TakenMessage, reason: string): FinishRequest | null {
+  const record = finish(message, { to: 'unknown', proof: null, reason, response: null });
+  return record === null ? null : { ...record, reconcileAfterMs: 0 };
+}
+
 function finish(
   { owner }: TakenMessage,
   end: Pick<Conclusion, 'to' | 'proof' | 'reason' | 'response'>,

@@ -3,7 +3,7 @@
 import type express from 'express';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { describe, expect } from 'vitest';
-import { attemptOf, noteNotExecuted, rememberRawBody } from '../../src/adapters/express/index.ts';
+import { attemptOf, noteDeclared, rememberRawBody } from '../../src/adapters/express/index.ts';
 import { NotExecutedError } from '../../src/core/errors.ts';
 import type { App } from '../../src/testing/adapter-contract.ts';
 import { assertProblem, assertReplay, header, json, text } from '../../src/testing/adapter/expect.ts';
@@ -147,7 +147,7 @@ export function expressSpecifics(name: string, framework: typeof express): void 
     );
 
     test(
-      'a NotExecutedError behind app.use reaches its attempt by noteNotExecuted',
+      'a NotExecutedError behind app.use reaches its attempt by noteDeclared',
       (app, protect) => {
         app.use(protect());
         app.post('/things', (req, res, next) =>
@@ -155,7 +155,7 @@ export function expressSpecifics(name: string, framework: typeof express): void 
             ? next(new NotExecutedError('bad input', { correctable: true }))
             : void res.status(201).end(),
         );
-        app.use(noteNotExecuted, toStatus(422));
+        app.use(noteDeclared, toStatus(422));
       },
       async (app) => {
         expect((await app.post('key-1')).status).toBe(422);

@@ -101,7 +101,7 @@ function keptBeforeConfirmed(tier: Store): Store {
         const about = unconfirmed.get(`${scope} ${key}`);
         if (about === undefined || result.kind !== 'found' || result.because !== 'in-progress') return result;
         const record = { ...result.record, ...about };
-        return { ...result, because: 'final' as const, record, claimLeftMs: 0, lifeLeftMs: 60_000 };
+        return { ...result, because: 'final' as const, record, claimLeftMs: 0, ageMs: 0, lifeLeftMs: 60_000 };
       });
     },
     finish(requests) {

@@ -5,11 +5,13 @@ import {
   createSamekey,
   NotExecutedError,
   type Operation,
+  OutcomeUnknownError,
   reply,
   type SamekeyEvent,
 } from '../../src/index.ts';
 import { serve } from '../../src/adapters/fetch/index.ts';
 import { HANDED_ON, HEADERS_NEVER_STORED, UNSTORABLE } from '../../src/testing/hostile-values.ts';
+import type { Delivery } from '../../src/worker/index.ts';
 import { ended, kinds, type Place, signal } from './bench.ts';
 
 interface Order {
@@ -195,6 +197,37 @@ for (const kind of kinds()) {
       expect(await order.run(unclear)).toMatchObject({ kind: 'unknown' });
       expect(worker.events.filter(({ type }) => type === 'dead-letter')).toHaveLength(2);
       expect(await at.store.count()).toMatchObject({ failed: 1, unknown: 1 });
+    });
+
+    it('a message whose handler does not know what it did is delivered no more, and its request is asked about at once', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      const all = ended(6);
+      const deliveries: string[] = [];
+      const worker = at.worker({
+        onEvent: all.onEvent,
+        deliveriesMax: 5,
+        handlers: {
+          audit: () => undefined,
+          ship({ payload }: { payload: Order }, delivery: Delivery): unknown {
+            deliveries.push(payload.item);
+            if (payload.item === 'thrown') throw new OutcomeUnknownError('no reply');
+            delivery.unknown('no reply');
+            if (payload.item === 'declared') throw new NotExecutedError('connection refused');
+            return { shipped: true };
+          },
+        },
+      });
+      const items = ['answered', 'declared', 'thrown'];
+      const requests = items.map((item) => ({ ...REQUEST, key: item, input: { item } }));
+      for (const request of requests) await order.run(request);
+      worker.start();
+      await all.promise;
+      for (const request of requests) expect(await order.run(request)).toMatchObject({ kind: 'unknown' });
+      expect(deliveries.toSorted()).toEqual(items);
+      expect(await at.outbox.deadLetters()).toHaveLength(3);
+      const due = await at.store.takeUnknown({ operations: null, leaseMs: 60_000, limit: 10 });
+      expect(due.map(({ reason }) => reason)).toEqual(items.map(() => 'message-unknown: no reply'));
     });
 
     it('requeued, a message still ends the request that nobody knew of', async () => {

@@ -11,7 +11,7 @@ import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { attemptOf, NodeExchange } from '../../http-node/exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
-import { hearErrors } from './not-executed.ts';
+import { hearErrors } from './declared.ts';
 
 /**
  * Protects a route: same key, same answer.

@@ -12,7 +12,7 @@ export type { FreshnessOptions } from '../../http/freshness.ts';
 export { rememberRawBody } from '../../http-node/body.ts';
 export { attemptOf } from '../../http-node/exchange.ts';
 export { idempotent } from './express-adapter.ts';
-export { noteNotExecuted } from './not-executed.ts';
+export { noteDeclared } from './declared.ts';
 export { serve, serveStatus } from './serve.ts';
 export type { ServedBody, ServeOptions } from '../../http/serve.ts';
 export type { StatusOptions } from '../../http/status.ts';

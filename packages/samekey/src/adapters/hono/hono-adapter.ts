@@ -7,9 +7,9 @@
  */
 
 import type { Context } from 'hono';
-import type { Attempt } from '../../core/attempt.ts';
+import { type Attempt, tellDeclared } from '../../core/attempt.ts';
 import type { Engine } from '../../core/engine.ts';
-import { isNotExecutedError, OptionsError } from '../../core/errors.ts';
+import { OptionsError } from '../../core/errors.ts';
 import { registered } from '../../core/registered.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
@@ -99,7 +99,7 @@ export function idempotent<C extends HonoContext = Context>(
         // Not an error either, which a policy may take for "nothing happened": the handler counts as not come back.
         if (answer === undefined) return new Promise<never>(() => undefined);
         // What the handler threw has been answered by onError: that is its answer, as in Express.
-        if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });
+        if (attempt !== null) tellDeclared(attempt, c.error);
         if (answer === null) throw noAnswer('Nothing behind idempotent() has answered: return a Response.');
         return answer;
       },

@@ -1,6 +1,7 @@
 /** May this claimId run an attempt now? The rows of the state table for claims, in the order of precedence of semantics §4. */
 
 import {
+  attemptAgeMs,
   isExpired,
   isForgotten,
   isHandedOver,
@@ -26,6 +27,7 @@ export function decideClaim(
       because,
       record: write ?? record,
       claimLeftMs: because === 'in-progress' ? view.claimLeftMs : 0,
+      ageMs: because === 'in-progress' || because === 'pending' ? attemptAgeMs(record, view.now) : 0,
       lifeLeftMs: because === 'final' ? record.expiresAt - view.now : 0,
     },
   });

@@ -80,6 +80,8 @@ export type ClaimResult =
       readonly because: FoundReason;
       readonly record: SamekeyRecord;
       readonly claimLeftMs: number;
+      /** How long the attempt has held its claim, or the request has been pending, in milliseconds (`attemptAgeMs`); else 0. */
+      readonly ageMs: number;
       readonly lifeLeftMs: number;
       /**
        * Set by a store that answers from what was read earlier: for how long that may still be trusted, in milliseconds. Whoever keeps

@@ -171,5 +171,5 @@ function isKeepable({ record, lifeLeftMs }: Found, readAt: number): boolean {
 }
 
 function foundAs({ record, lifeLeftMs, trustLeftMs }: Trusted): Found {
-  return { kind: 'found', because: 'final', record, claimLeftMs: 0, lifeLeftMs, trustLeftMs };
+  return { kind: 'found', because: 'final', record, claimLeftMs: 0, ageMs: 0, lifeLeftMs, trustLeftMs };
 }

@@ -1,7 +1,7 @@
 /** What each policy makes of each ending (semantics §6), as a retry sees it. */
 
 import assert from 'node:assert/strict';
-import { NotExecutedError } from '../../core/errors.ts';
+import { NotExecutedError, OutcomeUnknownError } from '../../core/errors.ts';
 import type { PolicyName } from '../../core/policy.ts';
 import type { WireAnswer } from './client.ts';
 import { assertProblem, assertReplay, header, text } from './expect.ts';
@@ -128,6 +128,31 @@ export function policyTests(test: AddTest): void {
       assert.equal((await app.post('key-1')).status, 201);
       assert.equal(app.runs, 2);
     });
+  }
+
+  for (const policy of ['standard', 'payments', 'stripe'] as const) {
+    for (const end of [200, 422, 500, 'throws OutcomeUnknownError'] as const) {
+      test(`under ${policy}, a handler that does not know whether it took effect is asked about and never runs again: ${end}`, async (t) => {
+        const app = await t.start({
+          routes: [
+            {
+              options: { policy },
+              handler({ attempt }) {
+                if (typeof end !== 'number') throw new OutcomeUnknownError('no reply');
+                attempt?.notExecuted();
+                attempt?.unknown('no reply');
+                return { status: end };
+              },
+            },
+          ],
+        });
+        assert.equal((await app.post('key-1')).status, typeof end === 'number' ? end : 500);
+        const finished = await app.saw('finished');
+        assert.deepEqual([finished.to, finished.reason], ['unknown', 'said-unknown: no reply']);
+        for (let i = 0; i < 2; i += 1) assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
+        assert.equal(app.runs, 1);
+      });
+    }
   }
 
   test('a request refused as correctable may be corrected under the same key', async (t) => {

@@ -140,6 +140,31 @@ export function claimTests(test: AddTest): void {
     assert.equal((await claimed(t.store)).attempt, 2);
   });
 
+  // F86
+  test('whoever meets an attempt is told its age, from its own claim', async (t) => {
+    const owner = await claimed(t.store);
+    assert.equal((await foundBecause(t.store, 'in-progress')).ageMs, 0);
+    await t.advance(CLAIM_TTL_MS - 1);
+    assert.equal((await foundBecause(t.store, 'in-progress')).ageMs, CLAIM_TTL_MS - 1);
+    await t.store.renew([renewRequest(owner)]);
+    await t.advance(1_000);
+    const { ageMs } = await foundBecause(t.store, 'in-progress');
+    assert.ok(ageMs >= 1_000 + CLAIM_TTL_MS / 3 && ageMs <= CLAIM_TTL_MS + 999, `${ageMs} ms`);
+    await t.store.finish([finishRequest(owner, 'retryable')]);
+    await t.advance(2_000);
+    await claimed(t.store);
+    await t.advance(3_000);
+    assert.equal((await foundBecause(t.store, 'in-progress')).ageMs, 3_000);
+  });
+
+  // F86
+  test('whoever meets a request that waits for a worker is told how long it has waited', async (t) => {
+    const noted = { entry: 'accept', input: new Uint8Array([1]) } as const;
+    await t.store.claim([claimRequest(noted)]);
+    await t.advance(4_000);
+    assert.equal((await foundBecause(t.store, 'pending', noted)).ageMs, 4_000);
+  });
+
   test('a renewed claim lives on from its renewal', async (t) => {
     const owner = await claimed(t.store);
     for (let renewals = 1; renewals <= 3; renewals += 1) {

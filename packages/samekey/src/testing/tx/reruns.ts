@@ -73,6 +73,25 @@ export function conflictTests(test: AddTest): void {
     ]);
   });
 
+  test('a handler that does not know what it did outside is not run again when the database rolls it back', async (t) => {
+    const { samekey } = t.instance();
+    let runs = 0;
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: typeof ORDER, attempt) {
+        runs += 1;
+        await t.insert(attempt.tx, input.id, input.amount);
+        attempt.unknown('no reply');
+        await conflict(t, attempt.tx, runs);
+        return attempt.number;
+      },
+    });
+    const first = await order.run(REQUEST);
+    assert.deepEqual([first.kind, 'state' in first && first.state], ['executed', 'unknown']);
+    assert.equal((await order.run(REQUEST)).kind, 'unknown');
+    assert.deepEqual([runs, await t.count()], [1, 0]);
+  });
+
   test('a handler that is always rolled back runs five times, and its error comes through', async (t) => {
     const { samekey } = t.instance();
     let runs = 0;

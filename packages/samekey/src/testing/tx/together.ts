@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { reply } from '../../core/reply.ts';
-import { errorCode } from '../../core/errors.ts';
+import { errorCode, OutcomeUnknownError } from '../../core/errors.ts';
+import type { Operation } from '../../ways/operation.ts';
 import { ANSWER, claimed, finishRequest, recordOf } from '../contract/context.ts';
 import { type AddTest, ORDER, REQUEST, signal } from './kit.ts';
 
@@ -26,6 +27,79 @@ export function togetherTests(test: AddTest): void {
     assert.equal((await order.run({ ...REQUEST, input: { id: 'o-2', amount: 5 } })).kind, 'mismatch');
     assert.equal(runs, 1);
     assert.equal(await t.count(), 1);
+  });
+
+  test('a handler that does not know what it did outside is rolled back, is unknown, and runs no more', async (t) => {
+    const { samekey } = t.instance();
+    let runs = 0;
+    const define = (
+      name: string,
+      end: (attempt: { unknown(reason: string): void }) => unknown,
+    ): Operation<typeof ORDER, unknown> =>
+      samekey.transactional({
+        name,
+        async run(input: typeof ORDER, attempt) {
+          runs += 1;
+          await t.insert(attempt.tx, input.id, input.amount);
+          return end(attempt);
+        },
+      });
+    const answers = define('answers', (attempt) => {
+      attempt.unknown('no reply');
+      return reply(201, 'paid');
+    });
+    const throws = define('throws', () => {
+      throw new OutcomeUnknownError('no reply');
+    });
+    const first = await answers.run(REQUEST);
+    assert.ok(first.kind === 'executed' && first.state === 'unknown' && first.value === 'paid');
+    await assert.rejects(throws.run(REQUEST), { code: 'ERR_SAMEKEY_OUTCOME_UNKNOWN' });
+    for (const order of [answers, throws]) assert.equal((await order.run(REQUEST)).kind, 'unknown');
+    assert.deepEqual([runs, await t.count()], [2, 0]);
+    const due = await t.store.takeUnknown({ operations: null, leaseMs: 60_000, limit: 10 });
+    assert.deepEqual(
+      due.map(({ reason }) => reason),
+      ['said-unknown: no reply', 'said-unknown: no reply'],
+    );
+  });
+
+  test('a phased operation that says so keeps its steps and goes on by itself no more', async (t) => {
+    const { samekey } = t.instance();
+    const rule = { rule: 'downstreamKey', retentionMs: 60_000 } as const;
+    let calls = 0;
+    const define = (name: string, amount: number, lastCall: () => string): Operation<typeof ORDER, unknown> =>
+      samekey.phased({
+        name,
+        async run(input: typeof ORDER, attempt) {
+          await attempt.phase('order', (tx) => t.insert(tx, `${name}-${input.id}`, amount));
+          try {
+            await attempt.effect('pay', lastCall, rule);
+          } catch {
+            attempt.unknown('no reply');
+          }
+          if (name === 'throws') throw new OutcomeUnknownError('no reply');
+          attempt.unknown('no reply');
+          return 'perhaps';
+        },
+      });
+    const paid = (): string => {
+      calls += 1;
+      return 'paid';
+    };
+    const cut = (): string => {
+      calls += 1;
+      throw new Error('socket hang up');
+    };
+    const [done, open, throws] = [define('done', 1, paid), define('open', 2, cut), define('throws', 3, paid)];
+    assert.equal((await done.run(REQUEST)).kind, 'executed');
+    await assert.rejects(open.run(REQUEST));
+    await assert.rejects(throws.run(REQUEST), { code: 'ERR_SAMEKEY_OUTCOME_UNKNOWN' });
+    for (const order of [done, open, throws]) assert.equal((await order.run(REQUEST)).kind, 'unknown');
+    assert.deepEqual([calls, await t.count()], [3, 3]);
+    const due = await t.store.takeUnknown({ operations: null, leaseMs: 60_000, limit: 10 });
+    for (const { recoveryPoint, reason } of due)
+      assert.deepEqual([recoveryPoint !== null, reason], [true, 'said-unknown: no reply']);
+    assert.equal(due.length, 3);
   });
 
   test('a throw rolls back, comes through as it was, and the next request runs', async (t) => {

@@ -1,12 +1,13 @@
 /**
- * Express answers for a handler that throws, so Samekey sees the error page and not the error. One kind of error must be
- * seen all the same: `NotExecutedError`, by which a handler says that nothing happened (semantics §6).
+ * Express answers for a handler that throws, so Samekey sees the error page and not the error. Two kinds of error must be
+ * seen all the same: `NotExecutedError`, by which a handler says that nothing happened, and `OutcomeUnknownError`, by which it says that
+ * nobody knows (semantics §6).
  *
  * Invariant: the error goes on to whatever error middleware the application has; only the attempt is told.
  */
 
 import type { ErrorRequestHandler, IRoute, Request } from 'express';
-import { isNotExecutedError } from '../../core/errors.ts';
+import { tellDeclared } from '../../core/attempt.ts';
 import { noteThrown } from '../../http-node/capture.ts';
 import { attemptOf } from '../../http-node/exchange.ts';
 
@@ -14,12 +15,13 @@ import { attemptOf } from '../../http-node/exchange.ts';
 const heard = new WeakMap<object, Set<string>>();
 
 /**
- * Error middleware that tells the attempt of a `NotExecutedError`. Routes get it by themselves; where `idempotent` stands in
+ * Error middleware that tells the attempt what an error declares (`NotExecutedError`, `OutcomeUnknownError`). Routes get it by themselves; where `idempotent` stands in
  * `app.use`, put it before your own error middleware.
  */
-export const noteNotExecuted: ErrorRequestHandler = (error, req, res, next) => {
+export const noteDeclared: ErrorRequestHandler = (error, req, res, next) => {
   noteThrown(res, error);
-  if (isNotExecutedError(error)) attemptOf(req)?.notExecuted({ correctable: error.correctable });
+  const attempt = attemptOf(req);
+  if (attempt !== null) tellDeclared(attempt, error);
   next(error);
 };
 
@@ -38,5 +40,5 @@ export function hearErrors(req: Request): void {
   }
   if (methods.has(method)) return;
   methods.add(method);
-  (route[method] as (handler: ErrorRequestHandler) => unknown)(noteNotExecuted);
+  (route[method] as (handler: ErrorRequestHandler) => unknown)(noteDeclared);
 }
