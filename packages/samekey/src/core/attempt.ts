@@ -112,6 +112,8 @@ export class RunningAttempt implements Attempt {
   renewedAt: number;
   /** The same moment on the wall clock, for whoever asks how long the claim still lasts. */
   renewedWallAt: number;
+  /** How often the claim was renewed, as far as this process knows: what a checkpoint is made upon. */
+  renewals = 0;
   /** The renewal that is under way. */
   renewing: Promise<void> | null = null;
   /** Whether renewals stand still: an open transaction would fail on a row that changed under its snapshot. */
@@ -161,6 +163,7 @@ export class RunningAttempt implements Attempt {
   renewed(sentAt: number, sentWallAt: number): void {
     this.renewedAt = sentAt;
     this.renewedWallAt = sentWallAt;
+    this.renewals += 1;
   }
 
   get number(): number {

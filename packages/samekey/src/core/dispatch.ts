@@ -124,7 +124,7 @@ export function createDispatch(
     (request, result) => {
       if (result.kind === 'refused') checkRecord(request, result.record);
     },
-    (request) => ROW_BYTES + request.steps.length,
+    (request) => ROW_BYTES + (request.steps?.length ?? 0),
   );
   const renewals = lane<RenewRequest, RenewResult>(
     'renew',

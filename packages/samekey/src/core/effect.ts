@@ -20,7 +20,8 @@ export interface EffectCall {
   readonly signal: AbortSignal;
   /**
    * Notes what the provider calls it while the call is under way, so that a webhook with this id finds the record, whatever becomes
-   * of this process. 1–255 characters. Resolves when it is stored; a store that cannot say so fails nothing. Throws `StepError` after
+   * of this process. 1–255 characters. Resolves when it is stored, or when a store has not said so for a quarter of `callTimeMaxMs`:
+   * it fails nothing. Throws `StepError` after
    * the call has ended: return the id then.
    */
   readonly noteProviderId: (providerId: string) => Promise<void>;

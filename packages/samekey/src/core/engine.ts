@@ -121,7 +121,15 @@ export class Engine {
     this.#cache = cache;
     this.#dispatch = dispatch;
     const { recordSizeMaxBytes } = options.store.capabilities;
-    this.#ownerOptions = { world, dispatch, callTimeMaxMs, recordSizeMaxBytes };
+    this.#ownerOptions = {
+      world,
+      dispatch,
+      callTimeMaxMs,
+      recordSizeMaxBytes,
+      // It wanted to go on with what its call gave.
+      contradicts: (attempt, effect, found) =>
+        this.#settler.contradicts(attempt, { wanted: 'in_progress', found, reason: 'effect-late', effect }),
+    };
     this.#renewer = renewer;
     this.#abandoned = abandoned;
     this.#waiter = createWaiter({

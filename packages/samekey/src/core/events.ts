@@ -71,7 +71,13 @@ export type SamekeyEvent =
   /** Nobody could say in time whether a transaction was committed; its client was told to ask again. */
   | ({ readonly type: 'commit-unclear'; readonly error: unknown } & OfAttempt)
   /** An attempt ended with an answer, but its record says something else: look at it. */
-  | ({ readonly type: 'contradiction'; readonly wanted: State; readonly found: State | null } & OfAttempt)
+  | ({
+      readonly type: 'contradiction';
+      readonly wanted: State;
+      readonly found: State | null;
+      /** The effect whose call ended when the record had gone on without it: it may have happened twice. */
+      readonly effect?: string;
+    } & OfAttempt)
   /** The claim was lost while the handler was running. */
   | ({ readonly type: 'fence-lost'; readonly found: State | null } & OfAttempt)
   /** The end of an attempt is recorded. */

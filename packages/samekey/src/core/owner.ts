@@ -8,8 +8,9 @@
 
 import type { RunningAttempt } from './attempt.ts';
 import type { Dispatch } from './dispatch.ts';
-import { FenceLostError, isStoreError } from './errors.ts';
-import type { SamekeyRecord } from './record.ts';
+import { FenceLostError, isStoreError, StoreError } from './errors.ts';
+import { CLAIM_ENDED } from './machine/decision.ts';
+import type { SamekeyRecord, State } from './record.ts';
 import type { CheckpointRequest, CheckpointResult, RenewResult } from './store.ts';
 import type { ProbePoint, World } from './world.ts';
 
@@ -30,11 +31,16 @@ export interface Owner {
   letGo(): void;
   /** One renewal, repeated while the row is locked, until `deadline` (monotonic). */
   renew(deadline: number): Promise<Exclude<RenewResult, { kind: 'busy' }> | { readonly kind: 'unclear' }>;
-  /** Notes the steps so far and renews the claim. Rejects with `StoreError` when the store cannot say whether it did. */
+  /**
+   * Notes the steps so far and renews the claim. Rejects with `StoreError` when the store cannot say whether it did: then the same may be
+   * asked again. No copy of it that arrives late is applied once anything else was written.
+   */
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** The record as it is; undefined when the store cannot say. Presence is proof, absence is not. */
   look(): Promise<SamekeyRecord | null | undefined>;
   probe(point: ProbePoint): Promise<void>;
+  /** Tells that a call of this effect may have had its effect although the record went on without it; `found` null: nobody could look. */
+  contradicts(effect: string, found: State | null): void;
 }
 
 /** What owners are made with, the same for all of an engine. */
@@ -43,7 +49,11 @@ export interface OwnerOptions {
   readonly dispatch: Dispatch;
   readonly callTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
+  readonly contradicts: (attempt: RunningAttempt, effect: string, found: State | null) => void;
 }
+
+/** Writes that meet an unexpected count of renewals are made upon the count that was found, so often at most in one call. */
+const UPON_TRIES_MAX = 5;
 
 /** Makes the owner of a running attempt. */
 export function createOwner(attempt: RunningAttempt, options: OwnerOptions): Owner {
@@ -121,10 +131,30 @@ class RunningOwner implements Owner {
   async checkpoint(request: CheckpointRequest): Promise<CheckpointResult> {
     const { attempt, world } = this;
     const { dispatch, callTimeMaxMs } = this.#options;
-    const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-    const result = await dispatch.checkpoint(request, sentAt + callTimeMaxMs);
-    if (result.kind === 'applied') attempt.renewed(sentAt, sentWallAt);
-    return result;
+    for (let tries = 1; tries <= UPON_TRIES_MAX; tries += 1) {
+      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
+      const upon = { ...request, renewals: attempt.renewals };
+      const result = await dispatch.checkpoint(upon, sentAt + callTimeMaxMs);
+      if (result.kind === 'applied') attempt.renewed(sentAt, sentWallAt);
+      if (result.kind !== 'refused' || !this.#isHeld(result.record)) return result;
+      // Its claim stands, and something was written since: a renewal, or this very write, whose reply was lost.
+      const { record } = result;
+      attempt.renewals = record.renewals;
+      const isSame = record.steps === request.steps && record.recoveryPoint === request.recoveryPoint;
+      if (isSame && !isSealed(record)) return { kind: 'applied' };
+    }
+    throw new StoreError('Renewals kept coming between this process and its checkpoint.', { applied: 'no' });
+  }
+
+  /** Whether the record is still in this owner's hand, or only given up without it. */
+  #isHeld(record: SamekeyRecord | null): record is SamekeyRecord {
+    const { fence } = this.attempt;
+    if (record?.claimId !== fence.claimId || record.attempt !== fence.attempt) return false;
+    return record.state === 'in_progress' || (record.state === 'unknown' && record.reason === CLAIM_ENDED);
+  }
+
+  contradicts(effect: string, found: State | null): void {
+    this.#options.contradicts(this.attempt, effect, found);
   }
 
   async look(): Promise<SamekeyRecord | null | undefined> {

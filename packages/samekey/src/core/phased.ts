@@ -15,14 +15,17 @@ import { comparableBytes } from './digest.ts';
 import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
 import { FenceLostError, isStoreError, StepError, ValueError } from './errors.ts';
 import { jsonOf } from './json-value.ts';
+import { lookingSignal } from './last-look.ts';
+import { type CallEnd, contradictionOf, type EndedCall } from './late-call.ts';
 import type { Owner } from './owner.ts';
 import type { SamekeyRecord } from './record.ts';
 import { createNotes } from './provider-notes.ts';
 import type { Answer } from './reply.ts';
 import { response } from './response.ts';
 import { downstreamKeyText, openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
-import type { CheckpointRequest } from './store.ts';
+import type { CheckpointRequest, CheckpointResult } from './store.ts';
 import type { Within } from './transaction.ts';
+import type { World } from './world.ts';
 
 /** Largest result of a step, as JSON in bytes. */
 export const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
@@ -93,7 +96,7 @@ export class Phases<Tx> {
       const effect = { name, rule, callTimeMaxMs, key: await this.#downstreamKey(name), input };
       if (before) {
         const answer = await this.#follow(effect);
-        if (answer !== null) return await this.#done(effect, answer.result);
+        if (answer !== null) return await this.#done(effect, answer.result, null);
       }
       return await this.#call(effect, call, before);
     } finally {
@@ -166,7 +169,7 @@ export class Phases<Tx> {
       throw new StepError('Phases need transactions: createSamekey({ store, transactions: fromPg(pool) }).');
     }
     await this.#owner.probe('phase.before');
-    const ended = await commit<Tx, { readonly step: Step; readonly text: string }>(
+    const ended = await commit<Tx, { readonly step: Step; readonly text: string | null }>(
       this.#owner,
       transactions,
       {
@@ -179,7 +182,7 @@ export class Phases<Tx> {
             this.#inTransaction = false;
           }
           const step: Step = { kind: 'phase', name, result: storable(name, result) };
-          const request = this.#checkpoint([...this.#steps, step]);
+          const request = this.#request([...this.#steps, step]);
           expectWritten(await within.checkpoint(request));
           return { step, text: request.steps };
         },
@@ -223,11 +226,22 @@ export class Phases<Tx> {
         throw this.#stopWith(resumable('effect-open', error));
       }
       if (answer !== null) return answer;
-      // "Not found" counts only when nothing of the earlier call can be under way: its claim was over before this one began.
-      const leftMs = attempt.startedAt + callTimeMaxMs - askedAt;
+      const leftMs = this.#mayBeUnderWayMs(effect, askedAt);
       if (leftMs <= 0) return null;
-      await new Promise<void>((resolve) => void world.setTimer(leftMs, resolve));
+      await pause(world, leftMs);
     }
+  }
+
+  /**
+   * How long, from `at` on, the earlier call may still be under way: it began within a claim that was renewed with its intent, and lasts
+   * `callTimeMaxMs` at most. Until then "not found" says nothing. Its age is by the store's clock; what that does not say, by this attempt.
+   */
+  #mayBeUnderWayMs<Result>({ callTimeMaxMs }: Effect<Result>, at: number): number {
+    const { attempt } = this.#owner;
+    const timeMaxMs = Math.max(callTimeMaxMs, openIntent(this.#steps)?.call?.timeMaxMs ?? 0);
+    const ranMs = at - attempt.startedAt;
+    const ageMs = (attempt.left.intentAgeMs ?? 0) + ranMs;
+    return Math.max(attempt.settings.claimTtlMs + timeMaxMs - ageMs, timeMaxMs - ranMs);
   }
 
   async #call<Result>(
@@ -243,18 +257,28 @@ export class Phases<Tx> {
       ...(rule.rule === 'downstreamKey' ? { retentionMs: rule.retentionMs } : {}),
     };
     const intent: Step = { kind: 'effect', name, input, done: null, call: made };
-    if (!before) {
-      await this.#save([...this.#steps, intent], true);
-      this.#steps.push(intent);
+    const earlier = before ? this.#steps.slice(0, -1) : [...this.#steps];
+    // After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the key.
+    if (!before || rule.rule === 'inquire') {
+      await this.#save([...earlier, intent]);
+      this.#steps.splice(0, this.#steps.length, ...earlier, intent);
     }
     await this.#owner.probe('effect.before');
-    await this.#outlast(callTimeMaxMs);
-    const notes = createNotes((providerId) => this.#note(providerId));
+    // The last look is this one: nothing is awaited between it and the call.
+    do await this.#outlast(callTimeMaxMs);
+    while (this.#owner.claimLeftMs() < callTimeMaxMs);
+    const notes = createNotes(this.#owner.world, callTimeMaxMs, (providerId, isOver) =>
+      this.#note(providerId, isOver),
+    );
+    const calledAt = this.#owner.world.monotonicNow();
     let result: Result;
     try {
       result = await notes.during(() =>
-        this.#bounded(callTimeMaxMs, (signal) =>
-          call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
+        this.#bounded(
+          callTimeMaxMs,
+          (signal) =>
+            call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
+          (end) => void this.#endedLate(effect, calledAt, end),
         ),
       );
     } catch (error) {
@@ -265,18 +289,19 @@ export class Phases<Tx> {
         );
       }
       // Nothing happened: the intent goes, and the handler may decide what to answer.
-      const without = this.#steps.slice(0, -1);
-      await this.#save(without, false);
+      await this.#save(this.#steps.slice(0, -1));
       this.#steps.pop();
       this.#passed -= 1;
       this.#names.delete(name);
       throw error;
     }
     await this.#owner.probe('effect.after');
-    return this.#done(effect, result);
+    return this.#done(effect, result, calledAt);
   }
 
-  async #done<Result>({ name, input }: Effect<Result>, result: unknown): Promise<Result> {
+  /** `calledAt` null: nothing was called, the provider was asked. */
+  async #done<Result>(effect: Effect<Result>, result: unknown, calledAt: number | null): Promise<Result> {
+    const { name, input } = effect;
     let stored: unknown;
     try {
       stored = storable(name, result);
@@ -288,19 +313,57 @@ export class Phases<Tx> {
       ...this.#steps.slice(0, -1),
       { kind: 'effect', name, input, done: { result: stored } },
     ];
-    await this.#save(steps, false);
+    try {
+      await this.#save(steps);
+    } catch (error) {
+      if (calledAt !== null && this.#stop?.kind === 'lost')
+        void this.#endedLate(effect, calledAt, { result: stored });
+      throw error;
+    }
     this.#steps.splice(0, this.#steps.length, ...steps);
     await this.#owner.probe('effect.applied');
     return stored as Result;
   }
 
-  /** The intent, with what the provider calls it. A hint for webhooks: what cannot be stored is left. */
-  async #note(providerId: string): Promise<void> {
+  /** Whether the claim is somebody else's, or may be. */
+  #isOver(): boolean {
+    return this.#owner.attempt.lost || this.#owner.claimLeftMs() <= 0;
+  }
+
+  /**
+   * A call ended when it was no longer waited for, or when its claim was over: if the record has gone on and it cannot be excluded that
+   * this happened twice, that is told. An error counts only once the claim is over: before that nobody can have called again.
+   */
+  async #endedLate<Result>(effect: Effect<Result>, calledAt: number, end: CallEnd): Promise<void> {
+    const { rule, name, callTimeMaxMs } = effect;
+    const { attempt, world } = this.#owner;
+    if ('error' in end && (!this.#isOver() || (rule.classify ?? classifyError)(end.error) === 'notExecuted'))
+      return;
+    const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMs ?? 0);
+    const isCovered = rule.rule === 'downstreamKey' && sinceMs <= rule.retentionMs;
+    const { fence, createdAt } = attempt;
+    const ended: EndedCall = { effect: name, fence, createdAt, end, isCovered };
+    for (let looks = 1; ; looks += 1) {
+      const record = await this.#owner.look();
+      const verdict = record === undefined ? 'not-yet' : contradictionOf(record, ended);
+      if (verdict === 'no') return;
+      if (verdict === 'yes') return this.#owner.contradicts(name, record?.state ?? null);
+      if (looks === LATE_LOOKS_MAX) {
+        if (record === undefined) this.#owner.contradicts(name, null);
+        return;
+      }
+      // Who asked before this end calls within its claim, if it calls.
+      await pause(world, (attempt.settings.claimTtlMs + callTimeMaxMs) / (LATE_LOOKS_MAX - 2));
+    }
+  }
+
+  /** The intent, with what the provider calls it. A hint for webhooks: what cannot be stored while the call lasts is left. */
+  async #note(providerId: string, isOver: () => boolean): Promise<void> {
     const intent = openIntent(this.#steps);
     if (intent?.call === undefined) return;
     const steps: Step[] = [...this.#steps.slice(0, -1), { ...intent, call: { ...intent.call, providerId } }];
     try {
-      const result = await this.#owner.checkpoint({ ...this.#checkpoint(steps), intentOpen: true });
+      const result = await this.#checkpoint(steps, isOver);
       // Whatever else was found there, the end of the call finds too.
       if (result.kind === 'applied') this.#steps.splice(0, this.#steps.length, ...steps);
     } catch (error) {
@@ -316,6 +379,7 @@ export class Phases<Tx> {
       // Not awaited: the attempt has ended meanwhile, and its record says how a later one goes on.
       if (this.#ended)
         throw new StepError('The handler has ended before this effect was called: await every step.');
+      if (this.#owner.attempt.signal.aborted) throw this.#stopWith(resumable('attempt-time-up'));
       if (this.#owner.claimLeftMs() >= callTimeMaxMs) return;
       const result = await this.#owner.renew(world.monotonicNow() + callTimeMaxMs);
       if (result.kind === 'lost') throw this.#stopWith({ kind: 'lost', record: result.record });
@@ -324,21 +388,39 @@ export class Phases<Tx> {
     throw this.#stopWith(resumable('claim-too-short'));
   }
 
-  #bounded<Result>(timeMaxMs: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /** `ended`: told of errors, and of a result that comes when the call is no longer waited for. */
+  #bounded<Result>(
+    timeMaxMs: number,
+    run: (signal: AbortSignal) => Promise<Result>,
+    ended?: (end: CallEnd) => void,
+  ): Promise<Result> {
     const { attempt, world } = this.#owner;
     const own = new AbortController();
+    const [startedAt, startedWallAt] = [world.monotonicNow(), world.wallNow()];
     return new Promise((resolve, reject) => {
-      const late = (reason: Error): void => {
+      let isLate = false;
+      const giveUp = (reason: Error): void => {
+        isLate = true;
         own.abort(reason);
         reject(reason);
       };
-      const timer = world.setTimer(timeMaxMs, () =>
-        late(new StepError(`The call took longer than callTimeMaxMs (${timeMaxMs} ms).`)),
-      );
-      const lost = (): void => late(new FenceLostError());
+      const timeUp = (): void =>
+        giveUp(new StepError(`The call took longer than callTimeMaxMs (${timeMaxMs} ms).`));
+      const signal = lookingSignal(own, () => {
+        const passedMs = Math.max(world.monotonicNow() - startedAt, world.wallNow() - startedWallAt);
+        if (passedMs >= timeMaxMs) timeUp();
+      });
+      const timer = world.setTimer(timeMaxMs, timeUp);
+      const lost = (): void => giveUp(new FenceLostError());
       attempt.signal.addEventListener('abort', lost, { once: true });
-      (async () => run(own.signal))()
-        .then(resolve, reject)
+      (async () => run(signal))()
+        .then(
+          (result) => (isLate ? ended?.({ result }) : resolve(result)),
+          (error: unknown) => {
+            ended?.({ error });
+            reject(error);
+          },
+        )
         .finally(() => {
           timer.cancel();
           attempt.signal.removeEventListener('abort', lost);
@@ -347,10 +429,10 @@ export class Phases<Tx> {
   }
 
   /** Notes the steps; the claim is renewed with it. */
-  async #save(steps: readonly Step[], intentOpen: boolean): Promise<void> {
-    let result: Awaited<ReturnType<Owner['checkpoint']>>;
+  async #save(steps: readonly Step[]): Promise<void> {
+    let result: CheckpointResult;
     try {
-      result = await this.#owner.checkpoint({ ...this.#checkpoint(steps), intentOpen });
+      result = await this.#checkpoint(steps, () => false);
     } catch (error) {
       if (!isStoreError(error)) throw error;
       // The steps may have been noted or not; the next attempt reads which.
@@ -362,7 +444,26 @@ export class Phases<Tx> {
     }
   }
 
-  #checkpoint(steps: readonly Step[]): CheckpointRequest {
+  /**
+   * A checkpoint, repeated while the claim lives and the store cannot say that it was made (F70): what is in hand must not be given up for
+   * a short fault. Rejects with `StoreError` at the end of that time, or when `isOver`, or for what no repetition mends.
+   */
+  async #checkpoint(steps: readonly Step[], isOver: () => boolean): Promise<CheckpointResult> {
+    const { attempt, world } = this.#owner;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#owner.checkpoint(this.#request(steps));
+      } catch (error) {
+        const isVain = isStoreError(error) && error.applied === 'no' && !error.transient;
+        if (!isStoreError(error) || isVain || isOver() || this.#isOver() || attempt.onTimeUp === null)
+          throw error;
+        await pause(world, Math.min(SAVE_PAUSE_MAX_MS, SAVE_PAUSE_MIN_MS * 2 ** tries));
+        if (isOver() || this.#isOver()) throw error;
+      }
+    }
+  }
+
+  #request(steps: readonly Step[]): CheckpointRequest {
     const { id, fence, settings } = this.#owner.attempt;
     return {
       ...id,
@@ -404,6 +505,15 @@ interface Effect<Result> {
 }
 
 const OUTLAST_TRIES_MAX = 3;
+/** Between two tries of one checkpoint: at first, and at most, in milliseconds. */
+const SAVE_PAUSE_MIN_MS = 10;
+const SAVE_PAUSE_MAX_MS = 500;
+/** Looks at the record after a call that ended late. */
+const LATE_LOOKS_MAX = 6;
+
+function pause(world: World, ms: number): Promise<void> {
+  return new Promise((resolve) => void world.setTimer(ms, resolve));
+}
 
 /** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
 export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {

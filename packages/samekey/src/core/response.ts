@@ -53,7 +53,8 @@ function sameLines(a: readonly HeaderLine[], b: readonly HeaderLine[]): boolean 
   return a.length === b.length && a.every((line, i) => line[0] === b[i]?.[0] && line[1] === b[i][1]);
 }
 
-function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+/** Whether both are the same bytes, or both are none. */
+export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -15,7 +15,7 @@ import type { Flight, Flights } from './flight.ts';
 import { metOnly, notStored, outcomeOfRecord, unavailable } from './meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
-import { FORMAT_VERSION, isFinal, type SamekeyRecord } from './record.ts';
+import { FORMAT_VERSION, isFinal, type SamekeyRecord, type State } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
 import { response, sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
@@ -29,6 +29,17 @@ export interface Settler {
   settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome>;
   /** The attempt's time is up and nothing was answered. */
   timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome>;
+  /** Tells what does not fit: by an event, and by a row of the audit. */
+  contradicts(attempt: RunningAttempt, what: Contradiction): void;
+}
+
+/** What an attempt wanted to make of its record, and what stands there; null: it is gone, or nobody could look. */
+export interface Contradiction {
+  readonly wanted: State;
+  readonly found: State | null;
+  readonly reason: string | null;
+  /** The effect whose call ended late. */
+  readonly effect?: string;
 }
 
 /** What the settler needs. */
@@ -246,15 +257,8 @@ export function createSettler(options: SettlerOptions): Settler {
     }
     // An attempt proven without effect contradicts nothing, whatever became of the record.
     if (conclusion.to !== 'retryable') {
-      const found = record?.state ?? null;
-      emit?.({ type: 'contradiction', ...about(attempt), wanted: conclusion.to, found });
-      const row = contradictionRow({
-        ...about(attempt),
-        wanted: conclusion.to,
-        found,
-        reason: conclusion.reason,
-      });
-      options.track(options.noter.note(row));
+      const { to: wanted, reason } = conclusion;
+      contradicts(attempt, { wanted, found: record?.state ?? null, reason });
     }
     return lost(attempt, flight, record);
   }
@@ -270,6 +274,12 @@ export function createSettler(options: SettlerOptions): Settler {
     if (!isLost(ending) || (state !== 'completed' && state !== 'failed'))
       return executed(attempt, conclusion, ending, expiresAt);
     return notStored(state, response, expiresAt ?? world.wallNow() + attempt.settings.retentionMs);
+  }
+
+  function contradicts(attempt: RunningAttempt, { wanted, found, reason, effect }: Contradiction): void {
+    const what = effect === undefined ? {} : { effect };
+    emit?.({ type: 'contradiction', ...about(attempt), wanted, found, ...what });
+    options.track(options.noter.note(contradictionRow({ ...about(attempt), wanted, found, reason })));
   }
 
   /** The record has moved on: this attempt's caller is told what stands there. */
@@ -297,7 +307,7 @@ export function createSettler(options: SettlerOptions): Settler {
     flights.close(flight, outcome === null ? null : metOnly(outcome));
   }
 
-  return { settle, timeUp };
+  return { settle, timeUp, contradicts };
 }
 
 /**

@@ -36,8 +36,11 @@ export interface IntentCall {
 
 const VERSION = 1;
 
-/** As the record keeps them. */
-export function stepsText(steps: readonly Step[]): string {
+/** As the record keeps them: null when there is none, also when there was one that was taken back (F76). */
+export function stepsText(steps: readonly [...Step[], Step]): string;
+export function stepsText(steps: readonly Step[]): string | null;
+export function stepsText(steps: readonly Step[]): string | null {
+  if (steps.length === 0) return null;
   return JSON.stringify({ v: VERSION, steps });
 }
 

@@ -22,7 +22,7 @@ type Part = Unreadable['part'];
 /** Seals and opens parts. */
 export interface Sealer {
   response(id: RecordId, response: StoredResponse | null): Maybe<StoredResponse | null>;
-  steps(id: RecordId, steps: string): Maybe<string>;
+  steps<Steps extends string | null>(id: RecordId, steps: Steps): Maybe<Steps | string>;
   input(id: RecordId, input: Uint8Array | null): Maybe<Uint8Array | null>;
   message(message: NewMessage): Maybe<NewMessage>;
   openSteps(id: RecordId, steps: string | null): Maybe<string | null | Unreadable>;
@@ -95,7 +95,8 @@ export function createSealer(ring: SealRing): Sealer {
           : { status, headers: [[SEALED_LINE, '']], body: envelopeBytes(sealed) },
       );
     },
-    steps: (id, steps) => after(seal(encoder.encode(steps), ofRecord('steps', id)), envelopeText),
+    steps: (id, steps) =>
+      steps === null ? steps : after(seal(encoder.encode(steps), ofRecord('steps', id)), envelopeText),
     input: (id, input) => (input === null ? null : after(seal(input, ofRecord('input', id)), envelopeBytes)),
     message(message) {
       const { headers } = message;

@@ -30,6 +30,7 @@ import { answerTests } from './engine/answers.ts';
 import { askingAgainTests } from './engine/asking-again.ts';
 import { type AddEngineTest, createBench } from './engine/bench.ts';
 import { closingTests } from './engine/closing.ts';
+import { effectTests } from './engine/effects.ts';
 import { faultTests } from './engine/faults.ts';
 import { lifetimeTests } from './engine/lifetimes.ts';
 import { onceTests } from './engine/once.ts';
@@ -63,5 +64,6 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('asking again', () => askingAgainTests(test));
     runner.describe('closing', () => closingTests(test));
     runner.describe('values', () => valueTests(test));
+    runner.describe('effects', () => effectTests(test));
   });
 }

@@ -51,14 +51,15 @@ export function decideRenew(
   };
 }
 
-/** The owner notes what it has done so far, under the conditions of a renewal. */
+/** The owner notes what it has done so far, under the conditions of a renewal; upon `renewals` only where nothing was written since. */
 export function decideCheckpoint(
   record: SamekeyRecord | null,
   request: CheckpointRequest,
   view: View,
 ): Decision<CheckpointResult> {
   const { write } = decideRenew(record, request, view);
-  if (!write) return { write: undefined, result: { kind: 'refused', record } };
+  const isOvertaken = request.renewals !== undefined && record?.renewals !== request.renewals;
+  if (!write || isOvertaken) return { write: undefined, result: { kind: 'refused', record } };
   return {
     write: {
       ...write,

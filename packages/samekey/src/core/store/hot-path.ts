@@ -107,13 +107,18 @@ export type RenewResult =
 export interface CheckpointRequest extends RecordId, Fence {
   readonly claimTtlMs: number;
   readonly recoveryPoint: string | null;
-  /** All steps so far: the attempt is the only one that writes them. */
-  readonly steps: string;
+  /** All steps so far: the attempt is the only one that writes them. Null when there is none: an emptied list is no step (F76). */
+  readonly steps: string | null;
   /** Whether the last step is an effect whose result is not known. */
   readonly intentOpen: boolean;
+  /**
+   * The record's `renewals` that it was made upon: found with others it is refused, so that what arrives late cannot put older steps over
+   * newer ones. Absent within a transaction, whose commit puts it in order.
+   */
+  readonly renewals?: number | undefined;
 }
 
-/** As `FinishResult`; a repeat writes the same again. */
+/** As `FinishResult`. A repeat writes the same again; upon `renewals` it is refused with the record, which says what stands there. */
 export type CheckpointResult =
   | { readonly kind: 'applied' }
   | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }

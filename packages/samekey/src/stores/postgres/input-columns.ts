@@ -40,6 +40,7 @@ export const CHECKPOINT_INPUT: readonly InputColumn[] = [
   text('recovery_point'),
   text('steps'),
   int('intent_open'),
+  int('upon'),
 ];
 
 export const HAND_OVER_INPUT: readonly InputColumn[] = [

@@ -59,6 +59,7 @@ export function checkpointRow(request: CheckpointRequest): readonly Cell[] {
     shown(request.recoveryPoint),
     request.steps,
     request.intentOpen ? 1 : 0,
+    request.renewals ?? null,
   ];
 }
 

@@ -44,6 +44,9 @@ const RENEW_FENCE =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   `(r.state = 'in_progress' OR (r.state = 'unknown' AND r.reason = '${CLAIM_ENDED}'))`;
 
+/** `decideCheckpoint`: what was written since is not written over. */
+const CHECKPOINT_FENCE = `${RENEW_FENCE} AND (q.upon IS NULL OR r.renewals = q.upon)`;
+
 /** What a claim inserts beyond the columns every claim has. */
 interface Entry {
   readonly input: readonly InputColumn[];
@@ -98,7 +101,7 @@ RETURNING r.scope, r.key, ${milliseconds('r.created_at')}, ${milliseconds('r.exp
 export function checkpointStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'checkpoint',
-    `WITH ${tables.clock}, ${locked(tables, CHECKPOINT_INPUT, arity, RENEW_FENCE)}
+    `WITH ${tables.clock}, ${locked(tables, CHECKPOINT_INPUT, arity, CHECKPOINT_FENCE)}
 ${updateCheckpoint(tables)} FROM locked AS q WHERE ${placed('q')}
 RETURNING r.scope, r.key`,
   );
@@ -109,7 +112,7 @@ export function checkpointWithinStatement(tables: Tables): Statement {
   return statement(
     'checkpoint_within',
     `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(CHECKPOINT_INPUT, 'one')})
-${updateCheckpoint(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${RENEW_FENCE}
+${updateCheckpoint(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${CHECKPOINT_FENCE}
 RETURNING r.scope, r.key`,
   );
 }

@@ -66,7 +66,7 @@ export const claimVerb: Verb<ClaimRequest, ClaimResult> = {
 /** Extends a claim. */
 export const renewVerb: Verb<RenewRequest, RenewResult> = {
   script: scriptOf(RENEW),
-  args: ({ claimId, attempt, claimTtlMs }) => [claimId, String(attempt), String(claimTtlMs), '', '0'],
+  args: ({ claimId, attempt, claimTtlMs }) => [claimId, String(attempt), String(claimTtlMs), '', '', '0'],
   done: () => ({ kind: 'renewed' }),
   decide: decideRenew,
   busy: BUSY,
@@ -75,12 +75,13 @@ export const renewVerb: Verb<RenewRequest, RenewResult> = {
 /** Notes what was done so far. */
 export const checkpointVerb: Verb<CheckpointRequest, CheckpointResult> = {
   script: scriptOf(RENEW),
-  args({ claimId, attempt, claimTtlMs, intentOpen, recoveryPoint, steps }) {
+  args({ claimId, attempt, claimTtlMs, intentOpen, recoveryPoint, steps, renewals }) {
     const change = pairsOf([
       ['steps', steps],
       ['recovery_point', shown(recoveryPoint)],
     ]);
-    return [claimId, String(attempt), String(claimTtlMs), intentOpen ? '1' : '0', ...countedFields(change)];
+    const [intent, upon] = [intentOpen ? '1' : '0', String(renewals ?? '')];
+    return [claimId, String(attempt), String(claimTtlMs), intent, upon, ...countedFields(change)];
   },
   done: () => ({ kind: 'applied' }),
   decide: decideCheckpoint,

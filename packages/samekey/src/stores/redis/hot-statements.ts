@@ -159,18 +159,19 @@ return replies
 
 /**
  * A sign of life, perhaps with what was done so far. ARGV: id, scope, now or '', claim_id, attempt, ms of the claim, '1' an intent is open,
- * '0' none is, '' as before, count of fields and values, these, fields to drop. → 1, now.
+ * '0' none is, '' as before, the renewals it was made upon or '', count of fields and values, these, fields to drop. → 1, now.
  */
 export const RENEW: string = `${CLOCK}${INDEXES}
 local now = clock(ARGV[3])
 local r = head(KEYS[1])
 if not r or r.claim_id ~= ARGV[4] or r.attempt ~= ARGV[5] or r.state ~= 'in_progress' then return whole(now) end
+if ARGV[8] ~= '' and ARGV[8] ~= r.renewals then return whole(now) end
 local before = places(r)
 moved(r)
 r.claim_ttl_ms, r.locked_until, r.renewals = ARGV[6], int(now + tonumber(ARGV[6])), int(tonumber(r.renewals) + 1)
 if ARGV[7] == '1' then r.intent_at = int(now) end
 if ARGV[7] == '0' then r.intent_at = '-' end
-write(r, 8)
+write(r, 9)
 index(before, places(r), ARGV[1], ARGV[2])
 return { 1, now }
 `;
