@@ -47,6 +47,25 @@ export function contradictionOf(
   return record.state === 'completed' || record.state === 'failed' ? 'no' : 'not-yet';
 }
 
+/** What an answer "not found" is weighed by, in milliseconds. */
+export interface Asking {
+  /** When it was asked, counted from the beginning of the attempt that asks. */
+  readonly sinceBegunMs: number;
+  /** How old the intent was when this attempt began, by the store's clock; null: the store does not know. */
+  readonly intentAgeMs: number | null;
+  readonly claimTtlMs: number;
+  readonly callTimeMaxMs: number;
+}
+
+/**
+ * How long the earlier call may still be under way: it began within a claim that was renewed with its intent, and lasts `callTimeMaxMs`
+ * at most. Until then "not found" says nothing.
+ */
+export function mayBeUnderWayMs({ sinceBegunMs, intentAgeMs, claimTtlMs, callTimeMaxMs }: Asking): number {
+  const ageMs = (intentAgeMs ?? 0) + sinceBegunMs;
+  return Math.max(claimTtlMs + callTimeMaxMs - ageMs, callTimeMaxMs - sinceBegunMs);
+}
+
 /** The provider was asked, and told of this very call. */
 function isSame(stored: unknown, result: unknown): boolean {
   try {

@@ -16,7 +16,7 @@ import { checkRule, classifyError, type EffectCall, type EffectRule } from './ef
 import { FenceLostError, isStoreError, StepError, ValueError } from './errors.ts';
 import { jsonOf } from './json-value.ts';
 import { lookingSignal } from './last-look.ts';
-import { type CallEnd, contradictionOf, type EndedCall } from './late-call.ts';
+import { type CallEnd, contradictionOf, type EndedCall, mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from './owner.ts';
 import type { SamekeyRecord } from './record.ts';
 import { createNotes } from './provider-notes.ts';
@@ -226,22 +226,15 @@ export class Phases<Tx> {
         throw this.#stopWith(resumable('effect-open', error));
       }
       if (answer !== null) return answer;
-      const leftMs = this.#mayBeUnderWayMs(effect, askedAt);
+      const leftMs = mayBeUnderWayMs({
+        sinceBegunMs: askedAt - attempt.startedAt,
+        intentAgeMs: attempt.left.intentAgeMs,
+        claimTtlMs: attempt.settings.claimTtlMs,
+        callTimeMaxMs: Math.max(callTimeMaxMs, openIntent(this.#steps)?.call?.timeMaxMs ?? 0),
+      });
       if (leftMs <= 0) return null;
       await pause(world, leftMs);
     }
-  }
-
-  /**
-   * How long, from `at` on, the earlier call may still be under way: it began within a claim that was renewed with its intent, and lasts
-   * `callTimeMaxMs` at most. Until then "not found" says nothing. Its age is by the store's clock; what that does not say, by this attempt.
-   */
-  #mayBeUnderWayMs<Result>({ callTimeMaxMs }: Effect<Result>, at: number): number {
-    const { attempt } = this.#owner;
-    const timeMaxMs = Math.max(callTimeMaxMs, openIntent(this.#steps)?.call?.timeMaxMs ?? 0);
-    const ranMs = at - attempt.startedAt;
-    const ageMs = (attempt.left.intentAgeMs ?? 0) + ranMs;
-    return Math.max(attempt.settings.claimTtlMs + timeMaxMs - ageMs, timeMaxMs - ranMs);
   }
 
   async #call<Result>(

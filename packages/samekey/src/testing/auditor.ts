@@ -7,6 +7,8 @@
  * - One run for each claim; no run without a granted claim, nor under one that is certainly over.
  * - A final answer stands, and is not given once the key ran again (F62); equal retries get it to the byte; other requests get nothing of it and change nothing.
  * - `unknown` moves by its living owner or by a person only, and never arises without a cause.
+ * - Of each effect one charge for each life of a key, under `inquire` unless a contradiction was told; no call without its intent, none
+ *   after its claim; what is recorded of a step stays.
  * - What is told as stored is stored. What an owner finds against its answer is told as a contradiction, and nothing else is.
  * Sources: TigerBeetle's simulator and state checker (VOPR); Kingsbury, Alvaro: Elle (answers judged against what stood).
  */
@@ -14,9 +16,11 @@
 import { idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
+import { faultOfCall, faultOfCharges } from './audit/effects.ts';
 import {
   type AttemptFacts,
   type AuditedRequest,
+  type CallFacts,
   emptyAttempt,
   emptyKey,
   inNewLife,
@@ -97,8 +101,10 @@ export function createAuditor(options: AuditorOptions): Auditor {
         attempt.calledUnknown ||= after.state === 'unknown';
       }
       if (verb === 'settle' && attempt !== undefined) attempt.settled = true;
-      if (verb === 'renew' && attempt !== undefined) attempt.renewedAt = options.now();
-      if (after.state === 'unknown' && (verb === 'claim' || verb === 'sweep')) ended(key, after);
+      const isRenewal = verb === 'renew' || verb === 'checkpoint';
+      if (isRenewal && attempt !== undefined) attempt.renewedAt = options.now();
+      const isEnded = after.state === 'unknown' && after.reason !== 'attempts-exhausted';
+      if (isEnded && (verb === 'claim' || verb === 'sweep')) ended(key, after);
     }
   }
 
@@ -171,10 +177,11 @@ export function createAuditor(options: AuditorOptions): Auditor {
     facts,
     report,
 
-    runs(request, fence, { sentAt, ttlMs }) {
+    runs(request, fence, { sentAt, ttlMs, timeMaxMs }) {
       const key = facts(request.id);
       const attempt = key.attempts.get(fenceText(fence)) ?? null;
-      const run: RunFacts = { n: runs.length + 1, request, attempt, ended: null };
+      const heldUntil = Math.min(sentAt + ttlMs, options.now() + timeMaxMs);
+      const run: RunFacts = { n: runs.length + 1, request, attempt, heldUntil, ended: null };
       runs.push(run);
       if (attempt === null) {
         report(key.id, 'outside', `a handler runs under ${fenceText(fence)}, which was never granted`);
@@ -208,6 +215,28 @@ export function createAuditor(options: AuditorOptions): Auditor {
       for (const other of attempt.life.attempts) judgeEffects(facts(request.id), other);
     },
 
+    calls(run, call) {
+      const key = facts(run.request.id);
+      const { attempt } = run;
+      const known: CallFacts = {
+        ...call,
+        life: attempt?.life ?? key.life,
+        process: run.request.process,
+        attempt: attempt?.attempt ?? 0,
+        charge: null,
+      };
+      key.calls.push(known);
+      const fault = options.clockJumps === true ? null : faultOfCall(key, run, call.effect);
+      if (fault !== null) report(key.id, 'state', fault);
+      return known;
+    },
+
+    sends(run, { effect, asksSignal }) {
+      if (!asksSignal || options.clockJumps === true) return;
+      const fault = faultOfCall(facts(run.request.id), run, effect);
+      if (fault !== null) report(run.request.id, 'outside', `${fault}, although its client asked`);
+    },
+
     ends(run, to, response) {
       run.ended = { to, response };
     },
@@ -238,6 +267,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
       }
       if (event.type === 'outcome' || !('attempt' in event)) return;
       const key = facts(event.id);
+      if (event.type === 'contradiction' && event.effect !== undefined)
+        key.told.push({ effect: event.effect, process: name, attempt: event.attempt });
       // Numbers begin again in a new life: an event may speak of several.
       const attempts = [...key.attempts.values()].filter(
         (one) => one.attempt === event.attempt && ownerOf(one) === name && one.run.length > 0,
@@ -247,6 +278,10 @@ export function createAuditor(options: AuditorOptions): Auditor {
         if (event.type === 'save-abandoned') attempt.saveAbandoned = true;
         if (event.type === 'contradiction') attempt.contradicted.add(event.wanted);
       }
+      const isGivenUp = event.type === 'handler-error' && String(event.error).includes('checkpoint-unclear');
+      const heldUntil = attempts.at(-1)?.run[0]?.heldUntil ?? 0;
+      if (isGivenUp && options.now() < heldUntil)
+        report(key.id, 'outside', 'a checkpoint was given up while its claim lived (F70)');
       if (event.type === 'finished' && !attempts.some(({ wrote }) => wrote.has(event.to)))
         report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
       const [attempt] = attempts;
@@ -269,8 +304,11 @@ export function createAuditor(options: AuditorOptions): Auditor {
     },
 
     conclude() {
-      for (const { id, current } of keys.values())
-        if (current?.state === 'in_progress') report(id, 'state', 'stuck in progress');
+      for (const key of keys.values()) {
+        if (key.current?.state === 'in_progress') report(key.id, 'state', 'stuck in progress');
+        const fault = faultOfCharges(key, process, options.clockJumps ?? false);
+        if (fault !== null) report(key.id, 'outside', fault);
+      }
       for (const run of runs) {
         const { request } = run;
         const fault = process(request.process).gone ? null : faultOfEnd(facts(request.id), run);

@@ -21,6 +21,7 @@ import { makeCalm, settleSome, startChaos } from './simulator/chaos.ts';
 import { type Client, comeBack, startClient } from './simulator/client.ts';
 import type { Context, TraceLine } from './simulator/context.ts';
 import { startProcess } from './simulator/process.ts';
+import { createProvider } from './simulator/provider.ts';
 import {
   drawScenario,
   FREEZE_MAX_MS,
@@ -59,6 +60,11 @@ export interface SimulateOptions {
   readonly database?: (machine: SimulatedMachine) => Promise<SimulatedDatabase>;
   /** What stands between every engine and its connection, on the machine of its process: a tier, a planted bug; default nothing. */
   readonly client?: (connection: Store, world: World) => Store;
+  /**
+   * Whether its operations are phased, with effects at a simulated provider, instead of plain; default false. Of the phases only effects:
+   * a store in memory has no transactions of its user's.
+   */
+  readonly phased?: boolean;
   /** Keeps every line of the history; default false. */
   readonly trace?: boolean;
 }
@@ -81,7 +87,7 @@ const SETTLE_AFTER_MS = 8_000;
 /** Runs one history to its end and judges it. */
 export async function simulate(options: SimulateOptions): Promise<History> {
   const random = createRandom(options.seed);
-  const scenario = drawScenario(options.seed, random);
+  const scenario = drawScenario(options.seed, random, options.phased ?? false);
   const timeline = createTimeline(random);
   const lines: TraceLine[] = [];
   let jumpedMs = 0;
@@ -114,11 +120,13 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     // Most of a history is a quiet end; on a real store each sweep is a handful of statements.
     tidyEveryMs: gate === null ? 1_000 : 3_000,
     client: (connection, world) => (options.client ?? ((same) => same))(withSizeMax(connection), world),
+    provider: createProvider({ timeline, random, rates, isCalm: () => context.calm }),
     processes: [],
     processCount: 0,
     requestCount: 0,
     calm: false,
     strike: () => undefined,
+    strikeWorld: () => undefined,
     jumpStoreClock(ms) {
       jumpedMs += ms;
     },

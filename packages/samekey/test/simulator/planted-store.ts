@@ -6,6 +6,7 @@
 import { reapedOf } from '../../src/core/reaped.ts';
 import {
   type Decision,
+  decideCheckpoint,
   decideClaim,
   decideErase,
   decideFinish,
@@ -32,6 +33,7 @@ type Decide<Request, Result> = (
 /** What a bug changes; everything else is as it should be. */
 export interface Bug {
   readonly claim?: typeof decideClaim;
+  readonly checkpoint?: typeof decideCheckpoint;
   readonly finish?: typeof decideFinish;
   readonly renew?: typeof decideRenew;
   readonly sweep?: typeof decideSweep;
@@ -80,6 +82,7 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
               return decisions.map(({ result }) => result);
             },
       finish: apply<FinishRequest, ReturnType<typeof decideFinish>['result']>(bug.finish ?? decideFinish),
+      checkpoint: apply(bug.checkpoint ?? decideCheckpoint),
       renew: apply<RenewRequest, ReturnType<typeof decideRenew>['result']>(bug.renew ?? decideRenew),
       find: async (ids) => ids.map(read),
       settle: apply(decideSettle),

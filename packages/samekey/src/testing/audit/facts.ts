@@ -49,11 +49,27 @@ export interface AttemptFacts {
   saveAbandoned: boolean;
 }
 
+/** One call of an effect. */
+export interface CallFacts {
+  readonly life: LifeFacts;
+  readonly effect: string;
+  readonly rule: 'downstreamKey' | 'inquire' | 'reconcile';
+  readonly process: string;
+  readonly attempt: number;
+  readonly callTimeMaxMs: number;
+  /** Whether its client asks the signal before it sends. */
+  readonly asksSignal: boolean;
+  /** What the provider made of it; null: nothing yet. */
+  charge: number | null;
+}
+
 /** One run of a handler. */
 export interface RunFacts {
   readonly n: number;
   readonly request: AuditedRequest;
   readonly attempt: AttemptFacts | null;
+  /** Until when its claim certainly lived by its own process's knowledge, and its time was not up. */
+  readonly heldUntil: number;
   /** What its end must make of the record; null while it runs. */
   ended: { readonly to: State; readonly response: StoredResponse | null } | null;
 }
@@ -89,6 +105,9 @@ export interface KeyFacts {
   readonly attempts: Map<string, AttemptFacts>;
   readonly finals: FinalFacts[];
   readonly bindings: BindingFacts[];
+  readonly calls: CallFacts[];
+  /** Effects of which it was told that their calls contradict the record, with the process that told it. */
+  readonly told: { readonly effect: string; readonly process: string; readonly attempt: number }[];
 }
 
 /** A process, as far as it explains what happens to its claims. */
@@ -110,6 +129,8 @@ export function emptyKey(id: RecordId): KeyFacts {
     attempts: new Map(),
     finals: [],
     bindings: [],
+    calls: [],
+    told: [],
   };
 }
 

@@ -6,7 +6,7 @@ import type { SamekeyEvent } from '../../core/events.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Fence, RecordId, State } from '../../core/record.ts';
 import type { StoredResponse } from '../../core/response.ts';
-import type { AuditedRequest, KeyFacts, ProcessFacts, RunFacts } from './facts.ts';
+import type { AuditedRequest, CallFacts, KeyFacts, ProcessFacts, RunFacts } from './facts.ts';
 import type { Transition } from './transitions.ts';
 
 /** Something that must not happen. */
@@ -37,8 +37,16 @@ export interface Auditor {
   /** A record changed, or nothing did (`before === after`). */
   changed(transition: Transition): void;
   /** The handler of a request starts, under a claim that was sent then. */
-  runs(request: AuditedRequest, fence: Fence, claim: { sentAt: number; ttlMs: number }): RunFacts;
+  runs(
+    request: AuditedRequest,
+    fence: Fence,
+    claim: { sentAt: number; ttlMs: number; timeMaxMs: number },
+  ): RunFacts;
   effect(run: RunFacts): void;
+  /** The call of an effect is begun: the function that the application gave is called. */
+  calls(run: RunFacts, call: Omit<CallFacts, 'life' | 'process' | 'attempt' | 'charge'>): CallFacts;
+  /** Its request leaves for the provider. */
+  sends(run: RunFacts, call: CallFacts): void;
   ends(run: RunFacts, to: State, response: StoredResponse | null): void;
   answered(request: AuditedRequest, run: RunFacts | null, outcome: Outcome): void;
   event(process: string, event: SamekeyEvent): void;

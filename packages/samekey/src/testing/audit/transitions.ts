@@ -10,6 +10,7 @@ import type { ClaimRequest, FinishRequest, PostponeRequest, SettleRequest } from
 export type WritingVerb =
   | 'claim'
   | 'renew'
+  | 'checkpoint'
   | 'finish'
   | 'settle'
   | 'reopen'
@@ -52,6 +53,8 @@ export function faultOf(t: Transition): string | null {
   if (after.attempt < before.attempt) return 'the attempt number went back';
   if (verb !== 'reopen' && after.attempt === before.attempt && after.claimId !== before.claimId)
     return 'the claim changed hands within one attempt';
+  if (verb !== 'checkpoint' && verb !== 'settle' && after.steps !== before.steps)
+    return `${verb} changed steps`;
   if (after.attempt > before.attempt) return faultOfNextAttempt(t, before, after);
   const isFinal = after.state === 'completed' || after.state === 'failed';
   if (isFinal && after.expiresAt < t.now + after.replayMinMs) return 'a final answer lives too short (F58)';
@@ -157,6 +160,11 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
       return change === 'in_progress → in_progress' || change === 'unknown → in_progress'
         ? null
         : `renew: ${change}`;
+    case 'checkpoint':
+      if (before.state === 'unknown' && before.reason !== 'claim-ended')
+        return `a checkpoint took back what its owner had given up (${before.reason})`;
+      if (after.state !== 'in_progress') return `checkpoint: ${change}`;
+      return faultOfSteps(before.steps, after.steps);
     case 'finish':
       if (before.state === 'completed' || before.state === 'failed') return `finish: ${change}`;
       if ((request as FinishRequest).unbindFingerprint && after.fingerprint !== null)
@@ -178,6 +186,28 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
     default:
       return verb satisfies never;
   }
+}
+
+/** As records keep steps: what the auditor needs of them. */
+interface KeptStep {
+  readonly kind: string;
+  readonly name: string;
+  readonly done?: { readonly result: unknown } | null;
+}
+
+/** The steps of a record. */
+export function keptSteps(steps: string | null): readonly KeptStep[] {
+  return steps === null ? [] : (JSON.parse(steps) as { readonly steps: readonly KeptStep[] }).steps;
+}
+
+/** What is recorded stays: only an intent without a result, which is the last, may change or go. */
+function faultOfSteps(before: string | null, after: string | null): string | null {
+  if (after !== null && keptSteps(after).length === 0) return 'an emptied list of steps was kept (F76)';
+  const [was, is] = [keptSteps(before), keptSteps(after)];
+  const isKept = was.every((step, i) => step.done === null || JSON.stringify(step) === JSON.stringify(is[i]));
+  if (!isKept) return 'a recorded result was lost or written over';
+  const isOpen = is.some((step, i) => step.done === null && i < is.length - 1);
+  return isOpen ? 'a step was recorded behind an open intent' : null;
 }
 
 /** By default after 30 days. */

@@ -6,6 +6,7 @@
 import { response } from '../../core/response.ts';
 import { callerScope } from '../../core/scope.ts';
 import type { Context } from './context.ts';
+import { openEffect, settledHonestly } from './phased.ts';
 import { type SimProcess, startProcess } from './process.ts';
 import { DRAIN_MS, FREEZE_MAX_MS } from './scenario.ts';
 
@@ -19,6 +20,10 @@ export function startChaos(context: Context): void {
     timeline.setTimer(0, () => {
       if (process.world.state === 'running') what(context, process);
     });
+  };
+  context.strikeWorld = (world) => {
+    const process = context.processes.find((one) => one.world.name === world.name);
+    if (process !== undefined) context.strike(process);
   };
   const look = (): void => {
     if (context.calm) return;
@@ -67,12 +72,15 @@ export async function settleSome(context: Context, p: number): Promise<void> {
     const { scope, key, claimId, attempt, state } = record;
     const fence = { scope, key, claimId, attempt };
     if (state === 'failed') {
-      if (context.calm || !random.chance(0.3)) continue;
+      if (context.calm || !random.chance(0.3) || openEffect(record) !== null) continue;
       context.trace(record, () => `operator reopens ${claimId}#${attempt}`);
       await store.reopen([{ ...fence, reason: 'operator', actor: null }]);
       continue;
     }
-    const to = random.pick(['completed', 'failed', 'retryable'] as const);
+    const isPhased = context.scenario.operations.some(({ effects }) => effects.length > 0);
+    const to = isPhased
+      ? settledHonestly(context, record)
+      : random.pick(['completed', 'failed', 'retryable'] as const);
     context.trace(record, () => `operator settles ${claimId}#${attempt} as ${to}`);
     const settled = response(200, [['x-scope', 'settled']], '{"by":"operator"}');
     await store.settle([

@@ -6,9 +6,11 @@ import type { RecordId } from '../../core/record.ts';
 import type { Store } from '../../core/store.ts';
 import type { World } from '../../core/world.ts';
 import type { Auditor } from '../auditor.ts';
+import type { FakeWorld } from '../fake-world.ts';
 import type { Random } from '../random.ts';
 import type { Timeline } from '../timeline.ts';
 import type { SimProcess } from './process.ts';
+import type { Provider } from './provider.ts';
 import type { Scenario } from './scenario.ts';
 
 /** One line of a history. */
@@ -34,6 +36,8 @@ export interface Context {
   readonly tidyEveryMs: number;
   /** What stands between an engine and its connection. */
   readonly client: (connection: Store, world: World) => Store;
+  /** Where effects happen. */
+  readonly provider: Provider;
   /** The processes that exist. */
   readonly processes: SimProcess[];
   /** Processes started so far. */
@@ -45,6 +49,8 @@ export interface Context {
   jumpStoreClock(ms: number): void;
   /** A process has come to a place where it may be hit: in the middle of a handler. */
   strike: (process: SimProcess) => void;
+  /** The same, for whoever knows only the machine. */
+  strikeWorld: (world: FakeWorld) => void;
   /** Notes something for the reader of a failed history; costs nothing unless tracing. */
   readonly trace: (id: RecordId | null, text: () => string) => void;
 }

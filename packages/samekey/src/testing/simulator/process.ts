@@ -7,6 +7,8 @@ import type { Attempt, RunningAttempt } from '../../core/attempt.ts';
 import { reply, toResponse } from '../../core/reply.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { StepError } from '../../core/errors.ts';
+import type { Fence } from '../../core/record.ts';
 import type { ClaimRequest } from '../../core/store.ts';
 import { createSamekey, type Samekey } from '../../samekey.ts';
 import type { AuditedRequest, RunFacts } from '../audit/facts.ts';
@@ -15,6 +17,8 @@ import { faultyStore } from '../faulty-store.ts';
 import { type Context, shown } from './context.ts';
 import { drawPassage } from './connection.ts';
 import { becomes, drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
+import { servePhased } from './phased.ts';
+import { Refused, ReplyLost } from './provider.ts';
 import { CALL_TIME_MAX_MS, type Intent, RECORD_SIZE_MAX_BYTES } from './scenario.ts';
 
 /** A process of the history. */
@@ -47,16 +51,21 @@ export function startProcess(context: Context): SimProcess {
     monotonicStart: random.next() * 1e6,
   });
   const { probe } = scenario.rates;
+  const isPhased = scenario.operations.some(({ effects }) => effects.length > 0);
   const world: FakeWorld = {
     ...base,
     get state() {
       return base.state;
     },
-    ...(probe === 0
+    ...(probe === 0 && !isPhased
       ? {}
       : {
-          probe: (): Promise<void> | undefined =>
-            !context.calm && random.chance(probe) ? pause(base, random.between(1, 300)) : undefined,
+          probe(point): Promise<void> | undefined {
+            if (point.startsWith('effect.') && random.chance(0.2)) context.strikeWorld(base);
+            return !context.calm && probe > 0 && random.chance(probe)
+              ? pause(base, random.between(1, 300))
+              : undefined;
+          },
         }),
   };
   const connection = faultyStore(context.connect(), {
@@ -105,10 +114,21 @@ export async function serve(
   let run: RunFacts | null = null;
   process.open += 1;
   try {
+    if (intent.operation.effects.length > 0) {
+      const outcome = await servePhased({
+        context,
+        process,
+        request,
+        intent,
+        begin: (fence) => (run = begin(context, process, request, intent, fence)),
+      });
+      context.auditor.answered(request, run, outcome);
+      return outcome;
+    }
     const outcome = await process.samekey.run(
       { ...settings, ...names, scope: intent.scope, key: intent.key, fingerprint: intent.body },
       (attempt) => {
-        run = begin(context, process, request, intent, attempt);
+        run = begin(context, process, request, intent, (attempt as RunningAttempt).fence);
         return work(context, process, run, intent, attempt);
       },
     );
@@ -127,9 +147,8 @@ function begin(
   process: SimProcess,
   request: AuditedRequest,
   intent: Intent,
-  attempt: Attempt,
+  fence: Fence,
 ): RunFacts {
-  const { fence } = attempt as RunningAttempt;
   const sentAt = claimTimes.get(process.world)?.get(fence.claimId) ?? 0;
   trace(
     request.id,
@@ -138,7 +157,8 @@ function begin(
   // A pause at a probe point lies between the last look at `closing` and the handler.
   if (process.closing && scenario.rates.probe === 0)
     auditor.report(request.id, 'outside', 'a handler starts in a process that closes');
-  return auditor.runs(request, fence, { sentAt, ttlMs: intent.operation.settings.claimTtlMs });
+  const { claimTtlMs, attemptTimeMaxMs } = intent.operation.settings;
+  return auditor.runs(request, fence, { sentAt, ttlMs: claimTtlMs, timeMaxMs: attemptTimeMaxMs });
 }
 
 /** The handler: its steps, its effect, its end. */
@@ -208,7 +228,8 @@ function pause(world: FakeWorld, ms: number): Promise<void> {
 }
 
 function isPlanned(error: unknown): boolean {
-  return error instanceof HandlerFailure || error instanceof HandlerDeclined;
+  if (error instanceof HandlerFailure || error instanceof HandlerDeclined) return true;
+  return error instanceof Refused || error instanceof ReplyLost || error instanceof StepError;
 }
 
 /** A broken assertion comes wrapped in a `StoreError`. */

@@ -26,6 +26,17 @@ export interface OperationPlan {
   readonly answersLarge: boolean;
   /** Whether half of the processes know it under a later name, as in the middle of a deploy. */
   readonly renamed: boolean;
+  /** The calls of a phased operation, in order; none: it is a plain one. */
+  readonly effects: readonly EffectPlan[];
+}
+
+/** An effect of a phased operation. */
+export interface EffectPlan {
+  readonly name: string;
+  readonly rule: 'downstreamKey' | 'inquire' | 'reconcile';
+  readonly callTimeMaxMs: number;
+  /** Whether its client asks the signal right before it sends, as HTTP clients do. */
+  readonly asksSignal: boolean;
 }
 
 /** One thing a client wants done, under one key. */
@@ -59,6 +70,8 @@ export interface FaultRates {
   readonly slow: number;
   /** Of a pause at each probe point. */
   readonly probe: number;
+  /** Of a call to the provider meeting a fault. */
+  readonly provider: number;
 }
 
 /** All of it. */
@@ -95,12 +108,16 @@ const NONE: FaultRates = {
   hang: 0,
   slow: 0,
   probe: 0,
+  provider: 0,
 };
 
-/** Draws a scenario. */
-export function drawScenario(seed: number, random: Random): Scenario {
+/** Draws a scenario, of phased operations if asked for. */
+export function drawScenario(seed: number, random: Random, isPhased: boolean): Scenario {
   const kind = random.weighted<HistoryKind>({ calm: 5, rolling: 10, store: 30, chaos: 55 });
-  const operations = Array.from({ length: random.between(1, 2) }, (_, i) => drawOperation(i, kind, random));
+  const operations = Array.from({ length: random.between(1, 2) }, (_, i) => {
+    const plain = drawOperation(i, kind, random);
+    return isPhased ? drawPhased(plain, random) : plain;
+  });
   const faultTimeMs = random.between(500, 5_000);
   const scopes = [
     ['t1', 'ann'],
@@ -117,7 +134,23 @@ export function drawScenario(seed: number, random: Random): Scenario {
     processes: random.between(1, 3),
     operations,
     intents,
-    rates: drawRates(kind, random),
+    rates: { ...drawRates(kind, random), provider: isPhased && random.chance(0.7) ? 0.3 : 0 },
+  };
+}
+
+/** The same with effects instead of one handler. */
+function drawPhased(plain: OperationPlan, random: Random): OperationPlan {
+  const asksSignal = random.chance(0.6);
+  return {
+    ...plain,
+    settings: { ...plain.settings, whenClaimEnds: 'resume' },
+    answersLarge: false,
+    effects: Array.from({ length: random.between(1, 2) }, (_, i) => ({
+      name: `effect${i}`,
+      rule: random.pick(['downstreamKey', 'inquire', 'inquire', 'reconcile'] as const),
+      callTimeMaxMs: random.pick([100, 200, 300]),
+      asksSignal,
+    })),
   };
 }
 
@@ -143,6 +176,7 @@ function drawOperation(i: number, kind: HistoryKind, random: Random): OperationP
     heedsSignal: random.chance(0.3),
     answersLarge: random.chance(0.1),
     renamed: random.chance(0.15),
+    effects: [],
   };
 }
 
@@ -184,5 +218,6 @@ function drawRates(kind: HistoryKind, random: Random): FaultRates {
     hang: maybe(0.1),
     slow,
     probe: maybe(0.2),
+    provider: 0,
   };
 }

@@ -71,6 +71,7 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
       ...(gate === null ? store : gatedStore(store, gate)),
       claim: watched('claim', (requests) => store.claim(requests)),
       renew: watched('renew', (requests) => store.renew(requests)),
+      checkpoint: watched('checkpoint', (requests) => store.checkpoint(requests)),
       finish: watched('finish', (requests) => store.finish(requests)),
       settle: watched('settle', (requests) => store.settle(requests)),
       reopen: watched('reopen', (requests) => store.reopen(requests)),
