@@ -2,7 +2,7 @@
 
 import Database from 'libsql';
 import { Client } from 'pg';
-import { createSamekey, reply, type Samekey } from 'samekey';
+import { type Comparable, createSamekey, reply, type Samekey } from 'samekey';
 import { postgresStore } from 'samekey/stores/postgres';
 import { sqliteStore } from 'samekey/stores/sqlite';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../samekey/test/services/postgres.ts';
@@ -101,7 +101,11 @@ export async function request(
   { samekey }: Opened,
   key: string,
   status: number,
-  change: { readonly scope?: readonly string[]; readonly operation?: string; readonly body?: Parameters<Samekey['run']>[0]['fingerprint'] } = {},
+  change: {
+    readonly scope?: readonly string[];
+    readonly operation?: string;
+    readonly body?: Comparable;
+  } = {},
 ) {
   const { scope = ['acme', 'alice'], operation = 'POST /payments', body = { amount: 12 } } = change;
   return samekey.run({ scope, key, operation, fingerprint: body }, () =>

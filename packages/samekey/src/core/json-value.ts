@@ -45,7 +45,7 @@ function textOf(what: string, value: unknown, gate: Gate, mend: string): string 
   let found: Found | null;
   try {
     found = look(value, '', gate, []);
-    if (found === null) return JSON.stringify(value) as string | undefined;
+    if (found === null) return JSON.stringify(value);
   } catch (cause) {
     // A getter or `toJSON` threw, or gave another value the second time.
     throw new ValueError('unreadable', '', `${what} cannot be read: one of its members threw; ${mend}`, {

@@ -52,7 +52,7 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
       const { scope, key, operation } = record;
       emit({ type: 'pushed', id: { scope, key }, operation, outcome });
     }
-    return pushed.some(({ outcome }) => outcome.kind === 'executed');
+    return pushed.some(({ outcome: { kind } }) => kind === 'executed' || kind === 'response-not-stored');
   }
 
   const loops = [

@@ -220,26 +220,27 @@ describe('trailers of a handler behind the middleware', () => {
   });
 });
 
+async function unknownOutcome() {
+  const samekey = createSamekey({ store: memoryStore(), policy: 'payments' });
+  const pay = samekey.plain({ name: 'pay', run: () => Promise.reject(new Error('reset')) });
+  await pay.run({ scope: ['t'], key: 'k', input: null }).catch(() => undefined);
+  const [record] = await samekey.store.list({});
+  if (record === undefined) throw new Error('there must be a record');
+  const settle = (response: unknown) =>
+    createOperator({ store: samekey.store, actor: 'anna' }).settle(record, {
+      to: 'completed',
+      response: response as never,
+      reason: 'seen in the ledger',
+    });
+  return { samekey, settle };
+}
+
 // F79: by hand, too
 describe('an answer that an operator gives', () => {
-  async function unknown() {
-    const samekey = createSamekey({ store: memoryStore(), policy: 'payments' });
-    const pay = samekey.plain({ name: 'pay', run: () => Promise.reject(new Error('reset')) });
-    await pay.run({ scope: ['t'], key: 'k', input: null }).catch(() => undefined);
-    const [record] = await samekey.store.list({});
-    if (record === undefined) throw new Error('there must be a record');
-    const settle = (response: unknown) =>
-      createOperator({ store: samekey.store, actor: 'anna' }).settle(record, {
-        to: 'completed',
-        response: response as never,
-        reason: 'seen in the ledger',
-      });
-    return { samekey, settle };
-  }
   const body = new TextEncoder().encode('{}');
 
   it('passes the same gate as any other', async () => {
-    const { samekey, settle } = await unknown();
+    const { samekey, settle } = await unknownOutcome();
     await settle({ status: 201, headers: [...HEADERS_NEVER_STORED, ...HEADERS_STORED], body });
     const [record] = await samekey.store.list({});
     expect(record?.response?.headers.filter(([name]) => name !== 'Content-Encoding')).toEqual(HEADERS_STORED);
@@ -253,7 +254,7 @@ describe('an answer that an operator gives', () => {
     ['trailers that are none', { status: 200, headers: [], body, trailers: [['a\n', 'b']] }],
     ['a body that is a text', { status: 200, headers: [], body: '{}' }],
   ])('is refused if it has %s', async (_what, response) => {
-    const { samekey, settle } = await unknown();
+    const { samekey, settle } = await unknownOutcome();
     await expect(settle(response)).rejects.toMatchObject({ code: 'ERR_SAMEKEY_OPTIONS' });
     expect(await samekey.store.list({})).toMatchObject([{ state: 'unknown' }]);
   });

@@ -181,24 +181,24 @@ describe('a verdict', () => {
   });
 });
 
-describe('the result of an effect that somebody learned', () => {
-  async function halfDone() {
-    const store = memoryStore();
-    const samekey = createSamekey({ store });
-    const pay = samekey.phased({
-      name: 'pay',
-      run: (_input: null, attempt) =>
-        attempt.effect('charge', () => Promise.reject(new Error('reset')), {
-          rule: 'reconcile',
-          callTimeMaxMs: 1,
-        }),
-    });
-    await pay.run({ scope: SCOPE, key: 'k', input: null });
-    const [record] = await store.list({});
-    if (record === undefined) throw new Error('there must be a record');
-    return { store, samekey, record };
-  }
+async function halfDone() {
+  const store = memoryStore();
+  const samekey = createSamekey({ store });
+  const pay = samekey.phased({
+    name: 'pay',
+    run: (_input: null, attempt) =>
+      attempt.effect('charge', () => Promise.reject(new Error('reset')), {
+        rule: 'reconcile',
+        callTimeMaxMs: 1,
+      }),
+  });
+  await pay.run({ scope: SCOPE, key: 'k', input: null });
+  const [record] = await store.list({});
+  if (record === undefined) throw new Error('there must be a record');
+  return { store, samekey, record };
+}
 
+describe('the result of an effect that somebody learned', () => {
   it.each(UNSTORABLE)('is refused by an operator if it is $title', async ({ make, path }) => {
     const { store, record } = await halfDone();
     const settlement: Settlement = { to: 'retryable', effectResult: make(), reason: 'seen in the ledger' };
@@ -271,15 +271,16 @@ describe('run', () => {
   });
 });
 
+function told(value: unknown): string {
+  try {
+    return String(jsonOf('It', value));
+  } catch (error) {
+    return (error as { path: string }).path;
+  }
+}
+
 describe('paths', () => {
   it('are cut where they are long, and odd names are quoted', () => {
-    const told = (value: unknown): string => {
-      try {
-        return String(jsonOf('It', value));
-      } catch (error) {
-        return (error as { path: string }).path;
-      }
-    };
     expect(told({ 'a-b': [{ ['x'.repeat(100)]: 1n }] })).toBe(`["a-b"][0]["${'x'.repeat(64)}…"]`);
     let deep: unknown = 1n;
     for (let i = 0; i < 20; i++) deep = { a: deep };

@@ -97,7 +97,7 @@ for (const kind of kinds()) {
       const at = await place();
       const { order } = ordersOf(at);
       const all = ended(2 * UNSTORABLE.length);
-      const shipped: unknown[] = [];
+      const shipped: string[] = [];
       const worker = at.worker({
         onEvent: all.onEvent,
         handlers: {
@@ -125,7 +125,8 @@ for (const kind of kinds()) {
           location: '/orders/1',
         });
       }
-      expect(shipped.toSorted()).toEqual(requests.map(({ input }) => input.item).toSorted());
+      expect(shipped).toHaveLength(requests.length);
+      expect(new Set(shipped)).toEqual(new Set(requests.map(({ input }) => input.item)));
       expect(await at.outbox.count()).toEqual([]);
       const records = await at.store.list({ limit: 100 });
       for (const { reason, response } of records) {

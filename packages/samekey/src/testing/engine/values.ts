@@ -61,6 +61,11 @@ async function nodes(bench: EngineBench): Promise<readonly [EngineNode, EngineNo
   return [await bench.node(), await bench.node()];
 }
 
+/** An answer with the header lines of an upstream. */
+function upstreamAnswer(): unknown {
+  return reply(201, { id: 1 }, [...HEADERS_NEVER_STORED, ...HEADERS_STORED]);
+}
+
 export function valueTests(test: AddEngineTest): void {
   for (const [way, define] of Object.entries(WAYS)) {
     // F66, F78
@@ -117,7 +122,7 @@ export function valueTests(test: AddEngineTest): void {
     // F77: what is handed on
     test(`${way}: the first caller gets what is read back from the record, as every retry does`, async (bench) => {
       const [a, b] = await nodes(bench);
-      const body = (): unknown => HANDED_ON.make();
+      const body = HANDED_ON.make;
       const first = await bench.until(define(a.samekey, 'standard', body)('key-1'));
       const again = await bench.until(define(b.samekey, 'standard', body)('key-1'));
       const { response } = executed(first, { state: 'completed' });
@@ -130,8 +135,7 @@ export function valueTests(test: AddEngineTest): void {
     // F79
     test(`${way}: header lines of a connection, a moment or a caller are not stored`, async (bench) => {
       const [a, b] = await nodes(bench);
-      const body = (): unknown => reply(201, { id: 1 }, [...HEADERS_NEVER_STORED, ...HEADERS_STORED]);
-      const first = executed(await bench.until(define(a.samekey, 'standard', body)('key-1')));
+      const first = executed(await bench.until(define(a.samekey, 'standard', upstreamAnswer)('key-1')));
       const names = first.response?.headers.map(([name]) => name);
       for (const name of [
         'Date',
@@ -145,7 +149,7 @@ export function valueTests(test: AddEngineTest): void {
       // The first caller's session is its own.
       assert.ok(names?.includes('Set-Cookie'));
       assert.deepEqual((await recordOf(bench, 'key-1'))?.response?.headers, HEADERS_STORED);
-      const again = met(await bench.until(define(b.samekey, 'standard', body)('key-1')), 'replay');
+      const again = met(await bench.until(define(b.samekey, 'standard', upstreamAnswer)('key-1')), 'replay');
       assert.deepEqual(again.response.headers, HEADERS_STORED);
     });
   }
@@ -167,7 +171,7 @@ export function valueTests(test: AddEngineTest): void {
     const run = (): Promise<Outcome> =>
       a.samekey.run({ ...request, waitMaxMs: 5_000 }, async () => {
         await held;
-        return reply(201, { id: 1 }, [...HEADERS_NEVER_STORED, ...HEADERS_STORED]);
+        return upstreamAnswer();
       });
     const asked = [run(), run()];
     release?.();

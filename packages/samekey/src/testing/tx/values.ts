@@ -66,10 +66,10 @@ export function valueTests(test: AddTest): void {
     // F66, F147
     test(`${place} that cannot be stored throws, names the member and rolls back`, async (t) => {
       if (place.includes('message') && !('messages' in t.store)) return;
-      let value: () => unknown = () => null;
-      const run = define(t, () => value());
+      let value: unknown;
+      const run = define(t, () => value);
       for (const [n, { title, make, path }] of UNSTORABLE.entries()) {
-        value = make;
+        value = make();
         const key = `key-${n}`;
         const error = await run(key).then(
           () => assert.fail(`${title} was taken`),
@@ -84,7 +84,7 @@ export function valueTests(test: AddTest): void {
         assert.deepEqual([record?.state, record?.proof], ['retryable', 'rolledBack'], title);
         assert.equal(await t.count(), 0, title);
       }
-      value = () => ({ id: 1 });
+      value = { id: 1 };
       const outcome = (await run('key-good')) as { readonly kind: string };
       assert.equal(outcome.kind, 'executed');
     });
