@@ -6,7 +6,7 @@ import { reply } from '../../core/reply.ts';
 import { createOutbox } from '../../outbox/index.ts';
 import { HANDED_ON, HEADERS_NEVER_STORED, HEADERS_STORED, UNSTORABLE } from '../hostile-values.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
-import { type AddTest, type Context, ORDER, type Order, REQUEST } from './kit.ts';
+import { type AddTest, type Context, ORDER, type Order, REQUEST, signal } from './kit.ts';
 
 /** Where a value is given up inside of a transaction. */
 const PLACES: Readonly<Record<string, (t: Context, value: () => unknown) => Run>> = {
@@ -118,6 +118,28 @@ export function valueTests(test: AddTest): void {
     assert.deepEqual((await recordOf(t, REQUEST.key))?.response?.headers, HEADERS_STORED);
     const again = await order.run(REQUEST);
     assert.deepEqual(again.kind === 'replay' ? again.response.headers : again.kind, HEADERS_STORED);
+  });
+
+  // F79: who waited in this process is another caller, too.
+  test('a duplicate that waited for a commit is told what is stored, without the first one’s cookie', async (t) => {
+    const { samekey } = t.instance();
+    const [inside, go] = [signal(), signal()];
+    const order = samekey.transactional({
+      name: 'order',
+      waitMaxMs: 10_000,
+      async run() {
+        inside.give();
+        await go.given;
+        return reply(201, ORDER, [...HEADERS_NEVER_STORED, ...HEADERS_STORED]);
+      },
+    });
+    const first = order.run(REQUEST);
+    await inside.given;
+    const second = order.run(REQUEST);
+    go.give();
+    assert.equal((await first).kind, 'executed');
+    const told = await second;
+    assert.deepEqual(told.kind === 'replay' ? told.response.headers : told.kind, HEADERS_STORED);
   });
 }
 
