@@ -30,6 +30,7 @@ export {
   type StoreCall,
 } from './faulty-store.ts';
 export { createGate, type Gate, gatedStore } from './gate.ts';
+export { kthContract } from './kth-contract.ts';
 export { outboxContract, type OutboxHarness, type OutboxUnderTest } from './outbox-contract.ts';
 export { createRandom, type Random } from './random.ts';
 export {

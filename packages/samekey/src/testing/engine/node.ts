@@ -17,7 +17,7 @@ import type { Handler, Work } from '../../core/work.ts';
 import type { ProbePoint } from '../../core/world.ts';
 import { createSamekey, internalsOf, type Samekey, type SamekeyOptions } from '../../samekey.ts';
 import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';
-import { type FaultKind, type FaultyStore, faultyStore, passageOf } from '../faulty-store.ts';
+import { type FaultKind, type FaultyStore, faultyStore, type Passage, passageOf } from '../faulty-store.ts';
 import type { Timeline } from '../timeline.ts';
 import { createSignal } from './signals.ts';
 
@@ -56,6 +56,10 @@ export interface EngineNode {
   /** From now on every such call of this process meets the fault, until `heal`. */
   fail(verbs: readonly StoreVerb[], fault: FaultKind, options?: { readonly silent?: boolean }): void;
   heal(): void;
+  /** How many calls of the store this process has made. */
+  readonly calls: number;
+  /** The call of this number, from 1 and of whatever verb, travels so, and `count - 1` after it. */
+  strike(number: number, passage: Passage, count?: number): void;
   /** Holds the first that comes to the place. */
   holdAt(point: ProbePoint): Hold;
   /** Resolves after virtual time of this process. */
@@ -120,11 +124,18 @@ export function createNode({
     probe: (point) => holds.get(point)?.(),
   });
   let failing: Failing | null = null;
+  let calls = 0;
+  let struck: { readonly from: number; readonly to: number; readonly passage: Passage } | null = null;
   const store = faultyStore(parts.store, {
     timers: timeline,
     callerTimers: world,
-    plan: ({ verb }) =>
-      failing?.verbs.includes(verb) === true ? passageOf(failing.fault, { silent: failing.silent }) : null,
+    plan({ verb }) {
+      calls += 1;
+      if (struck !== null && calls >= struck.from && calls < struck.to) return struck.passage;
+      return failing?.verbs.includes(verb) === true
+        ? passageOf(failing.fault, { silent: failing.silent })
+        : null;
+    },
   });
   const events: SamekeyEvent[] = [];
   const samekey = createSamekey({
@@ -170,6 +181,12 @@ export function createNode({
     },
     heal() {
       failing = null;
+    },
+    get calls() {
+      return calls;
+    },
+    strike(from, passage, times = 1) {
+      struck = { from, to: from + times, passage };
     },
     holdAt(point) {
       const reached = createSignal();

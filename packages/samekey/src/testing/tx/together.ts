@@ -71,7 +71,9 @@ export function togetherTests(test: AddTest): void {
       samekey.phased({
         name,
         async run(input: typeof ORDER, attempt) {
-          await attempt.phase('order', (tx) => t.insert(tx, `${name}-${input.id}`, amount));
+          await attempt.phase('order', async (tx) => {
+            await t.insert(tx, `${name}-${input.id}`, amount);
+          });
           try {
             await attempt.effect('pay', lastCall, rule);
           } catch {
