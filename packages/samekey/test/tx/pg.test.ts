@@ -18,5 +18,5 @@ contractOnPostgres<PoolClient>(
       };
     },
   },
-  { all: true },
+  { all: true, kth: true },
 );

@@ -18,6 +18,7 @@ import {
   type TxHarness,
   type TxOpenOptions,
 } from '../../src/testing/tx-contract.ts';
+import { kthTxContract } from '../../src/testing/tx/kth.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { postgresWire } from '../services/pg-wire.ts';
@@ -43,20 +44,23 @@ export interface Library<Tx> {
 /** Runs the contract on the newest server, or on all of them. */
 export function contractOnPostgres<Tx>(
   library: Library<Tx>,
-  { all = false, make = ordinary }: { readonly all?: boolean; readonly make?: MakeStore } = {},
+  {
+    all = false,
+    make = ordinary,
+    kth = false,
+  }: { readonly all?: boolean; readonly make?: MakeStore; readonly kth?: boolean } = {},
 ): void {
   const servers = availablePostgres();
-  for (const found of all ? servers : servers.slice(0, 1)) {
+  for (const [index, found] of (all ? servers : servers.slice(0, 1)).entries()) {
     describe(found.name, () => {
       let server: PostgresServer | undefined;
       beforeAll(async () => {
         server = await startPostgres(found);
       });
       afterAll(() => server?.stop());
-      txContract(
-        { describe, it },
-        harness(library, () => server as PostgresServer, make),
-      );
+      const opened = harness(library, () => server as PostgresServer, make);
+      txContract({ describe, it }, opened);
+      if (kth && index === 0) kthTxContract({ describe, it }, opened);
     });
   }
 }

@@ -6,6 +6,7 @@ import { Kysely, sql, SqliteDialect, type SqliteDatabase as KyselySqlite } from 
 import { describe, it } from 'vitest';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { type TxBench, txContract, type TxHarness } from '../../src/testing/tx-contract.ts';
+import { kthTxContract } from '../../src/testing/tx/kth.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from '../stores/sqlite-clients.ts';
 
@@ -109,7 +110,8 @@ function harness(
   };
 }
 
-for (const { name, open } of availableClients()) {
+for (const [index, { name, open }] of availableClients().entries()) {
+  if (index === 0) kthTxContract({ describe, it }, harness(name, open, bare));
   txContract({ describe, it }, harness(name, open, bare));
   // Its statement tells whether it has rows, which node:sqlite does not say.
   if (name !== 'node:sqlite') txContract({ describe, it }, harness(`Kysely over ${name}`, open, withKysely));
