@@ -127,7 +127,8 @@ export class AnswerBody {
     if (this.#copy !== null) {
       this.bytes = this.#copy.bytes();
       this.#copy.drop();
-    } else if (this.#size <= this.#options.responseSizeMaxBytes) this.bytes = joined(this.#chunks, this.#size);
+    } else if (this.#size <= this.#options.responseSizeMaxBytes)
+      this.bytes = joined(this.#chunks, this.#size);
     if (this.streams && this.#released) this.#close();
   }
 

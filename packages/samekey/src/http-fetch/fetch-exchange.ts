@@ -18,6 +18,8 @@ const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
 export interface FetchPlace<Native> {
   /** The framework's own request, for the scope function. */
   readonly native: Native;
+  /** The field lines as they came, where the platform tells them; null where it joins them. */
+  readonly rawHeaders: readonly string[] | null;
   /** As {@link HttpRequest.routePattern}. */
   readonly routePattern: string | null;
   /** Header lines that outer middleware has set before: they belong to the request and stand on every answer. */
@@ -63,10 +65,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
       path: url.pathname,
       query: url.search.slice(1),
       routePattern: place?.routePattern ?? null,
-      headerLines(name) {
-        const value = request.headers.get(name);
-        return value === null ? [] : [value];
-      },
+      headerLines: (name) => linesOf(request, place?.rawHeaders ?? null, name),
     };
   }
 
@@ -148,6 +147,19 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   #answer(response: Response, body: Uint8Array | null): StoredResponse {
     return { status: response.status, headers: [...response.headers], body };
   }
+}
+
+/**
+ * The lines of a field. A platform that joins them does so with ", " (Fetch §2.2, "get a header"), so a value with that in it may be
+ * several, and counts as several: two lines `"a` and `b"` must never be one key `"a, b"` (F80).
+ */
+function linesOf(request: Request, raw: readonly string[] | null, name: string): readonly string[] {
+  if (raw === null) return request.headers.get(name)?.split(', ') ?? [];
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    if (raw[i]?.toLowerCase() === name) lines.push(raw[i + 1] as string);
+  }
+  return lines;
 }
 
 /** What a handler of a framework throws for one that has ended without an answer. */

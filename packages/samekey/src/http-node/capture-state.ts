@@ -27,6 +27,8 @@ export interface CaptureOptions {
    * that may run again: its handler has not ended.
    */
   readonly isDecidedEarly: (status: number) => boolean;
+  /** Told of an answer that the application gives after its answer has been let go. Default: nobody watches. */
+  readonly onLateAnswer?: ((end: CaptureEnd) => void) | undefined;
   /** Header lines added to a head that leaves before the record is stored. Default: none. */
   readonly streamHeaders?: () => readonly HeaderLine[];
 }

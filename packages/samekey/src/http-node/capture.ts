@@ -11,6 +11,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import { mayBeTimeout, watchAfterwards } from './afterwards.ts';
 import { answerOf, openHead, replayCalls } from './answer.ts';
 import { headerValue, restoreHeaders } from './baseline.ts';
 import {
@@ -93,6 +94,7 @@ class ResponseCapture implements Capture {
     if (streamed) {
       playNothing(c.res);
       replayCalls(c, c.held);
+      this.#watch();
       return;
     }
     if (!c.headFixed) {
@@ -101,6 +103,16 @@ class ResponseCapture implements Capture {
     }
     openHead(c, extraHeaders);
     replayCalls(c, c.chunks);
+    this.#watch();
+  }
+
+  #watch(): void {
+    const c = this.#state;
+    const { onLateAnswer } = c.options;
+    if (onLateAnswer === undefined || !c.ended || !mayBeTimeout(c.status)) return;
+    watchAfterwards(c, (late) => {
+      void captureLate(late, c.options).then(onLateAnswer);
+    });
   }
 
   replace(answer: StoredResponse): void {
@@ -123,17 +135,10 @@ class ResponseCapture implements Capture {
   /** What the handler answers from now on is its answer all the same; only nobody waits for it. */
   #goOn(late: ServerResponse): void {
     const c = this.#state;
-    const { ended } = captureResponse(late, c.options);
-    // Told at once, so that nothing waits for a reader: an answer too large to keep is swallowed.
-    late.emit('close');
+    const ended = captureLate(late, c.options);
     catchUp(c, late);
     discard(c, late);
-    void ended.then((end) => {
-      captureOf(late)?.copy?.drop();
-      c.settle(end);
-      // For the callback of its `end`: there is nothing left to send.
-      late.emit('finish');
-    });
+    void ended.then((end) => c.settle(end));
   }
 
   destroy(): void {
@@ -155,6 +160,18 @@ export function noteThrown(res: ServerResponse, error: unknown): void {
   c.thrown = { error };
   // The client has left before: nobody will tell of the end again.
   if (c.gone) setImmediate(() => breakOff(c));
+}
+
+/** Captures an answer that reaches nobody, on a stand-in. */
+async function captureLate(late: ServerResponse, options: CaptureOptions): Promise<CaptureEnd> {
+  const { ended } = captureResponse(late, { ...options, onLateAnswer: undefined });
+  // Told at once, so that nothing waits for a reader: an answer too large to keep is swallowed.
+  late.emit('close');
+  const end = await ended;
+  captureOf(late)?.copy?.drop();
+  // For the callback of its `end`: there is nothing left to send.
+  late.emit('finish');
+  return end;
 }
 
 /** Until the promise is made, in the next statement. */

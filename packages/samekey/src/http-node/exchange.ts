@@ -10,7 +10,7 @@ import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
 import { readBody } from './body.ts';
-import { type Capture, type CapturedAnswer, captureResponse } from './capture.ts';
+import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } from './capture.ts';
 import { headerLines, requestTarget } from './request.ts';
 import { sendAnswer } from './send.ts';
 
@@ -33,6 +33,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   readonly #route: Route<Request>;
   readonly #host: ExchangeHost;
   #isBroken = false;
+  #late: ((end: HandlerEnd) => void) | null = null;
   #capture: Capture | null = null;
 
   constructor(req: Request, res: ServerResponse, route: Route<Request>, host: ExchangeHost, flow: NodeFlow) {
@@ -63,6 +64,11 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   async run(attempt: Attempt): Promise<HandlerEnd> {
+    if (this.#res.headersSent) {
+      // Something in front has answered while the key was claimed: nothing has run, and nobody would get the answer.
+      attempt.notExecuted();
+      return { kind: 'silent', error: new Error('The response was answered before the handler could run.') };
+    }
     const capture = captureResponse(this.#res, {
       responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
       bufferTimeMaxMs: this.#route.bufferTimeMaxMs,
@@ -73,6 +79,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
           budget: this.#host.kept,
           onNoRoom: () => tellNoRoom(this.#host.emit, attempt),
         }),
+      onLateAnswer: (late) => this.#tellLate(late),
       isDecidedEarly: (status) => isFinalStatus(this.#route, status),
     });
     this.#capture = capture;
@@ -83,6 +90,17 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
     if (end.answer === null) return { kind: 'silent', error: end.error };
     this.#isBroken = true;
     return { kind: 'answered', answer: stored(end.answer) };
+  }
+
+  onLateAnswer(tell: (end: HandlerEnd) => void): void {
+    this.#late = tell;
+  }
+
+  #tellLate(end: CaptureEnd): void {
+    // What gives up or fails says nothing that the record does not say already.
+    if (end.kind !== 'answer' || end.status >= 500 || end.status === 408) return;
+    this.#host.misuse('answered-twice', ANSWERED_TWICE);
+    this.#late?.({ kind: 'answered', answer: stored(end) });
   }
 
   get isBroken(): boolean {
@@ -100,18 +118,23 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   replace(answer: StoredResponse): void {
-    if (this.#capture === null) sendAnswer(this.#res, answer);
-    else this.#capture.replace(answer);
+    if (this.#capture === null) {
+      if (!this.#res.headersSent) sendAnswer(this.#res, answer);
+    } else this.#capture.replace(answer);
   }
 
   fail(error: unknown): void {
     // Once the handler has begun to answer there is no clean way to answer in its place.
-    if (this.#capture === null) this.#flow.fail(error);
-    else this.#capture.destroy();
+    if (this.#capture === null) {
+      if (!this.#res.headersSent) this.#flow.fail(error);
+    } else this.#capture.destroy();
   }
 }
 
 const attempts = registered('attempts', () => new WeakMap<object, Attempt>());
+
+const ANSWERED_TWICE =
+  'A handler answered after something else had answered for it, as a time-out does: its answer came too late for the client, and the key may have run again meanwhile. Use attemptTimeMaxMs and the attempt’s signal instead: then the key is held, and the handler is told to stop.';
 
 /** The attempt that a request's handler runs under; null when the request is not protected. */
 export function attemptOf(req: IncomingMessage): Attempt | null {

@@ -18,7 +18,7 @@ export interface HttpRequest {
   readonly query: string;
   /** The route's pattern if the framework has matched one, such as `/payments/:id`; null before routing. */
   readonly routePattern: string | null;
-  /** The field lines of a header, one entry for each line the runtime tells apart. `name` is in lower case. */
+  /** The field lines of a header, one entry for each line that there may have been. `name` is in lower case. */
   headerLines(name: string): readonly string[];
 }
 

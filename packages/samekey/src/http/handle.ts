@@ -76,13 +76,14 @@ export async function handle<Native>(
 }
 
 async function handlerOf<Native>(
+  engine: Engine,
   route: Route<Native>,
   exchange: Exchange<Native>,
   wrapped: Wrapped<Native> | null,
   body: Uint8Array,
 ): Promise<Prepared | { readonly outcome: Outcome }> {
   if (wrapped === null)
-    return { handler: passThrough(route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
+    return { handler: passThrough(engine, route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
   try {
     return await wrapped.prepare(exchange.native, body);
   } catch (error) {
@@ -95,13 +96,19 @@ async function handlerOf<Native>(
   }
 }
 
+const TIMEOUT_ANSWERED =
+  'A protected route answered 408 or 504. If a time-out middleware gave it, its handler may still be at work, which cannot be seen from here: nobody knows the outcome. Use attemptTimeMaxMs and the attempt’s signal instead: then the handler is told to stop, and its late answer is recorded.';
+
 /** The framework's own handler, its answer held. */
-function passThrough<Native>(route: Route<Native>, exchange: Exchange<Native>): Handler {
+function passThrough<Native>(engine: Engine, route: Route<Native>, exchange: Exchange<Native>): Handler {
   return {
-    start: async (attempt: Attempt) => endingOf(await exchange.run(attempt)),
-    ...(exchange.onLateAnswer === undefined
-      ? {}
-      : { onLate: (tell) => exchange.onLateAnswer?.((end) => tell(endingOf(end))) }),
+    async start(attempt: Attempt) {
+      const end = await exchange.run(attempt);
+      if (end.kind === 'answered' && (end.answer.status === 408 || end.answer.status === 504))
+        engine.misuse('time-out-answered', TIMEOUT_ANSWERED);
+      return endingOf(end);
+    },
+    onLate: (tell) => exchange.onLateAnswer?.((end) => tell(endingOf(end))),
     endingSoFar() {
       const head = exchange.answerSoFar();
       // What may run again has not ended: its handler goes on.
@@ -151,7 +158,7 @@ async function prepare<Native>(
     return { outcome: { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes } };
   }
   if (body.kind === 'consumed') throw consumed(engine);
-  const prepared = await handlerOf(route, exchange, wrapped, body.decoded);
+  const prepared = await handlerOf(engine, route, exchange, wrapped, body.decoded);
   if ('outcome' in prepared) return prepared;
   if (looksPersonal(parsed.key) !== null) {
     engine.misuse(

@@ -106,7 +106,8 @@ export function expressAnswers(name: string, framework: typeof express): void {
 
     test(
       'a response that is destroyed before any answer was given is no proof that nothing happened',
-      (app, protect) => app.post('/things', protect({ policy: 'standard' }), (_req, res) => void res.destroy()),
+      (app, protect) =>
+        app.post('/things', protect({ policy: 'standard' }), (_req, res) => void res.destroy()),
       async (app) => {
         await app.post('key-1').catch(() => null);
         expect((await app.saw('finished')).to).toBe('unknown');

@@ -110,6 +110,7 @@ export function expressHarness(name: string, framework: typeof express): Adapter
     ways: Object.keys(WAYS),
     hasRoutePatterns: true,
     hasRepeatedLines: true,
+    tellsRequestLines: true,
     serve(samekey, routes) {
       const app = framework();
       for (const route of routes) {

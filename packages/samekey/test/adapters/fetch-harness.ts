@@ -115,6 +115,7 @@ export const fetchHarness: AdapterHarness = {
   ways: Object.keys(WAYS),
   hasRoutePatterns: false,
   hasRepeatedLines: false,
+  tellsRequestLines: false,
   serve(samekey, routes) {
     const apps = routes.map((route) => ({
       route,

@@ -92,6 +92,7 @@ export const honoHarness: AdapterHarness = {
   ways: Object.keys(WAYS),
   hasRoutePatterns: true,
   hasRepeatedLines: false,
+  tellsRequestLines: true,
   serve(samekey, routes) {
     const app = new Hono();
     for (const route of routes) {

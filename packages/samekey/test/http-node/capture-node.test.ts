@@ -155,7 +155,12 @@ test('A handler that destroys the response has given its answer up', async () =>
       res.write('some');
       res.destroy(error);
     },
-    async ({ capture }) => expect(await capture.ended).toMatchObject({ kind: 'failed', error, answer: { status: 200, body: null } }),
+    async ({ capture }) =>
+      expect(await capture.ended).toMatchObject({
+        kind: 'failed',
+        error,
+        answer: { status: 200, body: null },
+      }),
   );
   servers.push(server);
   expect((await ask(server)).length).toBe(0);

@@ -22,6 +22,7 @@ import {
   type HonoContext,
   outerHeaders,
   patternOf,
+  rawHeadersOf,
   setAnswer,
   setError,
 } from './hono-context.ts';
@@ -82,7 +83,12 @@ export function idempotent<C extends HonoContext = Context>(
     const context = executionOf(c);
     if (endsWithAnswer && context === null) throw noContext();
     const headers = outerHeaders(c);
-    const place = { native: c, routePattern: route.operation === null ? patternOf(c) : null, headers };
+    const place = {
+      native: c,
+      rawHeaders: rawHeadersOf(c),
+      routePattern: route.operation === null ? patternOf(c) : null,
+      headers,
+    };
     const turn = new Turn(c);
     if (!tellsWhoAnswers()) engine.misuse('answers-not-told', NOT_TOLD);
     const exchange = new FetchExchange<C>(

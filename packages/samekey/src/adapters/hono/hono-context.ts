@@ -22,6 +22,13 @@ export function outerHeaders(c: HonoContext): readonly HeaderLine[] {
   return [...c.newResponse(null).headers];
 }
 
+/** The field lines as they came, in pairs, on servers of Node; null where the platform has joined them. */
+export function rawHeadersOf(c: HonoContext): readonly string[] | null {
+  const { env } = c as { readonly env?: { readonly incoming?: { readonly rawHeaders?: unknown } } };
+  const raw = env?.incoming?.rawHeaders;
+  return Array.isArray(raw) ? (raw as string[]) : null;
+}
+
 /** Makes it the answer, instead of whatever was there. */
 export function setAnswer(c: HonoContext, response: Response): void {
   if (c.finalized && c.res === response) return;

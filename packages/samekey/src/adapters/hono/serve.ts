@@ -7,7 +7,7 @@ import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
 import type { Operation } from '../../ways/operation.ts';
-import { executionOf, type HonoContext, outerHeaders } from './hono-context.ts';
+import { executionOf, type HonoContext, outerHeaders, rawHeadersOf } from './hono-context.ts';
 
 /**
  * The handler of a route, for what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer
@@ -25,7 +25,7 @@ export function serve<Input, C extends HonoContext = Context>(
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
   const answer = (c: C): Promise<Response> => {
-    const place = { native: c, routePattern: null, headers: outerHeaders(c) };
+    const place = { native: c, rawHeaders: rawHeadersOf(c), routePattern: null, headers: outerHeaders(c) };
     const exchange = new FetchExchange<C>(c.req.raw, route, engine, refuse, place);
     const done = handle(engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);

@@ -77,6 +77,8 @@ export interface AdapterHarness {
   readonly hasRoutePatterns: boolean;
   /** Whether repeated lines of one name stay apart (`Set-Cookie` always does); Fetch joins them (RFC 9110 §5.3). */
   readonly hasRepeatedLines: boolean;
+  /** Whether the platform tells the lines of a request's field apart; where it joins them, what may be two is refused (F80). */
+  readonly tellsRequestLines: boolean;
   /** Listens with these routes. An error that Samekey hands to the framework is answered with 500. */
   serve(samekey: Samekey, routes: readonly ContractRoute[]): Promise<Served>;
   /** Calls the adapter as a user does at start, with these options and nothing else; for what must be refused. */

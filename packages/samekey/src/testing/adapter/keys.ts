@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { HeaderLine } from '../../core/response.ts';
 import type { KeyOptions } from '../../core/key.ts';
 import { assertProblem, assertReplay, header, json, text } from './expect.ts';
+import type { AdapterHarness } from './harness.ts';
 import { type AddTest, keyLine } from './kit.ts';
 
 /** F33: what stands in the header's lines, and the code it is refused with. */
@@ -23,6 +24,9 @@ const REFUSED: readonly (readonly [
   ['has a character outside of ASCII', ['caf\u00e9'], 'key-not-ascii'],
   ['comes in two lines', ['key-1', 'key-2'], 'key-several'],
   ['comes twice the same', ['key-1', 'key-1'], 'key-several'],
+  // F80
+  ['comes in two lines that joined would be one String', ['"key', '1"'], 'key-several'],
+  ['comes in two lines that joined would be one with a parameter', ['"key";a="b', 'c"'], 'key-several'],
   ['is a list', ['key-1, key-2'], 'key-several'],
   ['is a list of Strings', ['"key-1","key-2"'], 'key-several'],
   ['has an open quote', ['"key-1'], 'key-grammar'],
@@ -50,7 +54,7 @@ const NAMES = [
   '0',
 ];
 
-export function keyTests(test: AddTest): void {
+export function keyTests(test: AddTest, harness: AdapterHarness): void {
   for (const [what, values, code, key] of REFUSED) {
     test(`a key that ${what} is refused with ${code}, and nothing runs`, async (t) => {
       const app = await t.start({ routes: [{ options: { policy: 'standard', key: key ?? {} } }] });
@@ -64,9 +68,35 @@ export function keyTests(test: AddTest): void {
   test('quoted, bare, and with parameters, one text is one key', async (t) => {
     const app = await t.start();
     const first = await app.post('key-1');
-    for (const form of ['"key-1"', '"key-1";v=2', '  key-1  ', '"key-1"; a="b, c"']) {
+    for (const form of ['"key-1"', '"key-1";v=2', '  key-1  ', '"key-1"; a="b,c"']) {
       assertReplay(first, await app.post(form));
     }
+    assert.equal(app.runs, 1);
+  });
+
+  // F80
+  test('a comma and a space in one quoted line are a key where lines are told apart; else they may be two lines', async (t) => {
+    const app = await t.start();
+    for (const form of ['"key, 1"', '"key"; a="b, c"']) {
+      const answer = await app.post(form);
+      if (harness.tellsRequestLines) assert.equal(answer.status, 201);
+      else assertProblem(answer, 400, 'key-several');
+    }
+    assert.equal((await app.post('"key,1"')).status, 201);
+  });
+
+  // F80
+  test('a list in a header of the fingerprint is one list, in one line or in several, and its order counts', async (t) => {
+    const options = { policy: 'standard', fingerprint: { headers: ['X-Tags'] } } as const;
+    const app = await t.start({ routes: [{ options }] });
+    const lines = (...values: string[]): { headers: HeaderLine[] } => ({
+      headers: values.map((value): HeaderLine => ['X-Tags', value]),
+    });
+    const first = await app.post('key-1', lines('a', 'b'));
+    assertReplay(first, await app.post('key-1', lines('a', 'b')));
+    assertReplay(first, await app.post('key-1', lines('a, b')));
+    assertProblem(await app.post('key-1', lines('b', 'a')), 422, 'key-reused');
+    assertProblem(await app.post('key-1', lines('a')), 422, 'key-reused');
     assert.equal(app.runs, 1);
   });
 

@@ -157,7 +157,11 @@ export function streamTests(test: AddTest): void {
     const app = await t.start({
       routes: [
         {
-          handler: () => ({ status: 200, headers: [EVENTS], stream: streams[next++]?.stream ?? channel().stream }),
+          handler: () => ({
+            status: 200,
+            headers: [EVENTS],
+            stream: streams[next++]?.stream ?? channel().stream,
+          }),
         },
       ],
       instance: { keptBytesMax: 1_500 },
