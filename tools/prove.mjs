@@ -19,6 +19,7 @@ import { isAvailable } from './proofs/backend.mjs';
 /** In the order in which they run: the quickest to fail first. */
 const PROOFS = [
   'simulator',
+  'simulator-phased',
   'reconcile',
   'simulator-stores',
   'races',

@@ -1,10 +1,7 @@
 /**
- * Why: most faults of idempotency need three things to happen in one order, which tests written by hand do not think of. Each
- * round is one seeded history of a whole installation in virtual time, judged by the auditor; a failure prints the history
- * of its key.
+ * Why: most faults of idempotency need three things to happen in one order, which tests written by hand do not think of.
  */
-import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
-import { describeFailure } from '../../packages/samekey/dist/testing/simulator/report.js';
+import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator';
 
@@ -14,47 +11,5 @@ export const rounds = 100_000;
 /** So many may be run by a process of their own: histories know nothing of each other. */
 export const piece = 2_000;
 
-/** Histories that share the turns of one event loop; more do not make it faster. */
-const SIDE_BY_SIDE = 32;
-
-/** Failures that are told at length; the rest by their seed. */
-const TOLD_MAX = 3;
-
 /** @param {import('./rounds.mjs').ProofOptions} options */
-export async function run({
-  seed = 0,
-  rounds: most = rounds,
-  seconds = Number.POSITIVE_INFINITY,
-  log = () => undefined,
-}) {
-  // Errors are thrown by the thousand here, and nobody reads where.
-  Error.stackTraceLimit = 0;
-  const endsAt = performance.now() + seconds * 1000;
-  /** @type {number[]} */
-  const failed = [];
-  let done = 0;
-  let next = seed;
-  const lane = async () => {
-    while (next < seed + most && performance.now() < endsAt) {
-      const own = next;
-      next += 1;
-      const { violations } = await simulate({ seed: own });
-      done += 1;
-      if (violations.length > 0) failed.push(own);
-    }
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane));
-  failed.sort((a, b) => a - b);
-  /** @type {string[]} */
-  const failures = [];
-  for (const [i, own] of failed.entries()) {
-    const history = await simulate({ seed: own, trace: true });
-    failures.push(
-      i < TOLD_MAX
-        ? describeFailure(history)
-        : `seed ${own}: ${history.violations[0]?.what ?? 'gone on the second run'}`,
-    );
-  }
-  for (const failure of failures) log(`FAILED ${failure}`);
-  return { rounds: done, failures };
-}
+export const run = (options) => historiesOf(options, { name, rounds, phased: false });

@@ -11,7 +11,8 @@ export function faultOfUnknown(
   { current, attempts }: KeyFacts,
   process: (name: string) => ProcessFacts,
 ): string | null {
-  if (current?.state !== 'unknown') return null;
+  // Who comes after the last attempt makes it so of what has steps.
+  if (current?.state !== 'unknown' || current.reason === 'attempts-exhausted') return null;
   const attempt = attempts.get(fenceText(current));
   if (attempt === undefined || attempt.repeated || attempt.run.length > 0) return null;
   if (process(ownerOf(current)).disturbed) return null;

@@ -122,7 +122,7 @@ function faultOfNextAttempt(
   if (!byHand && after.attempt > (request as ClaimRequest).attemptMax) return 'more attempts than allowed';
   if (before.state === 'retryable' && before.lockedUntil > now)
     return 'a key ran while its old answer may be replayed elsewhere (F62)';
-  if (before.expiresAt <= now && mayExpire(before)) return 'an expired record ran again within its life';
+  if (before.expiresAt <= now && expires(before)) return 'an expired record ran again within its life';
   if (isOtherRequest(before, request)) return 'another request ran under the key';
   const over = before.state === 'in_progress' && before.lockedUntil <= now;
   if (over && before.whenClaimEnds === 'unknown')
@@ -240,6 +240,11 @@ function mayExpire({ state }: SamekeyRecord): boolean {
   return state === 'completed' || state === 'failed' || state === 'retryable';
 }
 
+/** An intent without a result keeps its record beyond its time. */
+function expires(record: SamekeyRecord): boolean {
+  return mayExpire(record) && (record.state !== 'retryable' || record.intentAt === null);
+}
+
 function purgeable(record: SamekeyRecord, now: number): boolean {
-  return mayExpire(record) && record.expiresAt + record.tombstoneMs <= now;
+  return expires(record) && record.expiresAt + record.tombstoneMs <= now;
 }

@@ -10,8 +10,8 @@ const LINES_MAX = 200;
 const LINE_LENGTH_MAX = 400;
 
 /** The command that runs one history again. */
-export function replayCommand(seed: number): string {
-  return `npm run prove -- --only simulator --seed ${seed} --histories 1`;
+export function replayCommand(seed: number, proof = 'simulator'): string {
+  return `npm run prove -- --only ${proof} --seed ${seed} --histories 1`;
 }
 
 /** A failed history as text; give one that was traced. `command` runs it again. */
