@@ -13,6 +13,7 @@
  * Sources: TigerBeetle's simulator and state checker (VOPR); Kingsbury, Alvaro: Elle (answers judged against what stood).
  */
 
+import { isStoreError } from '../core/errors.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import type { ClaimRequest } from '../core/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
@@ -278,7 +279,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
         if (event.type === 'save-abandoned') attempt.saveAbandoned = true;
         if (event.type === 'contradiction') attempt.contradicted.add(event.wanted);
       }
-      const isGivenUp = event.type === 'handler-error' && String(event.error).includes('checkpoint-unclear');
+      const isGivenUp = event.type === 'handler-error' && isStoreError(event.error);
       const heldUntil = attempts.at(-1)?.run[0]?.heldUntil ?? 0;
       if (isGivenUp && options.now() < heldUntil)
         report(key.id, 'outside', 'a checkpoint was given up while its claim lived (F70)');

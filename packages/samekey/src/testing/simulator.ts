@@ -126,6 +126,7 @@ export async function simulate(options: SimulateOptions): Promise<History> {
     requestCount: 0,
     calm: false,
     strike: () => undefined,
+    standStill: () => undefined,
     strikeWorld: () => undefined,
     jumpStoreClock(ms) {
       jumpedMs += ms;

@@ -21,6 +21,10 @@ export function startChaos(context: Context): void {
       if (process.world.state === 'running') what(context, process);
     });
   };
+  context.standStill = (process) => {
+    if (rates.freeze === 0 || context.calm) return;
+    timeline.setTimer(0, () => freeze(context, process, FREEZE_MAX_MS - 1_000));
+  };
   context.strikeWorld = (world) => {
     const process = context.processes.find((one) => one.world.name === world.name);
     if (process !== undefined) context.strike(process);
@@ -114,14 +118,14 @@ async function eraseCaller({ store, random, scenario, trace }: Context): Promise
 /** Of erasing a caller at each look, where operators forget keys. */
 const ERASE_RATE = 0.03;
 
-function freeze(context: Context, process: SimProcess): void {
+function freeze(context: Context, process: SimProcess, leastMs = 50): void {
   const { timeline, random, auditor } = context;
   if (process.world.state !== 'running') return;
   const facts = auditor.process(process.name);
   facts.disturbed = true;
   facts.frozen = true;
   process.world.freeze();
-  const ms = random.between(50, FREEZE_MAX_MS);
+  const ms = random.between(leastMs, FREEZE_MAX_MS);
   context.trace(null, () => `${process.name} freezes for ${ms} ms`);
   // While it stands still, others act on what it left.
   const { rates } = context.scenario;

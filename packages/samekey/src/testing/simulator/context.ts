@@ -49,7 +49,9 @@ export interface Context {
   jumpStoreClock(ms: number): void;
   /** A process has come to a place where it may be hit: in the middle of a handler. */
   strike: (process: SimProcess) => void;
-  /** The same, for whoever knows only the machine. */
+  /** A process stands still, where processes freeze at all, for as long as others need to go on without it. */
+  standStill: (process: SimProcess) => void;
+  /** A process has come to such a place, for whoever knows only the machine. */
   strikeWorld: (world: FakeWorld) => void;
   /** Notes something for the reader of a failed history; costs nothing unless tracing. */
   readonly trace: (id: RecordId | null, text: () => string) => void;

@@ -129,7 +129,8 @@ async function charged(
   const { name, rule, callTimeMaxMs, asksSignal } = effect;
   const call = auditor.calls(run, { effect: name, rule, callTimeMaxMs, asksSignal });
   const startedAt = timeline.now;
-  context.strike(process);
+  if (random.chance(0.15)) context.standStill(process);
+  else context.strike(process);
   await pause(process, random.between(0, Math.floor(callTimeMaxMs / 3)));
   if (asksSignal) signal.throwIfAborted();
   auditor.sends(run, call);

@@ -73,16 +73,22 @@ export function createProvider({ timeline, random, rates, isCalm }: ProviderOpti
     has: (what) => byWhat.has(what),
 
     charge(world, { what, downstreamKey, landsWithinMs, landed }) {
-      const fault = isBad() ? random.pick(['refused', 'lost', 'late', 'vanished'] as const) : null;
-      const travelMs = Math.floor(landsWithinMs * random.next() * (fault === 'late' ? 1 : 0.3));
+      const fault = isBad()
+        ? random.pick(['refused', 'lost', 'late', 'vanished', 'adrift', 'adrift'] as const)
+        : null;
+      const isSlow = fault === 'late' || fault === 'adrift';
+      const travelMs = Math.floor(landsWithinMs * (isSlow ? 0.5 + random.next() / 2 : random.next() * 0.3));
       return new Promise((resolve, reject) => {
         const answer = (ms: number, callback: () => void): void => void world.setTimer(ms, callback);
         if (fault === 'refused') return answer(1, () => reject(new Refused('connect ECONNREFUSED')));
         if (fault === 'vanished') return answer(travelMs, () => reject(new ReplyLost('socket hang up')));
+        // Its sender is told that the connection broke, and it lands all the same.
+        if (fault === 'adrift') answer(1, () => reject(new ReplyLost('connection reset')));
         timeline.setTimer(travelMs, () => {
           const charge = book(what, downstreamKey);
           landed(charge);
-          if (fault !== 'lost') return answer(random.between(0, 10), () => resolve({ charge }));
+          if (fault !== 'lost' && fault !== 'adrift')
+            return answer(random.between(0, 10), () => resolve({ charge }));
           if (random.chance(0.7)) answer(1, () => reject(new ReplyLost('socket hang up')));
         });
       });
