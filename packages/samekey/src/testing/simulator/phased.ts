@@ -3,12 +3,12 @@
  * Between intent and call, and at every step of the way, the process may stand still or die.
  */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { reply, toResponse } from '../../core/reply.ts';
 import { response } from '../../core/response.ts';
 import type { EffectCall, EffectRule } from '../../core/effect.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import type { InputCodec } from '../../ways/input.ts';
 import type { Operation } from '../../ways/operation.ts';
 import type { PhasedAttempt } from '../../ways/phased.ts';
 import { ownerOf, type AuditedRequest, type RunFacts } from '../audit/facts.ts';
@@ -28,21 +28,35 @@ interface Serving {
   readonly begin: (fence: { readonly claimId: string; readonly attempt: number }) => RunFacts;
 }
 
-const serving = new AsyncLocalStorage<Serving>();
-const operations = new WeakMap<SimProcess, Map<string, Operation<{ readonly body: number }, unknown>>>();
+/** An input, which each request reads anew from its bytes: whose handler runs is known by the object. */
+interface Input {
+  readonly body: number;
+}
+
+const serving = new WeakMap<Input, Serving>();
+/** Whose input is read next: in the same turn. */
+let arriving: Serving | null = null;
+
+const codec: InputCodec<Input> = {
+  encode: ({ body }) => new TextEncoder().encode(String(body)),
+  decode(bytes) {
+    const input = { body: Number(new TextDecoder().decode(bytes)) };
+    if (arriving !== null) serving.set(input, arriving);
+    return input;
+  },
+};
+const operations = new WeakMap<SimProcess, Map<string, Operation<Input, unknown>>>();
 
 /** Serves one request of a phased operation. */
 export function servePhased(now: Serving): Promise<Outcome> {
   const { process, intent } = now;
   const { scope, key, body } = intent;
-  return serving.run(now, () => operationOf(process, intent).run({ scope, key, input: { body } }));
+  arriving = now;
+  return operationOf(process, intent).run({ scope, key, input: { body } });
 }
 
-function operationOf(
-  process: SimProcess,
-  { operation }: Intent,
-): Operation<{ readonly body: number }, unknown> {
-  const known = operations.get(process) ?? new Map<string, Operation<{ readonly body: number }, unknown>>();
+function operationOf(process: SimProcess, { operation }: Intent): Operation<Input, unknown> {
+  const known = operations.get(process) ?? new Map<string, Operation<Input, unknown>>();
   operations.set(process, known);
   const { name, settings, renamed, effects } = operation;
   let own = known.get(name);
@@ -51,15 +65,20 @@ function operationOf(
     own = process.samekey.phased({
       ...settings,
       ...names,
-      run: (_input: { readonly body: number }, attempt) => work(effects, attempt),
+      input: codec,
+      run: (input: Input, attempt) => work(effects, input, attempt),
     });
     known.set(name, own);
   }
   return own;
 }
 
-async function work(effects: readonly EffectPlan[], attempt: PhasedAttempt<unknown>): Promise<unknown> {
-  const { context, process, request, intent, begin } = serving.getStore() as Serving;
+async function work(
+  effects: readonly EffectPlan[],
+  input: Input,
+  attempt: PhasedAttempt<unknown>,
+): Promise<unknown> {
+  const { context, process, request, intent, begin } = serving.get(input) as Serving;
   const { auditor, random, trace, scenario } = context;
   const own = [...auditor.facts(request.id).attempts.values()].findLast(
     (one) => one.attempt === attempt.number && ownerOf(one) === process.name,
