@@ -2,8 +2,8 @@
  * The scope: whom a key is unique for (tenant, principal), plus the operation, as one text.
  *
  * Invariants: encoding is injective: different parts, another number of parts, or another operation never give one
- * text (F25, F30); what would be a missing value (`undefined`, an empty text) throws and never becomes a scope; the text
- * is printable ASCII of at most 512 bytes without a leading or trailing space, so no store's collation, padding or
+ * text (F25, F30); what would be a missing value (`undefined`, an empty text, the text of a missing value: F97) throws and never
+ * becomes a scope; the text is printable ASCII of at most 512 bytes without a leading or trailing space, so no store's collation, padding or
  * length rule can make two of them one.
  * Sources: semantics §7; percent-encoding by RFC 3986 §2.1.
  */
@@ -34,7 +34,7 @@ const SINGLE: readonly string[] = Object.freeze(
 
 /**
  * The scope as one text: parts joined with `/`, then `|` and the operation unless it is null.
- * Throws {@link OptionsError} for no parts, a part that is not a text or is empty, ill-formed Unicode, an empty
+ * Throws {@link OptionsError} for no parts, a part that is not a text, is empty or is the text of a missing value, ill-formed Unicode, an empty
  * operation, or more than 512 bytes.
  */
 export function encodeScope(parts: readonly string[], operation: string | null): string {
@@ -81,6 +81,21 @@ export function scopeRanges(caller: string): readonly (readonly [from: string, t
   ];
 }
 
+/**
+ * What a value that is not there, or no text at all, becomes when it is made a text: `String(undefined)`, `${null}`, `String({})`.
+ * As a part of a scope it would be shared by all callers without one (F97).
+ */
+export function isTextOfMissing(text: string): boolean {
+  return MISSING_TEXTS.has(text) || (text.startsWith('[object ') && text.endsWith(']'));
+}
+
+const MISSING_TEXTS: ReadonlySet<string> = new Set(['undefined', 'null', 'NaN']);
+
+/** What to say of it; `what` is where it was found. */
+export function describeTextOfMissing(what: string, text: string): string {
+  return `${what} is the text "${text}", which a missing value becomes when it is made a text: all callers without one would share it, so the request is refused. Pass the value itself, without String() or a template. If a caller is really named so, put a prefix before all of them, such as "t:${text}".`;
+}
+
 function encodeParts(parts: readonly string[]): string {
   if (!Array.isArray(parts) || parts.length === 0) {
     throw new OptionsError('The scope has no parts: name the tenant and the caller, or use singleTenant().');
@@ -95,6 +110,8 @@ function encodeParts(parts: readonly string[]): string {
         `Part ${index} of the scope is ${found}: every part must be a text, so check where it comes from.`,
       );
     }
+    if (isTextOfMissing(part))
+      throw new OptionsError(describeTextOfMissing(`Part ${index} of the scope`, part));
     if (index > 0) text += '/';
     text += PLAIN.test(part) ? part : escape(part, UNSAFE, `Part ${index} of the scope`);
   }

@@ -17,7 +17,7 @@ import { notStored } from '../core/meeting.ts';
 import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
-import { encodeScope } from '../core/scope.ts';
+import { describeTextOfMissing, encodeScope, isTextOfMissing } from '../core/scope.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
@@ -137,7 +137,8 @@ async function prepare<Native>(
   // Only what is not there yet is waited for: each turn is one more for every request.
   const given = route.scope(exchange.native);
   const scope = scopeParts(isPending(given) ? await given : given);
-  if (scope === null) return { outcome: { kind: 'anonymous' } };
+  if (scope === null || namesNobody(engine, operation, 'A part of the scope', scope))
+    return { outcome: { kind: 'anonymous' } };
   const parsed = parseKeyHeader(lines, route.key);
   if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
   if (parsed.kind === 'malformed') {
@@ -149,7 +150,12 @@ async function prepare<Native>(
     if (stale !== null) return { outcome: stale };
   }
   const binding = route.bindTo === null ? undefined : await route.bindTo(exchange.native);
-  if (route.bindTo !== null && (typeof binding !== 'string' || binding === '')) {
+  if (
+    route.bindTo !== null &&
+    (typeof binding !== 'string' ||
+      binding === '' ||
+      namesNobody(engine, operation, 'What bindTo gave', [binding]))
+  ) {
     return { outcome: { kind: 'anonymous' } };
   }
   const body = await exchange.readBody(route.requestSizeMaxBytes);
@@ -204,6 +210,21 @@ function isPending<T>(value: T | Promise<T>): value is Promise<T> {
 function scopeParts(scope: readonly string[] | string | null | undefined): readonly string[] | null {
   if (scope === null || scope === undefined || scope.length === 0) return null;
   return typeof scope === 'string' ? [scope] : scope;
+}
+
+/** Whether one of the texts is what a missing value becomes (F97); told of once for each operation. */
+export function namesNobody(
+  engine: Engine,
+  operation: Operation,
+  what: string,
+  texts: readonly unknown[],
+): boolean {
+  for (const text of texts) {
+    if (typeof text !== 'string' || !isTextOfMissing(text)) continue;
+    engine.misuse('caller-missing', describeTextOfMissing(what, text), operation.name);
+    return true;
+  }
+  return false;
 }
 
 function consumed(engine: Engine): OptionsError {

@@ -16,6 +16,7 @@ import { encodeScope } from '../core/scope.ts';
 import { refuseUnknown } from '../core/settings.ts';
 import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
 import { httpDate } from './headers.ts';
+import { namesNobody } from './handle.ts';
 import { compileRoute, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
@@ -41,6 +42,8 @@ export function createStatus<Native>(
       return route.profile.render({ kind: 'anonymous' });
     }
     const parts = typeof scope === 'string' ? [scope] : scope;
+    if (namesNobody(engine, internals.names, 'A part of the scope', parts))
+      return route.profile.render({ kind: 'anonymous' });
     const { name } = internals.names;
     const limited = await engine.look(settings, encodeScope(parts, null), name);
     if (limited !== null) return route.profile.render(limited);

@@ -91,9 +91,21 @@ describe('a scope', () => {
     ['half of a surrogate pair', ['a\ud800']],
     ['a hole', Object.assign([], { length: 1 })],
     ['no array', 'tenant'],
+    // F97
+    ['a missing value as text', ['tenant', String(undefined)]],
+    ['null as text', [String(null)]],
+    ['a number that is none as text', [String(Number.NaN)]],
+    ['an object as text', [String({})]],
+    ['a promise as text', [String(Promise.resolve())]],
     ['nothing', undefined],
   ])('of %s throws and never becomes a text', (_, some) => {
     expect(codeOf(() => encodeScope(some as string[], null))).toBe('ERR_SAMEKEY_OPTIONS');
+  });
+
+  // F97
+  test('takes the text of a missing value behind a prefix, and proposes one', () => {
+    expect(encodeScope(['t:undefined', 'nullable', 'NaNa'], null)).toBe('t:undefined/nullable/NaNa');
+    expect(() => encodeScope(['null'], null)).toThrow(/"t:null"/);
   });
 
   test('with an operation that is empty or ill-formed throws', () => {

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { memoryStore } from 'samekey/stores/memory';
 import { createSamekey } from '../../src/samekey.ts';
+import { fakeWorld } from '../../src/testing/fake-world.ts';
 import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
 
 const scope = (session: string): string[] => ['acme', session];
@@ -30,6 +31,18 @@ it('a request without a session is refused as anonymous before its body is read'
   const samekey = createSamekey({ store: memoryStore() });
   const refused = await exchangeOf(samekey, { bindTo: async () => undefined });
   expect([codeOf(refused), refused.calls]).toEqual(['anonymous', ['replaced']]);
+});
+
+// F97
+it('a session that is the text of a missing value is refused as anonymous, and told of once', async () => {
+  const world = fakeWorld();
+  const samekey = createSamekey({ store: memoryStore(), world });
+  for (const text of ['undefined', 'null', 'NaN', '[object Object]']) {
+    const refused = await exchangeOf(samekey, { bindTo }, { native: text });
+    expect([codeOf(refused), refused.calls]).toEqual(['anonymous', ['replaced']]);
+  }
+  expect(world.warnings.map((told) => told.split(':')[0])).toEqual(['caller-missing']);
+  expect((await exchangeOf(samekey, { bindTo }, { native: 's:null' })).answer).toBeNull();
 });
 
 // F59

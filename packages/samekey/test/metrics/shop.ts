@@ -106,7 +106,7 @@ export async function openShop(
   };
 }
 
-const scope = (req: Request): string => String(req.get('x-caller'));
+const scope = (req: Request): string | undefined => req.get('x-caller');
 
 function applicationOf(
   samekey: ReturnType<typeof createSamekey>,

@@ -50,7 +50,7 @@ if (options.role === 'worker') {
 } else {
   const app = express();
   for (const { rule, operation } of operations) {
-    app.post(`/pay/${rule}`, serve(operation, { scope: (req) => [String(req.get('x-tenant'))] }));
+    app.post(`/pay/${rule}`, serve(operation, { scope: (req) => req.get('x-tenant') }));
   }
   // Who could not reach the provider is told so; it is not worth a line on the console.
   app.use(((_error, _req, res, _next) => void res.status(500).end()) satisfies express.ErrorRequestHandler);

@@ -13,7 +13,7 @@ import { fromPg } from '../../src/tx/pg/index.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 
-const scope = (req: express.Request): string[] => [String(req.get('x-tenant'))];
+const scope = (req: express.Request): string | undefined => req.get('x-tenant');
 
 const request = { scope: ['t1'], key: 'k-1', input: { month: 5 } };
 

@@ -166,6 +166,23 @@ export function samenessTests(test: AddTest): void {
     }
   });
 
+  // F97
+  for (const text of ['undefined', 'null', 'NaN', '[object Object]']) {
+    test(`a scope with the text "${text}" is refused as no caller, and the mend is told once`, async (t) => {
+      for (const scope of [() => text, () => ['acme', text]]) {
+        const app = await t.start({ routes: [{ scope }] });
+        for (const key of ['key-1', 'key-2']) assertProblem(await app.post(key), 403, 'anonymous');
+        assert.equal(app.runs, 0);
+        const told = await app.saw('misuse');
+        assert.deepEqual([told.code, app.count('misuse')], ['caller-missing', 1]);
+        assert.ok(told.message.includes(`"t:${text}"`), told.message);
+      }
+      assert.deepEqual(await t.store.list({}), []);
+      const app = await t.start({ routes: [{ scope: () => [`t:${text}`] }] });
+      assert.equal((await app.post('key-1')).status, 201);
+    });
+  }
+
   for (const [what, scope] of BAD_SCOPES) {
     test(`a scope function that gives ${what} is an error of the server, and nothing runs`, async (t) => {
       const app = await t.start({ routes: [{ scope }] });
