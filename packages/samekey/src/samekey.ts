@@ -3,19 +3,30 @@
  */
 
 import type { Attempt } from './core/attempt.ts';
-import { comparableBytes } from './core/digest.ts';
+import { type Comparable, comparableBytes } from './core/digest.ts';
 import { Engine } from './core/engine.ts';
 import { OptionsError } from './core/errors.ts';
 import type { EventListener } from './core/events.ts';
-import type { FingerprintSecrets } from './core/fingerprint.ts';
+import { type FingerprintSecrets, SECRETS_ROW } from './core/fingerprint.ts';
+import {
+  aFunction,
+  anything,
+  having,
+  listOf,
+  readOptions,
+  refuseOthers,
+  required,
+  type Table,
+  text,
+  wholeNumber,
+} from './core/options.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
 import type { Reply, ReplyValue } from './core/reply.ts';
 import {
   OPERATION_OPTIONS,
+  OPERATION_ROWS,
   type OperationOptions,
-  refuseUnknown,
   resolveSettings,
-  wholeNumber,
 } from './core/settings.ts';
 import type { Store } from './core/store.ts';
 import type { TransactionalStore, TransactionSource } from './core/transaction.ts';
@@ -154,66 +165,70 @@ export function internalsOf(samekey: Samekey<never>): SamekeyInternals {
   return internals;
 }
 
-const INSTANCE_OPTIONS: readonly (keyof SamekeyOptions)[] = [
-  ...OPERATION_OPTIONS,
-  'store',
-  'transactions',
-  'onEvent',
-  'storeTimeMaxMs',
-  'saveTimeMaxMs',
-  'saveKeepMaxMs',
-  'saveCountMax',
-  'saveBytesMax',
-  'keptBytesMax',
-  'waitersMax',
-  'replayCacheBytesMax',
-  'replayCacheTimeMaxMs',
-  'batchRowsMax',
-  'batchBytesMax',
-  'writeVersion',
-  'fingerprintSecrets',
-  'world',
-];
-const RUN_OPTIONS: readonly string[] = [
-  ...OPERATION_OPTIONS,
-  'operation',
-  'formerly',
-  'scope',
-  'key',
-  'fingerprint',
-];
 const MIB = 1024 * 1024;
+
+const INSTANCE_ROWS = {
+  ...OPERATION_ROWS,
+  store: required(
+    having<Store>(['claim', 'ready'], 'a store: memoryStore(), sqliteStore({ database }) …'),
+    'createSamekey needs a store: memoryStore(), sqliteStore({ database }) …',
+  ),
+  transactions: having<TransactionSource<never, unknown>>(
+    ['run'],
+    'made by fromPg, fromKysely, fromSqlite …',
+  ),
+  onEvent: aFunction(),
+  storeTimeMaxMs: wholeNumber(1, undefined, 2_000),
+  saveTimeMaxMs: wholeNumber(1, undefined, 2_000),
+  saveKeepMaxMs: wholeNumber(0, undefined, 600_000),
+  saveCountMax: wholeNumber(0, undefined, 1_000),
+  saveBytesMax: wholeNumber(0, undefined, 64 * MIB),
+  keptBytesMax: wholeNumber(0, undefined, 64 * MIB),
+  waitersMax: wholeNumber(0, undefined, 1_000),
+  replayCacheBytesMax: wholeNumber(0, undefined, 32 * MIB),
+  replayCacheTimeMaxMs: wholeNumber(0, REPLAY_TRUST_MAX_MS, REPLAY_TRUST_MAX_MS),
+  batchRowsMax: wholeNumber(1, undefined, 500),
+  batchBytesMax: wholeNumber(1, undefined, 4 * MIB),
+  writeVersion: wholeNumber(1, FORMAT_VERSION, FORMAT_VERSION),
+  fingerprintSecrets: SECRETS_ROW,
+  world: having<World>(['monotonicNow', 'setTimer'], 'a world: systemWorld(), or one of your own for tests'),
+} satisfies Table<SamekeyOptions<never>>;
+
+const RUN_ROWS = {
+  ...OPERATION_ROWS,
+  operation: required(text()),
+  formerly: listOf(text()),
+  scope: required(anything<readonly string[]>()),
+  key: required(anything<string>()),
+  fingerprint: anything<Comparable>(),
+} satisfies Table<RunRequest>;
+
+const CLOSE_ROWS = { drainMs: wholeNumber(0, undefined, 10_000) } satisfies Table<{
+  readonly drainMs?: number;
+}>;
 
 /** Makes an instance. Options are checked here; unknown ones are refused. Throws `OptionsError`. */
 export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Samekey<Tx> {
-  refuseUnknown('createSamekey', options, INSTANCE_OPTIONS);
+  const own = readOptions('createSamekey', INSTANCE_ROWS, options);
   const { store } = options;
-  if (typeof store?.claim !== 'function') {
-    throw new OptionsError('createSamekey needs a store: memoryStore(), sqliteStore({ database }) …');
-  }
-  const world = options.world ?? systemWorld();
+  const world = own.world ?? systemWorld();
   const engine = new Engine({
     store,
     world,
-    onEvent: options.onEvent ?? null,
-    callTimeMaxMs: wholeNumber('storeTimeMaxMs', options.storeTimeMaxMs ?? 2_000, 1),
-    saveTimeMaxMs: wholeNumber('saveTimeMaxMs', options.saveTimeMaxMs ?? 2_000, 1),
-    saveKeepMaxMs: wholeNumber('saveKeepMaxMs', options.saveKeepMaxMs ?? 600_000, 0),
-    saveCountMax: wholeNumber('saveCountMax', options.saveCountMax ?? 1_000, 0),
-    saveBytesMax: wholeNumber('saveBytesMax', options.saveBytesMax ?? 64 * MIB, 0),
-    keptBytesMax: wholeNumber('keptBytesMax', options.keptBytesMax ?? 64 * MIB, 0),
-    waitersMax: wholeNumber('waitersMax', options.waitersMax ?? 1_000, 0),
-    replayCacheBytesMax: wholeNumber('replayCacheBytesMax', options.replayCacheBytesMax ?? 32 * MIB, 0),
-    replayCacheTimeMaxMs: wholeNumber(
-      'replayCacheTimeMaxMs',
-      options.replayCacheTimeMaxMs ?? REPLAY_TRUST_MAX_MS,
-      0,
-      REPLAY_TRUST_MAX_MS,
-    ),
-    batchRowsMax: wholeNumber('batchRowsMax', options.batchRowsMax ?? 500, 1),
-    batchBytesMax: wholeNumber('batchBytesMax', options.batchBytesMax ?? 4 * MIB, 1),
-    writeVersion: wholeNumber('writeVersion', options.writeVersion ?? FORMAT_VERSION, 1, FORMAT_VERSION),
-    fingerprintSecrets: options.fingerprintSecrets ?? null,
+    onEvent: own.onEvent ?? null,
+    callTimeMaxMs: own.storeTimeMaxMs,
+    saveTimeMaxMs: own.saveTimeMaxMs,
+    saveKeepMaxMs: own.saveKeepMaxMs,
+    saveCountMax: own.saveCountMax,
+    saveBytesMax: own.saveBytesMax,
+    keptBytesMax: own.keptBytesMax,
+    waitersMax: own.waitersMax,
+    replayCacheBytesMax: own.replayCacheBytesMax,
+    replayCacheTimeMaxMs: own.replayCacheTimeMaxMs,
+    batchRowsMax: own.batchRowsMax,
+    batchBytesMax: own.batchBytesMax,
+    writeVersion: own.writeVersion,
+    fingerprintSecrets: own.fingerprintSecrets ?? null,
   });
   const transactions = transactionsFor(store, options.transactions);
   const defaults: OperationOptions = Object.fromEntries(
@@ -248,8 +263,8 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     [ENGINE]: { engine, defaults, store, operations },
     store,
     ready: () => store.ready(),
-    async close({ drainMs = 10_000 } = {}) {
-      const left = await engine.close(wholeNumber('drainMs', drainMs, 0));
+    async close(how) {
+      const left = await engine.close(readOptions('close', CLOSE_ROWS, how).drainMs);
       await store.close();
       return left;
     },
@@ -268,7 +283,7 @@ async function run<Value>(
   request: RunRequest,
   handler: (attempt: Attempt) => Promise<Value | Reply<Value>> | Value | Reply<Value>,
 ): Promise<RunOutcome<Value>> {
-  refuseUnknown('samekey.run', requestObject('samekey.run', request), RUN_OPTIONS);
+  refuseOthers('samekey.run', RUN_ROWS, requestObject('samekey.run', request));
   if (typeof handler !== 'function')
     throw new OptionsError(
       `The second argument of samekey.run is the handler: a function; it is ${typeof handler}.`,
@@ -298,9 +313,6 @@ function transactionsFor<Tx>(
   source: TransactionSource<Tx, unknown> | undefined,
 ): Transactions<Tx> | null {
   if (source === undefined) return null;
-  if (typeof source.run !== 'function') {
-    throw new OptionsError('transactions must be made by fromPg, fromKysely, fromSqlite …');
-  }
   const { within, transactionFault } = store as Partial<TransactionalStore>;
   if (within === undefined || transactionFault === undefined || store.name !== source.dialect) {
     throw new OptionsError(

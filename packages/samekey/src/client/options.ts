@@ -79,23 +79,21 @@ const NUMBERS = {
 /** Checks and completes them. Throws `OptionsError`. */
 export function readOptions(options: ClientOptions): Settings {
   const { retry, profile = 'ietf', onEvent, ...rest } = options;
-  if (typeof options.pending?.swap !== 'function')
-    throw new OptionsError('pending is missing: pass a store.');
+  if (typeof options.pending?.swap !== 'function') throw new OptionsError('pending is missing.');
   if (profile !== 'ietf' && profile !== 'stripe') throw new OptionsError('profile is "ietf" or "stripe".');
   if (globalThis.crypto?.subtle === undefined)
     throw new OptionsError('Web Crypto is missing here: use HTTPS.');
-  const settings: Settings = {
+  const defaults = {
     ...NUMBERS,
-    ...retry,
+    pending: options.pending,
     baseUrl: undefined,
     headers: undefined,
-    fetch: (url, init) => globalThis.fetch(url, init),
+    fetch: (url: string, init: RequestInit) => globalThis.fetch(url, init),
     quoted: profile === 'ietf',
     makeKey: uuidV4,
     world: clientWorld(),
-    ...rest,
     // A listener that fails must not fail the operation.
-    emit(event) {
+    emit(event: ClientEvent) {
       try {
         onEvent?.(event);
       } catch (error) {
@@ -103,12 +101,16 @@ export function readOptions(options: ClientOptions): Settings {
       }
     },
   };
-  for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
-    const value = settings[name];
+  const settings: Settings = { ...defaults, ...retry, ...rest };
+  // A misspelt option must not pass in silence (F87); the tables of the server's options would not fit into a browser's download.
+  for (const name in settings) {
+    if (!(name in defaults)) throw new OptionsError(`${name} is no option.`);
+    if (!(name in NUMBERS)) continue;
+    const value = settings[name as keyof typeof NUMBERS];
     // Whoever waits for an operation must find its answer.
     const min = name === 'settledKeptMs' ? settings.timeMaxMs : 1;
     if (!Number.isSafeInteger(value) || value < min)
-      throw new OptionsError(`${name} is ${value}: set an integer of at least ${min}.`);
+      throw new OptionsError(`${name} is ${value}: set an integer from ${min}.`);
   }
   return settings;
 }

@@ -5,7 +5,16 @@
 
 import type { Comparable } from './digest.ts';
 import { OptionsError } from './errors.ts';
-import { wholeNumber } from './settings.ts';
+import {
+  aFunction,
+  anything,
+  checkWholeNumber,
+  oneOf,
+  readOptions,
+  required,
+  type Table,
+  wholeNumber,
+} from './options.ts';
 
 /** What a call is told. */
 export interface EffectCall {
@@ -68,6 +77,28 @@ export type EffectRule<Result> =
 
 const CALL_TIME_MAX_MS = 10_000;
 
+const EFFECT_ROWS = {
+  input: anything<Comparable>(),
+  callTimeMaxMs: wholeNumber(1),
+  classify: aFunction(),
+} satisfies Table<EffectOptions>;
+
+type RuleOf<Kind> = Extract<EffectRule<never>, { readonly rule: Kind }>;
+
+const RULE_ROWS = {
+  downstreamKey: {
+    ...EFFECT_ROWS,
+    rule: required(oneOf(['downstreamKey'])),
+    retentionMs: required(wholeNumber(1)),
+  } satisfies Table<RuleOf<'downstreamKey'>>,
+  inquire: {
+    ...EFFECT_ROWS,
+    rule: required(oneOf(['inquire'])),
+    inquire: required(aFunction()),
+  } satisfies Table<RuleOf<'inquire'>>,
+  reconcile: { ...EFFECT_ROWS, rule: required(oneOf(['reconcile'])) } satisfies Table<RuleOf<'reconcile'>>,
+};
+
 /** Checks a rule and returns how long its call may take. Throws `OptionsError`. */
 export function checkRule(name: string, rule: EffectRule<never>, claimTtlMs: number): number {
   const kind = rule?.rule;
@@ -76,11 +107,8 @@ export function checkRule(name: string, rule: EffectRule<never>, claimTtlMs: num
       `The effect "${name}" needs a rule: "downstreamKey" with retentionMs, "inquire" with a function, or "reconcile"; it has ${String(kind)}.`,
     );
   }
-  if (kind === 'downstreamKey') wholeNumber(`retentionMs of the effect "${name}"`, rule.retentionMs, 1);
-  if (kind === 'inquire' && typeof rule.inquire !== 'function') {
-    throw new OptionsError(`inquire of the effect "${name}" is a function; it is ${typeof rule.inquire}.`);
-  }
-  return wholeNumber(
+  readOptions(`The effect "${name}"`, RULE_ROWS[kind], rule);
+  return checkWholeNumber(
     `callTimeMaxMs of the effect "${name}" (claimTtlMs is ${claimTtlMs})`,
     rule.callTimeMaxMs ?? Math.min(CALL_TIME_MAX_MS, Math.floor(claimTtlMs / 2)),
     1,

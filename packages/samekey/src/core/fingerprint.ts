@@ -10,6 +10,19 @@
 import { type ByteWriter, byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
 import { OptionsError } from './errors.ts';
 import { type BodySelection, bodySelection, writeBody } from './fingerprint-body.ts';
+import {
+  aFunction,
+  byName,
+  kindOf,
+  listOf,
+  nested,
+  orNull,
+  required,
+  type Row,
+  row,
+  type Table,
+  text,
+} from './options.ts';
 import { pathTree, pointersOf } from './path-tree.ts';
 import { normalisePath, pairsOf } from './percent.ts';
 import type { Digester } from './world.ts';
@@ -45,6 +58,38 @@ export interface FingerprintSecrets {
   /** By name (1–40 letters, digits, `_`, `-`), 16 bytes or more each; a name is never used for another secret. */
   readonly keys: Readonly<Record<string, Uint8Array>>;
 }
+
+const secretsByName = byName(
+  row((given, path) => {
+    if (given instanceof Uint8Array) return given;
+    throw new OptionsError(`${path} is a secret, a Uint8Array; it is ${kindOf(given)}.`);
+  }),
+);
+
+const FINGERPRINT_ROWS = {
+  version: row((given, path) => {
+    if (typeof given === 'string') return given;
+    throw new OptionsError(`${path} is a text; it is ${kindOf(given)}.`);
+  }),
+  omit: listOf(text()),
+  pick: listOf(text()),
+  headers: listOf(text()),
+  path: aFunction(),
+  secrets: nested({ current: required(text()), keys: required(secretsByName) }),
+  formerly: listOf({
+    read: (given: unknown, path: string): FingerprintOptions => FINGERPRINT_ROW.read(given, path),
+    absent: () => undefined,
+  }),
+} satisfies Table<FingerprintOptions>;
+
+/** Fingerprint options as a member of others. */
+export const FINGERPRINT_ROW: Row<FingerprintOptions, undefined> = nested(FINGERPRINT_ROWS);
+
+/** Secrets of an instance as a member of its options. */
+export const SECRETS_ROW: Row<FingerprintSecrets, undefined> = nested({
+  current: required(orNull(text())),
+  keys: required(secretsByName),
+} satisfies Table<FingerprintSecrets>);
 
 /** A request, as the fingerprint sees it. */
 export interface FingerprintInput {

@@ -6,6 +6,7 @@
  * Browser-safe: no Node, no engine. Sources: semantics §7; UUID by RFC 9562 §4; card numbers by ISO/IEC 7812-1 (Luhn).
  */
 import { type KeyFault, OptionsError } from './errors.ts';
+import { nested, oneOf, type Row, type Table, trueOrFalse, wholeNumber } from './options.ts';
 
 /** Which keys are taken. Every field has a default. */
 export interface KeyOptions {
@@ -37,23 +38,27 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const UUID_ANYWHERE = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const DIGIT_RUN = /(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9])*(?![0-9A-Za-z])/g;
 
-/** Refuses key options that are out of range; throws {@link OptionsError}. Call it once, at start. */
-export function checkKeyOptions(options: KeyOptions): void {
-  const { mode = 'lenient', lengthMax = KEY_LENGTH_MAX, lengthMin = 1 } = options;
-  if (mode !== 'lenient' && mode !== 'strict') {
-    throw new OptionsError(`The key mode is ${JSON.stringify(mode)}: set it to "lenient" or "strict".`);
-  }
-  if (!Number.isInteger(lengthMax) || lengthMax < 1 || lengthMax > LENGTH_MAX_BOUND) {
-    throw new OptionsError(
-      `The key lengthMax is ${lengthMax}: set an integer from 1 to ${LENGTH_MAX_BOUND}.`,
-    );
-  }
-  if (!Number.isInteger(lengthMin) || lengthMin < 1 || lengthMin > lengthMax) {
-    throw new OptionsError(
-      `The key lengthMin is ${lengthMin}: set an integer from 1 to lengthMax (${lengthMax}).`,
-    );
-  }
-}
+const KEY_ROWS = {
+  mode: oneOf(['lenient', 'strict']),
+  lengthMax: wholeNumber(1, LENGTH_MAX_BOUND),
+  lengthMin: wholeNumber(1, LENGTH_MAX_BOUND),
+  uuidOnly: trueOrFalse(),
+  refusePersonalData: trueOrFalse(),
+} satisfies Table<KeyOptions>;
+
+/** Key options as a member of others. */
+export const KEY_ROW: Row<KeyOptions, undefined> = {
+  ...nested(KEY_ROWS),
+  read(given, path) {
+    const key = nested(KEY_ROWS).read(given, path);
+    const { lengthMin = 1, lengthMax = KEY_LENGTH_MAX } = key;
+    if (lengthMin > lengthMax)
+      throw new OptionsError(
+        `${path}.lengthMin is ${lengthMin}, more than lengthMax, which is ${lengthMax}.`,
+      );
+    return key;
+  },
+};
 
 /**
  * The first fault of a decoded key, or null for an acceptable one. Order: empty, too long, control character, not

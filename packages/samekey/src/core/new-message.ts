@@ -3,7 +3,17 @@
 import { OptionsError, ValueError } from './errors.ts';
 import { jsonOf } from './json-value.ts';
 import { type NewMessage, PAYLOAD_MAX_BYTES } from './message.ts';
-import { refuseUnknown, wholeNumber } from './settings.ts';
+import {
+  anything,
+  byName,
+  kindOf,
+  readOptions,
+  required,
+  type Row,
+  row,
+  type Table,
+  wholeNumber,
+} from './options.ts';
 import type { FencedId } from './store.ts';
 import type { World } from './world.ts';
 
@@ -21,39 +31,46 @@ export interface OutboxMessage {
   readonly delayMs?: number;
 }
 
-const NAMES: readonly string[] = ['topic', 'payload', 'group', 'headers', 'delayMs'];
 const NAME_LENGTH_MAX = 255;
 const YEAR_MS = 366 * 24 * 60 * 60 * 1_000;
 
 /** Checks it and gives it an id. Throws `OptionsError`, and `ValueError` for a payload that JSON cannot hold. */
 export function newMessage(world: World, message: OutboxMessage, owner: FencedId | null = null): NewMessage {
-  refuseUnknown('A message', message, NAMES);
-  const { topic, group = null, headers = {}, delayMs = 0 } = message;
-  checkName('topic', topic);
-  if (group !== null) checkName('group', group);
+  const { topic, group, headers, delayMs } = readOptions('A message', MESSAGE_ROWS, message);
   const lines = Object.entries(headers);
-  for (const [name, value] of lines) {
-    if (typeof value !== 'string') {
-      throw new OptionsError(`Headers of a message are texts; "${name}" is of type ${typeof value}.`);
-    }
-  }
   return {
     id: world.newClaimId(),
     topic,
     group,
     payload: payloadOf(message.payload),
     headers: lines.length === 0 ? null : JSON.stringify(headers),
-    delayMs: wholeNumber('delayMs', delayMs, 0, YEAR_MS),
+    delayMs,
     owner,
   };
 }
 
-function checkName(what: string, name: unknown): void {
+const named: Row<string, undefined> = row((name, path) => {
   if (typeof name === 'string' && name !== '' && name.length <= NAME_LENGTH_MAX && !name.includes('\0'))
-    return;
-  const found = typeof name === 'string' ? `has ${name.length}` : `is of type ${typeof name}`;
-  throw new OptionsError(`A message's ${what} is a text of 1 to ${NAME_LENGTH_MAX} characters; it ${found}.`);
-}
+    return name;
+  const found = typeof name === 'string' ? `has ${name.length}` : `is ${kindOf(name)}`;
+  throw new OptionsError(`A message's ${path} is a text of 1 to ${NAME_LENGTH_MAX} characters; it ${found}.`);
+});
+
+const MESSAGE_ROWS = {
+  topic: required(named),
+  payload: anything<unknown>(),
+  group: { ...named, absent: (): null => null },
+  headers: {
+    ...byName(
+      row((value, path) => {
+        if (typeof value === 'string') return value;
+        throw new OptionsError(`Headers of a message are texts; ${path} is ${kindOf(value)}.`);
+      }),
+    ),
+    absent: (): Readonly<Record<string, string>> => ({}),
+  },
+  delayMs: wholeNumber(0, YEAR_MS, 0),
+} satisfies Table<OutboxMessage>;
 
 function payloadOf(payload: unknown): string {
   const text = jsonOf("A message's payload", payload) ?? 'null';

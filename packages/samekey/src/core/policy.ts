@@ -5,6 +5,7 @@
  */
 
 import { OptionsError } from './errors.ts';
+import { nested, oneOf, required, type Row, type Table, text } from './options.ts';
 import type { Proof } from './record.ts';
 
 /**
@@ -112,7 +113,7 @@ export function proofOf(ending: EndingClass, verdict: Verdict): Proof | null {
 }
 
 /** Finds a policy by name, or checks one of the caller's own. Throws `OptionsError`. */
-export function resolvePolicy(policy: PolicyName | Policy): Policy {
+export function resolvePolicy(policy: PolicyName | Policy, path = 'policy'): Policy {
   if (typeof policy === 'string') {
     const found = Object.hasOwn(POLICIES, policy) ? POLICIES[policy] : undefined;
     if (found === undefined) {
@@ -122,27 +123,38 @@ export function resolvePolicy(policy: PolicyName | Policy): Policy {
     }
     return found;
   }
-  const verdicts: Readonly<Record<string, Verdict>> | undefined = policy?.verdicts;
-  if (typeof policy?.name !== 'string' || typeof verdicts !== 'object' || verdicts === null) {
-    throw new OptionsError('A policy is { name, verdicts }: see docs/reference/policies.md.');
-  }
-  for (const key of Object.keys(verdicts)) {
-    if (!ENDING_CLASSES.includes(key as EndingClass))
-      throw new OptionsError(`Policy "${policy.name}" has an unknown class "${key}".`);
-  }
-  for (const ending of ENDING_CLASSES) {
-    const allowed = ending === 'success' ? ['completed'] : ['failed', 'retryable', 'unknown'];
-    if (!allowed.includes(String(verdicts[ending]))) {
-      throw new OptionsError(
-        `Policy "${policy.name}" must map "${ending}" to ${allowed.join(', ')}; it has ${String(verdicts[ending])}.`,
-      );
-    }
-    if (verdicts[ending] === 'retryable' && NO_PROOF.includes(ending)) {
-      throw new OptionsError(
-        `Policy "${policy.name}" maps "${ending}" to retryable: 408, 502 and 504 speak for somebody who stopped waiting, so the work may ` +
-          'have been done. Map it to unknown or failed; after a rollback it is retryable by itself.',
-      );
-    }
-  }
-  return policy;
+  return nested(POLICY_ROWS).read(policy, path);
 }
+
+const success: Row<'completed', 'completed'> = required(oneOf(['completed']));
+const ended: Row<'failed' | 'retryable' | 'unknown', 'failed' | 'retryable' | 'unknown'> = required(
+  oneOf(['failed', 'retryable', 'unknown']),
+);
+
+/** 408, 502 and 504. */
+const noProof: typeof ended = {
+  ...ended,
+  read(given, path) {
+    if (given !== 'retryable') return ended.read(given, path);
+    throw new OptionsError(
+      `${path} is retryable: 408, 502 and 504 speak for somebody who stopped waiting, so the work may have been done. Map it to ` +
+        'unknown or failed; after a rollback it is retryable by itself.',
+    );
+  },
+};
+
+const POLICY_ROWS = {
+  name: required(text()),
+  verdicts: required(
+    nested({
+      success,
+      finalRefusal: ended,
+      passingRefusal: ended,
+      requestTimeout: noProof,
+      serverError: ended,
+      gatewayError: noProof,
+      threw: ended,
+      rolledBack: ended,
+    } satisfies Table<Policy['verdicts']>),
+  ),
+} satisfies Table<Policy>;

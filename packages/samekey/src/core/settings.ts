@@ -4,6 +4,7 @@
 
 import { OptionsError } from './errors.ts';
 import type { Limits } from './limits.ts';
+import { having, oneOf, orNull, readOptions, row, type Table, wholeNumber } from './options.ts';
 import { type Policy, type PolicyName, resolvePolicy } from './policy.ts';
 import type { WhenClaimEnds } from './record.ts';
 
@@ -44,85 +45,44 @@ export interface OperationSettings extends Required<Omit<OperationOptions, 'poli
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Names of the options that {@link resolveSettings} understands. */
-export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = [
-  'policy',
-  'whenClaimEnds',
-  'claimTtlMs',
-  'attemptTimeMaxMs',
-  'attemptMax',
-  'retentionMs',
-  'retryWindowMs',
-  'replayMinMs',
-  'tombstoneMs',
-  'waitMaxMs',
-  'reconcileAfterMs',
-  'limits',
-];
+const ROWS = {
+  policy: row((given, path) => resolvePolicy(given as PolicyName | Policy, path)),
+  whenClaimEnds: oneOf(['unknown', 'resume'], 'unknown'),
+  claimTtlMs: wholeNumber(1, undefined, 30_000),
+  attemptTimeMaxMs: wholeNumber(1, undefined, 300_000),
+  attemptMax: wholeNumber(1, undefined, 10),
+  retentionMs: wholeNumber(1, undefined, DAY_MS),
+  retryWindowMs: wholeNumber(0, undefined, DAY_MS),
+  replayMinMs: wholeNumber(0),
+  tombstoneMs: wholeNumber(0, undefined, 0),
+  waitMaxMs: wholeNumber(0, undefined, 0),
+  reconcileAfterMs: wholeNumber(0, undefined, 60_000),
+  limits: orNull(having<Limits>(['takeNewKey'], 'what createLimits of samekey/guard returned')),
+} satisfies Table<OperationOptions>;
+
+/** The rows of {@link OperationOptions}, for the tables of whatever takes them too. */
+export const OPERATION_ROWS: Table<OperationOptions> = ROWS;
+
+/** The names of these options. */
+export const OPERATION_OPTIONS: readonly (keyof OperationOptions)[] = Object.keys(
+  ROWS,
+) as (keyof OperationOptions)[];
 
 /** Puts an operation's own options over those of the instance. Throws `OptionsError`. */
 export function resolveSettings(instance: OperationOptions, own: OperationOptions): OperationSettings {
-  const pick = <Name extends keyof OperationOptions>(name: Name): OperationOptions[Name] =>
-    own[name] ?? instance[name];
-  const policy = pick('policy');
+  const given: Partial<Record<keyof OperationOptions, unknown>> = {};
+  for (const name of OPERATION_OPTIONS) given[name] = own[name] ?? instance[name];
+  const { policy, limits, ...settings } = readOptions('An operation', ROWS, given);
   if (policy === undefined) {
     throw new OptionsError(
       'An operation must name its policy: "standard" (a 5xx means nothing happened), "payments" (a 5xx means nobody knows) or "stripe".',
     );
   }
-  const whenClaimEnds = pick('whenClaimEnds') ?? 'unknown';
-  if (whenClaimEnds !== 'unknown' && whenClaimEnds !== 'resume') {
-    throw new OptionsError(`whenClaimEnds is "unknown" or "resume"; it is ${String(whenClaimEnds)}.`);
-  }
-  const retentionMs = wholeNumber('retentionMs', pick('retentionMs') ?? DAY_MS, 1);
   return Object.freeze({
-    policy: resolvePolicy(policy),
-    whenClaimEnds,
-    claimTtlMs: wholeNumber('claimTtlMs', pick('claimTtlMs') ?? 30_000, 1),
-    attemptTimeMaxMs: wholeNumber('attemptTimeMaxMs', pick('attemptTimeMaxMs') ?? 300_000, 1),
-    attemptMax: wholeNumber('attemptMax', pick('attemptMax') ?? 10, 1),
-    retentionMs,
-    retryWindowMs: wholeNumber('retryWindowMs', pick('retryWindowMs') ?? DAY_MS, 0),
-    replayMinMs: wholeNumber('replayMinMs', pick('replayMinMs') ?? retentionMs, 0),
-    tombstoneMs: wholeNumber('tombstoneMs', pick('tombstoneMs') ?? 0, 0),
-    waitMaxMs: wholeNumber('waitMaxMs', pick('waitMaxMs') ?? 0, 0),
-    reconcileAfterMs: wholeNumber('reconcileAfterMs', pick('reconcileAfterMs') ?? 60_000, 0),
-    limits: checkedLimits(pick('limits') ?? null),
+    ...settings,
+    policy,
+    replayMinMs: settings.replayMinMs ?? settings.retentionMs,
+    limits: limits ?? null,
     storeSetCookie: false,
   });
-}
-
-function checkedLimits(limits: Limits | null): Limits | null {
-  if (limits === null || typeof limits.takeNewKey === 'function') return limits;
-  throw new OptionsError('limits must be what createLimits of samekey/guard returned.');
-}
-
-/** Checks a whole number within bounds. Throws `OptionsError` with the option's name. */
-export function wholeNumber(
-  name: string,
-  value: number,
-  least: number,
-  most: number = Number.MAX_SAFE_INTEGER,
-): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw new OptionsError(
-      `${name} must be a whole number from ${least} to ${most}; it is ${String(value)}.`,
-    );
-  }
-  return value;
-}
-
-/** Checks a switch. Throws `OptionsError` with the option's name. */
-export function trueOrFalse(name: string, value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new OptionsError(`${name} must be true or false; it is ${String(value)}.`);
-}
-
-/** Refuses options that nothing reads: a misspelt safety option must not pass in silence. */
-export function refuseUnknown(what: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new OptionsError(`${what} has no option "${name}": it takes ${known.toSorted().join(', ')}.`);
-    }
-  }
 }

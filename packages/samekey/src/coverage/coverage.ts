@@ -6,8 +6,8 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { refuseUnknown } from '../core/settings.ts';
-import { checkExemptions, type Exemption, isAbout } from './exempt.ts';
+import { anything, listOf, nested, readOptions, required, type Table, text } from '../core/options.ts';
+import { type Exemption, EXEMPTIONS_ROW, isAbout } from './exempt.ts';
 import { expressRoutes, expressStack } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
 import { honoList, honoRoutes } from './hono.ts';
@@ -40,13 +40,18 @@ export interface CoverageReport {
   readonly isFull: boolean;
 }
 
+const ROWS = {
+  exempt: EXEMPTIONS_ROW,
+  mounted: listOf(anything<unknown>(), []),
+  header: text('Idempotency-Key'),
+} satisfies Table<CoverageOptions>;
+
 /**
  * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router, NestJS 11 or 12, or of
  * an OpenAPI 3 document. Throws `OptionsError` for anything else.
  */
 export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
-  refuseUnknown('coverage', options, ['exempt', 'mounted', 'header']);
-  const { mounted = [], header = 'Idempotency-Key' } = options;
+  const { mounted, header } = readOptions('coverage', ROWS, options);
   if (isNest(app)) return nestRoutes(app, mounted);
   if (isFastify(app)) return fastifyRoutes(app);
   const document = openApiDocument(app);
@@ -75,8 +80,7 @@ export function isListable(app: unknown): boolean {
 
 /** Which state-changing routes are protected. Throws `OptionsError` as {@link routesOf}, and for exemptions without a reason. */
 export function coverage(app: unknown, options: CoverageOptions = {}): CoverageReport {
-  const exempt = options.exempt ?? [];
-  checkExemptions(exempt);
+  const { exempt = [] } = readOptions('coverage', ROWS, options);
   const found = routesOf(app, options);
   const changing = found.routes.filter(({ method }) => CHANGING.includes(method));
   const routes = changing

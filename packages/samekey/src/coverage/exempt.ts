@@ -1,6 +1,7 @@
 /** Saying that a route needs no protection, and why: where the route is, or in a list. */
 
 import { OptionsError } from '../core/errors.ts';
+import { listOf, nested, required, type Row, row, type Table, text } from '../core/options.ts';
 
 const EXEMPT: unique symbol = Symbol.for('samekey.exempt');
 
@@ -61,14 +62,17 @@ export interface Exemption {
   readonly reason: string;
 }
 
-/** Checks a list. Throws `OptionsError`. */
-export function checkExemptions(list: readonly Exemption[]): void {
-  for (const { path, reason } of list) {
-    if (typeof path !== 'string' || path === '')
-      throw new OptionsError('An exemption names a path, as the report spells it.');
-    checked(reason, ` of ${path}`);
-  }
-}
+/** Exemptions as a member of options. */
+export const EXEMPTIONS_ROW: Row<readonly Exemption[], undefined> = listOf(
+  nested({
+    method: text(),
+    path: required(text(), 'An exemption names a path, as the report spells it.'),
+    reason: required(
+      row((given) => checked(given)),
+      'An exemption needs a reason: say why a repeat of this request does no harm.',
+    ),
+  } satisfies Table<Exemption>),
+);
 
 /** Whether a line of a list is about a route. */
 export function isAbout({ method, path }: Exemption, route: { method: string; path: string }): boolean {

@@ -10,7 +10,16 @@
 import type { Counters } from '../core/counters.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { Room } from '../core/limits.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import {
+  anything,
+  having,
+  nested,
+  readOptions,
+  required,
+  type Row,
+  type Table,
+  wholeNumber,
+} from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import type { Timer, World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
@@ -54,14 +63,25 @@ const CALLERS_MAX = 10_000;
 /** Nothing is known of when a key expires: as long as any answer says. */
 const FULL_FOR_MS = 60_000;
 
+const ROWS = {
+  store: required(anything<ActiveKeysOptions['store']>()),
+  max: required(wholeNumber(1)),
+  flushMs: wholeNumber(1, undefined, 1_000),
+  recountMs: wholeNumber(1, undefined, 600_000),
+  world: having<NonNullable<ActiveKeysOptions['world']>>(
+    ['monotonicNow', 'setTimer', 'random'],
+    'a world: systemWorld(), or one for tests',
+  ),
+} satisfies Table<ActiveKeysOptions>;
+
+/** These options as a member of others. */
+export const ACTIVE_KEYS_ROW: Row<ActiveKeysOptions, undefined> = nested(ROWS);
+
 /** Makes it. Throws `OptionsError`. */
 export function createActiveKeys(options: ActiveKeysOptions): ActiveKeys {
-  refuseUnknown('activeKeys', options, ['store', 'max', 'flushMs', 'recountMs', 'world']);
-  const counters = countersOf(options.store);
-  const world = options.world ?? systemWorld();
-  const max = wholeNumber('activeKeys.max', options.max, 1);
-  const flushMs = wholeNumber('activeKeys.flushMs', options.flushMs ?? 1_000, 1);
-  const recountMs = wholeNumber('activeKeys.recountMs', options.recountMs ?? 600_000, 1);
+  const { store, max, flushMs, recountMs, ...own } = readOptions('activeKeys', ROWS, options);
+  const counters = countersOf(store);
+  const world = own.world ?? systemWorld();
   const entries = new Map<string, Entry>();
   let timer: Timer | null = null;
   let flushed: Promise<void> = Promise.resolve();

@@ -10,7 +10,7 @@
  */
 
 import { isStoreError, OptionsError, StoreError } from '../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { checkWholeNumber, having, readOptions, type Table, wholeNumber } from '../core/options.ts';
 import type { ClaimRequest, ClaimResult, Store } from '../core/store.ts';
 import type { World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
@@ -34,14 +34,22 @@ export interface BreakerOptions {
   readonly world?: Pick<World, 'monotonicNow' | 'setTimer'>;
 }
 
+const BREAKER_ROWS = {
+  halfOpenAfterMs: wholeNumber(0),
+  callTimeMaxMs: wholeNumber(1, undefined, 2_000),
+  world: having<NonNullable<BreakerOptions['world']>>(
+    ['monotonicNow', 'setTimer'],
+    'a world: systemWorld(), or one for tests',
+  ),
+} satisfies Table<BreakerOptions>;
+
 /** The store behind the breaker, with everything else it can do. Throws `OptionsError`. */
 export function withBreaker<S extends Store>(store: S, breaker: Breaker, options: BreakerOptions = {}): S {
-  refuseUnknown('withBreaker', options, ['halfOpenAfterMs', 'callTimeMaxMs', 'world']);
-  const world = options.world ?? systemWorld();
-  const callTimeMaxMs = wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1);
+  const { callTimeMaxMs, ...own } = readOptions('withBreaker', BREAKER_ROWS, options);
+  const world = own.world ?? systemWorld();
   const through = throughOf(breaker);
-  const openMs = options.halfOpenAfterMs ?? ('fire' in breaker ? breaker.options?.resetTimeout : undefined);
-  const halfOpenAfterMs = openMs === undefined ? null : wholeNumber('halfOpenAfterMs', openMs, 0);
+  const openMs = own.halfOpenAfterMs ?? ('fire' in breaker ? breaker.options?.resetTimeout : undefined);
+  const halfOpenAfterMs = openMs === undefined ? null : checkWholeNumber('halfOpenAfterMs', openMs, 0);
   let failedAt = world.monotonicNow();
 
   function keptBack(cause: unknown): StoreError {

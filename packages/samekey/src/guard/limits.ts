@@ -7,8 +7,8 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { Asker, Limits, Room } from '../core/limits.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
-import { type ActiveKeysOptions, createActiveKeys } from './active-keys.ts';
+import { having, oneOf, readOptions, type Row, type Table, wholeNumber } from '../core/options.ts';
+import { ACTIVE_KEYS_ROW, type ActiveKeysOptions, createActiveKeys } from './active-keys.ts';
 import { type RateLimiter, takePoint } from './rate-limiter.ts';
 
 /** What is limited. At least one limit is named. */
@@ -35,22 +35,18 @@ export interface CallerLimits extends Limits {
 
 /** Makes limits, for the option `limits` of an instance, an operation or a route. Throws `OptionsError`. */
 export function createLimits(options: LimitsOptions): CallerLimits {
-  refuseUnknown('createLimits', options ?? {}, LIMITS_OPTIONS);
-  const { newKeys, looks, per = 'caller', whenLimiterFails = 'open', decisionTimeMaxMs = 250 } = options;
-  checkLimiter('newKeys', newKeys);
-  checkLimiter('looks', looks);
+  const own = readOptions('createLimits', LIMITS_ROWS, options);
+  const { newKeys, looks, per, whenLimiterFails, decisionTimeMaxMs } = own;
   const activeKeys = options.activeKeys === undefined ? null : createActiveKeys(options.activeKeys);
   if (newKeys === undefined && looks === undefined && activeKeys === null) {
     throw new OptionsError('createLimits limits nothing: name newKeys, activeKeys or looks.');
   }
-  oneOf('per', per, ['caller', 'operation']);
-  oneOf('whenLimiterFails', whenLimiterFails, ['open', 'closed']);
   // A caller's text has no `|`, so no caller can name itself into another one's operation.
   const nameOf = ({ caller, operation }: Asker): string =>
     per === 'caller' ? caller : `${caller}|${operation}`;
   return Object.freeze({
     whenLimiterFails,
-    decisionTimeMaxMs: wholeNumber('decisionTimeMaxMs', decisionTimeMaxMs, 1),
+    decisionTimeMaxMs,
     async takeNewKey(asker: Asker) {
       const point = newKeys === undefined ? FREE : await takePoint(newKeys, nameOf(asker));
       if (activeKeys === null || point.fullForMs !== null) return point;
@@ -66,14 +62,19 @@ export function createLimits(options: LimitsOptions): CallerLimits {
   });
 }
 
-const LIMITS_OPTIONS: readonly (keyof LimitsOptions)[] = [
-  'newKeys',
-  'activeKeys',
-  'looks',
-  'per',
-  'whenLimiterFails',
-  'decisionTimeMaxMs',
-];
+const limiter: Row<RateLimiter, undefined> = having(
+  ['consume', 'reward'],
+  'a limiter with consume and reward, such as new RateLimiterMemory({ points, duration }) of rate-limiter-flexible',
+);
+
+const LIMITS_ROWS = {
+  newKeys: limiter,
+  activeKeys: ACTIVE_KEYS_ROW,
+  looks: limiter,
+  per: oneOf(['caller', 'operation'], 'caller'),
+  whenLimiterFails: oneOf(['open', 'closed'], 'open'),
+  decisionTimeMaxMs: wholeNumber(1, undefined, 250),
+} satisfies Table<LimitsOptions>;
 
 const FREE: Room = Object.freeze({ fullForMs: null, end: () => undefined });
 
@@ -85,19 +86,4 @@ function both(first: Room, second: Room): Room {
       second.end(used);
     },
   };
-}
-
-function checkLimiter(name: string, limiter: RateLimiter | undefined): void {
-  if (limiter === undefined) return;
-  if (typeof limiter?.consume !== 'function' || typeof limiter.reward !== 'function') {
-    throw new OptionsError(
-      `${name} must be a limiter with consume and reward, such as new RateLimiterMemory({ points, duration }) of rate-limiter-flexible.`,
-    );
-  }
-}
-
-function oneOf(name: string, value: string, words: readonly string[]): void {
-  if (!words.includes(value)) {
-    throw new OptionsError(`${name} is "${words.join('" or "')}"; it is ${JSON.stringify(value)}.`);
-  }
 }

@@ -5,6 +5,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
+import { aFunction, anything, readOptions, required, type Table, text } from '../core/options.ts';
 import { timeHeader, TIME_HEADER } from '../core/signed-time.ts';
 import { systemWorld } from '../system.ts';
 
@@ -25,8 +26,15 @@ export type TimeSigner = (request: {
   readonly key: string;
 }) => Promise<readonly [name: string, value: string]>;
 
+const ROWS = {
+  name: required(text()),
+  secret: required(anything<Uint8Array>()),
+  now: aFunction<() => number>(),
+} satisfies Table<TimeSignerOptions>;
+
 /** Makes a signer. Throws `OptionsError`. */
-export function timeSigner({ name, secret, now }: TimeSignerOptions): TimeSigner {
+export function timeSigner(options: TimeSignerOptions): TimeSigner {
+  const { name, secret, now } = readOptions('timeSigner', ROWS, options);
   if (!/^[\w-]{1,40}$/.test(name))
     throw new OptionsError('The name of a secret is 1–40 letters, digits, "_" or "-".');
   if (!(secret instanceof Uint8Array) || secret.length < 16)

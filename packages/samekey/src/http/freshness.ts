@@ -8,7 +8,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { nested, required, type Row, row, shown, type Table, wholeNumber } from '../core/options.ts';
 import {
   isSigned,
   parseTimeHeader,
@@ -50,23 +50,38 @@ export interface Freshness<Native> {
 const SECRET_BYTES_MIN = 16;
 const SECRET_NAME = /^[\w-]{1,40}$/;
 
-/** Checks the options. Throws `OptionsError`. */
+const headerName: Row<string, undefined> = row((given, path) => {
+  if (typeof given === 'string' && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(given)) return given;
+  throw new OptionsError(`${path} is the name of a header, such as ${TIME_HEADER}; it is ${shown(given)}.`);
+});
+
+const FRESHNESS_ROWS = {
+  secrets: required(
+    row((given) => {
+      if (typeof given !== 'function') checkSecrets(given as TimeSecrets);
+      return given as FreshnessOptions<never>['secrets'];
+    }),
+    'freshness needs secrets: at least one, by name.',
+  ),
+  windowMs: wholeNumber(1_000),
+  skewMs: wholeNumber(0),
+  header: headerName,
+} satisfies Table<FreshnessOptions<never>>;
+
+/** Freshness as a member of a route's options. */
+export const FRESHNESS_ROW: Row<FreshnessOptions<never>, undefined> = nested(FRESHNESS_ROWS);
+
+/** Checks what hangs together. Throws `OptionsError`. */
 export function compileFreshness<Native>(
   options: FreshnessOptions<Native>,
   retentionMs: number,
 ): Freshness<Native> {
-  refuseUnknown('freshness', options, ['secrets', 'windowMs', 'skewMs', 'header']);
-  const { secrets, header = TIME_HEADER } = options;
-  const windowMs = wholeNumber('windowMs', options.windowMs ?? 300_000, 1_000);
-  const skewMs = wholeNumber('skewMs', options.skewMs ?? 30_000, 0);
+  const { secrets, windowMs = 300_000, skewMs = 30_000, header = TIME_HEADER } = options;
   if (windowMs + skewMs > retentionMs) {
     throw new OptionsError(
       `freshness accepts a request for ${windowMs + skewMs} ms and its key is remembered for ${retentionMs} ms: a recorded request could run again. Make retentionMs longer or windowMs shorter.`,
     );
   }
-  if (typeof header !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(header))
-    throw new OptionsError('freshness.header is the name of a header, such as Samekey-Time.');
-  if (typeof secrets !== 'function') checkSecrets(secrets);
   return {
     secretsOf: typeof secrets === 'function' ? secrets : () => secrets,
     windowMs,

@@ -5,26 +5,37 @@
 import { OptionsError } from '../core/errors.ts';
 import {
   createFingerprinter,
+  FINGERPRINT_ROW,
   type Fingerprinter,
   type FingerprintOptions,
   type FingerprintSecrets,
   withSecrets,
 } from '../core/fingerprint.ts';
-import { checkKeyOptions, type KeyOptions } from '../core/key.ts';
+import { KEY_ROW, type KeyOptions } from '../core/key.ts';
+import {
+  aFunction,
+  listOf,
+  readOptions,
+  required,
+  type Row,
+  row,
+  shown,
+  type Table,
+  trueOrFalse,
+  wholeNumber,
+} from '../core/options.ts';
 import { operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { classOfStatus } from '../core/policy.ts';
 import { isSingleTenant, type singleTenant } from '../core/scope.ts';
 import {
-  OPERATION_OPTIONS,
+  OPERATION_ROWS,
   type OperationOptions,
   type OperationSettings,
-  refuseUnknown,
   resolveSettings,
-  wholeNumber,
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
-import { compileFreshness, type Freshness, type FreshnessOptions } from './freshness.ts';
+import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
 import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
@@ -103,25 +114,8 @@ export function isFinalStatus({ settings }: Pick<Route<never>, 'settings'>, stat
   return verdict === 'completed' || verdict === 'failed';
 }
 
-const ROUTE_OPTIONS: readonly string[] = [
-  ...OPERATION_OPTIONS,
-  'scope',
-  'operation',
-  'formerly',
-  'required',
-  'methods',
-  'header',
-  'key',
-  'fingerprint',
-  'freshness',
-  'bindTo',
-  'profile',
-  'requestSizeMaxBytes',
-  'responseSizeMaxBytes',
-  'bufferTimeMaxMs',
-  'storeSetCookie',
-  'onOutcome',
-];
+const NO_SCOPE =
+  'A protected route needs a scope: a function that names the authenticated caller, such as (req) => [req.user.tenantId, req.user.id], or singleTenant().';
 const MIB = 1024 * 1024;
 /** The longest a timer of the platform can wait; beyond, it fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -140,38 +134,36 @@ export function compileRoute<Native>(
   if (typeof options !== 'object' || options === null) {
     throw new OptionsError('A protected route needs options: at least a policy and a scope.');
   }
-  refuseUnknown('A protected route', options, ROUTE_OPTIONS);
-  const storeSetCookie = yesOrNo('storeSetCookie', options.storeSetCookie ?? false);
+  const own = readOptions('A protected route', ROWS, options);
+  const { storeSetCookie } = own;
   const settings = Object.freeze({ ...resolveSettings(defaults, options), storeSetCookie });
-  if (options.freshness !== undefined && options.required === false) {
+  if (options.freshness !== undefined && !own.required) {
     throw new OptionsError(
       'freshness needs a key in every request: with required: false one without a key would run unsigned.',
     );
   }
-  const keyOptions = options.key ?? {};
-  checkKeyOptions(keyOptions);
   return Object.freeze({
     settings,
     scope: scopeFunction(options.scope),
-    operation: options.operation === undefined ? null : operationName('operation', options.operation),
-    formerly: listOf('formerly', options.formerly ?? []).map((name) => operationName('formerly', name)),
-    required: yesOrNo('required', options.required ?? true),
-    methods: protectedMethods(options.methods ?? ['POST', 'PATCH']),
-    header: token('header', options.header ?? 'Idempotency-Key').toLowerCase(),
-    key: keyOptions,
+    operation: own.operation,
+    formerly: own.formerly,
+    required: own.required,
+    methods: new Set(own.methods),
+    header: own.header.toLowerCase(),
+    key: own.key ?? {},
     fingerprinter: createFingerprinter(
-      withSecrets(options.fingerprint ?? {}, secrets),
+      withSecrets(own.fingerprint ?? {}, secrets),
       digester,
       options.bindTo !== undefined,
     ),
     freshness:
       options.freshness === undefined ? null : compileFreshness(options.freshness, settings.retentionMs),
-    bindTo: listener('bindTo', options.bindTo),
-    profile: resolveProfile(options.profile ?? 'ietf'),
-    requestSizeMaxBytes: wholeNumber('requestSizeMaxBytes', options.requestSizeMaxBytes ?? MIB, 0),
-    responseSizeMaxBytes: wholeNumber('responseSizeMaxBytes', options.responseSizeMaxBytes ?? MIB, 0),
-    bufferTimeMaxMs: wholeNumber('bufferTimeMaxMs', options.bufferTimeMaxMs ?? 1_000, 0, TIMER_MAX_MS),
-    onOutcome: listener('onOutcome', options.onOutcome),
+    bindTo: options.bindTo ?? null,
+    profile: own.profile,
+    requestSizeMaxBytes: own.requestSizeMaxBytes,
+    responseSizeMaxBytes: own.responseSizeMaxBytes,
+    bufferTimeMaxMs: own.bufferTimeMaxMs,
+    onOutcome: options.onOutcome ?? null,
   });
 }
 
@@ -179,22 +171,26 @@ function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined)
   if (typeof scope === 'function') return scope;
   // Only the declared single tenant: a constant list would put all callers into one scope unnoticed.
   if (isSingleTenant(scope)) return () => scope;
-  throw new OptionsError(
-    'A protected route needs a scope: a function that names the authenticated caller, such as (req) => [req.user.tenantId, req.user.id], or singleTenant().',
-  );
+  throw new OptionsError(NO_SCOPE);
 }
 
 /** A name of the form `METHOD /pattern` has its parameter names erased, as those of frameworks have. */
-function operationName(option: string, name: unknown): string {
-  if (typeof name !== 'string' || name === '') {
-    throw new OptionsError(`${option} names an operation by a text that is not empty; it has ${show(name)}.`);
-  }
+const operationName: Row<string, undefined> = row((name, path) => {
+  if (typeof name !== 'string' || name === '')
+    throw new OptionsError(`${path} names an operation by a text that is not empty; it is ${shown(name)}.`);
   const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
   return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
-}
+});
 
-function protectedMethods(methods: unknown): ReadonlySet<string> {
-  const upper = listOf('methods', methods).map((method) => token('methods', method).toUpperCase());
+const token: Row<string, undefined> = row((value, path) => {
+  if (typeof value === 'string' && TOKEN.test(value)) return value;
+  throw new OptionsError(`${path} takes names as RFC 9110 §5.6.2 has them; it is ${shown(value)}.`);
+});
+
+function protectedMethods(given: unknown, path: string): readonly string[] {
+  const upper = listOf(token)
+    .read(given, path)
+    .map((method) => method.toUpperCase());
   for (const method of upper) {
     if (SAFE_METHODS.includes(method)) {
       throw new OptionsError(
@@ -204,43 +200,52 @@ function protectedMethods(methods: unknown): ReadonlySet<string> {
   }
   if (upper.length === 0)
     throw new OptionsError('methods is empty: name at least one, or leave it out for POST and PATCH.');
-  return new Set(upper);
+  return upper;
 }
 
-function listener<Listener>(name: string, value: Listener | undefined): Listener | null {
-  if (value === undefined) return null;
-  if (typeof value !== 'function') throw new OptionsError(`${name} is a function; it is ${show(value)}.`);
-  return value;
-}
-
-function listOf(option: string, value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  throw new OptionsError(`${option} is a list; it is ${show(value)}.`);
-}
-
-function token(option: string, value: unknown): string {
-  if (typeof value === 'string' && TOKEN.test(value)) return value;
-  throw new OptionsError(`${option} takes names as RFC 9110 §5.6.2 has them; it has ${show(value)}.`);
-}
-
-function yesOrNo(option: string, value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new OptionsError(`${option} is true or false; it is ${show(value)}.`);
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
-}
-
-function resolveProfile(profile: 'ietf' | 'stripe' | Profile): Profile {
+function profileOf(profile: unknown): Profile {
   if (profile === 'ietf') return ietf();
   if (profile === 'stripe') return stripe();
-  if (typeof profile?.render !== 'function') {
+  if (typeof profile === 'function')
     throw new OptionsError(
-      typeof profile === 'function'
-        ? 'profile is a function: call it, as in profile: stripe(), or name it, as in profile: "stripe".'
-        : `Unknown profile ${show(profile)}: use "ietf", "stripe", or ietf({ … }).`,
+      'profile is a function: call it, as in profile: stripe(), or name it, as in profile: "stripe".',
     );
-  }
-  return profile;
+  if (typeof (profile as Partial<Profile> | null)?.render !== 'function')
+    throw new OptionsError(`profile is "ietf", "stripe", or ietf({ … }); it is ${shown(profile)}.`);
+  return profile as Profile;
 }
+
+const OWN_ROWS = {
+  scope: required(
+    row((given) => scopeFunction(given as RouteOptions<never>['scope'])),
+    NO_SCOPE,
+  ),
+  required: trueOrFalse(true),
+  methods: row(protectedMethods, ['POST', 'PATCH']),
+  header: { ...token, absent: (): string => 'Idempotency-Key' },
+  key: KEY_ROW,
+  fingerprint: FINGERPRINT_ROW,
+  freshness: FRESHNESS_ROW,
+  bindTo: aFunction(),
+  profile: { read: profileOf, absent: (): Profile => ietf() },
+  requestSizeMaxBytes: wholeNumber(0, undefined, MIB),
+  responseSizeMaxBytes: wholeNumber(0, undefined, MIB),
+  bufferTimeMaxMs: wholeNumber(0, TIMER_MAX_MS, 1_000),
+  storeSetCookie: trueOrFalse(false),
+  onOutcome: aFunction(),
+} satisfies Table<HttpOptions>;
+
+const ROWS = {
+  ...OPERATION_ROWS,
+  ...OWN_ROWS,
+  operation: { ...operationName, absent: (): null => null },
+  formerly: listOf(operationName, []),
+} satisfies Table<RouteOptions<never>>;
+
+type HttpOptions = Omit<RouteOptions<never>, keyof OperationOptions | 'operation' | 'formerly'>;
+
+/** The rows of a route's options without those of its operation: a served operation has said those itself. */
+export const HTTP_ROWS: Table<HttpOptions> = OWN_ROWS;
+
+/** The rows of {@link RouteOptions}, for the tables of whatever takes them too. */
+export const ROUTE_ROWS: Table<RouteOptions<never>> = ROWS;

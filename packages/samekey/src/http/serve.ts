@@ -6,10 +6,11 @@
 
 import type { Engine } from '../core/engine.ts';
 import { NotExecutedError, OptionsError } from '../core/errors.ts';
+import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
 import { entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
 import type { Wrapped } from './handle.ts';
-import { compileRoute, type Route, type RouteOptions } from './route.ts';
+import { compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 
 /** The request's body, content coding removed. */
 export interface ServedBody {
@@ -39,22 +40,28 @@ export interface Served<Native> {
   readonly wrapped: Wrapped<Native>;
 }
 
+const SERVE_ROWS = {
+  ...HTTP_ROWS,
+  input: aFunction(),
+  location: aFunction(),
+} satisfies Table<ServeOptions<never, never>>;
+
 /** Checks the options and puts the operation's own in place. Throws `OptionsError`. */
 export function compileServed<Native, Input>(
   operation: Operation<Input, unknown>,
   options: ServeOptions<Native, Input>,
 ): Served<Native> {
   const internals = operationInternals(operation);
-  const { input: given, location, ...routeOptions } = options ?? {};
-  const input: NonNullable<typeof given> = given ?? ((_request, body) => body.json() as Input);
-  if (typeof input !== 'function') throw new OptionsError(`input is a function; it is ${typeof input}.`);
   for (const name of [...OPERATION_OPTIONS, 'operation', 'formerly']) {
-    if (name in routeOptions) {
+    if (name in Object(options)) {
       throw new OptionsError(
         `${name} belongs to the operation "${operation.name}": say it where it is defined.`,
       );
     }
   }
+  readOptions('serve', SERVE_ROWS, options);
+  const { input: given, location, ...routeOptions } = options;
+  const input: NonNullable<typeof given> = given ?? ((_request, body) => body.json() as Input);
   if (routeOptions.required === false) {
     throw new OptionsError(
       'A served operation needs a key: required: false is for routes with a handler of their own.',

@@ -13,11 +13,11 @@ import type { Outcome } from '../core/outcome.ts';
 import { attemptAgeMs, FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
 import { httpDate } from './headers.ts';
 import { namesNobody } from './handle.ts';
-import { compileRoute, type RouteOptions } from './route.ts';
+import { compileRoute, ROUTE_ROWS, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
 export interface StatusOptions<Native> extends Pick<RouteOptions<Native>, 'scope' | 'profile'> {
@@ -25,15 +25,20 @@ export interface StatusOptions<Native> extends Pick<RouteOptions<Native>, 'scope
   readonly key: (request: Native) => string;
 }
 
+const STATUS_ROWS = {
+  scope: ROUTE_ROWS.scope,
+  profile: ROUTE_ROWS.profile,
+  key: required(aFunction()),
+} satisfies Table<StatusOptions<never>>;
+
 /** Makes it: from a request to its answer. Throws `OptionsError`. */
 export function createStatus<Native>(
   operation: Operation<never, unknown>,
   options: StatusOptions<Native>,
 ): (request: Native) => Promise<StoredResponse> {
   const internals = operationInternals(operation);
-  refuseUnknown('serveStatus', options ?? {}, ['scope', 'profile', 'key']);
+  readOptions('serveStatus', STATUS_ROWS, options);
   const { key, ...rest } = options;
-  if (typeof key !== 'function') throw new OptionsError(`key is a function; it is ${typeof key}.`);
   const { engine, settings } = internals;
   const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
   return async (request) => {

@@ -4,7 +4,7 @@ import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import { UNKNOWN_MAX_MS } from '../core/machine.ts';
 import type { MessageStore } from '../core/message.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { aFunction, anything, orNull, readOptions, type Table, wholeNumber } from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import { internalsOf, type Samekey } from '../samekey.ts';
 import type { JanitorEvent } from './events.ts';
@@ -37,44 +37,33 @@ export interface CheckedJanitorOptions
   readonly emit: (event: JanitorEvent) => void;
 }
 
-const NAMES: readonly (keyof JanitorOptions)[] = [
-  'samekey',
-  'store',
-  'sweepMs',
-  'reapMs',
-  'batchSizeMax',
-  'unknownMaxMs',
-  'auditRetentionMs',
-  'transitionRetentionMs',
-  'runTimeMaxMs',
-  'onEvent',
-];
+const ROWS = {
+  samekey: anything<Samekey<never>>(),
+  store: anything<Store>(),
+  sweepMs: wholeNumber(1, undefined, 10_000),
+  reapMs: wholeNumber(1, undefined, 60_000),
+  batchSizeMax: wholeNumber(1, 10_000, 500),
+  unknownMaxMs: wholeNumber(1, undefined, UNKNOWN_MAX_MS),
+  auditRetentionMs: orNull(wholeNumber(0, undefined, null)),
+  transitionRetentionMs: orNull(wholeNumber(0, undefined, null)),
+  runTimeMaxMs: wholeNumber(1, undefined, 600_000),
+  onEvent: aFunction<(event: JanitorEvent) => void>(),
+} satisfies Table<JanitorOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkJanitorOptions(options: JanitorOptions): CheckedJanitorOptions {
-  refuseUnknown('createJanitor', options ?? {}, NAMES);
-  const { samekey, onEvent, auditRetentionMs = null, transitionRetentionMs = null } = options;
-  const store = samekey === undefined ? options.store : internalsOf(samekey).store;
-  if (store === undefined || (samekey !== undefined && options.store !== undefined)) {
+  const { samekey, store: alone, onEvent, ...own } = readOptions('createJanitor', ROWS, options);
+  const store = samekey === undefined ? alone : internalsOf(samekey).store;
+  if (store === undefined || (samekey !== undefined && alone !== undefined)) {
     throw new OptionsError('createJanitor takes either samekey or store; give exactly one of them.');
   }
   return {
+    ...own,
     store,
     messages: (store as { readonly messages?: MessageStore }).messages ?? null,
-    sweepMs: wholeNumber('sweepMs', options.sweepMs ?? 10_000, 1),
-    reapMs: wholeNumber('reapMs', options.reapMs ?? 60_000, 1),
-    batchSizeMax: wholeNumber('batchSizeMax', options.batchSizeMax ?? 500, 1, 10_000),
-    unknownMaxMs: wholeNumber('unknownMaxMs', options.unknownMaxMs ?? UNKNOWN_MAX_MS, 1),
-    auditRetentionMs: orNull('auditRetentionMs', auditRetentionMs),
-    transitionRetentionMs: orNull('transitionRetentionMs', transitionRetentionMs),
-    runTimeMaxMs: wholeNumber('runTimeMaxMs', options.runTimeMaxMs ?? 600_000, 1),
     emit(event) {
       // A listener's fault is not the janitor's.
       if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);
     },
   };
-}
-
-function orNull(name: string, value: number | null): number | null {
-  return value === null ? null : wholeNumber(name, value, 0);
 }

@@ -5,7 +5,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { hashCaller } from '../core/redact.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { readOptions, type Row, row, type Table, wholeNumber } from '../core/options.ts';
 
 /** Bounds of labels. */
 export interface LabelOptions {
@@ -39,18 +39,28 @@ const BUSY_MIN = 10;
 /** Callers that are watched at once for becoming busy. */
 const WATCHED_MAX = 1_000;
 
+/** A secret that keys hashes. */
+export const HASH_SECRET_ROW: Row<Uint8Array, undefined> = row((given, path) => {
+  if (given instanceof Uint8Array && given.length >= 16) return given;
+  throw new OptionsError(`${path} is 16 bytes or more (a Uint8Array): make it longer, or leave it out.`);
+});
+
+const LABEL_ROWS = {
+  scopesMax: wholeNumber(0, 1_000, 20),
+  operationsMax: wholeNumber(0, 10_000, 200),
+  topicsMax: wholeNumber(0, 10_000, 100),
+  secret: HASH_SECRET_ROW,
+} satisfies Table<LabelOptions>;
+
 /** Makes the labels of one set of listeners. Throws `OptionsError`. */
 export function createLabels(what: string, options: LabelOptions = {}): Labels {
-  refuseUnknown(what, options, ['scopesMax', 'operationsMax', 'topicsMax', 'secret']);
-  const { secret } = options;
-  if (secret !== undefined && !(secret instanceof Uint8Array && secret.length >= 16))
-    throw new OptionsError('secret is 16 bytes or more (a Uint8Array): make it longer, or leave it out.');
+  const { secret, operationsMax, topicsMax, scopesMax } = readOptions(what, LABEL_ROWS, options);
   return {
-    operation: firstOnes(wholeNumber('operationsMax', options.operationsMax ?? 200, 0, 10_000)),
-    topic: firstOnes(wholeNumber('topicsMax', options.topicsMax ?? 100, 0, 10_000)),
+    operation: firstOnes(operationsMax),
+    topic: firstOnes(topicsMax),
     verb: firstOnes(OWN_NAMES_MAX),
     code: firstOnes(OWN_NAMES_MAX),
-    caller: busyOnes(wholeNumber('scopesMax', options.scopesMax ?? 20, 0, 1_000), secret),
+    caller: busyOnes(scopesMax, secret),
   };
 }
 

@@ -5,10 +5,11 @@
  * of other texts only those named here pass · what is below the logger's level is not even made.
  */
 
+import { HASH_SECRET_ROW } from './labels.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { SamekeyEvent } from '../core/events.ts';
 import { hashCaller, hashKey } from '../core/redact.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { aFunction, oneOf, readOptions, type Table } from '../core/options.ts';
 import type { JanitorEvent } from '../janitor/events.ts';
 import type { ReconcileEvent } from '../reconcile/events.ts';
 import type { WorkerEvent } from '../worker/events.ts';
@@ -47,19 +48,20 @@ export interface Logs {
   readonly reconciler: (event: ReconcileEvent) => void;
 }
 
+const LOG_ROWS = {
+  levelMin: oneOf(LOG_LEVELS, 'info'),
+  secret: HASH_SECRET_ROW,
+  errorOf: aFunction<NonNullable<LogOptions['errorOf']>>(),
+} satisfies Table<LogOptions>;
+
 /** Makes listeners that log. Throws `OptionsError`. */
 export function logEvents(logger: LoggerLike, options: LogOptions = {}): Logs {
-  refuseUnknown('logEvents', options, ['levelMin', 'secret', 'errorOf']);
-  const { levelMin = 'info', secret, errorOf } = options;
+  const { levelMin, secret, errorOf } = readOptions('logEvents', LOG_ROWS, options);
   const least = LOG_LEVELS.indexOf(levelMin);
-  if (least < 0)
-    throw new OptionsError(`levelMin is one of ${LOG_LEVELS.join(', ')}; it is ${String(levelMin)}.`);
   for (const level of LOG_LEVELS) {
     if (typeof logger?.[level] !== 'function')
       throw new OptionsError(`logEvents takes a logger like pino's; it has no method ${level}.`);
   }
-  // A secret that is too short is refused now, not at the first event.
-  hashKey({ scope: 's', key: 'k' }, secret);
 
   const listen = (source: string) => (event: AnyEvent) => {
     const [usual, message] = LOG_LINES[event.type as LoggedType] ?? ['info', 'Something happened.'];

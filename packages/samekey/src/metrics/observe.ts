@@ -7,7 +7,7 @@
  */
 
 import type { MessageCount, StoreWithMessages } from '../core/message.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { having, readOptions, type Table, wholeNumber } from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import type { Timer, World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
@@ -35,6 +35,14 @@ const SHARE = 1 / 20;
 /** Questions for the oldest unknown outcome in one look. */
 const QUESTIONS_MAX = 30;
 
+const OBSERVE_ROWS = {
+  everyMs: wholeNumber(1_000, undefined, 30_000),
+  world: having<NonNullable<ObserveOptions['world']>>(
+    ['monotonicNow', 'wallNow', 'setTimer'],
+    'a world: systemWorld(), or one for tests',
+  ),
+} satisfies Table<ObserveOptions>;
+
 /** Begins at once. Throws `OptionsError`. */
 export function observe(
   recorder: Recorder,
@@ -42,9 +50,8 @@ export function observe(
   store: Store,
   options: ObserveOptions = {},
 ): StoreObserver {
-  refuseUnknown('observeStore', options, ['everyMs', 'world']);
-  const everyMs = wholeNumber('everyMs', options.everyMs ?? 30_000, 1_000);
-  const world = options.world ?? systemWorld();
+  const { everyMs, ...own } = readOptions('observeStore', OBSERVE_ROWS, options);
+  const world = own.world ?? systemWorld();
   const topics = new Set<string>();
   let timer: Timer | null = null;
   let looking: Promise<void> | null = null;

@@ -8,11 +8,12 @@
  * Sources: https://opentelemetry.io/docs/specs/otel/trace/api/ · https://www.w3.org/TR/trace-context/#traceparent-header
  */
 
+import { HASH_SECRET_ROW } from './labels.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { SamekeyEvent } from '../core/events.ts';
 import type { RecordId } from '../core/record.ts';
 import { hashKey } from '../core/redact.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { readOptions, type Table } from '../core/options.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 
 /** What a span begins with. */
@@ -72,14 +73,13 @@ interface Over {
   readonly links?: SpanStart['links'];
 }
 
+const TRACE_ROWS = { secret: HASH_SECRET_ROW } satisfies Table<TraceOptions>;
+
 /** Makes listeners that trace. Throws `OptionsError`. */
 export function traceEvents(tracer: TracerLike, options: TraceOptions = {}): Traces {
-  refuseUnknown('traceEvents', options, ['secret']);
-  const { secret } = options;
+  const { secret } = readOptions('traceEvents', TRACE_ROWS, options);
   if (typeof tracer?.startSpan !== 'function')
     throw new OptionsError('traceEvents takes a tracer of @opentelemetry/api: trace.getTracer("samekey").');
-  // A secret that is too short is refused now, not at the first event.
-  hashKey({ scope: 's', key: 'k' }, secret);
 
   function span({
     name,

@@ -6,8 +6,8 @@
 import { NEVER_KNOWN } from '../core/machine.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
+import { checkWholeNumber } from '../core/options.ts';
 import { storableByHand } from '../core/stored-response.ts';
-import { wholeNumber } from '../core/settings.ts';
 import type { FencedId, HandResult, Store } from '../core/store.ts';
 import { callTimeOf, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
 
@@ -89,7 +89,11 @@ export function settle(
         : () => store.settle([{ ...by, to, response: null, newSteps }]);
     }
     if (settlement.because === undefined && shownBy(record) === null) return 'not-proven';
-    const claimEndedForMs = wholeNumber('callTimeMaxMs', settlement.callTimeMaxMs ?? callTimeOf(record), 0);
+    const claimEndedForMs = checkWholeNumber(
+      'callTimeMaxMs',
+      settlement.callTimeMaxMs ?? callTimeOf(record),
+      0,
+    );
     return () => store.settle([{ ...by, to, response: null, claimEndedForMs }]);
   });
 }

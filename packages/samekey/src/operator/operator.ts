@@ -10,7 +10,7 @@ import { OptionsError } from '../core/errors.ts';
 import type { MessageListRequest, StoredMessage } from '../core/message.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { having, kindOf, orNull, readOptions, required, row, type Table } from '../core/options.ts';
 import type { EraseResult, ListRequest, Store } from '../core/store.ts';
 import { type Act, type ActResult, forget, reopen, type Reopening, type Settlement, settle } from './acts.ts';
 import { lookAt, messagesIn, type WholeRecord } from './look.ts';
@@ -60,16 +60,27 @@ export interface Operator {
 /** Few enough for one transaction. */
 const ERASE_LIMIT = 1_000;
 
+const OPERATOR_ROWS = {
+  store: required(
+    having<Store>(['find'], 'a store: postgresStore(…), sqliteStore(…), sealed(…) …'),
+    'createOperator needs a store: postgresStore(…), sqliteStore(…), sealed(…) …',
+  ),
+  actor: required(
+    orNull(
+      row((given, path) => {
+        if (typeof given === 'string' && given.trim() !== '') return given;
+        throw new OptionsError(
+          `${path} must be the name of who acts, or null where nobody can be named; it is ${kindOf(given)}.`,
+        );
+      }),
+    ),
+    'actor must be the name of who acts, or null where nobody can be named.',
+  ),
+} satisfies Table<OperatorOptions>;
+
 /** Makes one. Throws `OptionsError`. */
 export function createOperator(options: OperatorOptions): Operator {
-  refuseUnknown('createOperator', options ?? {}, ['store', 'actor']);
-  const { store, actor } = options;
-  if (typeof store?.find !== 'function') {
-    throw new OptionsError('createOperator needs a store: postgresStore(…), sqliteStore(…), sealed(…) …');
-  }
-  if (actor !== null && (typeof actor !== 'string' || actor.trim() === '')) {
-    throw new OptionsError('actor must be the name of who acts, or null where nobody can be named.');
-  }
+  const { store, actor } = readOptions('createOperator', OPERATOR_ROWS, options);
   const messages = messagesIn(store);
   return Object.freeze<Operator>({
     find: (id) => lookAt(store, id),

@@ -10,7 +10,7 @@ import { enrolledWithin } from '../core/enrolled.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { MessageCount, MessageListRequest, MessageStore, StoredMessage } from '../core/message.ts';
 import { newMessage, type OutboxMessage } from '../core/new-message.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { anything, having, readOptions, required, type Table } from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import type { TransactionalStore, Within } from '../core/transaction.ts';
 import type { World } from '../core/world.ts';
@@ -67,11 +67,15 @@ export interface Outbox {
   count(): Promise<readonly MessageCount[]>;
 }
 
+const ROWS = {
+  store: required(anything<Store>()),
+  world: having<World>(['newClaimId'], 'a world: systemWorld(), or one for tests'),
+} satisfies Table<OutboxOptions>;
+
 /** Makes an outbox. Throws `OptionsError` for a store without messages. */
 export function createOutbox(options: OutboxOptions): Outbox {
-  refuseUnknown('createOutbox', options, ['store', 'world']);
-  const world = options.world ?? systemWorld();
-  const { store } = options;
+  const { store, ...own } = readOptions('createOutbox', ROWS, options);
+  const world = own.world ?? systemWorld();
   const messages = messagesOf(store);
 
   function within(tx: unknown): Within {

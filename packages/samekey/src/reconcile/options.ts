@@ -3,7 +3,22 @@
 import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import {
+  aFunction,
+  anything,
+  byName,
+  checkWholeNumber,
+  having,
+  nested,
+  nestedWithDefaults,
+  orNull,
+  readOptions,
+  required,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import type { World } from '../core/world.ts';
 import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
@@ -100,59 +115,67 @@ export interface CheckedReconcilerOptions {
   readonly probe: (point: ReconcileProbePoint, id: RecordId) => Promise<void>;
 }
 
-const NAMES: readonly (keyof ReconcilerOptions)[] = [
-  'samekey',
-  'store',
-  'operations',
-  'backoff',
-  'inquiriesMax',
-  'concurrency',
-  'leaseMs',
-  'pollMs',
-  'inquiryTimeMaxMs',
-  'lookupMax',
-  'actor',
-  'onEvent',
-  'world',
-  'probe',
-];
+const OPERATION_ROWS = {
+  inquire: required(aFunction<ReconcileOperation['inquire']>()),
+  callTimeMaxMs: wholeNumber(0, undefined, 60_000),
+  downstreamKey: trueOrFalse(false),
+  retentionMs: orNull(wholeNumber(1)),
+} satisfies Table<ReconcileOperation>;
+
+const NO_OPERATIONS =
+  'createReconciler needs operations: { [name]: { inquire } }, one for each whose outcomes it can find out.';
+
+const ROWS = {
+  samekey: anything<Samekey<never>>(),
+  store: anything<Store>(),
+  operations: required(byName(nested(OPERATION_ROWS)), NO_OPERATIONS),
+  backoff: nestedWithDefaults({
+    minMs: wholeNumber(1, undefined, 30_000),
+    maxMs: wholeNumber(1),
+  } satisfies Table<NonNullable<ReconcilerOptions['backoff']>>),
+  inquiriesMax: wholeNumber(1, undefined, 50),
+  concurrency: wholeNumber(1, 1_000, 10),
+  leaseMs: wholeNumber(1),
+  pollMs: wholeNumber(1, undefined, 10_000),
+  inquiryTimeMaxMs: wholeNumber(1, undefined, 20_000),
+  lookupMax: wholeNumber(1, undefined, 10_000),
+  // It stands in the audit.
+  actor: text('reconciler'),
+  onEvent: aFunction<(event: ReconcileEvent) => void>(),
+  world: having<World>(['monotonicNow', 'setTimer'], 'a world: systemWorld(), or one for tests'),
+  probe: aFunction<NonNullable<ReconcilerOptions['probe']>>(),
+} satisfies Table<ReconcilerOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkReconcilerOptions(options: ReconcilerOptions): CheckedReconcilerOptions {
-  refuseUnknown('createReconciler', options ?? {}, NAMES);
-  const { samekey, backoff = {}, onEvent, probe, actor = 'reconciler' } = options;
-  refuseUnknown('backoff', backoff, ['minMs', 'maxMs']);
+  const {
+    samekey,
+    store: alone,
+    backoff,
+    onEvent,
+    probe,
+    ...own
+  } = readOptions('createReconciler', ROWS, options);
   const internals = samekey === undefined ? null : internalsOf(samekey);
-  const store = internals?.store ?? options.store;
-  if (store === undefined || (samekey !== undefined && options.store !== undefined)) {
+  const store = internals?.store ?? alone;
+  if (store === undefined || (samekey !== undefined && alone !== undefined)) {
     throw new OptionsError('createReconciler takes either samekey or store; give exactly one of them.');
   }
-  if (typeof actor !== 'string' || actor === '')
-    throw new OptionsError('actor is a text that is not empty: it stands in the audit.');
-  const backoffMinMs = wholeNumber('backoff.minMs', backoff.minMs ?? 30_000, 1);
-  const inquiryTimeMaxMs = wholeNumber('inquiryTimeMaxMs', options.inquiryTimeMaxMs ?? 20_000, 1);
+  const { inquiryTimeMaxMs } = own;
+  const { minMs, maxMs = Math.max(minMs, 3_600_000) } = backoff;
   return {
+    ...own,
     store,
-    world: options.world ?? internals?.engine.world ?? systemWorld(),
-    operations: checkOperations(options.operations, internals),
-    backoffMinMs,
-    backoffMaxMs: wholeNumber(
-      'backoff.maxMs',
-      backoff.maxMs ?? Math.max(backoffMinMs, 3_600_000),
-      backoffMinMs,
-    ),
-    inquiriesMax: wholeNumber('inquiriesMax', options.inquiriesMax ?? 50, 1),
-    concurrency: wholeNumber('concurrency', options.concurrency ?? 10, 1, 1_000),
+    world: own.world ?? internals?.engine.world ?? systemWorld(),
+    operations: namedOperations(own.operations, internals),
+    backoffMinMs: minMs,
+    backoffMaxMs: checkWholeNumber('backoff.maxMs', maxMs, minMs),
     // Else another one asks about it while this one still does.
-    leaseMs: wholeNumber(
+    leaseMs: checkWholeNumber(
       `leaseMs (inquiryTimeMaxMs is ${inquiryTimeMaxMs})`,
-      options.leaseMs ?? Math.max(60_000, inquiryTimeMaxMs * 2),
+      own.leaseMs ?? Math.max(60_000, inquiryTimeMaxMs * 2),
       inquiryTimeMaxMs + 1,
     ),
-    pollMs: wholeNumber('pollMs', options.pollMs ?? 10_000, 1),
-    inquiryTimeMaxMs,
-    lookupMax: wholeNumber('lookupMax', options.lookupMax ?? 10_000, 1),
-    actor,
     emit(event) {
       if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);
     },
@@ -162,40 +185,17 @@ export function checkReconcilerOptions(options: ReconcilerOptions): CheckedRecon
   };
 }
 
-function checkOperations(
+function namedOperations(
   given: Readonly<Record<string, ReconcileOperation>>,
   internals: SamekeyInternals | null,
 ): ReadonlyMap<string, CheckedOperation> {
   const operations = new Map<string, CheckedOperation>();
-  for (const [name, operation] of Object.entries(given ?? {})) {
-    refuseUnknown(`The operation "${name}"`, operation ?? {}, [
-      'inquire',
-      'callTimeMaxMs',
-      'downstreamKey',
-      'retentionMs',
-    ]);
-    const { inquire, callTimeMaxMs = 60_000, downstreamKey = false, retentionMs } = operation ?? {};
-    if (typeof inquire !== 'function')
-      throw new OptionsError(`inquire of the operation "${name}" is a function; it is ${typeof inquire}.`);
-    if (typeof downstreamKey !== 'boolean')
-      throw new OptionsError(`downstreamKey of the operation "${name}" is true or false.`);
-    const checked = {
-      inquire,
-      callTimeMaxMs: wholeNumber(`callTimeMaxMs of the operation "${name}"`, callTimeMaxMs, 0),
-      downstreamKey,
-      retentionMs:
-        typeof retentionMs === 'number'
-          ? wholeNumber(`retentionMs of the operation "${name}"`, retentionMs, 1)
-          : retentionMs,
-    };
+  for (const [name, operation] of Object.entries(given)) {
+    const { retentionMs, ...others } = readOptions(`The operation "${name}"`, OPERATION_ROWS, operation);
     const known = internals?.operations.get(name);
     for (const one of [name, known?.names.name ?? name, ...(known?.names.formerly ?? [])])
-      operations.set(one, checked);
+      operations.set(one, { ...others, retentionMs });
   }
-  if (operations.size === 0) {
-    throw new OptionsError(
-      'createReconciler needs operations: { [name]: { inquire } }, one for each whose outcomes it can find out.',
-    );
-  }
+  if (operations.size === 0) throw new OptionsError(NO_OPERATIONS);
   return operations;
 }

@@ -5,7 +5,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { readOptions, type Table, wholeNumber } from '../core/options.ts';
 import { internalsOf } from '../samekey.ts';
 import { type Asked, createAsk } from './ask.ts';
 import { checkReconcilerOptions, type ReconcilerOptions } from './options.ts';
@@ -50,6 +50,11 @@ export interface Reconciler {
    */
   stop(options?: { readonly drainMs?: number }): Promise<number>;
 }
+
+const STOP_ROWS = { drainMs: wholeNumber(0, undefined, 10_000) } satisfies Table<{
+  readonly drainMs?: number;
+}>;
+const RUN_ROWS = { limit: wholeNumber(1, undefined, 1_000) } satisfies Table<{ readonly limit?: number }>;
 
 /** Makes a reconciler; it does nothing before `start()`, `run()` or `tell()`. Throws `OptionsError`. */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -146,9 +151,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const alive = options.world === undefined ? setInterval(() => undefined, KEEP_ALIVE_MS) : undefined;
       loop = goOn().finally(() => clearInterval(alive));
     },
-    async run(given = {}) {
-      refuseUnknown('run', given, ['limit']);
-      const limit = wholeNumber('limit', given.limit ?? 1_000, 1);
+    async run(given) {
+      const { limit } = readOptions('run', RUN_ROWS, given);
       if (stopping !== null) throw new OptionsError('The reconciler was stopped: make a new one.');
       const counts: Record<Asked, number> = {
         resolved: 0,
@@ -183,9 +187,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return { taken, ...others, givenUp };
     },
     tell: createTell(checked, { store, world, internals, lookupMax }, settle, watchedMs),
-    stop(given = {}) {
-      refuseUnknown('stop', given, ['drainMs']);
-      stopping ??= stop(wholeNumber('drainMs', given.drainMs ?? 10_000, 0));
+    stop(given) {
+      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs);
       return stopping;
     },
   };

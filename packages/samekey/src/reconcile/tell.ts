@@ -4,7 +4,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { anything, readOptions, required, type Table, text } from '../core/options.ts';
 import type { SamekeyRecord, State } from '../core/record.ts';
 import { openEffectOf } from './effect-of.ts';
 import { findRecord, type FindOptions, type ToldAbout } from './find.ts';
@@ -47,6 +47,12 @@ const UNKNOWN_OPERATION: CallRule = {
   retentionMs: undefined,
 };
 
+const TOLD_ROWS = {
+  by: required(anything<Told['by']>()),
+  verdict: required(anything<Told['verdict']>()),
+  source: required(text(), 'tell needs a source, such as "webhook:stripe": it stands in the audit.'),
+} satisfies Table<Told>;
+
 /** Makes `tell`. It throws `OptionsError` for what is no verdict, and `StoreError`. */
 export function createTell(
   options: CheckedReconcilerOptions,
@@ -55,10 +61,7 @@ export function createTell(
   watchedMs: ((record: SamekeyRecord) => number) | null,
 ): (told: Told) => Promise<ToldResult> {
   return async (told) => {
-    refuseUnknown('tell', told ?? {}, ['by', 'verdict', 'source']);
-    const { by, source } = told;
-    if (typeof source !== 'string' || source === '')
-      throw new OptionsError('tell needs a source, such as "webhook:stripe": it stands in the audit.');
+    const { by, source } = readOptions('tell', TOLD_ROWS, told);
     const verdict = checkVerdict(told.verdict);
     if (verdict.says === 'not-known')
       throw new OptionsError('"not-known" tells nothing: leave such a webhook alone.');

@@ -9,6 +9,7 @@
 
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { OptionsError } from '../core/errors.ts';
+import { anything, byName, readOptions, required, type Table, text } from '../core/options.ts';
 
 /** What a ring made of some bytes. */
 export interface Seal {
@@ -45,10 +46,16 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+const ROWS = {
+  current: required(text()),
+  keys: required(byName(anything<Uint8Array>())),
+} satisfies Table<KeyRingOptions>;
+
 /** A ring of AES-256-GCM keys in this process's memory; synchronous. Throws `OptionsError`. */
-export function keyRing({ current, keys }: KeyRingOptions): SealRing {
+export function keyRing(options: KeyRingOptions): SealRing {
+  const { current, keys } = readOptions('keyRing', ROWS, options);
   const ring = new Map<string, KeyObject>();
-  for (const [id, bytes] of Object.entries(keys ?? {})) ring.set(id, keyOf(id, bytes));
+  for (const [id, bytes] of Object.entries(keys)) ring.set(id, keyOf(id, bytes));
   const sealing = ring.get(current);
   if (sealing === undefined) {
     throw new OptionsError(`The current sealing key "${current}" is not among the keys: add it.`);

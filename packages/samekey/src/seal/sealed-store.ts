@@ -11,7 +11,7 @@ import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { StoreWithMessages } from '../core/message.ts';
 import { idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
-import { refuseUnknown } from '../core/settings.ts';
+import { aFunction, readOptions, type Table, trueOrFalse } from '../core/options.ts';
 import type {
   Capabilities,
   ClaimRequest,
@@ -73,19 +73,24 @@ const SUSPECTS_MAX = 10_000;
 /** How many more records are asked for than are wanted, because that many could not be opened last time. */
 const SKIPPED_MAX = 1_000;
 
+const SEALED_ROWS = {
+  sealsNew: trueOrFalse(true),
+  onUnreadable: aFunction<NonNullable<SealedOptions['onUnreadable']>>(),
+} satisfies Table<SealedOptions>;
+
 /**
  * Seals what a store keeps. Rows from before stay readable, and clear. Give the same sealed store to every part of an application:
  * instance, transactions, outbox, worker. Throws `OptionsError`.
  */
 export function sealed<S extends Store>(store: S, ring: SealRing, options: SealedOptions = {}): Sealed<S> {
   check(store, ring);
-  refuseUnknown('sealed', options, ['onUnreadable', 'sealsNew']);
-  const sealer = options.sealsNew === false ? readingOnly(createSealer(ring)) : createSealer(ring);
+  const { sealsNew, onUnreadable } = readOptions('sealed', SEALED_ROWS, options);
+  const sealer = !sealsNew ? readingOnly(createSealer(ring)) : createSealer(ring);
   const suspects = new Set<string>();
   let skipped = 0;
 
   function tell(found: UnreadableFound): void {
-    if (options.onUnreadable !== undefined) callListener(options.onUnreadable, [found], () => undefined);
+    if (onUnreadable !== undefined) callListener(onUnreadable, [found], () => undefined);
   }
 
   function openRecord<R extends SamekeyRecord | null>(record: R): Maybe<R> {

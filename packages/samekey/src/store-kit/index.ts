@@ -81,7 +81,21 @@ export {
 } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
 export { createSharedTime, type SharedTime, type SharedTimes } from '../core/shared-time.ts';
-export { refuseUnknown, trueOrFalse, wholeNumber } from '../core/settings.ts';
+export {
+  aFunction,
+  anything,
+  having,
+  oneOf,
+  type Read,
+  readOptions,
+  required,
+  type Row,
+  row,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../core/options.ts';
 export type {
   CheckpointRequest,
   CheckpointResult,

@@ -1,6 +1,6 @@
 /** How a transaction begins, in PostgreSQL and in MySQL. */
 
-import { OptionsError } from '../core/errors.ts';
+import { oneOf, readOptions, type Row, type Table } from '../core/options.ts';
 
 /** Isolation levels, in the words of SQL. */
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable';
@@ -22,19 +22,34 @@ export interface LibraryOptions extends BeginOptions {
 
 const ISOLATIONS: readonly Isolation[] = ['read committed', 'repeatable read', 'serializable'];
 
-/** Checks both options, and gives the dialect. Throws `OptionsError` for an unknown one. */
-export function dialectOf(options: LibraryOptions): LibraryDialect {
-  beginStatement(options);
-  const { dialect = 'postgres' } = options;
-  if (dialect === 'postgres' || dialect === 'mysql') return dialect;
-  throw new OptionsError(`dialect is postgres or mysql; it is ${String(dialect)}.`);
+const BEGIN_TABLE = { isolation: oneOf(ISOLATIONS) } satisfies Table<BeginOptions>;
+
+const LIBRARY_TABLE = {
+  ...BEGIN_TABLE,
+  dialect: oneOf(['postgres', 'mysql']),
+} satisfies Table<LibraryOptions>;
+
+/** The rows of {@link LibraryOptions}, for a source that takes more. */
+export const LIBRARY_ROWS: {
+  readonly isolation: Row<Isolation, undefined>;
+  readonly dialect: Row<LibraryDialect, undefined>;
+} = LIBRARY_TABLE;
+
+/** Reads the options of a source; `what` is its name. Throws `OptionsError`. */
+export function readBegin(what: string, options: BeginOptions): Isolation | undefined {
+  return readOptions(what, BEGIN_TABLE, options).isolation;
 }
 
-/** BEGIN with its isolation level. Throws `OptionsError` for an unknown one. */
-export function beginStatement({ isolation }: BeginOptions): string {
-  if (isolation === undefined) return 'BEGIN';
-  if (!ISOLATIONS.includes(isolation)) {
-    throw new OptionsError(`isolation is ${ISOLATIONS.join(', ')}; it is ${String(isolation)}.`);
-  }
-  return `BEGIN ISOLATION LEVEL ${isolation.toUpperCase()}`;
+/** The same for a library that speaks both. */
+export function readLibrary(
+  what: string,
+  options: LibraryOptions,
+): { readonly isolation: Isolation | undefined; readonly dialect: LibraryDialect } {
+  const { isolation, dialect = 'postgres' } = readOptions(what, LIBRARY_TABLE, options);
+  return { isolation, dialect };
+}
+
+/** BEGIN with its isolation level. */
+export function beginStatement(isolation: Isolation | undefined): string {
+  return isolation === undefined ? 'BEGIN' : `BEGIN ISOLATION LEVEL ${isolation.toUpperCase()}`;
 }

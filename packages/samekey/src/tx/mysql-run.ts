@@ -9,7 +9,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { SqlTransaction } from '../core/transaction.ts';
-import { type BeginOptions, beginStatement } from './begin.ts';
+import { beginStatement, type Isolation } from './begin.ts';
 import { guarded, handleOf } from './handle.ts';
 
 /** What is used of a connection that a pool lends. */
@@ -25,7 +25,7 @@ export type Send = (sql: string) => Promise<unknown>;
 /** BEGIN, `body`, COMMIT; ROLLBACK when it rejects. `rowsOf` finds the rows in a driver's answer. */
 export async function runOnMysql<Connection extends LentConnection, Result>(
   pool: { getConnection(): Promise<Connection> },
-  options: BeginOptions,
+  isolation: Isolation | undefined,
   settingsOf: (connection: Connection) => object,
   rowsOf: (answer: unknown) => unknown,
   body: (tx: Connection, handle: SqlTransaction) => Promise<Result>,
@@ -36,7 +36,7 @@ export async function runOnMysql<Connection extends LentConnection, Result>(
   const guard = guarded(withoutEnds(connection), NEVER);
   let isBroken = false;
   try {
-    if (options.isolation !== undefined) await ask(isolationStatement(options));
+    if (isolation !== undefined) await ask(isolationStatement(isolation));
     await ask('START TRANSACTION');
     const handle = handleOf(async (sql) => {
       const rows = rowsOf(await ask(sql));
@@ -58,9 +58,9 @@ export async function runOnMysql<Connection extends LentConnection, Result>(
   }
 }
 
-/** For the next transaction only. Throws `OptionsError` for an unknown level. */
-export function isolationStatement(options: BeginOptions): string {
-  return beginStatement(options).replace('BEGIN', 'SET TRANSACTION');
+/** For the next transaction only. */
+function isolationStatement(isolation: Isolation): string {
+  return beginStatement(isolation).replace('BEGIN', 'SET TRANSACTION');
 }
 
 const NEVER: readonly string[] = [

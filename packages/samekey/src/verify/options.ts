@@ -1,7 +1,23 @@
 /** What `verify` is told, and the defaults. Wrong options are refused before anything is sent. */
 
 import { OptionsError } from '../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import {
+  aFunction,
+  anything,
+  byName,
+  kindOf,
+  listOf,
+  nested,
+  oneOf,
+  readOptions,
+  required,
+  type Row,
+  row,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../core/options.ts';
 import type { Count } from './counting.ts';
 import type { ProfileName } from './expectations.ts';
 
@@ -88,80 +104,94 @@ export interface Settings extends VerifyOptions {
   readonly timeMaxMs: number;
 }
 
-const KNOWN: readonly (keyof VerifyOptions)[] = [
-  'url',
-  'method',
-  'headers',
-  'body',
-  'otherBody',
-  'tenantB',
-  'rotated',
-  'count',
-  'hold',
-  'otherUrl',
-  'getUrl',
-  'refusedBody',
-  'failing',
-  'expiresMs',
-  'store',
-  'isKeyRequired',
-  'profile',
-  'keyHeader',
-  'markerHeader',
-  'ignoreHeaders',
-  'only',
-  'skip',
-  'rateMax',
-  'raceSize',
-  'requestTimeMaxMs',
-  'timeMaxMs',
-];
+const headers: Row<Headers, undefined> = byName(
+  row((given, path) => {
+    if (typeof given === 'string') return given;
+    throw new OptionsError(`${path} is a text; it is ${kindOf(given)}.`);
+  }),
+);
+
+const body: Row<Body, undefined> = row((given, path) => {
+  if (typeof given === 'string' || typeof given === 'function' || given instanceof Uint8Array)
+    return given as Body;
+  throw new OptionsError(`${path} is a text, bytes, or a function that gives one; it is ${kindOf(given)}.`);
+});
+
+const url: Row<string, undefined> = row((given, path) => {
+  if (typeof given === 'string' && URL.canParse(given) && /^https?:$/.test(new URL(given).protocol))
+    return given;
+  throw new OptionsError(`${path} must be an http or https URL, such as https://api.example/payments.`);
+});
+
+const ROWS = {
+  url: required(url, 'url must be an http or https URL, such as https://api.example/payments.'),
+  method: text('POST'),
+  headers,
+  body,
+  otherBody: body,
+  tenantB: headers,
+  rotated: headers,
+  count: anything<Count>(),
+  hold: nested({ query: headers, headers, body } satisfies Table<Hold>),
+  otherUrl: url,
+  getUrl: url,
+  refusedBody: body,
+  failing: nested({
+    body: required(body),
+    expect: required(oneOf(['retried', 'replayed', 'unknown'])),
+  } satisfies Table<NonNullable<VerifyOptions['failing']>>),
+  expiresMs: wholeNumber(500, 10_000),
+  store: nested({ down: required(aFunction()), up: required(aFunction()) } satisfies Table<
+    NonNullable<VerifyOptions['store']>
+  >),
+  isKeyRequired: trueOrFalse(true),
+  profile: oneOf(['ietf', 'stripe'], 'ietf'),
+  keyHeader: text('Idempotency-Key'),
+  markerHeader: text(),
+  ignoreHeaders: listOf(text()),
+  only: listOf(text()),
+  skip: listOf(text()),
+  rateMax: wholeNumber(1, 1_000, 50),
+  raceSize: wholeNumber(2, 100, 20),
+  requestTimeMaxMs: wholeNumber(100, 60_000, 10_000),
+  timeMaxMs: wholeNumber(1_000, 600_000, 60_000),
+} satisfies Table<VerifyOptions>;
 
 /** Checks them. Throws `OptionsError`. */
 export function resolveOptions(options: VerifyOptions, scenarios: readonly string[]): Settings {
-  refuseUnknown('verify', options, KNOWN);
+  const own = readOptions('verify', ROWS, options);
   const { count } = options;
-  checkUrl('url', options.url);
   for (const name of ['otherUrl', 'getUrl'] as const) {
     const other = options[name];
     if (other === undefined) continue;
-    checkUrl(name, other);
     // They are sent the headers of `url`, and with them a credential.
     if (new URL(other).origin !== new URL(options.url).origin)
       throw new OptionsError(`${name} must be of the same origin as url: it is sent the same headers.`);
   }
-  if (typeof count === 'object' && 'url' in count) checkUrl('count.url', count.url);
-  const { profile = 'ietf' } = options;
-  if (profile !== 'ietf' && profile !== 'stripe')
-    throw new OptionsError(`profile is "ietf" or "stripe"; it is ${JSON.stringify(profile)}.`);
+  if (typeof count === 'object' && 'url' in count) url.read(count.url, 'count.url');
   for (const name of [...(options.only ?? []), ...(options.skip ?? [])]) {
     if (!scenarios.includes(name))
       throw new OptionsError(`There is no scenario "${name}": there are ${scenarios.join(', ')}.`);
   }
-  if (options.expiresMs !== undefined) wholeNumber('expiresMs', options.expiresMs, 500, 10_000);
+
   return {
     ...options,
-    method: (options.method ?? 'POST').toUpperCase(),
+    method: own.method.toUpperCase(),
     headers: withContentType(options.headers ?? {}),
     body: options.body ?? '{}',
-    isKeyRequired: options.isKeyRequired ?? true,
-    profile,
-    keyHeader: options.keyHeader ?? 'Idempotency-Key',
-    rateMax: wholeNumber('rateMax', options.rateMax ?? 50, 1, 1_000),
-    raceSize: wholeNumber('raceSize', options.raceSize ?? 20, 2, 100),
-    requestTimeMaxMs: wholeNumber('requestTimeMaxMs', options.requestTimeMaxMs ?? 10_000, 100, 60_000),
-    timeMaxMs: wholeNumber('timeMaxMs', options.timeMaxMs ?? 60_000, 1_000, 600_000),
+    isKeyRequired: own.isKeyRequired,
+    profile: own.profile,
+    keyHeader: own.keyHeader,
+    rateMax: own.rateMax,
+    raceSize: own.raceSize,
+    requestTimeMaxMs: own.requestTimeMaxMs,
+    timeMaxMs: own.timeMaxMs,
   };
 }
 
 function withContentType(headers: Headers): Headers {
   const has = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return has ? headers : { 'Content-Type': 'application/json', ...headers };
-}
-
-function checkUrl(name: string, value: string): void {
-  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return;
-  throw new OptionsError(`${name} must be an http or https URL, such as https://api.example/payments.`);
 }
 
 /** The bytes of a body. */

@@ -3,7 +3,7 @@
  * defined. Its record is `pending` until then.
  */
 
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { readOptions, type Table, wholeNumber } from '../core/options.ts';
 import { createOperation, type Operation, operationInternals } from './operation.ts';
 
 /** Options of a deferred operation. */
@@ -14,15 +14,16 @@ export interface DeferredOptions {
 
 const HOUR_MS = 60 * 60 * 1000;
 
+const ROWS = { pendingTimeMaxMs: wholeNumber(1, undefined, HOUR_MS) } satisfies Table<DeferredOptions>;
+
 /** Makes it of an operation. Throws `OptionsError`. */
 export function defer<Input, Value>(
   operation: Operation<Input, Value>,
   options: DeferredOptions = {},
 ): Operation<Input, Value> {
-  refuseUnknown('samekey.deferred', options, ['pendingTimeMaxMs']);
   return createOperation<Input, Value>({
     ...operationInternals<Input>(operation),
     keepsInput: true,
-    pendingTimeMaxMs: wholeNumber('pendingTimeMaxMs', options.pendingTimeMaxMs ?? HOUR_MS, 1),
+    pendingTimeMaxMs: readOptions('samekey.deferred', ROWS, options).pendingTimeMaxMs,
   });
 }

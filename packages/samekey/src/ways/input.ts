@@ -25,9 +25,6 @@ const JSON_CODEC: InputCodec<unknown> = {
 /** The codec of a definition, its size bounded. Throws `OptionsError`; its `encode` throws `ValueError`. */
 export function inputCodec<Input>(own: InputCodec<Input> | undefined): InputCodec<Input> {
   const codec = own ?? (JSON_CODEC as InputCodec<Input>);
-  if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
-    throw new OptionsError('input is a codec: { encode(input): Uint8Array, decode(bytes): input }.');
-  }
   return {
     encode(input) {
       const bytes = codec.encode(input);

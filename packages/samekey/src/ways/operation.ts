@@ -7,7 +7,8 @@ import { comparableBytes, type Comparable } from '../core/digest.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
-import { type OperationOptions, type OperationSettings, refuseUnknown } from '../core/settings.ts';
+import { anything, having, listOf, refuseOthers, required, type Table, text } from '../core/options.ts';
+import { OPERATION_ROWS, type OperationOptions, type OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { type DirectRequest, requestObject, type RunOutcome, runDirect } from './direct.ts';
 import type { InputCodec } from './input.ts';
@@ -20,12 +21,27 @@ export interface Definition extends OperationOptions {
   readonly formerly?: readonly string[];
 }
 
+/** The rows that every definition has, beside its `run`. */
+export const DEFINITION_ROWS: Table<Definition & { readonly input?: InputCodec<never> }> = {
+  ...OPERATION_ROWS,
+  name: required(text(), 'An operation is named by a text that is not empty: give it a name.'),
+  formerly: listOf(text()),
+  input: having(['encode', 'decode'], 'a codec: { encode(input): Uint8Array, decode(bytes): input }'),
+};
+
 /** One request for an operation without HTTP. */
 export interface OperationRequest<Input> extends Omit<DirectRequest, 'fingerprint'> {
   readonly input: Input;
   /** What must be equal on a retry: plain JSON, or bytes; default the input. */
   readonly fingerprint?: Comparable;
 }
+
+const REQUEST_ROWS = {
+  scope: required(anything<readonly string[]>()),
+  key: required(anything<string>()),
+  input: anything<unknown>(),
+  fingerprint: anything<Comparable>(),
+} satisfies Table<OperationRequest<unknown>>;
 
 /** A defined operation. Over HTTP it is served by the adapters' `serve`. */
 export interface Operation<Input, Value> {
@@ -66,7 +82,7 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
     name: names.name,
     async run(given) {
       const what = `A request for "${names.name}"`;
-      refuseUnknown(what, requestObject(what, given), REQUEST_OPTIONS);
+      refuseOthers(what, REQUEST_ROWS, requestObject(what, given));
       const { scope, key, input, fingerprint } = given;
       const compared =
         fingerprint === undefined
@@ -111,12 +127,8 @@ export function operationInternals<Input>(operation: Operation<Input, unknown>):
   return internals;
 }
 
-/** Checks names. Throws `OptionsError`. */
+/** The names of a definition that has been read. */
 export function namesOf({ name, formerly = [] }: Definition): OperationNames {
-  for (const one of [name, ...formerly]) {
-    if (typeof one !== 'string' || one === '')
-      throw new OptionsError(`An operation is named by a text that is not empty; it has ${String(one)}.`);
-  }
   return { name: erased(name), formerly: formerly.map(erased) };
 }
 

@@ -8,16 +8,12 @@ import type { EffectCall, EffectRule } from '../core/effect.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError, StepError } from '../core/errors.ts';
 import { openPhases, type Phases } from '../core/phased.ts';
+import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { answerOf, type ReplyValue } from '../core/reply.ts';
-import {
-  OPERATION_OPTIONS,
-  type OperationOptions,
-  refuseUnknown,
-  resolveSettings,
-} from '../core/settings.ts';
+import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
 import { type HandlerWatch, watchHandler } from './unprotected-fetch.ts';
 
 /** What a phased handler is told of its attempt, and the steps it may take. */
@@ -51,7 +47,9 @@ export interface PhasedDefinition<Input, Returned, Tx> extends Definition {
   readonly input?: InputCodec<Input>;
 }
 
-const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run', 'input'];
+const ROWS = { ...DEFINITION_ROWS, run: required(aFunction()) } satisfies Table<
+  PhasedDefinition<never, unknown, never>
+>;
 
 /** Defines it. Throws `OptionsError`. */
 export function definePhased<Input, Returned, Tx>(
@@ -60,10 +58,7 @@ export function definePhased<Input, Returned, Tx>(
   transactions: Transactions<Tx> | null,
   definition: PhasedDefinition<Input, Returned, Tx>,
 ): Operation<Input, ReplyValue<Returned>> {
-  refuseUnknown('samekey.phased', definition, OPTIONS);
-  if (typeof definition.run !== 'function') {
-    throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
-  }
+  readOptions('samekey.phased', ROWS, definition);
   const settings = resolveSettings(
     { policy: 'standard', ...defaults },
     { ...definition, whenClaimEnds: 'resume' },

@@ -3,16 +3,12 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
+import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import type { ReplyValue } from '../core/reply.ts';
-import {
-  OPERATION_OPTIONS,
-  type OperationOptions,
-  refuseUnknown,
-  resolveSettings,
-} from '../core/settings.ts';
+import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
 import { outright } from './outright.ts';
 
 /** A plain operation; it must name its policy. */
@@ -23,7 +19,9 @@ export interface PlainDefinition<Input, Returned> extends Definition {
   readonly input?: InputCodec<Input>;
 }
 
-const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run', 'input'];
+const ROWS = { ...DEFINITION_ROWS, run: required(aFunction()) } satisfies Table<
+  PlainDefinition<never, unknown>
+>;
 
 /** Defines it. Throws `OptionsError`. */
 export function definePlain<Input, Returned>(
@@ -31,10 +29,7 @@ export function definePlain<Input, Returned>(
   defaults: OperationOptions,
   definition: PlainDefinition<Input, Returned>,
 ): Operation<Input, ReplyValue<Returned>> {
-  refuseUnknown('samekey.plain', definition, OPTIONS);
-  if (typeof definition.run !== 'function') {
-    throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
-  }
+  readOptions('samekey.plain', ROWS, definition);
   return createOperation({
     engine,
     names: namesOf(definition),

@@ -8,20 +8,16 @@ import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { Proof } from '../core/record.ts';
 import { newMessage, type OutboxMessage } from '../core/new-message.ts';
+import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import type { Owner } from '../core/owner.ts';
 import { isReply, reply, type ReplyValue, toResponse } from '../core/reply.ts';
-import {
-  OPERATION_OPTIONS,
-  type OperationOptions,
-  refuseUnknown,
-  resolveSettings,
-} from '../core/settings.ts';
+import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Transactions } from '../core/commit.ts';
 import { runTransactional } from '../core/transactional.ts';
 import type { Within } from '../core/transaction.ts';
 import type { Handler } from '../core/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, namesOf, type Operation } from './operation.ts';
+import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
 import { watchHandler } from './unprotected-fetch.ts';
 
 /** What a transactional handler is told of its attempt, and may say about it. */
@@ -46,8 +42,9 @@ export interface TransactionalDefinition<Input, Returned, Tx> extends Definition
   readonly input?: InputCodec<Input>;
 }
 
-/** Names of its options. */
-const OPTIONS: readonly string[] = [...OPERATION_OPTIONS, 'name', 'formerly', 'run', 'input'];
+const ROWS = { ...DEFINITION_ROWS, run: required(aFunction()) } satisfies Table<
+  TransactionalDefinition<never, unknown, never>
+>;
 
 /** Defines it. Throws `OptionsError`. */
 export function defineTransactional<Input, Returned, Tx>(
@@ -56,10 +53,7 @@ export function defineTransactional<Input, Returned, Tx>(
   transactions: Transactions<Tx> | null,
   definition: TransactionalDefinition<Input, Returned, Tx>,
 ): Operation<Input, ReplyValue<Returned>> {
-  refuseUnknown('samekey.transactional', definition, OPTIONS);
-  if (typeof definition.run !== 'function') {
-    throw new OptionsError(`run is the handler, a function; it is ${typeof definition.run}.`);
-  }
+  readOptions('samekey.transactional', ROWS, definition);
   const from = transactionsOf(transactions);
   const settings = resolveSettings(
     { policy: 'standard', ...defaults },

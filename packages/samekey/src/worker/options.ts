@@ -4,7 +4,17 @@ import { OptionsError } from '../core/errors.ts';
 import { UNKNOWN_MAX_MS } from '../core/machine.ts';
 import { callListener } from '../core/listener.ts';
 import type { MessageStore } from '../core/message.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import {
+  aFunction,
+  anything,
+  byName,
+  checkWholeNumber,
+  nestedWithDefaults,
+  readOptions,
+  type Table,
+  trueOrFalse,
+  wholeNumber,
+} from '../core/options.ts';
 import type { Store } from '../core/store.ts';
 import { messagesOf } from '../outbox/outbox.ts';
 import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
@@ -95,44 +105,40 @@ export interface DeliveringOptions extends CheckedWorkerOptions {
   readonly messages: MessageStore;
 }
 
-const NAMES: readonly (keyof WorkerOptions)[] = [
-  'samekey',
-  'store',
-  'handlers',
-  'concurrency',
-  'batchSizeMax',
-  'leaseMs',
-  'deliveryTimeMaxMs',
-  'pollMs',
-  'deliveriesMax',
-  'backoff',
-  'listen',
-  'sweepMs',
-  'pushMs',
-  'unknownMaxMs',
-  'onEvent',
-  'probe',
-];
+const ROWS = {
+  samekey: anything<Samekey<never>>(),
+  store: anything<Store>(),
+  handlers: byName(aFunction<MessageHandler>()),
+  concurrency: wholeNumber(1, 10_000, 10),
+  batchSizeMax: wholeNumber(1, 10_000),
+  leaseMs: wholeNumber(100, undefined, 30_000),
+  deliveryTimeMaxMs: wholeNumber(1, undefined, 300_000),
+  pollMs: wholeNumber(1, undefined, 1_000),
+  deliveriesMax: wholeNumber(1, undefined, 20),
+  backoff: nestedWithDefaults({
+    minMs: wholeNumber(0, undefined, 1_000),
+    maxMs: wholeNumber(0),
+  } satisfies Table<BackoffOptions>),
+  listen: trueOrFalse(true),
+  sweepMs: wholeNumber(1, undefined, 10_000),
+  pushMs: wholeNumber(1, undefined, 1_000),
+  unknownMaxMs: wholeNumber(1, undefined, UNKNOWN_MAX_MS),
+  onEvent: aFunction<(event: WorkerEvent) => void>(),
+  probe: aFunction<NonNullable<WorkerOptions['probe']>>(),
+} satisfies Table<WorkerOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions {
-  refuseUnknown('createWorker', options ?? {}, NAMES);
-  const { samekey, backoff = {}, onEvent } = options;
-  refuseUnknown('backoff', backoff, ['minMs', 'maxMs']);
+  const { samekey, store: alone, backoff, onEvent, ...own } = readOptions('createWorker', ROWS, options);
   const internals = samekey === undefined ? null : internalsOf(samekey);
-  const store = internals?.store ?? options.store;
-  if (store === undefined || (samekey !== undefined && options.store !== undefined)) {
+  const store = internals?.store ?? alone;
+  if (store === undefined || (samekey !== undefined && alone !== undefined)) {
     throw new OptionsError('createWorker takes either samekey or store; give exactly one of them.');
   }
-  const handlers = new Map(Object.entries(options.handlers ?? {}));
-  for (const [topic, handler] of handlers) {
-    if (typeof handler !== 'function') {
-      throw new OptionsError(`The handler of the topic "${topic}" is a function; it is ${typeof handler}.`);
-    }
-  }
-  const concurrency = wholeNumber('concurrency', options.concurrency ?? 10, 1, 10_000);
-  const backoffMinMs = wholeNumber('backoff.minMs', backoff.minMs ?? 1_000, 0);
+  const handlers = new Map(Object.entries(own.handlers ?? {}));
+  const { minMs, maxMs = Math.max(minMs, 600_000) } = backoff;
   return {
+    ...own,
     store,
     // Without handlers it only pushes operations on and sweeps, which every store can do.
     messages:
@@ -141,26 +147,12 @@ export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions
         : ((store as { readonly messages?: MessageStore }).messages ?? null),
     internals,
     handlers,
-    concurrency,
-    batchSizeMax: wholeNumber('batchSizeMax', options.batchSizeMax ?? concurrency, 1, 10_000),
-    leaseMs: wholeNumber('leaseMs', options.leaseMs ?? 30_000, 100),
-    deliveryTimeMaxMs: wholeNumber('deliveryTimeMaxMs', options.deliveryTimeMaxMs ?? 300_000, 1),
-    pollMs: wholeNumber('pollMs', options.pollMs ?? 1_000, 1),
-    deliveriesMax: wholeNumber('deliveriesMax', options.deliveriesMax ?? 20, 1),
-    backoffMinMs,
-    backoffMaxMs: wholeNumber(
-      'backoff.maxMs',
-      backoff.maxMs ?? Math.max(backoffMinMs, 600_000),
-      backoffMinMs,
-    ),
-    listen: options.listen ?? true,
-    sweepMs: wholeNumber('sweepMs', options.sweepMs ?? 10_000, 1),
-    pushMs: wholeNumber('pushMs', options.pushMs ?? 1_000, 1),
-    unknownMaxMs: wholeNumber('unknownMaxMs', options.unknownMaxMs ?? UNKNOWN_MAX_MS, 1),
+    batchSizeMax: own.batchSizeMax ?? own.concurrency,
+    backoffMinMs: minMs,
+    backoffMaxMs: checkWholeNumber('backoff.maxMs', maxMs, minMs),
     emit(event) {
       // A listener's fault is not the message's.
       if (onEvent !== undefined) callListener(onEvent, [event], () => undefined);
     },
-    probe: options.probe,
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../core/settings.ts';
+import { readOptions, type Table, wholeNumber } from '../core/options.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createEnds } from './ends.ts';
 import { keepLeases } from './leases.ts';
@@ -28,6 +28,10 @@ export interface Worker {
 
 /** How long handlers get to end once their signals were aborted, in milliseconds. */
 const ABORT_TIME_MS = 1_000;
+
+const STOP_ROWS = { drainMs: wholeNumber(0, undefined, 10_000) } satisfies Table<{
+  readonly drainMs?: number;
+}>;
 
 /** Makes a worker; it does nothing before `start()`. Throws `OptionsError`. */
 export function createWorker(options: WorkerOptions): Worker {
@@ -72,9 +76,8 @@ export function createWorker(options: WorkerOptions): Worker {
       await checked.store.ready();
       await taking?.first;
     },
-    stop(given = {}) {
-      refuseUnknown('stop', given, ['drainMs']);
-      stopping ??= stop(wholeNumber('drainMs', given.drainMs ?? 10_000, 0));
+    stop(given) {
+      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs);
       return stopping;
     },
   };

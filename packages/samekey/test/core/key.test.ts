@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { errorCode } from '../../src/core/errors.ts';
-import { checkKey, checkKeyOptions, describeKeyFault, looksPersonal } from '../../src/core/key.ts';
+import { checkKey, describeKeyFault, KEY_ROW, looksPersonal } from '../../src/core/key.ts';
 
 const UUID = '0196f6d2-1c5a-7cc0-98c4-dc0c0c07398f';
 
@@ -138,7 +138,7 @@ describe('key options', () => {
   ])('out of range are refused at the start (%o)', (options) => {
     let code: unknown;
     try {
-      checkKeyOptions(options);
+      KEY_ROW.read(options, 'key');
     } catch (error) {
       code = errorCode(error);
     }
@@ -146,8 +146,8 @@ describe('key options', () => {
   });
 
   test('in range are taken, and a fault is described in words that name its limit', () => {
-    expect(() => checkKeyOptions({})).not.toThrow();
-    expect(() => checkKeyOptions({ mode: 'strict', lengthMax: 64, lengthMin: 64 })).not.toThrow();
+    expect(() => KEY_ROW.read({}, 'key')).not.toThrow();
+    expect(() => KEY_ROW.read({ mode: 'strict', lengthMax: 64, lengthMin: 64 }, 'key')).not.toThrow();
     expect(describeKeyFault('too-long', { lengthMax: 64 })).toContain('64');
     expect(describeKeyFault('grammar', { mode: 'strict' })).not.toBe(describeKeyFault('grammar'));
   });

@@ -41,7 +41,7 @@ describe('a policy of one’s own', () => {
 
 describe('what an attempt becomes', () => {
   const settings = resolveSettings({ policy: 'standard' }, {});
-  const told = (ending: OpenEnding) => conclude({ declared: null, settings }, ending, null);
+  const told = (ending: OpenEnding) => conclude({ declared: null, saidUnknown: null, settings }, ending, null);
   const answered = (
     status: number,
     more: Partial<Extract<Ending, { kind: 'answered' }>> = {},
@@ -66,7 +66,7 @@ describe('what an attempt becomes', () => {
       const own = resolveSettings({ policy }, {});
       for (const rolledBack of [false, true]) {
         const ending: OpenEnding = { kind: 'answered', ...lost, rolledBack };
-        expect(conclude({ declared: null, settings: own }, ending, null)).toMatchObject({
+        expect(conclude({ declared: null, saidUnknown: null, settings: own }, ending, null)).toMatchObject({
           to: 'completed',
           proof: null,
           reason: 'answer-not-storable',

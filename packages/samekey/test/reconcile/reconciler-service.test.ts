@@ -101,10 +101,14 @@ describe('a reconciler', () => {
 
   it.each<[string, object, RegExp]>([
     ['no operations', { operations: {} }, /needs operations/],
-    ['no function', { operations: { pay: { inquire: 1 } } }, /inquire of the operation "pay"/],
+    ['no function', { operations: { pay: { inquire: 1 } } }, /operations.pay.inquire is a function/],
     ['a lease that a question outlives', { inquiryTimeMaxMs: 60_000, leaseMs: 60_000 }, /leaseMs/],
     ['an option nobody reads', { interval: 1 }, /no option "interval"/],
-    ['an operation’s option nobody reads', { operations: { pay: { enquire: 1 } } }, /no option "enquire"/],
+    [
+      'an operation’s option nobody reads',
+      { operations: { pay: { enquire: 1 } } },
+      /no option "operations.pay.enquire". Did you mean "operations.pay.inquire"/,
+    ],
     ['neither store nor samekey', { store: undefined }, /exactly one/],
   ])('refuses %s', (_what, wrong, message) => {
     const right = { store: memoryStore(), operations: { pay: { inquire: async () => PAID } } };

@@ -20,6 +20,7 @@ import type {
   Swept,
 } from 'samekey';
 import {
+  aFunction,
   auditLimit,
   callerOf,
   checkByHand,
@@ -43,8 +44,11 @@ import {
   isDue,
   isListed,
   isPurgeable,
+  readOptions,
   reapedOf,
-  refuseUnknown,
+  required,
+  type Table,
+  text,
   serverView,
   STATES,
   type View,
@@ -58,6 +62,11 @@ export interface ShelfStoreOptions {
   readonly now?: () => number;
 }
 
+const ROWS = {
+  folder: required(text()),
+  now: aFunction<() => number>(),
+} satisfies Table<ShelfStoreOptions>;
+
 type Decide<Request, Result> = (
   record: SamekeyRecord | null,
   request: Request,
@@ -66,8 +75,7 @@ type Decide<Request, Result> = (
 
 /** Makes it. Throws `OptionsError`. */
 export function shelfStore(options: ShelfStoreOptions): Store {
-  refuseUnknown('shelfStore', options, ['folder', 'now']);
-  const { folder, now = Date.now } = options;
+  const { folder, now = Date.now } = readOptions('shelfStore', ROWS, options);
   mkdirSync(folder, { recursive: true });
   let rows: AuditRow[] = [];
   let seq = 0;

@@ -7,9 +7,10 @@
  */
 
 import type { Attempt } from '../../core/attempt.ts';
+import { readOptions, type Table, trueOrFalse } from '../../core/options.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
-import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { compileRoute, ROUTE_ROWS, type RouteOptions } from '../../http/route.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
 import { type FetchContext, noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
@@ -30,6 +31,10 @@ export interface FetchOptions extends RouteOptions<Request> {
   readonly endsWithAnswer?: boolean;
 }
 
+const ROWS = { ...ROUTE_ROWS, endsWithAnswer: trueOrFalse() } satisfies Table<
+  RouteOptions<never> & Pick<FetchOptions, 'endsWithAnswer'>
+>;
+
 /**
  * Protects a handler: same key, same answer.
  *
@@ -47,7 +52,8 @@ export function idempotent<Context extends FetchContext = FetchContext>(
   handler: FetchHandler<Context>,
 ): (request: Request, context?: Context) => Promise<Response> {
   const { engine, defaults } = internalsOf(samekey);
-  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
+  readOptions('idempotent', ROWS, options);
+  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options;
   const route = compileRoute<Request>(defaults, routeOptions, engine.world, engine.fingerprintSecrets);
   const answer = (request: Request, context: Context = {} as Context): Promise<Response> => {
     const exchange = new FetchExchange(request, route, engine, (own, attempt) =>

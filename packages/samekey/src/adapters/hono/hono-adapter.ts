@@ -10,10 +10,11 @@ import type { Context } from 'hono';
 import { type Attempt, tellDeclared } from '../../core/attempt.ts';
 import type { Engine } from '../../core/engine.ts';
 import { OptionsError } from '../../core/errors.ts';
+import { readOptions, type Table, trueOrFalse } from '../../core/options.ts';
 import { registered } from '../../core/registered.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
-import { compileRoute, type RouteOptions } from '../../http/route.ts';
+import { compileRoute, ROUTE_ROWS, type RouteOptions } from '../../http/route.ts';
 import { FetchExchange, noAnswer } from '../../http-fetch/fetch-exchange.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
@@ -44,6 +45,8 @@ export function attemptOf(c: HonoContext): Attempt | null {
   return attempts.get(c) ?? null;
 }
 
+const ROWS = { ...ROUTE_ROWS, endsWithAnswer: trueOrFalse() } satisfies Table<HonoOptions<never>>;
+
 /**
  * Protects a route: same key, same answer.
  *
@@ -64,7 +67,8 @@ export function idempotent<C extends HonoContext = Context>(
   options: HonoOptions<C>,
 ): (c: C, next: () => Promise<void>) => Promise<void> {
   const { engine, defaults } = internalsOf(samekey);
-  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options ?? {};
+  readOptions('idempotent', ROWS, options);
+  const { endsWithAnswer = runtimeEndsWithAnswer(), ...routeOptions } = options;
   const route = compileRoute<C>(defaults, routeOptions, engine.world, engine.fingerprintSecrets);
 
   const protect = async (c: C, next: () => Promise<void>): Promise<void> => {

@@ -2,9 +2,9 @@
  * The IETF profile: problem documents (RFC 9457) and the status codes of draft-ietf-httpapi-idempotency-key-header-07.
  */
 
-import { HELP_URL, OptionsError } from '../../core/errors.ts';
+import { HELP_URL } from '../../core/errors.ts';
+import { oneOf, readOptions, type Table, text } from '../../core/options.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
-import { refuseUnknown } from '../../core/settings.ts';
 import { httpDate, retryAfterSeconds } from '../headers.ts';
 import { type Problem, type ProblemCode, type ProblemOutcome, PROBLEMS, problemCode } from '../problem.ts';
 import type { Profile } from '../profile.ts';
@@ -19,13 +19,15 @@ export interface IetfOptions {
   readonly helpUrl?: string;
 }
 
+const IETF_ROWS = {
+  inProgressStatus: oneOf([409, 202, 425], 409),
+  expiredStatus: oneOf([410, 404], 410),
+  helpUrl: text(HELP_URL),
+} satisfies Table<IetfOptions>;
+
 /** Makes the IETF profile. Throws `OptionsError`. */
 export function ietf(options: IetfOptions = {}): Profile {
-  refuseUnknown('ietf', options, ['inProgressStatus', 'expiredStatus', 'helpUrl']);
-  const { inProgressStatus = 409, expiredStatus = 410, helpUrl = HELP_URL } = options;
-  if (![409, 202, 425].includes(inProgressStatus))
-    throw new OptionsError('inProgressStatus is 409, 202 or 425.');
-  if (![410, 404].includes(expiredStatus)) throw new OptionsError('expiredStatus is 410 or 404.');
+  const { inProgressStatus, expiredStatus, helpUrl } = readOptions('ietf', IETF_ROWS, options);
   return {
     name: 'ietf',
     scopesByOperation: true,

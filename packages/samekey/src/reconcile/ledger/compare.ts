@@ -7,7 +7,14 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import {
+  anything,
+  nestedWithDefaults,
+  readOptions,
+  required,
+  type Table,
+  wholeNumber,
+} from '../../core/options.ts';
 import { decimalText, isSame } from './decimal.ts';
 import {
   compareReferences,
@@ -177,29 +184,34 @@ function createCursor(side: LedgerSide, lines: AsyncGenerator<ReadLine, undefine
   };
 }
 
+const NO_MAP =
+  'compareLedgers needs map: a function from your line to { reference, amount, currency, state }, or { ours, theirs } with one for each side.';
+
+const ROWS = {
+  map: required(anything<CompareOptions<never, never>['map']>(), NO_MAP),
+  decimals: nestedWithDefaults({ ours: wholeNumber(0, 12, 0), theirs: wholeNumber(0, 12, 0) }),
+} satisfies Table<CompareOptions<never, never>>;
+
+/** The rows of {@link CompareOptions}. */
+export const COMPARE_ROWS: Table<CompareOptions<never, never>> = ROWS;
+
 function checked<Ours, Theirs>(
   options: CompareOptions<Ours, Theirs>,
 ): {
   readonly map: { ours: (row: Ours) => LedgerLine; theirs: (row: Theirs) => LedgerLine };
   readonly decimals: { readonly ours: number; readonly theirs: number };
 } {
-  refuseUnknown('compareLedgers', options ?? {}, ['map', 'decimals']);
-  const { map, decimals = {} } = options ?? {};
-  refuseUnknown('decimals', decimals, ['ours', 'theirs']);
+  const { decimals } = readOptions('compareLedgers', ROWS, options);
+  const { map } = options;
   const each =
     typeof map === 'function'
       ? { ours: (row: Ours) => map(row, 'ours'), theirs: (row: Theirs) => map(row, 'theirs') }
       : map;
   if (typeof each?.ours !== 'function' || typeof each.theirs !== 'function') {
-    throw new OptionsError(
-      'compareLedgers needs map: a function from your line to { reference, amount, currency, state }, or { ours, theirs } with one for each side.',
-    );
+    throw new OptionsError(NO_MAP);
   }
   return {
     map: { ours: each.ours, theirs: each.theirs },
-    decimals: {
-      ours: wholeNumber('decimals.ours', decimals.ours ?? 0, 0, 12),
-      theirs: wholeNumber('decimals.theirs', decimals.theirs ?? 0, 0, 12),
-    },
+    decimals,
   };
 }

@@ -1,7 +1,7 @@
 /** A whole comparison as one object, for jobs that send it on; bounded, whatever the files hold. */
 
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
-import { compareLedgers, type CompareOptions, type LedgerDifference } from './compare.ts';
+import { aFunction, readOptions, type Table, wholeNumber } from '../../core/options.ts';
+import { COMPARE_ROWS, compareLedgers, type CompareOptions, type LedgerDifference } from './compare.ts';
 import type { Rows } from './side.ts';
 import type { LedgerTotals } from './totals.ts';
 
@@ -13,6 +13,20 @@ export interface LedgerReport extends LedgerTotals {
   readonly leftOut: number;
 }
 
+/** Options of {@link ledgerReport}. */
+export interface ReportOptions<Ours, Theirs> extends CompareOptions<Ours, Theirs> {
+  /** How many differences are kept; default 1,000. */
+  readonly differencesMax?: number;
+  /** Given every one as it is found. */
+  readonly onDifference?: (difference: LedgerDifference) => void;
+}
+
+const REPORT_ROWS = {
+  ...COMPARE_ROWS,
+  differencesMax: wholeNumber(0, undefined, 1_000),
+  onDifference: aFunction<(difference: LedgerDifference) => void>(),
+} satisfies Table<ReportOptions<never, never>>;
+
 /**
  * Compares and gathers. `differencesMax` (default 1,000) bounds what is kept; `onDifference` is given every one as it is found.
  * Throws as {@link compareLedgers} does.
@@ -20,14 +34,11 @@ export interface LedgerReport extends LedgerTotals {
 export async function ledgerReport<Ours, Theirs>(
   ours: Rows<Ours>,
   theirs: Rows<Theirs>,
-  options: CompareOptions<Ours, Theirs> & {
-    readonly differencesMax?: number;
-    readonly onDifference?: (difference: LedgerDifference) => void;
-  },
+  options: ReportOptions<Ours, Theirs>,
 ): Promise<LedgerReport> {
-  refuseUnknown('ledgerReport', options ?? {}, ['map', 'decimals', 'differencesMax', 'onDifference']);
-  const { differencesMax = 1_000, onDifference, ...compared } = options;
-  wholeNumber('differencesMax', differencesMax, 0);
+  const { differencesMax, onDifference } = readOptions('ledgerReport', REPORT_ROWS, options);
+  const { map, decimals } = options;
+  const compared = decimals === undefined ? { map } : { map, decimals };
   const found: LedgerDifference[] = [];
   let leftOut = 0;
   const differences = compareLedgers(ours, theirs, compared);

@@ -1,7 +1,15 @@
 /** The DynamoDB store's options, checked before anything is done with the client. */
 
-import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
+import {
+  aFunction,
+  having,
+  readOptions,
+  required,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../../core/options.ts';
 import type { BodyStore } from './bodies.ts';
 import type { DynamoDbClient } from './dynamodb-client.ts';
 
@@ -47,53 +55,36 @@ export interface CheckedOptions extends Required<Omit<DynamoDbStoreOptions, 'bod
   readonly bodies: BodyStore | undefined;
 }
 
-const NAMES = [
-  'client',
-  'tableName',
-  'bodies',
-  'callTimeMaxMs',
-  'callsAtOnceMax',
-  'timeToLive',
-  'oneWriterRegion',
-  'transactions',
-  'auditTransitions',
-  'now',
-  'monotonicNow',
-  'random',
-];
+const ROWS = {
+  client: required(
+    having<DynamoDbClient>(
+      ['putItem', 'query'],
+      'a `DynamoDB` of @aws-sdk/client-dynamodb, which has a method for each operation (a bare DynamoDBClient has `send` only)',
+    ),
+  ),
+  tableName: required(text(), 'tableName must be the name of a table.'),
+  bodies: having<BodyStore>(
+    ['put', 'get', 'delete'],
+    'a store of bodies with put, get and delete: s3Bodies, fileBodies',
+  ),
+  callTimeMaxMs: wholeNumber(1, 600_000, 2_000),
+  callsAtOnceMax: wholeNumber(1, 1_000, 16),
+  timeToLive: trueOrFalse(true),
+  oneWriterRegion: trueOrFalse(false),
+  transactions: trueOrFalse(true),
+  auditTransitions: trueOrFalse(false),
+  now: aFunction<() => number>(),
+  monotonicNow: aFunction<() => number>(),
+  random: aFunction<() => number>(),
+} satisfies Table<DynamoDbStoreOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: DynamoDbStoreOptions): CheckedOptions {
-  refuseUnknown('dynamodbStore', options ?? {}, NAMES);
-  const client: Partial<DynamoDbClient> | undefined = options?.client;
-  if (typeof client?.putItem !== 'function' || typeof client.query !== 'function') {
-    throw new OptionsError(
-      'client must be a `DynamoDB` of @aws-sdk/client-dynamodb, which has a method for each operation: ' +
-        'it is none (a bare DynamoDBClient has `send` only).',
-    );
-  }
-  if (typeof options.tableName !== 'string' || options.tableName === '') {
-    throw new OptionsError(`tableName must be the name of a table; it is ${typeof options.tableName}.`);
-  }
-  for (const verb of ['put', 'get', 'delete'] as const) {
-    if (options.bodies !== undefined && typeof options.bodies[verb] !== 'function') {
-      throw new OptionsError(
-        `bodies must have put, get and delete; ${verb} is ${typeof options.bodies[verb]}.`,
-      );
-    }
-  }
+  const own = readOptions('dynamodbStore', ROWS, options);
   return {
-    client: options.client,
-    tableName: options.tableName,
-    bodies: options.bodies,
-    callTimeMaxMs: wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1, 600_000),
-    callsAtOnceMax: wholeNumber('callsAtOnceMax', options.callsAtOnceMax ?? 16, 1, 1_000),
-    timeToLive: trueOrFalse('timeToLive', options.timeToLive ?? true),
-    oneWriterRegion: trueOrFalse('oneWriterRegion', options.oneWriterRegion ?? false),
-    transactions: trueOrFalse('transactions', options.transactions ?? true),
-    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
-    now: options.now ?? Date.now,
-    monotonicNow: options.monotonicNow ?? (() => performance.now()),
-    random: options.random ?? Math.random,
+    ...own,
+    now: own.now ?? Date.now,
+    monotonicNow: own.monotonicNow ?? (() => performance.now()),
+    random: own.random ?? Math.random,
   };
 }

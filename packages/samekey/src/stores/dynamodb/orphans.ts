@@ -7,7 +7,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import { wholeNumber } from '../../core/settings.ts';
+import { checkWholeNumber } from '../../core/options.ts';
 import { type BodyStore, placesIn } from './bodies.ts';
 import { type Calls, inParallel } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
@@ -58,8 +58,8 @@ export function createOrphans(
         'reapBodies needs bodies that can be listed: s3Bodies, fileBodies, or a list() of yours.',
       );
     }
-    const limit = wholeNumber('limit', most, 1, 10_000);
-    const orphanedForMs = wholeNumber('orphanedForMs', forMs, ORPHANED_FOR_MIN_MS);
+    const limit = checkWholeNumber('limit', most, 1, 10_000);
+    const orphanedForMs = checkWholeNumber('orphanedForMs', forMs, ORPHANED_FOR_MIN_MS);
     const names = await bodies.list(reached, limit);
     reached = names.length < limit ? null : (names.at(-1) ?? null);
     const kept = bodies;

@@ -1,7 +1,7 @@
 /** Bodies in S3, or whatever speaks its protocol: one object each. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown } from '../../core/settings.ts';
+import { having, kindOf, readOptions, required, row, type Table, text } from '../../core/options.ts';
 import type { BodyStore } from './bodies.ts';
 
 /** What is used of the aggregated `S3` client of `@aws-sdk/client-s3` 3. */
@@ -25,18 +25,23 @@ export interface S3BodiesOptions {
 /** S3 lists so many at once. */
 const LIST_MAX = 1_000;
 
+const ROWS = {
+  client: required(
+    having<S3Client>(
+      ['listObjectsV2'],
+      'an `S3` of @aws-sdk/client-s3, which has a method for each operation',
+    ),
+  ),
+  bucket: required(text(), 'bucket must be the name of a bucket.'),
+  prefix: row((given, path) => {
+    if (typeof given === 'string') return given;
+    throw new OptionsError(`${path} must be a text; it is ${kindOf(given)}.`);
+  }, 'samekey/'),
+} satisfies Table<S3BodiesOptions>;
+
 /** Makes a store of bodies in a bucket. Throws `OptionsError`. */
 export function s3Bodies(options: S3BodiesOptions): Required<BodyStore> {
-  refuseUnknown('s3Bodies', options ?? {}, ['client', 'bucket', 'prefix']);
-  const { client, bucket, prefix = 'samekey/' } = options;
-  if (typeof (client as Partial<S3Client> | undefined)?.listObjectsV2 !== 'function') {
-    throw new OptionsError(
-      'client must be an `S3` of @aws-sdk/client-s3, which has a method for each operation: it is none.',
-    );
-  }
-  if (typeof bucket !== 'string' || bucket === '' || typeof prefix !== 'string') {
-    throw new OptionsError('bucket must be the name of a bucket, and prefix a text: one of them is not.');
-  }
+  const { client, bucket, prefix } = readOptions('s3Bodies', ROWS, options);
   const at = (name: string): { Bucket: string; Key: string } => ({ Bucket: bucket, Key: `${prefix}${name}` });
   return {
     async put(name, bytes) {

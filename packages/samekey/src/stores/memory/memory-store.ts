@@ -18,7 +18,6 @@ import {
   transitionRow,
 } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
-import { OptionsError } from '../../core/errors.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -47,7 +46,7 @@ import {
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
 import { reapedOf } from '../../core/reaped.ts';
-import { trueOrFalse } from '../../core/settings.ts';
+import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
 import type { Capabilities, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 
@@ -72,19 +71,18 @@ const CAPABILITIES: Capabilities = Object.freeze({
   recordSizeMaxBytes: null,
 });
 
-const OPTIONS = new Set(['recordsMax', 'bytesMax', 'auditTransitions', 'now']);
+const ROWS = {
+  recordsMax: wholeNumber(1, undefined, 100_000),
+  bytesMax: wholeNumber(1, undefined, 256 * 1024 * 1024),
+  auditTransitions: trueOrFalse(false),
+  now: aFunction<() => number>(),
+} satisfies Table<MemoryStoreOptions>;
 
 /** Makes a store in this process's memory. Throws `OptionsError` for unknown options and limits below 1. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.has(name))
-      throw new OptionsError(`memoryStore has no option "${name}": it takes ${[...OPTIONS].join(', ')}.`);
-  }
-  const recordsMax = limit('recordsMax', options.recordsMax ?? 100_000);
-  const bytesMax = limit('bytesMax', options.bytesMax ?? 256 * 1024 * 1024);
-  const now = options.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
+  const { recordsMax, bytesMax, auditTransitions, ...own } = readOptions('memoryStore', ROWS, options);
+  const now = own.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
-  const auditTransitions = trueOrFalse('auditTransitions', options.auditTransitions ?? false);
   const audit = createMemoryAudit();
   const byCaller = new Map<string, number>();
   let bytes = 0;
@@ -255,9 +253,3 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 /** Enough to make room, few enough not to hold up a request. */
 const REAP_WHEN_FULL = 100;
-
-function limit(name: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new OptionsError(`${name} must be a whole number of at least 1; it is ${value}.`);
-  return value;
-}

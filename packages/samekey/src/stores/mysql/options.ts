@@ -1,7 +1,17 @@
 /** Options of the MySQL store, checked. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { trueOrFalse } from '../../core/settings.ts';
+import {
+  aFunction,
+  readOptions,
+  required,
+  row,
+  shown,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../../core/options.ts';
 import {
   type Connection,
   type MysqlCallbackConnection,
@@ -44,45 +54,27 @@ export interface CheckedOptions {
   readonly random: () => number;
 }
 
-const KNOWN: ReadonlySet<string> = new Set([
-  'connect',
-  'database',
-  'statementTimeMaxMs',
-  'auditTransitions',
-  'clock',
-  'random',
-]);
+const ROWS = {
+  connect: required(
+    aFunction<MysqlStoreOptions['connect']>(),
+    'connect must be a function that makes a connection, as () => mysql.createConnection(settings).',
+  ),
+  database: row((given, path) => {
+    if (typeof given === 'string' && given !== '' && given.length <= 64) return given;
+    throw new OptionsError(`${path} must be the name of a database, or left out; it is ${shown(given)}.`);
+  }),
+  statementTimeMaxMs: wholeNumber(1, 600_000, 1_500),
+  auditTransitions: trueOrFalse(),
+  clock: text(SERVER_CLOCK),
+  random: aFunction<() => number>(),
+} satisfies Table<MysqlStoreOptions>;
 
 /** Throws `OptionsError` for unknown or wrong options. */
 export function checkOptions(options: MysqlStoreOptions): CheckedOptions {
-  const unknown = Object.keys(options ?? {}).find((name) => !KNOWN.has(name));
-  if (unknown !== undefined) {
-    throw new OptionsError(
-      `mysqlStore has no option ${unknown}: the options are ${[...KNOWN].slice(0, 4).join(', ')}.`,
-    );
-  }
-  const { connect, database, statementTimeMaxMs = 1_500 } = options;
-  if (typeof connect !== 'function') {
-    throw new OptionsError(
-      `connect must be a function that makes a connection, as () => mysql.createConnection(settings); it is ${typeof connect}.`,
-    );
-  }
-  if (database !== undefined && (typeof database !== 'string' || database === '' || database.length > 64)) {
-    throw new OptionsError('database must be the name of a database, or left out.');
-  }
-  if (!Number.isSafeInteger(statementTimeMaxMs) || statementTimeMaxMs < 1 || statementTimeMaxMs > 600_000) {
-    throw new OptionsError(
-      `statementTimeMaxMs must be a whole number from 1 to 600000; it is ${String(statementTimeMaxMs)}.`,
-    );
-  }
-  const { auditTransitions } = options;
-  if (auditTransitions !== undefined) trueOrFalse('auditTransitions', auditTransitions);
+  const { connect, ...own } = readOptions('mysqlStore', ROWS, options);
   return {
+    ...own,
     open: async () => openConnection(await connect()),
-    database,
-    statementTimeMaxMs,
-    auditTransitions,
-    clock: options.clock ?? SERVER_CLOCK,
-    random: options.random ?? Math.random,
+    random: own.random ?? Math.random,
   };
 }

@@ -1,7 +1,17 @@
 /** The PostgreSQL store's options, checked before anything is opened. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
+import {
+  aFunction,
+  anything,
+  readOptions,
+  row,
+  shown,
+  type Table,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from '../../core/options.ts';
 import { PARTITIONS_MAX } from './migrations/partitions.ts';
 import {
   type Connection,
@@ -68,51 +78,36 @@ export interface CheckedOptions {
   readonly random: () => number;
 }
 
-const NAMES = [
-  'pool',
-  'connect',
-  'schema',
-  'prepare',
-  'statementTimeMaxMs',
-  'notify',
-  'auditTransitions',
-  'partitions',
-  'clock',
-  'random',
-];
+const ROWS = {
+  pool: anything<PgPool>(),
+  connect: aFunction<Maker>(),
+  schema: row((given, path) => {
+    if (typeof given === 'string' && given !== '' && !/[^\p{L}\p{N}_$-]/u.test(given) && given.length <= 63)
+      return given;
+    throw new OptionsError(`${path} must be the name of a schema; it is ${shown(given)}.`);
+  }, 'public'),
+  prepare: trueOrFalse(),
+  statementTimeMaxMs: wholeNumber(1, 600_000, 1_500),
+  notify: trueOrFalse(false),
+  auditTransitions: trueOrFalse(),
+  partitions: wholeNumber(0, PARTITIONS_MAX, 0),
+  clock: text('clock_timestamp()'),
+  random: aFunction<() => number>(),
+} satisfies Table<PostgresStoreOptions>;
+
+/** The rows of {@link PostgresStoreOptions}, for a store that takes some of them. */
+export const POSTGRES_ROWS: Table<PostgresStoreOptions> = ROWS;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
-  refuseUnknown('postgresStore', options ?? {}, NAMES);
-  const { pool, connect } = options ?? {};
+  const { pool, connect, ...own } = readOptions('postgresStore', ROWS, options);
   if ((pool === undefined) === (connect === undefined)) {
     throw new OptionsError('postgresStore takes either pool (of pg) or connect; give exactly one of them.');
   }
-  if (connect !== undefined && typeof connect !== 'function') {
-    throw new OptionsError(`connect must be a function that makes a connection; it is ${typeof connect}.`);
-  }
-  const schema = options.schema ?? 'public';
-  if (typeof schema !== 'string' || schema === '' || /[^\p{L}\p{N}_$-]/u.test(schema) || schema.length > 63) {
-    throw new OptionsError(`schema must be the name of a schema; it is ${JSON.stringify(schema)}.`);
-  }
-  if (options.prepare !== undefined && typeof options.prepare !== 'boolean') {
-    throw new OptionsError(`prepare must be true or false; it is ${String(options.prepare)}.`);
-  }
-  if (options.notify !== undefined && typeof options.notify !== 'boolean') {
-    throw new OptionsError(`notify must be true or false; it is ${String(options.notify)}.`);
-  }
-  const { auditTransitions } = options;
-  if (auditTransitions !== undefined) trueOrFalse('auditTransitions', auditTransitions);
   return {
+    ...own,
     open: pool === undefined ? async () => openConnection(await made(connect)) : openerOf(pool),
-    schema,
-    prepare: options.prepare,
-    statementTimeMaxMs: wholeNumber('statementTimeMaxMs', options.statementTimeMaxMs ?? 1_500, 1, 600_000),
-    notify: options.notify ?? false,
-    auditTransitions,
-    partitions: wholeNumber('partitions', options.partitions ?? 0, 0, PARTITIONS_MAX),
-    clock: options.clock ?? 'clock_timestamp()',
-    random: options.random ?? Math.random,
+    random: own.random ?? Math.random,
   };
 }
 

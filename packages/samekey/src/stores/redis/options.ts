@@ -1,7 +1,18 @@
 /** The Redis store's options, checked before anything is sent. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, trueOrFalse, wholeNumber } from '../../core/settings.ts';
+import {
+  aFunction,
+  anything,
+  oneOf,
+  readOptions,
+  required,
+  row,
+  shown,
+  type Table,
+  trueOrFalse,
+  wholeNumber,
+} from '../../core/options.ts';
 import { type Connection, openConnection, type RedisClient } from './redis-client.ts';
 import { openSubscriber, type RedisSubscriber, type Subscriber } from './subscriber.ts';
 
@@ -66,36 +77,30 @@ export interface CheckedOptions {
   readonly now: (() => number) | undefined;
 }
 
-const NAMES = [
-  'client',
-  'durability',
-  'prefix',
-  'shards',
-  'requireReplicas',
-  'requireFsync',
-  'waitTimeMaxMs',
-  'auditTransitions',
-  'subscriber',
-  'now',
-];
+const ROWS = {
+  client: required(anything<RedisClient>()),
+  durability: required(
+    oneOf(['always', 'everysec', 'none']),
+    'durability must be "always", "everysec" or "none", as the server is set; it has no default.',
+  ),
+  prefix: row((given, path) => {
+    if (typeof given === 'string' && /^[\w.\-/]{1,64}$/.test(given)) return given;
+    throw new OptionsError(`${path} must be 1 to 64 letters, digits and . _ - /; it is ${shown(given)}.`);
+  }, 'samekey'),
+  shards: wholeNumber(1, 1_024, 64),
+  requireReplicas: wholeNumber(0, 100, 0),
+  requireFsync: trueOrFalse(false),
+  waitTimeMaxMs: wholeNumber(1, 600_000, 1_000),
+  subscriber: anything<RedisSubscriber>(),
+  auditTransitions: trueOrFalse(false),
+  now: aFunction<() => number>(),
+} satisfies Table<RedisStoreOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: RedisStoreOptions): CheckedOptions {
-  refuseUnknown('redisStore', options ?? {}, NAMES);
-  const { client, durability, prefix = 'samekey', now } = options ?? {};
+  const { client, subscriber, ...own } = readOptions('redisStore', ROWS, options);
+  const { durability, requireReplicas, requireFsync } = own;
   const connection = openConnection(client);
-  if (durability !== 'always' && durability !== 'everysec' && durability !== 'none') {
-    throw new OptionsError(
-      `durability must be "always", "everysec" or "none", as the server is set; it is ${String(durability)}.`,
-    );
-  }
-  if (typeof prefix !== 'string' || !/^[\w.\-/]{1,64}$/.test(prefix)) {
-    throw new OptionsError(
-      `prefix must be 1 to 64 letters, digits and . _ - /; it is ${JSON.stringify(prefix)}.`,
-    );
-  }
-  const requireReplicas = wholeNumber('requireReplicas', options.requireReplicas ?? 0, 0, 100);
-  const requireFsync = trueOrFalse('requireFsync', options.requireFsync ?? false);
   if (requireFsync && durability === 'none') {
     throw new OptionsError(
       'requireFsync needs an append-only file, and durability is declared as "none": set appendonly yes and declare it.',
@@ -107,19 +112,9 @@ export function checkOptions(options: RedisStoreOptions): CheckedOptions {
         'one than the write. Pass createClient, createCluster, or ioredis.',
     );
   }
-  if (now !== undefined && typeof now !== 'function') {
-    throw new OptionsError(`now must be a function; it is ${typeof now}.`);
-  }
   return {
+    ...own,
     connection,
-    durability,
-    prefix,
-    shards: wholeNumber('shards', options.shards ?? 64, 1, 1_024),
-    requireReplicas,
-    requireFsync,
-    subscriber: options.subscriber === undefined ? undefined : openSubscriber(options.subscriber),
-    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
-    waitTimeMaxMs: wholeNumber('waitTimeMaxMs', options.waitTimeMaxMs ?? 1_000, 1, 600_000),
-    now,
+    subscriber: subscriber === undefined ? undefined : openSubscriber(subscriber),
   };
 }

@@ -1,7 +1,16 @@
 /** The SQLite store's options, checked before anything is done with the client. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { trueOrFalse } from '../../core/settings.ts';
+import {
+  aFunction,
+  kindOf,
+  readOptions,
+  required,
+  row,
+  type Table,
+  trueOrFalse,
+  wholeNumber,
+} from '../../core/options.ts';
 import type { Statfs } from './file-system.ts';
 import type { SqliteDatabase } from './sqlite-client.ts';
 
@@ -31,51 +40,36 @@ export interface CheckedOptions extends Required<Omit<SqliteStoreOptions, 'statf
   readonly statfs: Statfs | undefined;
 }
 
-const NAMES = new Set([
-  'database',
-  'busyTimeMaxMs',
-  'auditTransitions',
-  'now',
-  'monotonicNow',
-  'random',
-  'statfs',
-]);
+/** Beyond ten minutes a wait is a hang. */
+const BUSY_LIMIT_MS = 600_000;
+
+const NOT_OPEN = 'database must be an open client of node:sqlite, better-sqlite3 or libsql (synchronous API)';
+
+const ROWS = {
+  database: required(
+    row((given) => {
+      const database = given as Partial<SqliteDatabase> | null;
+      if (typeof database?.prepare === 'function' && typeof database.exec === 'function')
+        return given as SqliteDatabase;
+      throw new OptionsError(`${NOT_OPEN}: it is ${kindOf(given)}.`);
+    }),
+    `${NOT_OPEN}: it is not given.`,
+  ),
+  busyTimeMaxMs: wholeNumber(0, BUSY_LIMIT_MS, 2_000),
+  auditTransitions: trueOrFalse(false),
+  now: aFunction<() => number>(),
+  monotonicNow: aFunction<() => number>(),
+  random: aFunction<() => number>(),
+  statfs: aFunction<Statfs>(),
+} satisfies Table<SqliteStoreOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkOptions(options: SqliteStoreOptions): CheckedOptions {
-  for (const name of Object.keys(options ?? {})) {
-    if (!NAMES.has(name)) {
-      throw new OptionsError(`sqliteStore has no option "${name}": it takes ${[...NAMES].join(', ')}.`);
-    }
-  }
-  const database: Partial<SqliteDatabase> | undefined = options?.database;
-  if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function') {
-    throw new OptionsError(
-      'database must be an open client of node:sqlite, better-sqlite3 or libsql (synchronous API): ' +
-        `it is ${database === null ? 'null' : typeof database}.`,
-    );
-  }
-  const busyTimeMaxMs = options.busyTimeMaxMs ?? 2000;
-  if (!Number.isSafeInteger(busyTimeMaxMs) || busyTimeMaxMs < 0 || busyTimeMaxMs > BUSY_LIMIT_MS) {
-    throw new OptionsError(
-      `busyTimeMaxMs must be a whole number of milliseconds from 0 to ${BUSY_LIMIT_MS}; it is ${busyTimeMaxMs}.`,
-    );
-  }
-  for (const name of ['now', 'monotonicNow', 'random', 'statfs'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'function') {
-      throw new OptionsError(`${name} must be a function; it is ${typeof options[name]}.`);
-    }
-  }
+  const own = readOptions('sqliteStore', ROWS, options);
   return {
-    database: options.database,
-    busyTimeMaxMs,
-    auditTransitions: trueOrFalse('auditTransitions', options.auditTransitions ?? false),
-    now: options.now ?? Date.now,
-    monotonicNow: options.monotonicNow ?? (() => performance.now()),
-    random: options.random ?? Math.random,
-    statfs: options.statfs,
+    ...own,
+    now: own.now ?? Date.now,
+    monotonicNow: own.monotonicNow ?? (() => performance.now()),
+    random: own.random ?? Math.random,
   };
 }
-
-/** Beyond ten minutes a wait is a hang. */
-const BUSY_LIMIT_MS = 600_000;

@@ -2,7 +2,19 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import { REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import {
+  anything,
+  byName,
+  having,
+  nested,
+  readOptions,
+  required,
+  row,
+  shown,
+  type Table,
+  text,
+  wholeNumber,
+} from '../../core/options.ts';
 import type { ChangeHints, Store } from '../../core/store.ts';
 import type { World } from '../../core/world.ts';
 import { systemWorld } from '../../system.ts';
@@ -92,57 +104,50 @@ export interface Checked {
   readonly world: TieredWorld;
 }
 
-const KNOWN: readonly (keyof TieredStoreOptions)[] = [
-  'store',
-  'cache',
-  'memoryBytesMax',
-  'trustMs',
-  'cacheTimeMaxMs',
-  'entryBytesMax',
-  'replayShareMin',
-  'secrets',
-  'hints',
-  'world',
-];
+const ROWS = {
+  store: required(
+    having<Store>(['claim'], 'a store that decides: postgresStore({ pool }), mysqlStore({ … }) …'),
+    'tieredStore needs a store that decides: postgresStore({ pool }), mysqlStore({ … }) …',
+  ),
+  cache: having<SharedCache>(
+    ['get', 'put', 'drop'],
+    'a cache with get, put and drop: redisCache({ client }), or one of your own',
+  ),
+  memoryBytesMax: wholeNumber(0, undefined, 0),
+  trustMs: wholeNumber(1, REPLAY_TRUST_MAX_MS, REPLAY_TRUST_MAX_MS),
+  cacheTimeMaxMs: wholeNumber(1, undefined, 50),
+  entryBytesMax: wholeNumber(1, undefined, 256 * 1024),
+  replayShareMin: row((given, path) => {
+    if (typeof given === 'number' && given >= 0 && given <= 1) return given;
+    throw new OptionsError(`${path} must be a number from 0 to 1; it is ${shown(given)}.`);
+  }, 0.1),
+  secrets: nested({
+    current: required(text()),
+    keys: required(byName(anything<Uint8Array>())),
+  } satisfies Table<CacheSecrets>),
+  hints: having<ChangeHints>(['watch', 'changed'], 'hints with watch and changed: redisHints({ … })'),
+  world: having<TieredWorld>(
+    ['monotonicNow', 'wallNow', 'setTimer'],
+    'a world: systemWorld(), or one for tests',
+  ),
+} satisfies Table<TieredStoreOptions>;
 
 const SECRET_BYTES_MIN = 16;
 
 /** Checks the options. Throws `OptionsError`. */
 export function checkOptions(options: TieredStoreOptions): Checked {
-  refuseUnknown('tieredStore', options, KNOWN);
-  const { store, cache = null, secrets = null, replayShareMin = 0.1 } = options;
-  if (typeof store?.claim !== 'function') {
-    throw new OptionsError(
-      'tieredStore needs a store that decides: postgresStore({ pool }), mysqlStore({ … }) …',
-    );
-  }
-  if (cache !== null) checkCache(store, cache);
-  if (typeof replayShareMin !== 'number' || !(replayShareMin >= 0 && replayShareMin <= 1)) {
-    throw new OptionsError(`replayShareMin must be a number from 0 to 1; it is ${String(replayShareMin)}.`);
-  }
+  const own = readOptions('tieredStore', ROWS, options);
+  const { store, cache = null, secrets = null } = own;
+  if (cache !== null) checkCache(store);
   if (secrets !== null) checkSecrets(secrets);
-  const checked: Checked = {
-    store,
-    cache,
-    memoryBytesMax: wholeNumber('memoryBytesMax', options.memoryBytesMax ?? 0, 0),
-    trustMs: wholeNumber('trustMs', options.trustMs ?? REPLAY_TRUST_MAX_MS, 1, REPLAY_TRUST_MAX_MS),
-    cacheTimeMaxMs: wholeNumber('cacheTimeMaxMs', options.cacheTimeMaxMs ?? 50, 1),
-    entryBytesMax: wholeNumber('entryBytesMax', options.entryBytesMax ?? 256 * 1024, 1),
-    replayShareMin,
-    secrets,
-    world: options.world ?? systemWorld(),
-  };
+  const checked: Checked = { ...own, cache, secrets, world: own.world ?? systemWorld() };
   if (cache === null && checked.memoryBytesMax === 0 && options.hints === undefined) {
     throw new OptionsError('tieredStore has nothing to do: give it a cache, memoryBytesMax, or hints.');
   }
   return checked;
 }
 
-function checkCache(store: Store, cache: SharedCache): void {
-  const verbs = cache as unknown as Readonly<Record<string, unknown>>;
-  if (['get', 'put', 'drop'].some((verb) => typeof verbs[verb] !== 'function')) {
-    throw new OptionsError('cache must have get, put and drop: redisCache({ client }), or one of your own.');
-  }
+function checkCache(store: Store): void {
   if (!store.capabilities.serverClock) {
     throw new OptionsError(
       `A shared cache needs a store with a clock of its own, by which all processes know how old an answer is; "${store.name}" has none: use memoryBytesMax alone.`,

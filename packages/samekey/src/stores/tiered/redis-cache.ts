@@ -1,7 +1,6 @@
 /** A shared cache in Redis or Valkey: plain GET and MGET, SET with a time to live, DEL. Any eviction policy will do: what is lost is asked of the store. */
 
-import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown } from '../../core/settings.ts';
+import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
 import { openConnection, type RedisClient } from '../redis/redis-client.ts';
 import type { SharedCache } from './options.ts';
 
@@ -13,16 +12,16 @@ export interface RedisCacheOptions {
   readonly prefix?: string;
 }
 
+const ROWS = {
+  client: required(anything<RedisClient>()),
+  // It keeps the cache apart from other keys.
+  prefix: text('samekey-cache'),
+} satisfies Table<RedisCacheOptions>;
+
 /** Makes one. Throws `OptionsError`. */
 export function redisCache(options: RedisCacheOptions): SharedCache {
-  refuseUnknown('redisCache', options, ['client', 'prefix']);
-  const { prefix = 'samekey-cache' } = options;
-  if (typeof prefix !== 'string' || prefix === '') {
-    throw new OptionsError(
-      'prefix must be a text that is not empty: it keeps the cache apart from other keys.',
-    );
-  }
-  const connection = openConnection(options.client);
+  const { client, prefix } = readOptions('redisCache', ROWS, options);
+  const connection = openConnection(client);
   const keyOf = (name: string): string => `${prefix}:${name}`;
   return {
     async get(names) {

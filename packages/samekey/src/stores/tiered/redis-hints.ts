@@ -7,7 +7,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import { createHintChannel } from '../../core/hint-channel.ts';
-import { refuseUnknown } from '../../core/settings.ts';
+import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
 import type { ChangeHints } from '../../core/store.ts';
 import { openConnection, type RedisClient } from '../redis/redis-client.ts';
 
@@ -28,16 +28,18 @@ export interface RedisHintsOptions {
   readonly channel?: string;
 }
 
+const ROWS = {
+  client: required(anything<RedisClient>()),
+  subscriber: required(anything<RedisSubscriber>()),
+  channel: text('samekey-hints'),
+} satisfies Table<RedisHintsOptions>;
+
 /** Makes the hints of one process, and subscribes in the background; again after each loss, as the client does. Throws `OptionsError`. */
 export function redisHints(options: RedisHintsOptions): ChangeHints {
-  refuseUnknown('redisHints', options, ['channel', 'client', 'subscriber']);
-  const { channel = 'samekey-hints' } = options;
-  if (typeof channel !== 'string' || channel === '') {
-    throw new OptionsError('channel must be a text that is not empty: one for each store.');
-  }
-  const connection = openConnection(options.client);
+  const { channel, client, subscriber } = readOptions('redisHints', ROWS, options);
+  const connection = openConnection(client);
   const hints = createHintChannel((payload) => connection.send(channel, 'PUBLISH', [channel, payload]));
-  listen(options.subscriber, channel, {
+  listen(subscriber, channel, {
     heard: (payload) => hints.heard(payload),
     opened: () => hints.opened(),
     closed: () => hints.closed(),

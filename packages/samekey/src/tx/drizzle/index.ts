@@ -6,7 +6,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
-import { dialectOf, type Isolation, type LibraryDialect, type LibraryOptions } from '../begin.ts';
+import { type Isolation, type LibraryDialect, type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf, runGuarded } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
@@ -30,8 +30,7 @@ export function fromDrizzle<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
   options: LibraryOptions = {},
 ): TransactionSource<Tx> {
-  const { isolation } = options;
-  const dialect = dialectOf(options);
+  const { isolation, dialect } = readLibrary('fromDrizzle', options);
   checkDriver(db.$client, dialect);
   return {
     name: 'drizzle',

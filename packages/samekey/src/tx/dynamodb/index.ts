@@ -9,7 +9,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import { refuseUnknown, wholeNumber } from '../../core/settings.ts';
+import { aFunction, readOptions, type Table, wholeNumber } from '../../core/options.ts';
 import type { ItemTransaction, TransactionSource } from '../../core/transaction.ts';
 import { send, UnclearError } from './send.ts';
 
@@ -48,19 +48,22 @@ export interface FromDynamodbOptions {
 /** DynamoDB's own limit, the element for the record and its rows of the audit included. */
 const ELEMENTS_MAX = 100;
 
+const ROWS = {
+  callTimeMaxMs: wholeNumber(1, 600_000, 2_000),
+  random: aFunction<() => number>(),
+} satisfies Table<FromDynamodbOptions>;
+
 /** Runs each handler in a transaction of DynamoDB. Throws `OptionsError` for a client or an option that it cannot use. */
 export function fromDynamodb<Client extends TransactingClient>(
   client: Client,
   options: FromDynamodbOptions = {},
 ): TransactionSource<DynamoDbTransaction<TransactElement<Client>>, ItemTransaction> {
-  refuseUnknown('fromDynamodb', options, ['callTimeMaxMs', 'random']);
+  const { callTimeMaxMs, random = Math.random } = readOptions('fromDynamodb', ROWS, options);
   if (typeof (client as Partial<TransactingClient> | undefined)?.transactWriteItems !== 'function') {
     throw new OptionsError(
       'fromDynamodb needs a `DynamoDB` of @aws-sdk/client-dynamodb, which has transactWriteItems(); this has none.',
     );
   }
-  const callTimeMaxMs = wholeNumber('callTimeMaxMs', options.callTimeMaxMs ?? 2_000, 1, 600_000);
-  const { random = Math.random } = options;
   return {
     name: 'dynamodb',
     dialect: 'dynamodb',

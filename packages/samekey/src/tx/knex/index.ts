@@ -6,7 +6,7 @@
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
+import { type Isolation, type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';
 import { surviveLoss } from '../pool.ts';
@@ -35,8 +35,7 @@ export function fromKnex<Tx extends KnexTransaction>(
   knex: KnexDatabase<Tx>,
   options: LibraryOptions = {},
 ): TransactionSource<Tx> {
-  const { isolation } = options;
-  const dialect = dialectOf(options);
+  const { isolation, dialect } = readLibrary('fromKnex', options);
   return {
     name: 'knex',
     dialect,

@@ -5,9 +5,9 @@
  * answered with, so the record is read afterwards.
  */
 
-import { OptionsError } from '../../core/errors.ts';
+import { anything, orNull, readOptions, required, type Table } from '../../core/options.ts';
 import type { TransactionSource } from '../../core/transaction.ts';
-import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
+import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
@@ -36,19 +36,21 @@ export interface KyselyOptions extends LibraryOptions {
   readonly pool: LendingPool | null;
 }
 
+const ROWS = {
+  ...LIBRARY_ROWS,
+  pool: required(
+    orNull(anything<LendingPool>()),
+    'fromKysely needs { pool }: the pool of pg that the dialect has, or null if it has none.',
+  ),
+} satisfies Table<KyselyOptions>;
+
 /** Runs each handler in a transaction of Kysely. The handler's `tx` is its `Transaction`. */
 export function fromKysely<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
   options: KyselyOptions,
 ): TransactionSource<Tx> {
-  const { isolation } = options;
-  const dialect = dialectOf(options);
-  if (options.pool === undefined) {
-    throw new OptionsError(
-      'fromKysely needs { pool }: the pool of pg that the dialect has, or null if it has none.',
-    );
-  }
-  if (options.pool !== null) surviveLosses(options.pool);
+  const { isolation, dialect = 'postgres', pool } = readOptions('fromKysely', ROWS, options);
+  if (pool !== null) surviveLosses(pool);
   return {
     name: 'kysely',
     dialect,

@@ -1,8 +1,8 @@
 /** Transactions of `mariadb`. Source: https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md. */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import type { BeginOptions } from '../begin.ts';
-import { isolationStatement, type LentConnection, runOnMysql } from '../mysql-run.ts';
+import { type BeginOptions, readBegin } from '../begin.ts';
+import { type LentConnection, runOnMysql } from '../mysql-run.ts';
 
 /** What is used of a pool of `mariadb`. */
 export interface MariadbPool<Connection extends LentConnection> {
@@ -19,7 +19,7 @@ export function fromMariadb<Connection extends LentConnection>(
   pool: MariadbPool<Connection>,
   options: BeginOptions = {},
 ): TransactionSource<Connection> {
-  isolationStatement(options);
+  const isolation = readBegin('fromMariadb', options);
   return {
     name: 'mariadb',
     dialect: 'mysql',
@@ -29,7 +29,7 @@ export function fromMariadb<Connection extends LentConnection>(
     run: (body) =>
       runOnMysql(
         pool,
-        options,
+        isolation,
         () => SETTINGS,
         (answer) => answer,
         body,

@@ -1,9 +1,9 @@
 /** Transactions of `mysql2/promise`. Source: https://sidorares.github.io/node-mysql2/docs/api-and-configurations. */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import type { BeginOptions } from '../begin.ts';
+import { type BeginOptions, readBegin } from '../begin.ts';
 import { mysql2Settings } from '../mysql-ask.ts';
-import { isolationStatement, type LentConnection, runOnMysql } from '../mysql-run.ts';
+import { type LentConnection, runOnMysql } from '../mysql-run.ts';
 
 /** What is used of a pool of `mysql2/promise`. */
 export interface Mysql2Pool<Connection extends LentConnection> {
@@ -18,7 +18,7 @@ export function fromMysql2<Connection extends LentConnection>(
   pool: Mysql2Pool<Connection>,
   options: BeginOptions = {},
 ): TransactionSource<Connection> {
-  isolationStatement(options);
+  const isolation = readBegin('fromMysql2', options);
   return {
     name: 'mysql2',
     dialect: 'mysql',
@@ -26,6 +26,6 @@ export function fromMysql2<Connection extends LentConnection>(
     tellsCommit: false,
     exclusive: false,
     run: (body) =>
-      runOnMysql(pool, options, mysql2Settings, (answer) => (answer as readonly unknown[])[0], body),
+      runOnMysql(pool, isolation, mysql2Settings, (answer) => (answer as readonly unknown[])[0], body),
   };
 }

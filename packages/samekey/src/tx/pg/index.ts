@@ -1,7 +1,7 @@
 /** Transactions of `pg` (node-postgres). Source: https://node-postgres.com/features/transactions. */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement } from '../begin.ts';
+import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
 import { guarded, handleOf } from '../handle.ts';
 
 /** What is used of a client that a `Pool` of pg lends. */
@@ -23,7 +23,7 @@ export function fromPg<Client extends PgClient>(
   pool: PgPool<Client>,
   options: BeginOptions = {},
 ): TransactionSource<Client> {
-  const begin = beginStatement(options);
+  const begin = beginStatement(readBegin('fromPg', options));
   return {
     name: 'pg',
     dialect: 'postgres',

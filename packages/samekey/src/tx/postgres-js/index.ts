@@ -5,7 +5,7 @@
  */
 
 import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
-import { type BeginOptions, beginStatement } from '../begin.ts';
+import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
 import { handleOf, runGuarded } from '../handle.ts';
 
 /** What is used of the `sql` that `sql.begin` passes to its function. */
@@ -23,7 +23,7 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(
   sql: PostgresJs<Tx>,
   options: BeginOptions = {},
 ): TransactionSource<Tx> {
-  const level = beginStatement(options).slice('BEGIN'.length).trim();
+  const level = beginStatement(readBegin('fromPostgresJs', options)).slice('BEGIN'.length).trim();
   return {
     name: 'postgres.js',
     dialect: 'postgres',

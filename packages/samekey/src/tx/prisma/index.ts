@@ -7,7 +7,8 @@
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { dialectOf, type Isolation, type LibraryOptions } from '../begin.ts';
+import { readOptions, type Table, wholeNumber } from '../../core/options.ts';
+import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 
 /** What is used of a transaction of Prisma. */
@@ -32,13 +33,21 @@ export interface PrismaOptions extends LibraryOptions {
 /** Longer than any claim should be (`attemptTimeMaxMs` is five minutes): an hour. */
 const TIMEOUT_MS = 3_600_000;
 
+const ROWS = {
+  ...LIBRARY_ROWS,
+  connectTimeMaxMs: wholeNumber(0, undefined, 10_000),
+} satisfies Table<PrismaOptions>;
+
 /** Runs each handler in an interactive transaction. The handler's `tx` is its client. */
 export function fromPrisma<Tx extends PrismaTransaction>(
   prisma: PrismaClient<Tx>,
   options: PrismaOptions = {},
 ): TransactionSource<Tx> {
-  const dialect = dialectOf(options);
-  const { isolation, connectTimeMaxMs: maxWait = 10_000 } = options;
+  const {
+    isolation,
+    dialect = 'postgres',
+    connectTimeMaxMs: maxWait,
+  } = readOptions('fromPrisma', ROWS, options);
   const settings = { maxWait, timeout: TIMEOUT_MS, ...levelOf(isolation) };
   return {
     name: 'prisma',

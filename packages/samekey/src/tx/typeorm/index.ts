@@ -6,7 +6,7 @@
  */
 
 import type { TransactionSource } from '../../core/transaction.ts';
-import { dialectOf, type LibraryOptions } from '../begin.ts';
+import { type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';
 
@@ -35,9 +35,9 @@ export function fromTypeorm<Tx extends TypeormManager>(
   dataSource: TypeormDataSource<Tx>,
   options: LibraryOptions = {},
 ): TransactionSource<Tx> {
-  const dialect = dialectOf(options);
+  const { isolation: level, dialect } = readLibrary('fromTypeorm', options);
   // Undefined is the library's own default.
-  const isolation = options.isolation?.toUpperCase() as never;
+  const isolation = level?.toUpperCase() as never;
   return {
     name: 'typeorm',
     dialect,

@@ -1,7 +1,7 @@
 /** Options of `distributedPostgresStore`, checked before anything is opened. */
 
-import { refuseUnknown, wholeNumber } from '../../../core/settings.ts';
-import { checkOptions, type PostgresStoreOptions } from '../options.ts';
+import { anything, readOptions, required, type Table, text, wholeNumber } from '../../../core/options.ts';
+import { checkOptions, POSTGRES_ROWS, type PostgresStoreOptions } from '../options.ts';
 import type { Connection } from '../postgres-client.ts';
 import { type DistributedEngine, type EngineFacts, factsOf, unknownEngine } from './engines.ts';
 import { SERVER_CLOCK } from './layout.ts';
@@ -32,28 +32,28 @@ export interface CheckedDistributedOptions {
   readonly random: () => number;
 }
 
-const NAMES = [
-  'engine',
-  'pool',
-  'connect',
-  'schema',
-  'prepare',
-  'lanes',
-  'statementTimeMaxMs',
-  'clock',
-  'random',
-];
+const ROWS = {
+  engine: required(anything<DistributedEngine>()),
+  pool: POSTGRES_ROWS.pool,
+  connect: POSTGRES_ROWS.connect,
+  schema: POSTGRES_ROWS.schema,
+  prepare: POSTGRES_ROWS.prepare,
+  statementTimeMaxMs: POSTGRES_ROWS.statementTimeMaxMs,
+  random: POSTGRES_ROWS.random,
+  lanes: wholeNumber(1, 64, 4),
+  clock: text(SERVER_CLOCK),
+} satisfies Table<DistributedPostgresStoreOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
 export function checkDistributedOptions(options: DistributedPostgresStoreOptions): CheckedDistributedOptions {
-  refuseUnknown('distributedPostgresStore', options ?? {}, NAMES);
-  const { engine, lanes = 4, ...rest } = options ?? ({} as DistributedPostgresStoreOptions);
+  const { clock, lanes } = readOptions('distributedPostgresStore', ROWS, options);
+  const { engine, lanes: _lanes, ...rest } = options;
   const facts = factsOf(engine);
   if (facts === undefined) throw unknownEngine(engine);
   return {
     ...checkOptions(rest),
     facts,
-    lanes: wholeNumber('lanes', lanes, 1, 64),
-    clock: rest.clock ?? SERVER_CLOCK,
+    lanes,
+    clock,
   };
 }

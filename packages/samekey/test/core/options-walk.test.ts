@@ -1,0 +1,367 @@
+/**
+ * The options walk (F87): a misspelt member is refused at every depth of every options object that an entry exports.
+ *
+ * What there is to try is read from the types: an exported interface of options that is not in the list below fails, and its sample shows
+ * each nested options object.
+ */
+
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync } from 'oxc-parser';
+import { walk } from 'oxc-walker';
+import { describe, expect, it } from 'vitest';
+import { createClient, memoryPending } from 'samekey/client';
+import { coverage } from 'samekey/coverage';
+import { idempotent as expressOf } from 'samekey/express';
+import { ietf, idempotent as fetchOf, serve, serveStatus } from 'samekey/fetch';
+import { createLimits, timeSigner, withBreaker } from 'samekey/guard';
+import { idempotent as honoOf } from 'samekey/hono';
+import { createJanitor } from 'samekey/janitor';
+import { logEvents, traceEvents, meterEvents } from 'samekey/metrics';
+import { createOperator } from 'samekey/operator';
+import { createOutbox } from 'samekey/outbox';
+import { compareLedgers, createReconciler } from 'samekey/reconcile';
+import { keyRing, sealed } from 'samekey/seal';
+import { dynamodbStore, s3Bodies } from 'samekey/stores/dynamodb';
+import { memoryStore } from 'samekey/stores/memory';
+import { mysqlStore } from 'samekey/stores/mysql';
+import { distributedPostgresStore, postgresStore } from 'samekey/stores/postgres';
+import { redisStore } from 'samekey/stores/redis';
+import { sqliteStore } from 'samekey/stores/sqlite';
+import { redisCache, redisHints, tieredStore } from 'samekey/stores/tiered';
+import { fromDrizzle } from 'samekey/tx/drizzle';
+import { fromDynamodb } from 'samekey/tx/dynamodb';
+import { fromKnex } from 'samekey/tx/knex';
+import { fromKysely } from 'samekey/tx/kysely';
+import { fromMariadb } from 'samekey/tx/mariadb';
+import { fromMysql2 } from 'samekey/tx/mysql2';
+import { fromPg } from 'samekey/tx/pg';
+import { fromPostgresJs } from 'samekey/tx/postgres-js';
+import { fromPrisma } from 'samekey/tx/prisma';
+import { fromTypeorm } from 'samekey/tx/typeorm';
+import { verify } from 'samekey/verify';
+import { createWorker } from 'samekey/worker';
+import { createSamekey } from 'samekey';
+import { newMessage } from '../../src/core/new-message.ts';
+import { checkRule } from '../../src/core/effect.ts';
+import { observe } from '../../src/metrics/observe.ts';
+import { fakeWorld } from '../../src/testing/fake-world.ts';
+
+const store = memoryStore();
+const samekey = createSamekey({ store });
+const plain = samekey.plain({ name: 'walked', policy: 'standard', run: () => 1 });
+const KEY = new Uint8Array(32);
+const any = {} as never;
+const run = (): number => 1;
+
+/** Objects by names of the user's own, in which no name can be wrong. */
+const names = new WeakSet<object>();
+function byName<Value extends object>(value: Value): Value {
+  names.add(value);
+  return value;
+}
+
+const secrets = { current: 'a', keys: byName({ a: KEY }) };
+const fingerprint = {
+  version: '1',
+  headers: ['X-Currency'],
+  secrets,
+  formerly: [{ omit: ['/a'], secrets, formerly: [{ omit: ['/b'] }] }],
+};
+const route = {
+  policy: {
+    name: 'own',
+    verdicts: {
+      success: 'completed',
+      finalRefusal: 'failed',
+      passingRefusal: 'retryable',
+      requestTimeout: 'unknown',
+      serverError: 'unknown',
+      gatewayError: 'unknown',
+      threw: 'unknown',
+      rolledBack: 'retryable',
+    },
+  },
+  scope: () => 'acme',
+  key: { uuidOnly: true },
+  fingerprint,
+  freshness: { secrets: byName({ a: KEY }), windowMs: 1_000 },
+};
+const { policy: _policy, ...served } = route;
+
+type Take = (options: never) => unknown;
+type From = (library: never, options: never) => unknown;
+type Row = readonly [type: string, sample: object, ...takes: readonly Take[]];
+
+const ROWS: readonly Row[] = [
+  ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey as Take],
+  [
+    'RunRequest',
+    { policy: 'standard', operation: 'o', scope: ['a'], key: 'k', fingerprint: 1 },
+    ((request: never) => samekey.run(request, run)) as Take,
+  ],
+  [
+    'OperationRequest',
+    { scope: ['a'], key: 'k2', input: 1 },
+    ((request: never) => plain.run(request)) as Take,
+  ],
+  ['DeferredOptions', { pendingTimeMaxMs: 1 }, ((own: never) => samekey.deferred(plain, own)) as Take],
+  ['PlainDefinition', { name: 'p', policy: 'standard', run }, samekey.plain as Take],
+  ['PhasedDefinition', { name: 'q', run }, samekey.phased as Take],
+  ['TransactionalDefinition', { name: 'r', run }, samekey.transactional as Take],
+  ['EffectRule', { rule: 'reconcile', input: 1 }, ((rule: never) => checkRule('e', rule, 1_000)) as Take],
+  [
+    'EffectRule',
+    { rule: 'downstreamKey', retentionMs: 1 },
+    ((rule: never) => checkRule('e', rule, 1_000)) as Take,
+  ],
+  [
+    'OutboxMessage',
+    { topic: 't', headers: byName({ a: 'b' }) },
+    ((one: never) => newMessage(fakeWorld(), one)) as Take,
+  ],
+  ['MemoryStoreOptions', { recordsMax: 1 }, memoryStore as Take],
+  ['SqliteStoreOptions', { busyTimeMaxMs: 1, database: { prepare: run, exec: run } }, sqliteStore as Take],
+  ['PostgresStoreOptions', { connect: run, schema: 's' }, postgresStore as Take],
+  ['DistributedPostgresStoreOptions', { engine: 'other', connect: run }, distributedPostgresStore as Take],
+  ['MysqlStoreOptions', { connect: run, database: 'd' }, mysqlStore as Take],
+  ['RedisStoreOptions', { client: any, durability: 'none' }, redisStore as Take],
+  ['DynamoDbStoreOptions', { client: { putItem: run, query: run }, tableName: 't' }, dynamodbStore as Take],
+  ['S3BodiesOptions', { client: { listObjectsV2: run }, bucket: 'b' }, s3Bodies as Take],
+  ['TieredStoreOptions', { store, memoryBytesMax: 1, secrets }, tieredStore as Take],
+  ['RedisCacheOptions', { client: any, prefix: 'p' }, redisCache as Take],
+  ['RedisHintsOptions', { client: any, subscriber: any, channel: 'c' }, redisHints as Take],
+  ['OutboxOptions', { store }, createOutbox as Take],
+  ['WorkerOptions', { samekey, handlers: byName({ a: run }), backoff: { minMs: 1 } }, createWorker as Take],
+  ['JanitorOptions', { store, sweepMs: 1 }, createJanitor as Take],
+  [
+    'ReconcilerOptions',
+    { samekey, operations: byName({ pay: { inquire: run } }), backoff: { minMs: 1 } },
+    createReconciler as Take,
+  ],
+  [
+    'CompareOptions',
+    { map: run, decimals: { ours: 1 } },
+    ((options: never) => compareLedgers([], [], options).next()) as Take,
+  ],
+  [
+    'BreakerOptions',
+    { callTimeMaxMs: 1 },
+    ((options: never) => withBreaker(store, { execute: any }, options)) as Take,
+  ],
+  ['LimitsOptions', { activeKeys: { store, max: 1 }, per: 'caller' }, createLimits as Take],
+  ['TimeSignerOptions', { name: 'a', secret: KEY }, timeSigner as Take],
+  ['OperatorOptions', { store, actor: 'a' }, createOperator as Take],
+  [
+    'CoverageOptions',
+    { header: 'K', exempt: [{ path: '/', reason: 'r' }] },
+    ((options: never) => coverage({ openapi: '3.0.0', paths: {} }, options)) as Take,
+  ],
+  ['KeyRingOptions', secrets, keyRing as Take],
+  [
+    'SealedOptions',
+    { sealsNew: false },
+    ((options: never) => sealed(store, keyRing(secrets), options)) as Take,
+  ],
+  ['LabelOptions', { scopesMax: 1 }, ((options: never) => meterEvents(METER, options)) as Take],
+  ['LogOptions', { levelMin: 'info' }, ((options: never) => logEvents(LOGGER, options)) as Take],
+  ['TraceOptions', { secret: KEY }, ((options: never) => traceEvents({ startSpan: any }, options)) as Take],
+  ['ObserveOptions', { everyMs: 1_000 }, ((options: never) => observe(any, any, store, options)) as Take],
+  ['IetfOptions', { expiredStatus: 404 }, ietf as Take],
+  ['RouteOptions', route, ((options: never) => expressOf(samekey as never, options)) as Take],
+  [
+    'FetchOptions',
+    { ...route, endsWithAnswer: false },
+    ((options: never) => fetchOf(samekey as never, options, any)) as Take,
+  ],
+  [
+    'HonoOptions',
+    { ...route, endsWithAnswer: false },
+    ((options: never) => honoOf(samekey as never, options)) as Take,
+  ],
+  ['ServeOptions', { ...served, input: run }, ((options: never) => serve(plain as never, options)) as Take],
+  [
+    'StatusOptions',
+    { scope: () => 'acme', key: run },
+    ((options: never) => serveStatus(plain as never, options)) as Take,
+  ],
+  ['ClientOptions', { pending: memoryPending(), retry: { triesMax: 1 } }, createClient as Take],
+  ...([fromPg, fromPostgresJs, fromMysql2, fromMariadb] as readonly From[]).map(
+    (from): Row => ['BeginOptions', { isolation: 'serializable' }, ((own: never) => from(any, own)) as Take],
+  ),
+  ...([fromDrizzle, fromKnex, fromTypeorm] as readonly From[]).map(
+    (from): Row => ['LibraryOptions', { dialect: 'mysql' }, ((own: never) => from(any, own)) as Take],
+  ),
+  ['KyselyOptions', { dialect: 'mysql', pool: null }, ((own: never) => fromKysely(any, own)) as Take],
+  ['PrismaOptions', { connectTimeMaxMs: 1 }, ((own: never) => fromPrisma(any, own)) as Take],
+  [
+    'FromDynamodbOptions',
+    { callTimeMaxMs: 1 },
+    ((own: never) => fromDynamodb({ transactWriteItems: any }, own)) as Take,
+  ],
+  [
+    'VerifyOptions',
+    {
+      url: 'http://127.0.0.1:9',
+      headers: byName({ a: 'b' }),
+      hold: { query: byName({ a: 'b' }) },
+      failing: { body: '', expect: 'retried' },
+      store: { down: run, up: run },
+    },
+    verify as Take,
+  ],
+];
+
+/** Interfaces that look like options and are none, or are tried as a part of others. */
+const NOT_WALKED: Readonly<Record<string, string>> = {
+  OperationOptions: 'a part of instances, definitions, requests and routes',
+  DirectRequest: 'a part of RunRequest and OperationRequest',
+  Definition: 'a part of each definition',
+  FreshnessOptions: 'a part of RouteOptions',
+  ActiveKeysOptions: 'a part of LimitsOptions',
+  BackoffOptions: 'a part of WorkerOptions',
+  RetryOptions: 'a part of ClientOptions',
+  AxiosSettings: 'what axios takes, made by us',
+  KySettings: 'what ky takes, made by us',
+  GotOptions: 'what got gives us',
+  GotSettings: 'what got takes, made by us',
+};
+/** What a store is asked, by us. */
+const OF_STORES =
+  /^(?:Audit|Claim|Erase|Finish|Hand|Reopen|List|PruneAudit|Renew|Settle|Checkpoint|Due|Postpone|TakeUnknown|ReapBodies|OperatorList)Request$|^SweepOptions$/;
+
+const LOGGER = { trace: run, debug: run, info: run, warn: run, error: run, fatal: run } as never;
+const METER = {
+  createCounter: () => ({ add: run }),
+  createHistogram: () => ({ record: run }),
+  createGauge: () => ({ record: run }),
+} as never;
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** Each options object of a sample with one member more, and the path that must be named. */
+function* misspelt(value: unknown, path = ''): Generator<readonly [path: string, changed: unknown]> {
+  if (Array.isArray(value)) {
+    for (const [i, one] of value.entries())
+      for (const [at, changed] of misspelt(one, `${path}[${i}]`)) yield [at, value.with(i, changed)];
+    return;
+  }
+  if (!isPlain(value)) return;
+  if (!names.has(value)) {
+    const [right = 'option'] = Object.keys(value);
+    const wrong = `${right.slice(0, -1)}_`;
+    yield [path === '' ? wrong : `${path}.${wrong}`, { ...value, [wrong]: 1 }];
+  }
+  for (const [name, one] of Object.entries(value)) {
+    // A store, a client or an instance is no options object.
+    if (NO_OPTIONS.has(name) && path === '') continue;
+    for (const [at, changed] of misspelt(one, path === '' ? name : `${path}.${name}`))
+      yield [at, Object.assign(names.has(value) ? byName({ ...value }) : { ...value }, { [name]: changed })];
+  }
+}
+
+const NO_OPTIONS: ReadonlySet<string> = new Set(['client', 'subscriber', 'database', 'samekey', 'pending']);
+
+describe('a misspelt option', () => {
+  for (const [type, sample, ...takes] of ROWS) {
+    for (const [path, changed] of misspelt(sample)) {
+      if (path.startsWith('store.') && type !== 'VerifyOptions') continue;
+      if (path.startsWith('activeKeys.store.')) continue;
+      for (const take of takes) {
+        it(`of ${type} is refused: ${path}`, async () => {
+          let thrown: unknown;
+          try {
+            await take(changed as never);
+          } catch (error) {
+            thrown = error;
+          }
+          expect(thrown).toMatchObject({ code: 'ERR_SAMEKEY_OPTIONS' });
+          // The client has no room for paths in a browser's download; it names the member.
+          expect(String(thrown)).toContain(type === 'ClientOptions' ? path.split('.').at(-1) : `"${path}"`);
+        });
+      }
+    }
+  }
+
+  // F87
+  it.each([
+    [{ key: { uuidonly: true } }, 'key.uuidonly', 'key.uuidOnly'],
+    [{ fingerprint: { header: ['X-Currency'] } }, 'fingerprint.header', 'fingerprint.headers'],
+    [
+      { fingerprint: { formerly: [{ ommit: ['/a'] }] } },
+      'fingerprint.formerly[0].ommit',
+      'fingerprint.formerly[0].omit',
+    ],
+    [{ retention: 1 }, 'retention', 'retentionMs'],
+    [{ waitMaxMS: 1 }, 'waitMaxMS', 'waitMaxMs'],
+    [{ uuidOnly: true }, 'uuidOnly', 'key.uuidOnly'],
+  ])('is told with the nearest right name: %o', (wrong, path, near) => {
+    expect(() =>
+      expressOf(samekey as never, { policy: 'standard', scope: () => 'a', ...wrong } as never),
+    ).toThrow(`no option "${path}". Did you mean "${near}"?`);
+  });
+
+  it('is not told of what it cannot mean', () => {
+    expect(() => memoryStore({ colour: 1 } as never)).toThrow(
+      'memoryStore has no option "colour". It takes auditTransitions, bytesMax, now, recordsMax.',
+    );
+  });
+
+  it('is never shown with a value that may be a secret', () => {
+    for (const wrong of [
+      { key: 'hunter2' },
+      { fingerprint: { secrets: { current: 'a', keys: { a: 'hunter2' } } } },
+    ]) {
+      expect(() =>
+        expressOf(samekey as never, { policy: 'standard', scope: () => 'a', ...wrong } as never),
+      ).toThrow(expect.not.stringContaining('hunter2') as never);
+    }
+  });
+});
+
+const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** Names of exported interfaces that look like options, by the file that an entry is. */
+function exportedOptions(): Map<string, string> {
+  const found = new Map<string, string>();
+  const entries = JSON.parse(readFileSync(join(PACKAGE, 'entries.json'), 'utf8')) as {
+    name: string;
+    source: string;
+  }[];
+  for (const { name, source } of entries) {
+    // For tests of stores and adapters: not what runs in front of money.
+    if (name === 'samekey/testing') continue;
+    const { program } = parseSync(source, readFileSync(join(PACKAGE, source), 'utf8'));
+    walk(program, {
+      enter(node) {
+        const type =
+          node.type === 'ExportSpecifier' && node.exported.type === 'Identifier'
+            ? node.exported.name
+            : node.type === 'TSInterfaceDeclaration'
+              ? node.id.name
+              : '';
+        if (/^[A-Z]\w*(?:Options|Request|Settings)$|Definition$|^EffectRule$|^OutboxMessage$/.test(type))
+          found.set(type, name);
+      },
+    });
+  }
+  return found;
+}
+
+describe('the walk', () => {
+  const walked = new Set(ROWS.map(([type]) => type));
+
+  it('tries every exported interface of options', () => {
+    const exported = exportedOptions();
+    expect(exported.size).toBeGreaterThan(50);
+    const left = [...exported].filter(
+      ([type]) => !walked.has(type) && NOT_WALKED[type] === undefined && !OF_STORES.test(type),
+    );
+    expect(left).toEqual([]);
+    // What sources of transactions take is no export of its own.
+    expect([...walked].filter((type) => !exported.has(type))).toEqual(['BeginOptions', 'LibraryOptions']);
+  });
+});
