@@ -143,7 +143,7 @@ export const TABLE = [
   // A black box for services in any language: it speaks HTTP, and knows nothing of engine or stores.
   {
     at: 'verify',
-    may: ['core/errors', 'core/settings', 'client', 'http/profiles'],
+    may: ['core/errors', 'core/settings', 'core/options', 'client', 'http/profiles'],
     node: ['node:http', 'node:https', 'node:crypto'],
   },
   // The suites drive real stores and real servers; the test runner is passed in.

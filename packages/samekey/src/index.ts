@@ -45,6 +45,7 @@ export {
 export type { OutboxMessage } from './core/new-message.ts';
 export { type Reply, type ReplyValue, reply } from './core/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
+export type { Issue, StandardResult, StandardSchema } from './core/schema.ts';
 export { callerScope, singleTenant } from './core/scope.ts';
 export type { OperationOptions } from './core/settings.ts';
 export type {

@@ -28,12 +28,13 @@ import {
   type OperationOptions,
   resolveSettings,
 } from './core/settings.ts';
+import { SCHEMA_ROW, type StandardSchema, validate } from './core/schema.ts';
 import type { Store } from './core/store.ts';
 import type { TransactionalStore, TransactionSource } from './core/transaction.ts';
 import type { Transactions } from './core/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
-import { type DirectRequest, requestObject, type RunOutcome, runDirect } from './ways/direct.ts';
+import { type DirectRequest, meetInvalid, requestObject, type RunOutcome, runDirect } from './ways/direct.ts';
 import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
 import { outright } from './ways/outright.ts';
 import { defer, type DeferredOptions } from './ways/deferred.ts';
@@ -95,6 +96,8 @@ export interface RunRequest extends OperationOptions, DirectRequest {
   readonly operation: string;
   /** Earlier names of the operation, oldest first; never dropped from the list while records of them may live. */
   readonly formerly?: readonly string[];
+  /** What `fingerprint` must be, of any library that speaks Standard Schema. What is invalid claims nothing: outcome `request-invalid`. */
+  readonly schema?: StandardSchema;
 }
 
 /** An instance. */
@@ -200,7 +203,8 @@ const RUN_ROWS = {
   formerly: listOf(text()),
   scope: required(anything<readonly string[]>()),
   key: required(anything<string>()),
-  fingerprint: anything<Comparable>(),
+  fingerprint: required(anything<Comparable>()),
+  schema: SCHEMA_ROW,
 } satisfies Table<RunRequest>;
 
 const CLOSE_ROWS = { drainMs: wholeNumber(0, undefined, 10_000) } satisfies Table<{
@@ -298,8 +302,12 @@ async function run<Value>(
   }
   const names = { name, formerly };
   const { scope, key, fingerprint } = request;
-  const compared = comparableBytes('The fingerprint', fingerprint);
-  return runDirect<Value>(engine, names, settings, { scope, key, compared }, outright(handler));
+  const taken = { scope, key, compared: comparableBytes('The fingerprint', fingerprint) };
+  if (request.schema !== undefined) {
+    const checked = await validate(SCHEMA_ROW.read(request.schema, 'schema'), fingerprint);
+    if ('issues' in checked) return meetInvalid<Value>(engine, names, settings, taken, checked.issues);
+  }
+  return runDirect<Value>(engine, names, settings, taken, outright(handler));
 }
 
 function listOfNames(formerly: unknown): readonly unknown[] {

@@ -21,14 +21,23 @@ import type { FingerprintSecrets } from './fingerprint.ts';
 import { type Flight, type FlightNews, Flights, type Met } from './flight.ts';
 import { createKeptBytes, type KeptBytes } from './kept-bytes.ts';
 import { callListener, textOfError } from './listener.ts';
-import { metOnly, shared, unavailable } from './meeting.ts';
+import { metOnly, outcomeSeen, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner, type OwnerOptions } from './owner.ts';
 import { createNoter } from './noter.ts';
-import { idText, type RecordId, type SamekeyRecord } from './record.ts';
+import {
+  FORMAT_VERSION,
+  idText,
+  isExpired,
+  isForgotten,
+  isPurgeable,
+  type RecordId,
+  type SamekeyRecord,
+} from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
+import type { Issue } from './schema.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { OperationSettings } from './settings.ts';
 import type { Store } from './store.ts';
@@ -201,6 +210,37 @@ export class Engine {
     const outcome = asAccepted(work, met);
     this.#tellOutcome(outcome, work, startedAt, ran, false);
     return outcome;
+  }
+
+  /**
+   * What a request meets whose input is not valid (F102): a record that is there answers as always, so that a schema which a deploy made
+   * stricter turns no replay into a refusal. Nothing is claimed. Rejects only for bugs.
+   */
+  async meetInvalid(work: Work, issues: readonly Issue[]): Promise<Outcome> {
+    this.#options.store.refuseCaller?.();
+    const startedAt = this.world.monotonicNow();
+    const outcome = (await this.#standing(work)) ?? { kind: 'request-invalid', issues };
+    this.#tellOutcome(outcome, work, startedAt, NOTHING_RAN, false);
+    return outcome;
+  }
+
+  /** What a record says to a request that may not run; null where a valid one would run. */
+  async #standing(work: Work): Promise<Outcome | null> {
+    if (this.#closing) return unavailable('closing');
+    const found = await this.#claimer.find(work);
+    if ('outcome' in found) return found.outcome;
+    const now = this.world.wallNow();
+    const record = found.records.find((one) => !isForgotten(one) && !isPurgeable(one, now));
+    if (record === undefined) return null;
+    if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+    if (isExpired(record, now)) return { kind: 'expired' };
+    if (record.fingerprint !== null) {
+      const mine = await fingerprintFor(work, record.fingerprint.label);
+      if (mine === undefined) return unavailable('other-label', 5_000);
+      if (mine.digest !== record.fingerprint.digest) return { kind: 'mismatch' };
+    }
+    if (record.state === 'retryable') return null;
+    return asAccepted(work, outcomeSeen(record, work.settings, now, this.usual.of(record.operation)));
   }
 
   /** Emits the outcome of a request that never got as far as `run`. */

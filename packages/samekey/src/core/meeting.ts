@@ -5,7 +5,7 @@
 import type { Met } from './flight.ts';
 import { EXHAUSTED } from './machine.ts';
 import { type Outcome, retryAfter, type UnavailableReason } from './outcome.ts';
-import type { SamekeyRecord } from './record.ts';
+import { attemptAgeMs, type SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type { OperationSettings } from './settings.ts';
 import type { ClaimResult } from './store.ts';
@@ -108,4 +108,18 @@ export function outcomeOfRecord(
     default:
       return record.state satisfies never;
   }
+}
+
+/**
+ * The same for whoever only looks. How long it has run and may still run is told by this machine's clock: a proposal for when to ask
+ * again decides nothing.
+ */
+export function outcomeSeen(
+  record: SamekeyRecord,
+  settings: OperationSettings,
+  now: number,
+  usualMs: number | null,
+): Outcome {
+  const claimLeftMs = Math.max(0, record.lockedUntil - now);
+  return outcomeOfRecord(record, settings, { ageMs: attemptAgeMs(record, now), claimLeftMs, usualMs });
 }

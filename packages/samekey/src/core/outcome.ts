@@ -6,6 +6,7 @@
 import type { KeyFault } from './errors.ts';
 import type { State } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import type { Issue } from './schema.ts';
 import type { TimeFault } from './signed-time.ts';
 
 /** The kinds of outcome, in order of precedence. */
@@ -14,6 +15,7 @@ export const OUTCOME_KINDS = [
   'key-missing',
   'key-malformed',
   'request-unreadable',
+  'request-malformed',
   'request-too-large',
   'request-time-invalid',
   'request-too-old',
@@ -26,6 +28,7 @@ export const OUTCOME_KINDS = [
   'pending',
   'in-progress',
   'attempts-exhausted',
+  'request-invalid',
   'limited',
   'executed',
 ] as const;
@@ -54,6 +57,8 @@ export type Outcome =
   | { readonly kind: 'key-missing' }
   | { readonly kind: 'key-malformed'; readonly fault: KeyFault; readonly detail: string }
   | { readonly kind: 'request-unreadable'; readonly detail: string }
+  /** Complete, and not what the operation takes, such as no JSON: sent again unchanged, it is refused again. */
+  | { readonly kind: 'request-malformed'; readonly detail: string }
   | { readonly kind: 'request-too-large'; readonly sizeMaxBytes: number }
   /** The request must say when it was sent, signed, and does not. */
   | { readonly kind: 'request-time-invalid'; readonly fault: TimeFault }
@@ -86,6 +91,8 @@ export type Outcome =
   /** An attempt is running now. */
   | { readonly kind: 'in-progress'; readonly retryAfterMs: number }
   | { readonly kind: 'attempts-exhausted' }
+  /** The key is new, or its last attempt was without effect, and the input is not valid: nothing was claimed, nothing is bound to it. */
+  | { readonly kind: 'request-invalid'; readonly issues: readonly Issue[] }
   | { readonly kind: 'limited'; readonly retryAfterMs: number }
   /** The handler ran for this request, as attempt number `attempt`. */
   | Executed;

@@ -18,6 +18,7 @@ import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { describeTextOfMissing, encodeScope, isTextOfMissing } from '../core/scope.ts';
+import { type Issue, type StandardSchema, validate } from '../core/schema.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import type { Exchange, HandlerEnd } from './exchange.ts';
@@ -31,7 +32,7 @@ const ANY_OPERATION = '*';
 /** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
 export interface Wrapped<Native> {
   /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
-  prepare(request: Native, body: Uint8Array): Promise<Prepared>;
+  prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
   /** Where the client can ask how a request stands that is left to a worker; null for none. */
   location(request: Native, key: string): string | null;
 }
@@ -39,6 +40,11 @@ export interface Wrapped<Native> {
 /** A handler, and the input that is kept with the record for workers. */
 export interface Prepared extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
   readonly handler: Handler;
+}
+
+/** What its schema says is wrong with a request: it is looked up and never claimed. */
+export interface Invalid extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
+  readonly invalid: readonly Issue[];
 }
 
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
@@ -59,7 +65,10 @@ export async function handle<Native>(
     const prepared = await prepare(engine, route, exchange, operation, lines, wrapped);
     let outcome: Outcome;
     if ('work' in prepared) {
-      outcome = await engine.run(prepared.work, prepared.handler);
+      outcome =
+        'invalid' in prepared
+          ? await engine.meetInvalid(prepared.work, prepared.invalid)
+          : await engine.run(prepared.work, prepared.handler);
       if (engine.world.probe !== undefined) await engine.world.probe('answer.before', prepared.work.id);
     } else {
       outcome = prepared.outcome;
@@ -81,18 +90,27 @@ async function handlerOf<Native>(
   exchange: Exchange<Native>,
   wrapped: Wrapped<Native> | null,
   body: Uint8Array,
-): Promise<Prepared | { readonly outcome: Outcome }> {
-  if (wrapped === null)
-    return { handler: passThrough(engine, route, exchange), input: null, entry: 'run', pendingTimeMaxMs: 0 };
+): Promise<Prepared | Invalid | { readonly outcome: Outcome }> {
+  if (wrapped === null) {
+    const own = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
+    if (route.schema !== null) {
+      const parsed = parseJson(body);
+      if ('fault' in parsed)
+        return { outcome: { kind: 'request-malformed', detail: 'The request’s body is not JSON.' } };
+      const checked = await validate(route.schema, parsed.value);
+      if ('issues' in checked) return { ...own, invalid: checked.issues };
+    }
+    return { ...own, handler: passThrough(engine, route, exchange) };
+  }
   try {
-    return await wrapped.prepare(exchange.native, body);
+    return await wrapped.prepare(exchange.native, body, route.schema);
   } catch (error) {
     // An input that is too much to be kept is what the client sent (F90).
     if (isValueError(error) && error.fault === 'too-large')
       return { outcome: { kind: 'request-too-large', sizeMaxBytes: INPUT_MAX_BYTES } };
     const isTooDeep = isValueError(error) && error.fault === 'too-deep';
     if (!isTooDeep && !isNotExecutedError(error)) throw error;
-    return { outcome: { kind: 'request-unreadable', detail: error.message } };
+    return { outcome: { kind: 'request-malformed', detail: error.message } };
   }
 }
 
@@ -133,7 +151,11 @@ async function prepare<Native>(
   operation: Operation,
   lines: readonly string[],
   wrapped: Wrapped<Native> | null,
-): Promise<{ readonly work: Work; readonly handler: Handler } | { readonly outcome: Outcome }> {
+): Promise<
+  | { readonly work: Work; readonly handler: Handler }
+  | { readonly work: Work; readonly invalid: readonly Issue[] }
+  | { readonly outcome: Outcome }
+> {
   // Only what is not there yet is waited for: each turn is one more for every request.
   const given = route.scope(exchange.native);
   const scope = scopeParts(isPending(given) ? await given : given);
@@ -198,13 +220,23 @@ async function prepare<Native>(
       entry: prepared.entry,
       pendingTimeMaxMs: prepared.pendingTimeMaxMs,
     },
-    handler: prepared.handler,
+    ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
   };
 }
 
 /** Not by `instanceof`: a promise may come from another realm. */
 function isPending<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value;
+}
+
+/** A body as JSON; undefined for an empty one. */
+export function parseJson(body: Uint8Array): { readonly value: unknown } | { readonly fault: unknown } {
+  if (body.length === 0) return { value: undefined };
+  try {
+    return { value: JSON.parse(new TextDecoder().decode(body)) as unknown };
+  } catch (fault) {
+    return { fault };
+  }
 }
 
 function scopeParts(scope: readonly string[] | string | null | undefined): readonly string[] | null {

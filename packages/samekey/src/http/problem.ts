@@ -32,6 +32,7 @@ export type ProblemCode =
   | 'key-not-uuid'
   | 'key-personal-data'
   | 'body-unreadable'
+  | 'body-malformed'
   | 'body-too-large'
   | 'request-time-invalid'
   | 'request-too-old'
@@ -47,6 +48,7 @@ export type ProblemCode =
   | 'pending'
   | 'in-progress'
   | 'attempts-exhausted'
+  | 'request-invalid'
   | 'limited';
 
 /** All cases by code, in the same order. */
@@ -79,6 +81,13 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     title: 'The request body could not be read',
     detail: 'The body ended early or its content coding is broken: send the whole request again.',
     retryable: true,
+  },
+  'body-malformed': {
+    status: 400,
+    title: 'The request body is not what this operation takes',
+    detail:
+      'The body arrived whole and cannot be read, such as JSON with a fault: correct it before you send it again.',
+    retryable: false,
   },
   'body-too-large': {
     status: 413,
@@ -155,6 +164,13 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
       'This operation was attempted as often as allowed without taking effect: use a new key to start over.',
     retryable: false,
   },
+  'request-invalid': {
+    status: 400,
+    title: 'The request is not valid',
+    detail:
+      'Nothing was done, and the key is still free: correct the request and send it, under the same key or a new one.',
+    retryable: false,
+  },
   limited: {
     status: 429,
     title: 'Too many new keys',
@@ -173,6 +189,8 @@ export function problemCode(outcome: ProblemOutcome): ProblemCode {
       return KEY_PROBLEMS[outcome.fault];
     case 'request-unreadable':
       return 'body-unreadable';
+    case 'request-malformed':
+      return 'body-malformed';
     case 'request-too-large':
       return 'body-too-large';
     case 'unavailable':
@@ -191,6 +209,7 @@ export function problemCode(outcome: ProblemOutcome): ProblemCode {
     case 'pending':
     case 'in-progress':
     case 'attempts-exhausted':
+    case 'request-invalid':
     case 'limited':
       return outcome.kind;
     default:

@@ -27,6 +27,7 @@ import {
 import { operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { classOfStatus } from '../core/policy.ts';
+import { SCHEMA_ROW, type StandardSchema } from '../core/schema.ts';
 import { isSingleTenant, type singleTenant } from '../core/scope.ts';
 import {
   OPERATION_ROWS,
@@ -66,6 +67,11 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly key?: KeyOptions;
   /** What must be equal on a retry. */
   readonly fingerprint?: FingerprintOptions;
+  /**
+   * What the body, as JSON, must be; a served operation: what its input must be, which is what the schema makes of it. Of Zod, Valibot,
+   * ArkType or any library that speaks Standard Schema. What is invalid is answered 400, claims nothing and binds nothing to the key.
+   */
+  readonly schema?: StandardSchema;
   /** Requests must say when they were sent, signed; default not. A recorded request is then of no use later. */
   readonly freshness?: FreshnessOptions<Native>;
   /**
@@ -99,6 +105,7 @@ export interface Route<Native> {
   readonly header: string;
   readonly key: KeyOptions;
   readonly fingerprinter: Fingerprinter;
+  readonly schema: StandardSchema | null;
   readonly freshness: Freshness<Native> | null;
   readonly bindTo: NonNullable<RouteOptions<Native>['bindTo']> | null;
   readonly profile: Profile;
@@ -156,6 +163,7 @@ export function compileRoute<Native>(
       digester,
       options.bindTo !== undefined,
     ),
+    schema: own.schema ?? null,
     freshness:
       options.freshness === undefined ? null : compileFreshness(options.freshness, settings.retentionMs),
     bindTo: options.bindTo ?? null,
@@ -225,6 +233,7 @@ const OWN_ROWS = {
   header: { ...token, absent: (): string => 'Idempotency-Key' },
   key: KEY_ROW,
   fingerprint: FINGERPRINT_ROW,
+  schema: SCHEMA_ROW,
   freshness: FRESHNESS_ROW,
   bindTo: aFunction(),
   profile: { read: profileOf, absent: (): Profile => ietf() },

@@ -8,8 +8,8 @@ import type { Engine } from '../core/engine.ts';
 import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
-import { entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
-import type { Wrapped } from './handle.ts';
+import { checkInput, entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
+import { parseJson, type Wrapped } from './handle.ts';
 import { compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 
 /** The request's body, content coding removed. */
@@ -24,7 +24,7 @@ export interface ServedBody {
 /** Options of a served operation: those of a route, without what the operation itself has said. */
 export interface ServeOptions<Native, Input>
   extends Omit<RouteOptions<Native>, keyof OperationOptions | 'operation' | 'formerly'> {
-  /** Makes the operation's input; default the body as JSON. Validate here or in the handler. */
+  /** Makes the operation's input; default the body as JSON. What `schema` takes is what this gives. */
   readonly input?: (request: Native, body: ServedBody) => Input | Promise<Input>;
   /**
    * For deferred operations: the address of the status resource, sent as `Location` with the 202. The key is the client's own:
@@ -84,8 +84,11 @@ export function compileServed<Native, Input>(
     engine: internals.engine,
     route,
     wrapped: {
-      async prepare(request, bytes) {
-        const kept = keptInput(internals, await input(request, bodyOf(bytes)));
+      async prepare(request, bytes, schema) {
+        const given = await input(request, bodyOf(bytes));
+        const checked = await checkInput(internals, given, schema);
+        if ('issues' in checked) return { invalid: checked.issues, input: null, ...entryOf(internals) };
+        const kept = keptInput(internals, checked.value);
         return { handler: internals.handler(kept.input), input: kept.bytes, ...entryOf(internals) };
       },
       location: (request, key) => location?.(request, key) ?? null,
@@ -99,12 +102,10 @@ function bodyOf(bytes: Uint8Array): ServedBody {
     bytes,
     text,
     json() {
-      if (bytes.length === 0) return undefined;
-      try {
-        return JSON.parse(text()) as unknown;
-      } catch (cause) {
-        throw new NotExecutedError('The request’s body is not JSON.', { correctable: true, cause });
-      }
+      const parsed = parseJson(bytes);
+      if ('value' in parsed) return parsed.value;
+      const { fault: cause } = parsed;
+      throw new NotExecutedError('The request’s body is not JSON.', { correctable: true, cause });
     },
   };
 }

@@ -7,10 +7,10 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
-import { outcomeOfRecord, unavailable } from '../core/meeting.ts';
+import { outcomeSeen, unavailable } from '../core/meeting.ts';
 import { identityOf, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { attemptAgeMs, FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
+import { FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
@@ -94,11 +94,6 @@ function standing(record: SamekeyRecord | null, internals: OperationInternals<ne
   if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
   const now = engine.world.wallNow();
   if (isExpired(record, now)) return null;
-  // By this machine's clock: a proposal for when to ask again decides nothing.
-  const outcome = outcomeOfRecord(record, settings, {
-    ageMs: attemptAgeMs(record, now),
-    claimLeftMs: Math.max(0, record.lockedUntil - now),
-    usualMs: engine.usual.of(record.operation),
-  });
+  const outcome = outcomeSeen(record, settings, now, engine.usual.of(record.operation));
   return outcome.kind === 'in-progress' ? { kind: 'pending', retryAfterMs: outcome.retryAfterMs } : outcome;
 }

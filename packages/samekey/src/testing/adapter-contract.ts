@@ -17,6 +17,7 @@ import { onceTests } from './adapter/once.ts';
 import { optionTests } from './adapter/options.ts';
 import { policyTests } from './adapter/policies.ts';
 import { profileTests } from './adapter/profiles.ts';
+import { validationTests } from './adapter/validation.ts';
 import { samenessTests } from './adapter/sameness.ts';
 import { streamTests } from './adapter/streams.ts';
 import { wireTests } from './adapter/wire.ts';
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
   streams: streamTests,
   policies: policyTests,
   profiles: profileTests,
+  validation: validationTests,
   faults: faultTests,
   'the wire': wireTests,
   options: optionTests,

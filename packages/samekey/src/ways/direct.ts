@@ -9,6 +9,7 @@ import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
 import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { valueOf } from '../core/reply.ts';
+import type { Issue } from '../core/schema.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
@@ -43,12 +44,27 @@ export async function runDirect<Value>(
 ): Promise<RunOutcome<Value>> {
   const work = { ...(await workOf(engine, names, settings, request)), ...how };
   const outcome = await engine.run(work, handler);
-  if (outcome.kind === 'executed') {
-    // The record is settled; whoever called gets what its handler threw.
-    if (outcome.error !== null) throw outcome.error.thrown;
-    return { ...outcome, value: valueOf(outcome.response) as Value };
-  }
-  return outcome.kind === 'replay' ? { ...outcome, value: valueOf(outcome.response) as Value } : outcome;
+  // The record is settled; whoever called gets what its handler threw.
+  if (outcome.kind === 'executed' && outcome.error !== null) throw outcome.error.thrown;
+  return valued(outcome);
+}
+
+/** What a request meets whose input is not valid: a record that is there answers as always. */
+export async function meetInvalid<Value>(
+  engine: Engine,
+  names: OperationNames,
+  settings: OperationSettings,
+  request: TakenRequest,
+  issues: readonly Issue[],
+  how: Pick<Work, 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
+): Promise<RunOutcome<Value>> {
+  const work = { ...(await workOf(engine, names, settings, request)), ...how };
+  return valued<Value>(await engine.meetInvalid(work, issues));
+}
+
+function valued<Value>(outcome: Outcome): RunOutcome<Value> {
+  if (outcome.kind !== 'executed' && outcome.kind !== 'replay') return outcome;
+  return { ...outcome, value: valueOf(outcome.response) as Value };
 }
 
 async function workOf(

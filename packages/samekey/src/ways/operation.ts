@@ -10,7 +10,8 @@ import { type Operation as OperationNames, operationOf } from '../core/operation
 import { anything, having, listOf, refuseOthers, required, type Table, text } from '../core/options.ts';
 import { OPERATION_ROWS, type OperationOptions, type OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
-import { type DirectRequest, requestObject, type RunOutcome, runDirect } from './direct.ts';
+import { type Issue, SCHEMA_ROW, type StandardSchema, validate } from '../core/schema.ts';
+import { type DirectRequest, meetInvalid, requestObject, type RunOutcome, runDirect } from './direct.ts';
 import type { InputCodec } from './input.ts';
 
 /** What every definition of an operation says. Options of {@link OperationOptions} are its own. */
@@ -19,6 +20,11 @@ export interface Definition extends OperationOptions {
   readonly name: string;
   /** Earlier names, oldest first; never dropped from the list while records of them may live. */
   readonly formerly?: readonly string[];
+  /**
+   * What the input must be, of any library that speaks Standard Schema; the handler gets what the schema makes of it. What is invalid claims
+   * nothing and binds nothing to the key: outcome `request-invalid`. Inputs that a worker finds stored were checked when they came.
+   */
+  readonly schema?: StandardSchema;
 }
 
 /** The rows that every definition has, beside its `run`. */
@@ -26,6 +32,7 @@ export const DEFINITION_ROWS: Table<Definition & { readonly input?: InputCodec<n
   ...OPERATION_ROWS,
   name: required(text(), 'An operation is named by a text that is not empty: give it a name.'),
   formerly: listOf(text()),
+  schema: SCHEMA_ROW,
   input: having(['encode', 'decode'], 'a codec: { encode(input): Uint8Array, decode(bytes): input }'),
 };
 
@@ -59,6 +66,7 @@ export interface OperationInternals<Input> {
   readonly names: OperationNames;
   readonly settings: OperationSettings;
   readonly codec: InputCodec<Input>;
+  readonly schema: StandardSchema | null;
   /** Whether the input is kept with the record, so that a worker can push the operation on. */
   readonly keepsInput: boolean;
   /** Left to a worker: how long it may wait to be begun, in milliseconds; null: run by whoever asks. */
@@ -88,13 +96,33 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
         fingerprint === undefined
           ? comparableBytes('The input', input === undefined ? null : input)
           : comparableBytes('The fingerprint', fingerprint);
-      const kept = keptInput(internals, input);
       const request = { scope, key, compared };
+      const checked = await checkInput(internals, input, null);
+      if ('issues' in checked) {
+        return meetInvalid<Value>(engine, names, settings, request, checked.issues, entryOf(internals));
+      }
+      const kept = keptInput(internals, checked.value);
       const how = { input: kept.bytes, ...entryOf(internals) };
       return runDirect<Value>(engine, names, settings, request, internals.handler(kept.input), how);
     },
   };
   return Object.freeze(operation);
+}
+
+/** What the operation's schema makes of an input, and the route's if there is one; or what is wrong with it. */
+export async function checkInput<Input>(
+  { schema }: OperationInternals<Input>,
+  input: Input,
+  ofRoute: StandardSchema | null,
+): Promise<{ readonly value: Input } | { readonly issues: readonly Issue[] }> {
+  let value: unknown = input;
+  for (const one of [ofRoute, schema]) {
+    if (one === null) continue;
+    const checked = await validate(one, value);
+    if ('issues' in checked) return checked;
+    value = checked.value;
+  }
+  return { value: value as Input };
 }
 
 /** The input as every attempt sees it, be it the first or one that reads it from the record; null bytes: not kept. */

@@ -68,6 +68,7 @@ export function definePhased<Input, Returned, Tx>(
     names: namesOf(definition),
     settings,
     codec: inputCodec(definition.input),
+    schema: definition.schema ?? null,
     keepsInput: true,
     pendingTimeMaxMs: null,
     handler: (input): Handler => ({

@@ -35,6 +35,7 @@ export function definePlain<Input, Returned>(
     names: namesOf(definition),
     settings: resolveSettings(defaults, definition),
     codec: inputCodec(definition.input),
+    schema: definition.schema ?? null,
     keepsInput: false,
     pendingTimeMaxMs: null,
     handler: (input): Handler => outright((attempt) => definition.run(input, attempt)),

@@ -64,6 +64,7 @@ export function defineTransactional<Input, Returned, Tx>(
     names: namesOf(definition),
     settings,
     codec: inputCodec(definition.input),
+    schema: definition.schema ?? null,
     keepsInput: false,
     pendingTimeMaxMs: null,
     handler: (input): Handler => ({

@@ -36,6 +36,7 @@ const OUTCOMES: readonly ProblemOutcome[] = [
   { kind: 'key-missing' },
   ...FAULTS.map((fault) => ({ kind: 'key-malformed', fault, detail: `about ${fault}` }) as const),
   { kind: 'request-unreadable', detail: 'x' },
+  { kind: 'request-malformed', detail: 'x' },
   { kind: 'request-too-large', sizeMaxBytes: 10 },
   { kind: 'request-time-invalid', fault: 'missing' },
   { kind: 'request-too-old', windowMs: 1_000 },
@@ -47,6 +48,7 @@ const OUTCOMES: readonly ProblemOutcome[] = [
   { kind: 'pending', retryAfterMs },
   { kind: 'in-progress', retryAfterMs },
   { kind: 'attempts-exhausted' },
+  { kind: 'request-invalid', issues: [{ path: ['items', 0], message: 'x' }] },
   { kind: 'limited', retryAfterMs },
 ];
 

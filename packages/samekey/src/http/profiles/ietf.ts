@@ -5,6 +5,7 @@
 import { HELP_URL } from '../../core/errors.ts';
 import { oneOf, readOptions, type Table, text } from '../../core/options.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
+import { pointerOf } from '../../core/schema.ts';
 import { httpDate, retryAfterSeconds } from '../headers.ts';
 import { type Problem, type ProblemCode, type ProblemOutcome, PROBLEMS, problemCode } from '../problem.ts';
 import type { Profile } from '../profile.ts';
@@ -15,6 +16,8 @@ export interface IetfOptions {
   readonly inProgressStatus?: 409 | 202 | 425;
   /** Status for a key kept as a tombstone: 410 (default), or 404. */
   readonly expiredStatus?: 410 | 404;
+  /** Status for input that its schema refuses: 400 (default), or 422 (RFC 9110 §15.5.21), which a reused key has too. */
+  readonly invalidStatus?: 400 | 422;
   /** The page that explains the codes, one anchor each: the base of `type` and `Link`. Default: Samekey's own. */
   readonly helpUrl?: string;
 }
@@ -22,12 +25,13 @@ export interface IetfOptions {
 const IETF_ROWS = {
   inProgressStatus: oneOf([409, 202, 425], 409),
   expiredStatus: oneOf([410, 404], 410),
+  invalidStatus: oneOf([400, 422], 400),
   helpUrl: text(HELP_URL),
 } satisfies Table<IetfOptions>;
 
 /** Makes the IETF profile. Throws `OptionsError`. */
 export function ietf(options: IetfOptions = {}): Profile {
-  const { inProgressStatus, expiredStatus, helpUrl } = readOptions('ietf', IETF_ROWS, options);
+  const { inProgressStatus, expiredStatus, invalidStatus, helpUrl } = readOptions('ietf', IETF_ROWS, options);
   return {
     name: 'ietf',
     scopesByOperation: true,
@@ -37,7 +41,11 @@ export function ietf(options: IetfOptions = {}): Profile {
       const code = problemCode(outcome);
       const problem: Problem = PROBLEMS[code];
       const status =
-        { 'in-progress': inProgressStatus, 'key-expired': expiredStatus }[code as string] ?? problem.status;
+        {
+          'in-progress': inProgressStatus,
+          'key-expired': expiredStatus,
+          'request-invalid': invalidStatus,
+        }[code as string] ?? problem.status;
       return render(outcome, code, { ...problem, status }, `${helpUrl}#${code}`);
     },
   };
@@ -63,6 +71,13 @@ function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, ty
     retryable: problem.retryable,
   };
   if (outcome.kind === 'request-too-large') document['sizeMaxBytes'] = outcome.sizeMaxBytes;
+  // RFC 9457 §3: several things wrong at once, each with its place.
+  if (outcome.kind === 'request-invalid') {
+    document['errors'] = outcome.issues.map((issue) => ({
+      detail: issue.message,
+      pointer: pointerOf(issue),
+    }));
+  }
   if (outcome.kind === 'request-time-invalid') document['fault'] = outcome.fault;
   if (outcome.kind === 'request-too-old') document['windowMs'] = outcome.windowMs;
   if (outcome.kind === 'response-not-stored') {

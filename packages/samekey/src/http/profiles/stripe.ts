@@ -7,6 +7,7 @@
  */
 
 import { type HeaderLine, response } from '../../core/response.ts';
+import type { Issue } from '../../core/schema.ts';
 import { retryAfterSeconds } from '../headers.ts';
 import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemType } from '../problem.ts';
 import type { Profile } from '../profile.ts';
@@ -42,11 +43,24 @@ export function stripe(): Profile {
       const doc_url = problemType(problem);
       if (status < 400)
         return response(status, headers, `${JSON.stringify({ status: problem, doc_url, message })}\n`);
-      // api/errors: the error object.
-      const error = { ...(code === undefined ? {} : { code }), doc_url, message, type };
+      // api/errors: the error object; error-codes: `parameter_invalid…`, with the first parameter that is wrong.
+      const [issue] = outcome.kind === 'request-invalid' ? outcome.issues : [];
+      const error = {
+        ...(issue !== undefined ? { code: 'parameter_invalid' } : code === undefined ? {} : { code }),
+        doc_url,
+        message: issue?.message ?? message,
+        ...(issue === undefined || issue.path.length === 0 ? {} : { param: paramOf(issue) }),
+        type,
+      };
       return response(status, headers, `${JSON.stringify({ error })}\n`);
     },
   };
+}
+
+/** A place as Stripe writes it: `items[0][sku]`. */
+function paramOf({ path }: Issue): string {
+  const [first = '', ...rest] = path;
+  return `${first}${rest.map((part) => `[${String(part)}]`).join('')}`;
 }
 
 function stripeError(problem: ProblemCode): StripeError {
