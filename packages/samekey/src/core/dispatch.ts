@@ -8,6 +8,7 @@ import { InvariantError, type StoreError } from './errors.ts';
 import type { Emit, StoreVerb } from './events.ts';
 import { idText, type RecordId, type SamekeyRecord, type Unreadable } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import { createStoreHealth } from './store-health.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -43,11 +44,13 @@ export interface Dispatch {
 
 /** Wraps the hot path of a store. */
 export function createDispatch(
-  store: HotStore & Pick<Store, 'refuseCaller' | 'callsAtOnceMax'>,
+  store: HotStore & Pick<Store, 'name' | 'refuseCaller' | 'callsAtOnceMax'>,
   world: World,
   options: DispatchOptions,
   emit: Emit,
 ): Dispatch {
+  const health = createStoreHealth(store.name, world);
+
   function lane<Request extends RecordId, Result>(
     verb: StoreVerb,
     send: (requests: readonly Request[]) => Promise<readonly Result[]>,
@@ -68,9 +71,13 @@ export function createDispatch(
           ? null
           : ({ rows, busy, durationMs, failed }) =>
               emit({ type: 'store-call', verb, rows, busy, durationMs, failed }),
-      onError: (error: StoreError) => emit?.({ type: 'store-error', verb, applied: error.applied, error }),
+      onError(error: StoreError) {
+        health.failed(error);
+        emit?.({ type: 'store-error', verb, applied: error.applied, error });
+      },
       async send(requests) {
         const results = await send(requests);
+        health.answered();
         check(
           results.length === requests.length,
           `${verb} answered ${results.length} of ${requests.length} rows`,

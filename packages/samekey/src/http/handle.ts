@@ -76,7 +76,7 @@ export async function handle<Native>(
     }
     tellRoute(engine, route, exchange, outcome);
     const key = 'work' in prepared ? prepared.work.id.key : null;
-    await sendOutcome(route, exchange, outcome, wrapped === null ? null : { wrapped, key });
+    await sendOutcome(route, exchange, outcome, wrapped, key);
     if ('work' in prepared)
       if (engine.world.probe !== undefined) await engine.world.probe('answer.sent', prepared.work.id);
   } catch (error) {
@@ -307,54 +307,77 @@ async function sendOutcome<Native>(
   route: Route<Native>,
   exchange: Exchange<Native>,
   outcome: Outcome,
-  served: ServedRequest<Native> | null,
+  wrapped: Wrapped<Native> | null,
+  key: string | null,
 ): Promise<void> {
   if (outcome.kind === 'executed') {
     if (outcome.error === null) {
       if (exchange.isBroken) return sendBroken(route, exchange, outcome);
       // A wrapped handler has answered nobody yet.
-      return served !== null && outcome.response !== null
-        ? exchange.replace(
-            withHeaders(outcome.response, [
-              ...executedHeaders(outcome),
-              ...(outcome.state === 'pending' ? acceptedHeaders(outcome.response, exchange, served) : []),
-            ]),
-          )
-        : exchange.release(executedHeaders(outcome));
+      const { response: answer } = outcome;
+      const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, answer, key)];
+      if (wrapped === null || answer === null) return exchange.release(lines);
+      if (outcome.state === 'pending') lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
+      return exchange.replace(withHeaders(answer, lines));
     }
     // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
     if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);
-    return exchange.replace(withHeaders(outcome.response, executedHeaders(outcome)));
+    const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, outcome.response, key)];
+    return exchange.replace(withHeaders(outcome.response, lines));
   }
   if (outcome.kind === 'replay') {
     const expires: HeaderLine = ['Idempotency-Key-Expires', httpDate(outcome.expiresAt)];
-    return exchange.replace(withHeaders(outcome.response, [...route.profile.replayHeaders, expires]));
+    const lines = [...route.profile.replayHeaders, expires];
+    return exchange.replace(
+      withHeaders(outcome.response, [...lines, ...profileHeaders(route, outcome, outcome.response, key)]),
+    );
   }
-  const location = outcome.kind === 'pending' ? locationOf(exchange, served) : null;
+  const location = outcome.kind === 'pending' ? locationOf(exchange, wrapped, key) : null;
   const rendered = route.profile.render(outcome);
-  return exchange.replace(location === null ? rendered : withHeaders(rendered, [['Location', location]]));
+  // Whether to send it again is said by the rendering itself.
+  const echoed = profileHeaders(route, null, rendered, key);
+  const lines: HeaderLine[] = location === null ? [...echoed] : [...echoed, ['Location', location]];
+  return exchange.replace(lines.length === 0 ? rendered : withHeaders(rendered, lines));
 }
 
-interface ServedRequest<Native> {
-  readonly wrapped: Wrapped<Native>;
-  readonly key: string | null;
+/** What the profile adds to an answer, less what the answer says itself. */
+function profileHeaders<Native>(
+  { profile }: Route<Native>,
+  outcome: Extract<Outcome, { kind: 'executed' | 'replay' }> | null,
+  answer: StoredResponse | null,
+  key: string | null,
+): readonly HeaderLine[] {
+  if (profile.answerHeaders === undefined || key === null) return [];
+  const isFinal = outcome === null ? null : outcome.kind === 'replay' || isFinalEnd(outcome);
+  return unsaid(profile.answerHeaders({ status: answer?.status ?? 500, isFinal, key }), answer);
+}
+
+/** Whether every retry gets this answer; null: nobody knows yet. */
+function isFinalEnd({ state, stored }: Executed): boolean | null {
+  if (!stored || state === 'unknown' || state === 'pending') return null;
+  return state !== 'retryable';
 }
 
 /** The status resource of a request that is left to a worker; null for none. */
-function locationOf<Native>(exchange: Exchange<Native>, served: ServedRequest<Native> | null): string | null {
-  return served === null || served.key === null ? null : served.wrapped.location(exchange.native, served.key);
+function locationOf<Native>(
+  exchange: Exchange<Native>,
+  wrapped: Wrapped<Native> | null,
+  key: string | null,
+): string | null {
+  return wrapped === null || key === null ? null : wrapped.location(exchange.native, key);
 }
 
-/** What a retry of handed-over work is told, the first caller is told too, unless the handler's own answer says it. */
-function acceptedHeaders<Native>(
-  { headers }: StoredResponse,
-  exchange: Exchange<Native>,
-  served: ServedRequest<Native>,
-): HeaderLine[] {
-  const location = locationOf(exchange, served);
-  const told: HeaderLine[] = [['Retry-After', '1']];
-  if (location !== null) told.push(['Location', location]);
-  return told.filter(([name]) => !headers.some(([own]) => own.toLowerCase() === name.toLowerCase()));
+/** What a retry of handed-over work is told, the first caller is told too. */
+function acceptedHeaders(answer: StoredResponse, location: string | null): readonly HeaderLine[] {
+  const lines: HeaderLine[] = [['Retry-After', '1']];
+  if (location !== null) lines.push(['Location', location]);
+  return unsaid(lines, answer);
+}
+
+/** Lines that the answer does not have itself. */
+function unsaid(lines: readonly HeaderLine[], answer: StoredResponse | null): readonly HeaderLine[] {
+  const own = new Set(answer?.headers.map(([name]) => name.toLowerCase()));
+  return lines.filter(([name]) => !own.has(name.toLowerCase()));
 }
 
 /**

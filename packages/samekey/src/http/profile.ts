@@ -12,6 +12,15 @@ export interface Profile {
   readonly scopesByOperation: boolean;
   /** The answer for an outcome in which the handler's own answer is not given. */
   render(outcome: ProblemOutcome): StoredResponse;
+  /**
+   * Header lines of an answer that the handler gave, now or earlier; default none. `isFinal`: whether every retry gets this answer; null:
+   * nobody knows yet. A line whose name the answer has already is left out.
+   */
+  answerHeaders?(answer: {
+    readonly status: number;
+    readonly isFinal: boolean | null;
+    readonly key: string;
+  }): readonly HeaderLine[];
   /** Header lines of a replay. */
   readonly replayHeaders: readonly HeaderLine[];
 }

@@ -27,6 +27,17 @@ export function stripe(): Profile {
     scopesByOperation: false,
     // api/idempotent_requests: a replayed answer carries this header.
     replayHeaders: [['Idempotent-Replayed', 'true']],
+    answerHeaders({ status, isFinal, key }) {
+      // api/idempotent_requests: the key comes back. error-low-level: stripe-node and others send 409 and 5xx again unless told otherwise,
+      // and what is stored cannot change (F105).
+      const retries = status >= 400 && isFinal !== null;
+      return retries
+        ? [
+            ['Idempotency-Key', key],
+            ['Stripe-Should-Retry', String(!isFinal)],
+          ]
+        : [['Idempotency-Key', key]];
+    },
     render(outcome) {
       const problem = problemCode(outcome);
       const { type, status, code, message } = stripeError(problem);

@@ -65,8 +65,8 @@ export function appliedBy(error: unknown, at: 'connect' | 'statement' | 'commit'
 }
 
 const REMEDIES: readonly (readonly [number: number, remedy: string])[] = [
-  [1146, 'the tables are missing: run `npx samekey migrate` or store.migrate()'],
-  [1054, 'the tables are old: run `npx samekey migrate` or store.migrate()'],
+  [1146, 'the tables are missing: run `await store.migrate()`, or `npx samekey migrate` of @samekey/cli'],
+  [1054, 'the tables are old: run `await store.migrate()`, or `npx samekey migrate` of @samekey/cli'],
   [1046, 'no database is chosen: name it in the settings of connect, or in the option database'],
   [
     1142,

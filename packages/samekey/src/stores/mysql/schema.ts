@@ -72,7 +72,7 @@ export async function checkDatabase(ask: Ask, tables: Tables, auditTransitions?:
   if (found.version < SCHEMA_VERSION) {
     const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
     throw new SchemaError(
-      `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`npx samekey migrate\` or store.migrate().`,
+      `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli.`,
     );
   }
   await checkTables(ask, tables);

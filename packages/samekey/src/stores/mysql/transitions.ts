@@ -91,6 +91,6 @@ export async function checkTransitions(ask: Ask, tables: Tables): Promise<void> 
   if ((await findTransitions(ask, tables)) === 'all') return;
   throw new SchemaError(
     `The triggers that audit transitions are not on ${tables.records}, or not these, or this user lacks the privilege TRIGGER on it, without ` +
-      'which they cannot be seen: run `npx samekey migrate --audit-transitions` or store.migrate(), or grant it.',
+      'which they cannot be seen: run `await store.migrate()`, or `npx samekey migrate --audit-transitions` of @samekey/cli, or grant it.',
   );
 }

@@ -78,7 +78,10 @@ export function appliedBy(
 }
 
 const REMEDIES: readonly (readonly [pattern: RegExp, remedy: string])[] = [
-  [/^(?:42P01|42703|3F000)$/, 'the tables are missing or old: run `npx samekey migrate` or store.migrate()'],
+  [
+    /^(?:42P01|42703|3F000)$/,
+    'the tables are missing or old: run `await store.migrate()`, or `npx samekey migrate` of @samekey/cli',
+  ],
   [
     /^42501$/,
     'a privilege is missing: grant SELECT, INSERT, UPDATE and DELETE on the samekey tables to this role',

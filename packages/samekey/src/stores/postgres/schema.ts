@@ -54,7 +54,7 @@ export async function checkDatabase(
     const what = state.version === 0 ? 'has no Samekey tables' : `has version ${state.version}`;
     throw new SchemaError(
       `The PostgreSQL schema ${tables.schema} ${what}, version ${needed} is needed: ` +
-        `run \`${migrateCommand(tables)}\` or store.migrate().`,
+        `run \`await store.migrate()\`, or \`${migrateCommand(tables)}\` of @samekey/cli.`,
     );
   }
   for (const needs of tablesOf(tables)) await checkTable(ask, needs);
@@ -63,7 +63,7 @@ export async function checkDatabase(
   const missing = await missingIndexes(ask, tables, migrations);
   if (missing.length > 0) {
     throw new SchemaError(
-      `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`${migrateCommand(tables)}\` or store.migrate().`,
+      `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`await store.migrate()\`, or \`${migrateCommand(tables)}\` of @samekey/cli.`,
     );
   }
 }
@@ -97,7 +97,7 @@ export async function checkTransitions(ask: Ask, tables: Tables): Promise<void> 
   if ((await transitionTriggers(ask, tables)) === 'all') return;
   throw new SchemaError(
     `The triggers that audit transitions are not on ${tables.records}, or not these: ` +
-      `run \`${migrateCommand(tables)} --audit-transitions\` or store.migrate().`,
+      `run \`await store.migrate()\`, or \`${migrateCommand(tables)} --audit-transitions\` of @samekey/cli.`,
   );
 }
 

@@ -35,7 +35,7 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
   if (found.version < SCHEMA_VERSION) {
     const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
     throw new SchemaError(
-      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run \`npx samekey migrate\` or store.migrate().`,
+      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli.`,
     );
   }
   checkUnique(connection);
@@ -43,7 +43,7 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
   const mode = String(connection.pragma('journal_mode'));
   if (mode !== 'wal') {
     throw new SchemaError(
-      `The SQLite database is in journal mode "${mode}": run \`npx samekey migrate\` or store.migrate(), or PRAGMA journal_mode = WAL.`,
+      `The SQLite database is in journal mode "${mode}": run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli, or PRAGMA journal_mode = WAL.`,
     );
   }
   const synchronous = Number(connection.pragma('synchronous'));

@@ -142,7 +142,7 @@ export function isBusy(error: unknown): boolean {
 /** What to do about it, and whether trying again later can help without touching the request. */
 const REMEDIES: Readonly<Record<number, readonly [message: string, transient: boolean]>> = {
   [1]: [
-    'the statement was refused: if the tables are missing, run `npx samekey migrate` or store.migrate()',
+    'the statement was refused: if the tables are missing, run `await store.migrate()`, or `npx samekey migrate` of @samekey/cli',
     true,
   ],
   [3]: ['access was denied: check the owner and mode of the file and its folder', true],

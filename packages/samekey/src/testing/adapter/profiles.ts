@@ -204,4 +204,31 @@ export function profileTests(test: AddTest): void {
     assertProblem(await app.send(jsonRequest('key-1', { amount: 2 })), 422, 'key-reused');
     assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
   });
+
+  // F105
+  for (const status of [201, 402, 409, 500, 502, 503]) {
+    test(`in the Stripe profile, a stored ${status} comes with its key, and a replay of it is not to be retried`, async (t) => {
+      const options = { policy: 'stripe', profile: 'stripe' } as const;
+      const app = await t.start({ routes: [{ options, handler: () => ({ status }) }] });
+      for (const answer of [await app.post('key-1'), await app.post('key-1')]) {
+        assert.deepEqual(
+          [answer.status, header(answer, 'idempotency-key'), header(answer, 'stripe-should-retry')],
+          [status, 'key-1', status < 400 ? undefined : 'false'],
+        );
+      }
+      assert.equal(app.runs, 1);
+    });
+  }
+
+  // F105
+  test('in the Stripe profile, what a retry can change is to be retried, unless the handler says otherwise', async (t) => {
+    const options = { policy: 'stripe', profile: 'stripe' } as const;
+    const app = await t.start({ routes: [{ options, handler: () => ({ status: 429 }) }] });
+    assert.equal(header(await app.post('key-1'), 'stripe-should-retry'), 'true');
+    const own = await t.start({
+      routes: [{ options, handler: () => ({ status: 429, headers: [['Stripe-Should-Retry', 'false']] }) }],
+    });
+    assert.equal(header(await own.post('key-2'), 'stripe-should-retry'), 'false');
+    assert.equal(header(await own.send(jsonRequest('key-1', { amount: 2 })), 'idempotency-key'), 'key-1');
+  });
 }

@@ -38,7 +38,7 @@ export async function checkLayout(ask: Ask, layout: Layout): Promise<void> {
   await checkWrites(ask, layout);
   if ((await layoutVersion(ask, layout)) < LAYOUT_VERSION) {
     throw new SchemaError(
-      `The schema ${quote(layout.schema)} has no Samekey tables for ${layout.facts.title}: run \`${migrateCommand(layout)}\` or store.migrate().`,
+      `The schema ${quote(layout.schema)} has no Samekey tables for ${layout.facts.title}: run \`await store.migrate()\`, or \`${migrateCommand(layout)}\` of @samekey/cli.`,
     );
   }
   await checkKey(ask, layout);
@@ -135,7 +135,7 @@ async function checkSpread(ask: Ask, layout: Layout): Promise<void> {
   for (const { table } of spreadStatements(layout)) {
     if (await isSpread(ask, table)) continue;
     throw new SchemaError(
-      `The table ${table} is on one node only: run \`${migrateCommand(layout)}\` or store.migrate().`,
+      `The table ${table} is on one node only: run \`await store.migrate()\`, or \`${migrateCommand(layout)}\` of @samekey/cli.`,
     );
   }
 }
