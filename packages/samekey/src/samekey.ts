@@ -234,6 +234,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     writeVersion: own.writeVersion,
     fingerprintSecrets: own.fingerprintSecrets ?? null,
   });
+  tellUnfit(engine, store);
   const transactions = transactionsFor(store, options.transactions);
   const defaults: OperationOptions = Object.fromEntries(
     OPERATION_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
@@ -314,6 +315,30 @@ function listOfNames(formerly: unknown): readonly unknown[] {
   if (Array.isArray(formerly)) return formerly;
   throw new OptionsError(`formerly is a list: it is of type ${typeof formerly}.`);
 }
+
+/** What works in a test and not in production is told once, at start (F100). */
+function tellUnfit(engine: Engine, store: Store): void {
+  const made = (instances.get(store) ?? 0) + 1;
+  instances.set(store, made);
+  if (made === INSTANCES_MAX) {
+    engine.misuse(
+      'instance-per-request',
+      `createSamekey was called ${made} times with one store: make one instance for the process, not one for each request, since each has caches, groups of writes and duplicates of its own.`,
+    );
+  }
+  const { process } = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
+  const isProduction = process?.env?.['NODE_ENV'] === 'production';
+  if (isProduction && made === 1 && !store.capabilities.durable && !store.capabilities.shared) {
+    engine.misuse(
+      'store-not-durable',
+      `The store "${store.name}" is in this process's memory, and NODE_ENV is production: after a restart, and in other processes, every key acts as never used. Use a store that lasts.`,
+    );
+  }
+}
+
+const instances = new WeakMap<Store, number>();
+/** More than any application has on one store at once. */
+const INSTANCES_MAX = 20;
 
 /** Throws `OptionsError` unless the transactions are of the store's own database. */
 function transactionsFor<Tx>(

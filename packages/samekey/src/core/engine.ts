@@ -107,7 +107,9 @@ export class Engine {
     const emit: Emit = onEvent === null ? null : (event) => this.#tell(onEvent, event);
     this.emit = emit;
     const dispatch = createDispatch(options.store, world, options, emit);
-    const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit);
+    const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit, (attempt) =>
+      this.#tellSlow(attempt),
+    );
     const saver = createSaver({
       world,
       dispatch,
@@ -338,6 +340,11 @@ export class Engine {
   #tellShortRetention({ operation, settings: { retentionMs, retryWindowMs } }: Work): void {
     const message = `Keys of "${operation}" are remembered for ${retentionMs} ms and may be retried for ${retryWindowMs} ms: a late retry runs again. Make retentionMs longer, or say in retryWindowMs when your clients give up.`;
     this.misuse('retention-short', message, operation);
+  }
+
+  #tellSlow({ operation, settings: { attemptTimeMaxMs } }: RunningAttempt): void {
+    const message = `A handler of "${operation}" has run for a third of attemptTimeMaxMs (${attemptTimeMaxMs} ms) and has not answered; then its outcome is unknown. If it never answers, end its response; if it needs so long, raise attemptTimeMaxMs or defer the operation.`;
+    this.misuse('handler-slow', message, operation);
   }
 
   #tellShortClaim({ operation, settings: { claimTtlMs } }: Work): void {

@@ -22,7 +22,13 @@ export interface Renewer {
 const TICK_MIN_MS = 5;
 
 /** Makes the renewer of one engine. */
-export function createRenewer(world: World, dispatch: Dispatch, callTimeMaxMs: number, emit: Emit): Renewer {
+export function createRenewer(
+  world: World,
+  dispatch: Dispatch,
+  callTimeMaxMs: number,
+  emit: Emit,
+  slow: (attempt: RunningAttempt) => void = () => undefined,
+): Renewer {
   const attempts = new Set<RunningAttempt>();
   let timer: Timer | null = null;
   let tickAt = Number.POSITIVE_INFINITY;
@@ -44,7 +50,11 @@ export function createRenewer(world: World, dispatch: Dispatch, callTimeMaxMs: n
       next = Math.min(next, now + tickMs(attempt));
       if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs) {
         timeUp(attempt);
-      } else if (isDue(attempt, now)) {
+        continue;
+      }
+      // Told while there is still time to look at it: perhaps the handler has forgotten to answer (F100).
+      if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs / 3) slow(attempt);
+      if (isDue(attempt, now)) {
         attempt.renewing = renew(attempt, now).finally(() => {
           attempt.renewing = null;
         });
