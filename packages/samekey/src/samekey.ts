@@ -326,7 +326,9 @@ function tellUnfit(engine: Engine, store: Store): void {
       `createSamekey was called ${made} times with one store: make one instance for the process, not one for each request, since each has caches, groups of writes and duplicates of its own.`,
     );
   }
-  const { process } = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
+  const { process } = globalThis as {
+    readonly process?: { readonly env?: Readonly<Record<string, string>> };
+  };
   const isProduction = process?.env?.['NODE_ENV'] === 'production';
   if (isProduction && made === 1 && !store.capabilities.durable && !store.capabilities.shared) {
     engine.misuse(

@@ -107,9 +107,7 @@ export class Engine {
     const emit: Emit = onEvent === null ? null : (event) => this.#tell(onEvent, event);
     this.emit = emit;
     const dispatch = createDispatch(options.store, world, options, emit);
-    const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit, (attempt) =>
-      this.#tellSlow(attempt),
-    );
+    const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit, (attempt) => this.#tellSlow(attempt));
     const saver = createSaver({
       world,
       dispatch,

@@ -294,10 +294,10 @@ function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
  * FNV-1a of 64 bits in base 36: tells option sets apart. Not a secret's matter, and not the digester's, which may be
  * asynchronous where the label is needed at once.
  */
-function shortHash(text: string): string {
+function shortHash(parts: string): string {
   let hash = 0xcbf29ce484222325n;
-  for (let i = 0; i < text.length; i++) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n);
+  for (let i = 0; i < parts.length; i++) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(parts.charCodeAt(i))) * 0x100000001b3n);
   }
   return hash.toString(36);
 }

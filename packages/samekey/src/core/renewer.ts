@@ -53,7 +53,8 @@ export function createRenewer(
         continue;
       }
       // Told while there is still time to look at it: perhaps the handler has forgotten to answer (F100).
-      if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs / 3) slow(attempt);
+      if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs / 3)
+        slow(attempt);
       if (isDue(attempt, now)) {
         attempt.renewing = renew(attempt, now).finally(() => {
           attempt.renewing = null;

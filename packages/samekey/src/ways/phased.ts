@@ -6,7 +6,7 @@ import type { Attempt } from '../core/attempt.ts';
 import type { Transactions } from '../core/commit.ts';
 import type { EffectCall, EffectRule } from '../core/effect.ts';
 import type { Engine } from '../core/engine.ts';
-import { OptionsError, StepError } from '../core/errors.ts';
+import { StepError } from '../core/errors.ts';
 import { openPhases, type Phases } from '../core/phased.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { answerOf, type ReplyValue } from '../core/reply.ts';

@@ -2,7 +2,6 @@
 
 import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
-import { OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import type { ReplyValue } from '../core/reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';

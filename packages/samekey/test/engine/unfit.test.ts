@@ -35,7 +35,10 @@ describe('a set-up that is not fit for production', () => {
     const world = fakeWorld();
     const samekey = createSamekey({ store: memoryStore({ now: () => world.wallNow() }), world });
     const ask = (key: string) =>
-      samekey.run({ operation: 'o', policy: 'payments', scope: ['a'], key, fingerprint: null }, () => new Promise<never>(() => undefined));
+      samekey.run(
+        { operation: 'o', policy: 'payments', scope: ['a'], key, fingerprint: null },
+        () => new Promise<never>(() => undefined),
+      );
     const both = [ask('k1'), ask('k2')];
     await world.advance(90_000);
     expect(codes(world)).toEqual([]);
