@@ -95,6 +95,38 @@ export function otherNames(operation: Operation): readonly string[] {
   return [...names];
 }
 
+/** What a key is unique for: one operation of a caller, or all operations of a caller together. */
+export type KeyUniqueFor = 'operation' | 'caller';
+
+/** What a key is unique for, and what it was unique for while records from before a change may still be met. */
+export interface KeyUniqueness {
+  readonly uniqueFor: KeyUniqueFor;
+  /** Null: it was never anything else. */
+  readonly wasUniqueFor: KeyUniqueFor | null;
+}
+
+/** Names of records as scopes take them: null where a key is unique for the caller, so that no operation is part of the scope. */
+export interface RecordNames {
+  /** Where records are kept: as the oldest code that still runs keeps them. */
+  readonly identity: string | null;
+  /** Where records may be found as well, in the order of looking. */
+  readonly others: readonly (string | null)[];
+}
+
+const OF_CALLER: RecordNames = { identity: null, others: [] };
+
+/** The names under which records of an operation are kept and looked up. */
+export function recordNames(operation: Operation, { uniqueFor, wasUniqueFor }: KeyUniqueness): RecordNames {
+  const kept = wasUniqueFor ?? uniqueFor;
+  const isBridged = wasUniqueFor !== null && wasUniqueFor !== uniqueFor;
+  if (kept === 'caller')
+    return isBridged
+      ? { identity: null, others: [operation.name, ...(operation.formerly ?? []).toReversed()] }
+      : OF_CALLER;
+  const others = otherNames(operation);
+  return { identity: identityOf(operation), others: isBridged ? [...others, null] : others };
+}
+
 /**
  * A concrete path of the present pattern as it was under the identity's pattern: `/v2/payments/7` → `/v1/payments/7`, so
  * that the fingerprint stays equal when a mount point moved. The path is returned unchanged if either name is not of the

@@ -11,7 +11,7 @@ import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.t
 import type { FingerprintInput } from '../core/fingerprint.ts';
 import { looksPersonal } from '../core/key.ts';
 import { parseKeyHeader } from '../core/key-header.ts';
-import { identityOf, type Operation, operationOf, otherNames, rewritePath } from '../core/operation.ts';
+import { identityOf, type Operation, operationOf, recordNames, rewritePath } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
 import { notStored } from '../core/meeting.ts';
 import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
@@ -194,19 +194,17 @@ async function prepare<Native>(
       'A client sent a key that looks like personal data: ask for random keys (UUIDs).',
     );
   }
-  const { fingerprinter, profile, settings } = route;
+  const { fingerprinter, settings } = route;
   const plain = fingerprintInput(exchange, operation, body.decoded);
   const input = typeof binding === 'string' ? { ...plain, binding } : plain;
   const computed = fingerprinter.compute(input);
-  const idOf = (name: string): RecordId => ({
-    scope: encodeScope(scope, profile.scopesByOperation ? name : null),
-    key: parsed.key,
-  });
+  const names = recordNames(operation, route);
+  const idOf = (name: string | null): RecordId => ({ scope: encodeScope(scope, name), key: parsed.key });
   return {
     work: {
       operation: operation.name,
-      id: idOf(identityOf(operation)),
-      otherIds: profile.scopesByOperation ? otherNames(operation).map(idOf) : [],
+      id: idOf(names.identity),
+      otherIds: names.others.map(idOf),
       fingerprint: {
         label: fingerprinter.label,
         digest: typeof computed === 'string' ? computed : await computed,

@@ -1,5 +1,6 @@
 /**
- * A profile: how outcomes look on the wire. It renders; it decides nothing.
+ * A profile: how outcomes look on the wire. It renders; it decides nothing, least of all which record a request belongs to: a deploy
+ * that changes how a 409 looks must not make a retry run again (F72).
  */
 
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
@@ -8,8 +9,6 @@ import type { ProblemOutcome } from './problem.ts';
 /** How outcomes look on the wire. */
 export interface Profile {
   readonly name: string;
-  /** Whether the operation is part of what a key is unique for; else only the fingerprint tells operations apart. */
-  readonly scopesByOperation: boolean;
   /** The answer for an outcome in which the handler's own answer is not given. */
   render(outcome: ProblemOutcome): StoredResponse;
   /**

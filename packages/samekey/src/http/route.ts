@@ -15,6 +15,7 @@ import { KEY_ROW, type KeyOptions } from '../core/key.ts';
 import {
   aFunction,
   listOf,
+  oneOf,
   readOptions,
   required,
   type Row,
@@ -24,7 +25,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../core/options.ts';
-import { operationOf } from '../core/operation.ts';
+import { type KeyUniqueFor, type KeyUniqueness, operationOf } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { classOfStatus } from '../core/policy.ts';
 import { SCHEMA_ROW, type StandardSchema } from '../core/schema.ts';
@@ -57,6 +58,16 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly operation?: string;
   /** Earlier names of the operation, oldest first (`POST /v1/payments/:` for a route); kept while its records live. */
   readonly formerly?: readonly string[];
+  /**
+   * What a key is unique for: an `operation` of a caller (default), or the `caller`: a key that was used for another operation of the
+   * caller is then refused, as Stripe does.
+   */
+  readonly keyUniqueFor?: KeyUniqueFor;
+  /**
+   * What `keyUniqueFor` was before a change: records stay where they were kept, so that old and new code share them, and those
+   * of the other kind are looked up too. Kept while code from before the change runs, and its records live.
+   */
+  readonly keyWasUniqueFor?: KeyUniqueFor;
   /** Whether a request without a key is refused (default), or simply runs. */
   readonly required?: boolean;
   /** Methods that are protected; others pass. Default POST and PATCH. */
@@ -94,7 +105,7 @@ export interface RouteOptions<Native> extends OperationOptions {
 }
 
 /** A protected route with every default in place. */
-export interface Route<Native> {
+export interface Route<Native> extends KeyUniqueness {
   readonly settings: OperationSettings;
   readonly scope: ScopeFunction<Native>;
   readonly operation: string | null;
@@ -154,6 +165,7 @@ export function compileRoute<Native>(
     scope: scopeFunction(options.scope),
     operation: own.operation,
     formerly: own.formerly,
+    ...keyUniqueness(own),
     required: own.required,
     methods: new Set(own.methods),
     header: own.header.toLowerCase(),
@@ -195,6 +207,22 @@ const token: Row<string, undefined> = row((value, path) => {
   throw new OptionsError(`${path} takes names as RFC 9110 §5.6.2 has them; it is ${shown(value)}.`);
 });
 
+function keyUniqueness({
+  keyUniqueFor: uniqueFor,
+  keyWasUniqueFor: wasUniqueFor = null,
+}: {
+  readonly keyUniqueFor: KeyUniqueFor;
+  readonly keyWasUniqueFor?: KeyUniqueFor | null | undefined;
+}): KeyUniqueness {
+  if (wasUniqueFor === uniqueFor)
+    throw new OptionsError(
+      `keyWasUniqueFor says what keyUniqueFor was before a change, and both are "${uniqueFor}": leave it out.`,
+    );
+  return { uniqueFor, wasUniqueFor };
+}
+
+const UNIQUE_FOR: readonly KeyUniqueFor[] = ['operation', 'caller'];
+
 function protectedMethods(given: unknown, path: string): readonly string[] {
   const upper = listOf(token)
     .read(given, path)
@@ -228,6 +256,8 @@ const OWN_ROWS = {
     row((given) => scopeFunction(given as RouteOptions<never>['scope'])),
     NO_SCOPE,
   ),
+  keyUniqueFor: oneOf(UNIQUE_FOR, 'operation'),
+  keyWasUniqueFor: oneOf(UNIQUE_FOR),
   required: trueOrFalse(true),
   methods: row(protectedMethods, ['POST', 'PATCH']),
   header: { ...token, absent: (): string => 'Idempotency-Key' },

@@ -8,7 +8,7 @@
 import { OptionsError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../core/meeting.ts';
-import { identityOf, otherNames } from '../core/operation.ts';
+import { type RecordNames, recordNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
@@ -20,7 +20,8 @@ import { namesNobody } from './handle.ts';
 import { compileRoute, ROUTE_ROWS, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
-export interface StatusOptions<Native> extends Pick<RouteOptions<Native>, 'scope' | 'profile'> {
+export interface StatusOptions<Native>
+  extends Pick<RouteOptions<Native>, 'scope' | 'profile' | 'keyUniqueFor' | 'keyWasUniqueFor'> {
   /** The key that the address names: `(req) => req.params.key`. */
   readonly key: (request: Native) => string;
 }
@@ -28,6 +29,8 @@ export interface StatusOptions<Native> extends Pick<RouteOptions<Native>, 'scope
 const STATUS_ROWS = {
   scope: ROUTE_ROWS.scope,
   profile: ROUTE_ROWS.profile,
+  keyUniqueFor: ROUTE_ROWS.keyUniqueFor,
+  keyWasUniqueFor: ROUTE_ROWS.keyWasUniqueFor,
   key: required(aFunction()),
 } satisfies Table<StatusOptions<never>>;
 
@@ -41,6 +44,7 @@ export function createStatus<Native>(
   const { key, ...rest } = options;
   const { engine, settings } = internals;
   const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
+  const known = recordNames(internals.names, route);
   return async (request) => {
     const scope = await route.scope(request);
     if (scope === null || scope === undefined || scope.length === 0) {
@@ -55,7 +59,7 @@ export function createStatus<Native>(
     const wanted: unknown = key(request);
     // The address is the client's: what no key can be must not look like a fault of the store.
     if (!mayBeKey(wanted)) return NOT_FOUND;
-    const record = await find(internals, parts, wanted, route.profile.scopesByOperation);
+    const record = await find(internals, known, parts, wanted);
     const outcome = record === undefined ? unavailable('store') : standing(record, internals);
     if (outcome === null) return NOT_FOUND;
     if (outcome.kind === 'replay') {
@@ -75,13 +79,12 @@ const NOT_FOUND: StoredResponse = problemResponse(
 );
 
 async function find(
-  { engine, names }: OperationInternals<never>,
+  { engine }: OperationInternals<never>,
+  { identity, others }: RecordNames,
   scope: readonly string[],
   key: string,
-  byOperation: boolean,
 ): Promise<SamekeyRecord | null | undefined> {
-  const known = byOperation ? [identityOf(names), ...otherNames(names)] : [null];
-  const ids = known.map((name) => ({ scope: encodeScope(scope, name), key }));
+  const ids = [identity, ...others].map((name) => ({ scope: encodeScope(scope, name), key }));
   const records = await Promise.all(ids.map((id) => engine.find(id)));
   return records.find((record) => record !== null) ?? (records.includes(undefined) ? undefined : null);
 }

@@ -34,7 +34,6 @@ export function ietf(options: IetfOptions = {}): Profile {
   const { inProgressStatus, expiredStatus, invalidStatus, helpUrl } = readOptions('ietf', IETF_ROWS, options);
   return {
     name: 'ietf',
-    scopesByOperation: true,
     // Not in the draft; the name that gateways and SDKs of the field use.
     replayHeaders: [['Idempotency-Replayed', 'true']],
     render(outcome) {

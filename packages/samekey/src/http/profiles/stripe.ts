@@ -19,12 +19,13 @@ interface StripeError {
   readonly message: string;
 }
 
-/** Makes the Stripe profile. Use it with the policy `stripe` and a scope that names the account. */
+/**
+ * Makes the Stripe profile. Use it with the policy `stripe`, a scope that names the account, and `keyUniqueFor: 'caller'`: Stripe's
+ * keys are unique for the account, and the endpoint is compared with the parameters (api/idempotent_requests).
+ */
 export function stripe(): Profile {
   return {
     name: 'stripe',
-    // Keys are unique for the account; the endpoint is compared with the parameters (api/idempotent_requests).
-    scopesByOperation: false,
     // api/idempotent_requests: a replayed answer carries this header.
     replayHeaders: [['Idempotent-Replayed', 'true']],
     answerHeaders({ status, isFinal, key }) {
