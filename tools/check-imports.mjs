@@ -115,7 +115,8 @@ export const TABLE = [
   { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'] },
 
   // Frameworks are passed in and looked at as they are.
-  { at: 'coverage', may: ['core', 'http/marker'], globals: NODE_ONLY },
+  // How stacks of Express are read is known where Express is.
+  { at: 'coverage', may: ['core', 'http/marker', 'adapters/express/layers'], globals: NODE_ONLY },
   // Seals with the platform's cipher, around any store.
   { at: 'seal', may: ['core'], node: ['node:crypto'] },
   { at: 'phases', may: ['core'] },

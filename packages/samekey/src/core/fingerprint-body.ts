@@ -1,8 +1,8 @@
 /**
  * The body's share of a fingerprint: its content kind, its media type, and what a retry must keep of it.
  *
- * JSON is canonical (F28, F29), forms are ordered lists of decoded fields, multipart/form-data is its parts (F32), the
- * rest is its bytes. A body that is not what its type says is compared by bytes: that is the handler's to refuse. A
+ * JSON is canonical (F28, F29), forms are decoded fields by name (F106, see field-order.ts), multipart/form-data is its parts
+ * likewise (F32), the rest is its bytes. A body that is not what its type says is compared by bytes: that is the handler's to refuse. A
  * charset other than UTF-8 belongs to the media type. Bodies arrive with their content coding removed.
  */
 import {
@@ -17,6 +17,7 @@ import {
 import { type Selection, writeCanonicalJson } from './canonical-json.ts';
 import { type ContentType, isJson, parseContentType } from './content-type.ts';
 import { type Part, parseMultipart } from './multipart.ts';
+import { inFieldOrder } from './field-order.ts';
 import { fieldOf, pairsOf } from './percent.ts';
 
 /** A selection of members, and the same by names of form fields; undefined where nothing is selected. */
@@ -34,6 +35,11 @@ interface FieldSelection {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
+
+interface FormField {
+  readonly name: string;
+  readonly value: string;
+}
 
 /** The selection of form fields that belongs to one of JSON members: fields are top-level members, and flat. */
 export function bodySelection(json: Selection): BodySelection {
@@ -94,10 +100,15 @@ function writeForm(writer: ByteWriter, body: Uint8Array, selection: BodySelectio
     return false;
   }
   const pairs = pairsOf(text);
+  const fields: FormField[] = [];
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at] ?? '';
+    if (isSelected(name, selection.form)) fields.push({ name, value: pairs[at + 1] ?? '' });
+  }
   writeText(writer, 'form');
   writeTexts(
     writer,
-    pairs.filter((_, index) => isSelected(pairs[index - (index % 2)] ?? '', selection.form)),
+    inFieldOrder(fields).flatMap(({ name, value }) => [name, value]),
   );
   return true;
 }
@@ -113,7 +124,7 @@ function writeParts(
   const selected = parts.filter((part) => isSelected(part.name, selection.multipart));
   writeText(writer, 'multipart');
   writeCount(writer, selected.length);
-  for (const part of selected) writePart(writer, part);
+  for (const part of inFieldOrder(selected)) writePart(writer, part);
   return true;
 }
 

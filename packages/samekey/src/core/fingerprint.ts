@@ -25,6 +25,7 @@ import {
 } from './options.ts';
 import { pathTree, pointersOf } from './path-tree.ts';
 import { normalisePath, pairsOf } from './percent.ts';
+import { shortHash } from './short-hash.ts';
 import type { Digester } from './world.ts';
 
 /** What counts for a retry, and how it is digested. Every field has a default. */
@@ -288,16 +289,4 @@ function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
     writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
   }
   if (way.bound) writeText(writer, input.binding ?? '');
-}
-
-/**
- * FNV-1a of 64 bits in base 36: tells option sets apart. Not a secret's matter, and not the digester's, which may be
- * asynchronous where the label is needed at once.
- */
-function shortHash(parts: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (let i = 0; i < parts.length; i++) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(parts.charCodeAt(i))) * 0x100000001b3n);
-  }
-  return hash.toString(36);
 }

@@ -81,6 +81,11 @@ function hasSeveral(raw: string): boolean {
   return raw.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').includes(',');
 }
 
+/** What a request is refused with that carries two different keys. */
+export function severalKeys(options: KeyOptions): KeyHeader {
+  return malformed('several', options);
+}
+
 function malformed(fault: KeyFault, options: KeyOptions): KeyHeader {
   return { kind: 'malformed', fault, detail: describeKeyFault(fault, options) };
 }

@@ -3,14 +3,160 @@
  *
  * Invariants: renaming a route parameter or changing its constraint keeps the name; a record is kept under the *oldest*
  * name, so that during a deploy the old code (which knows only that name) and the new code share it; a moved mount point
- * gives the same path to the fingerprint (F59).
+ * gives the same path to the fingerprint (F59). What a framework routes as one is one identity, however a client spells it (F74): an
+ * identity may be too coarse (the fingerprint then tells two requests apart: 422), never too fine (a second run). What only a client
+ * has spelt is in no name that people see (F96).
  * Sources: semantics §2 and §7; path-to-regexp 0.1 (Express 4) and 8 (Express 5), find-my-way (Fastify), Hono, OpenAPI.
  */
+
+import { normalisePath } from './percent.ts';
+import { shortHash } from './short-hash.ts';
 
 /** An operation, and the names it had before, oldest first. */
 export interface Operation {
   readonly name: string;
   readonly formerly?: readonly string[];
+}
+
+/** The route that a framework has matched, as far as it tells. */
+export interface MatchedRoute {
+  /** Its pattern, such as `/payments/:id`; with that of its mounts, unless `mount` has their path. */
+  readonly pattern: string;
+  /** The path of its mounts as the client spelt it, where their patterns are not known; else empty. */
+  readonly mount: string;
+  /**
+   * Whether the request's path is an instance of mount and pattern as they stand: nothing has rewritten it in between, and the
+   * pattern is no expression and no list.
+   */
+  readonly fitsPath: boolean;
+  /** Whether the framework may take two spellings that differ in letter case for one route. */
+  readonly foldsCase: boolean;
+  /** Whether the protection was put there for the request's method, and not for all methods (`use`, `all`). */
+  readonly isForMethod: boolean;
+}
+
+/** What a request is part of: the name that people see, names of records, and the path as the fingerprint compares it. */
+export interface OperationOfRequest {
+  /** For events, metrics and records; never holds what only a client has spelt. */
+  readonly label: string;
+  readonly names: Operation;
+  readonly path: string;
+}
+
+/** The operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
+const ANY_OPERATION = '*';
+/** In the place of mounts whose pattern is not known. */
+const ANY_MOUNT = '*';
+
+/** What a request is part of. `name`: the application's own name for the operation, instead of method and route. */
+export function operationOfRequest(
+  name: string | null,
+  formerly: readonly string[],
+  { method, path }: { readonly method: string; readonly path: string },
+  matched: MatchedRoute | null,
+): OperationOfRequest {
+  const canonical = matched === null || !matched.fitsPath ? path : canonicalPath(path, matched);
+  const label = name ?? (matched === null ? ANY_OPERATION : labelOf(method, matched));
+  const names = { name: label, formerly };
+  if (matched === null || !matched.foldsCase) return { label, names, path: rewritePath(canonical, names) };
+  const own = name ?? (matched.mount === '' ? label : identityOfRoute(method, matched));
+  // Where the mount's pattern is not known, its path stands for it.
+  const asWritten = matched.mount === '' ? names : { name: own, formerly };
+  return {
+    label,
+    names: { name: foldCase(own), formerly: formerly.map(foldCase) },
+    path: rewritePath(canonical, asWritten),
+  };
+}
+
+function labelOf(method: string, { pattern, mount }: MatchedRoute): string {
+  const { name } = readPattern(pattern);
+  return `${method.toUpperCase()} ${mount === '' ? name || '/' : `/${ANY_MOUNT}${name}`}`;
+}
+
+function identityOfRoute(method: string, { pattern, mount }: MatchedRoute): string {
+  return `${method.toUpperCase()} ${mountIdentity(mount)}${readPattern(pattern).name}`;
+}
+
+interface ReadPattern {
+  /** Parameter names erased, without a slash at its end. */
+  readonly name: string;
+  /** Its segments; null if one of them is more than literals and parameters. */
+  readonly segments: readonly string[] | null;
+}
+
+/** Patterns are the application's, and few. */
+const readPatterns = new Map<string, ReadPattern>();
+/** An application that makes patterns as it goes must not be remembered without end. */
+const READ_PATTERNS_MAX = 2_000;
+
+function readPattern(pattern: string): ReadPattern {
+  const known = readPatterns.get(pattern);
+  if (known !== undefined) return known;
+  const name = withoutSlash(eraseNames(pattern));
+  const segments = segmentsOf(name);
+  const read = { name, segments: segments.every(isSimple) ? segments : null };
+  if (readPatterns.size >= READ_PATTERNS_MAX) readPatterns.clear();
+  readPatterns.set(pattern, read);
+  return read;
+}
+
+/** Encoded: a scope has no room for whatever a client may send. */
+const MOUNT_LENGTH_MAX = 200;
+
+/** One text for all spellings that a framework may take for one mount; others may meet in it as well. */
+function mountIdentity(mount: string): string {
+  if (mount === '') return '';
+  let text = mount;
+  try {
+    text = decodeURIComponent(mount);
+  } catch {
+    // As it came: no framework gives two spellings of it one meaning.
+  }
+  const folded = text.toLowerCase().replaceAll(/\/{2,}/g, '/');
+  // Mounts with one hash are told apart by the fingerprint.
+  return encodeURIComponent(folded).length > MOUNT_LENGTH_MAX ? `/~${shortHash(folded)}` : folded;
+}
+
+/** A name of the form `METHOD /pattern` with its pattern in lower case; other names are the application's own. */
+function foldCase(name: string): string {
+  return /^[A-Z]+ \//.test(name) ? name.replace(/ .*$/s, (pattern) => pattern.toLowerCase()) : name;
+}
+
+/**
+ * A path with its literal segments as the route spells them, and its trailing slash, since the framework has taken both for one; what
+ * parameters hold is kept as it is (F27). Unchanged where that cannot be told: too fine is a 422, too coarse a mix-up.
+ */
+function canonicalPath(path: string, { pattern, mount }: MatchedRoute): string {
+  if (!path.startsWith(mount)) return path;
+  const { segments } = readPattern(pattern);
+  const given = segmentsOf(withoutSlash(normalisePath(path.slice(mount.length))));
+  if (segments === null || given.length !== segments.length) return path;
+  let out = mount;
+  for (let index = 0; index < segments.length; index++) {
+    const segment = segments[index] ?? '';
+    const text = given[index] ?? '';
+    if (segment.includes(':')) out += text;
+    else if (segment === text || lowerAscii(segment) === lowerAscii(text)) out += segment;
+    else return path;
+  }
+  return pattern.length > 1 && pattern.endsWith('/') ? `${out}/` : out === '' ? '/' : out;
+}
+
+/** Whether a path is an instance of a mount's pattern, in any letter case; false for patterns that are more than literals and parameters. */
+export function fitsMount(pattern: string, path: string): boolean {
+  const { segments } = readPattern(pattern);
+  const given = segmentsOf(withoutSlash(normalisePath(path)));
+  return (
+    segments !== null &&
+    given.length === segments.length &&
+    segments.every((segment, index) => matchSegment(segment, given[index]) !== null)
+  );
+}
+
+/** The segments of a path, each with its slash. */
+function segmentsOf(path: string): readonly string[] {
+  return path.match(/\/[^/]*/g) ?? [];
 }
 
 // In order of trial at each place of a pattern:
@@ -30,7 +176,12 @@ const PIECES = new RegExp(
  * names and their constraints are erased; optional groups, modifiers and wildcards stay.
  */
 export function operationOf(method: string, routePattern: string): string {
-  return `${method.toUpperCase()} ${eraseNames(routePattern === '' ? '/' : routePattern)}`;
+  return `${method.toUpperCase()} ${withoutSlash(eraseNames(routePattern)) || '/'}`;
+}
+
+/** A slash at the end of a pattern is none of its name: frameworks take both spellings, unless they are told not to. */
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function eraseNames(pattern: string): string {

@@ -7,8 +7,9 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { anything, listOf, nested, readOptions, required, type Table, text } from '../core/options.ts';
+import { expressStack } from '../adapters/express/layers.ts';
 import { type Exemption, EXEMPTIONS_ROW, isAbout } from './exempt.ts';
-import { expressRoutes, expressStack } from './express.ts';
+import { expressRoutes } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
 import { honoList, honoRoutes } from './hono.ts';
 import { koaMiddleware, koaRoutes } from './koa.ts';

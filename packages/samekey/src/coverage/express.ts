@@ -1,43 +1,16 @@
 /**
- * Routes of Express 4 and 5: `app.router.stack`, `app._router.stack`, `router.stack`. Middleware counts for what is registered behind
+ * Routes of Express 4 and 5, out of their stacks. Middleware counts for what is registered behind
  * it below its mount, as Express itself goes through the stack.
  *
  * An application that is mounted in another is hidden behind a function of its parent's; it is looked into if it is passed beside it.
- * Sources: express 4.22 lib/router, express 5.3 lib/application.js (`use`), router 2.3 lib/layer.js.
  */
 
+import { type ExpressRoute, expressStack, type Layer, mountsOf } from '../adapters/express/layers.ts';
 import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
 import { CHANGING, covers, joined, judge, type Route, type Routes, type Unseen } from './route.ts';
 
-interface Layer {
-  readonly name?: string;
-  readonly handle?: { readonly stack?: readonly Layer[]; readonly length?: number };
-  readonly route?: ExpressRoute;
-  /** Express 5, since router 2.3. */
-  readonly rawPath?: Path;
-  /** Express 5: mounted at `/`. */
-  readonly slash?: boolean;
-  /** Express 4. */
-  readonly regexp?: RegExp & { readonly fast_slash?: boolean };
-  readonly keys?: readonly { readonly name: string | number }[];
-}
-
-interface ExpressRoute {
-  readonly path: Path;
-  readonly methods: Readonly<Record<string, boolean>>;
-  readonly stack: readonly { readonly method?: string; readonly handle: { readonly length: number } }[];
-}
-
-type Path = string | RegExp | readonly (string | RegExp)[];
-
-const ROUTER_4 = '_router';
-
 interface ExpressApp {
-  readonly stack?: readonly Layer[];
-  readonly router?: { readonly stack?: readonly Layer[] };
-  /** Express 4. */
-  readonly [ROUTER_4]?: { readonly stack?: readonly Layer[] };
   readonly parent?: unknown;
   readonly mountpath?: string | readonly string[];
 }
@@ -47,18 +20,6 @@ interface Active {
   readonly fn: unknown;
   /** Whether a route stands behind it. */
   isPassed: boolean;
-}
-
-/** The stack of an application or a router; null for anything else. */
-export function expressStack(app: unknown): readonly Layer[] | null {
-  const candidate = app as ExpressApp | null;
-  if (typeof candidate !== 'function' && typeof candidate !== 'object') return null;
-  if (Array.isArray(candidate?.stack)) return candidate.stack;
-  const router4 = candidate?.[ROUTER_4]?.stack;
-  if (Array.isArray(router4)) return router4;
-  // Express 4 throws at `router`, and has no `_router` before its first route.
-  if (typeof (candidate as { lazyrouter?: unknown } | null)?.lazyrouter === 'function') return [];
-  return Array.isArray(candidate?.router?.stack) ? candidate.router.stack : null;
 }
 
 /** Lists them. `mounted`: applications that are used in this one. */
@@ -123,12 +84,13 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[]): Route
       for (const each of passed) each.isPassed = true;
       const before = passed.map(({ fn }) => fn);
       for (const method of methods) {
-        const own = route.stack
+        const layers = route.stack
           .filter((layer) => layer.method === undefined || layer.method.toUpperCase() === method)
-          .map((layer) => layer.handle)
           // Error handlers answer for others.
-          .filter((fn) => fn.length !== 4);
-        routes.push(judge(method, whole, [...before, ...own]));
+          .filter((layer) => layer.handle.length !== 4);
+        const behind = layers.map((layer) => layer.handle);
+        const own = layers.filter((layer) => layer.method !== undefined).map((layer) => layer.handle);
+        routes.push(judge(method, whole, [...before, ...behind], own));
       }
     }
   }
@@ -146,22 +108,3 @@ function mayAnswer(mount: string, fn: unknown): boolean {
 
 /** A mount that cannot be read: an expression, or a version that does not keep it. */
 const UNKNOWN = '/(?)';
-
-/** Where a layer is mounted; null: not to be known, so what stands there counts for nothing else. */
-function mountsOf(layer: Layer): readonly (string | null)[] {
-  if (layer.slash === true || layer.regexp?.fast_slash === true) return [''];
-  if (layer.rawPath !== undefined)
-    return [layer.rawPath].flat().map((path) => (typeof path === 'string' ? path : null));
-  return [layer.regexp === undefined ? null : mountOfRegexp(layer.regexp, layer.keys ?? [])];
-}
-
-/** Express 4 keeps only the expression that it made of the mount. */
-function mountOfRegexp(regexp: RegExp, keys: NonNullable<Layer['keys']>): string | null {
-  const [, pattern] = /^\^(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(regexp.source) ?? [];
-  if (pattern === undefined) return null;
-  let key = 0;
-  const path = pattern
-    .replaceAll('(?:\\/([^/]+?))', () => `/:${keys[key++]?.name ?? '?'}`)
-    .replaceAll(/\\([/.-])/g, '$1');
-  return /[\\()[\]{}|^$+*?]/.test(path) ? null : path;
-}

@@ -41,7 +41,9 @@ export function honoRoutes(list: readonly HonoRoute[]): Routes {
       const name = `${each} ${path}`;
       if (told.has(name)) continue;
       told.add(name);
-      routes.push(judge(each, path, chainOf(list, each, path)));
+      const chain = chainOf(list, each, path);
+      const own = chain.filter((route) => route.method !== 'ALL');
+      routes.push(judge(each, path, chain.map(functionOf), own.map(functionOf)));
     }
   }
   const unseen = list
@@ -71,13 +73,14 @@ function leadsOn(list: readonly HonoRoute[], at: number): boolean {
 }
 
 /** What a request goes through before and with the last handler of this very path. */
-function chainOf(list: readonly HonoRoute[], method: string, path: string): readonly unknown[] {
+function chainOf(list: readonly HonoRoute[], method: string, path: string): readonly HonoRoute[] {
   const isFor = (route: HonoRoute): boolean => route.method === method || route.method === 'ALL';
   const last = list.findLastIndex((route) => isFor(route) && route.path === path);
-  return list
-    .slice(0, last + 1)
-    .filter((route) => isFor(route) && reaches(route.path, path))
-    .map(({ handler }) => inner(handler));
+  return list.slice(0, last + 1).filter((route) => isFor(route) && reaches(route.path, path));
+}
+
+function functionOf({ handler }: HonoRoute): unknown {
+  return inner(handler);
 }
 
 /** Whether what is registered for a pattern sees all requests of a path: the same text, or a wildcard at its end. */

@@ -108,8 +108,9 @@ function appliedIn({ middlewareContainer }: NestApp): readonly Applied[] {
 /** The same route with what modules have put in front of it. */
 function behind(route: Route, applied: readonly Applied[], prefix: string): Route {
   if (route.protectedBy !== null) return route;
-  const chain = applied.filter((each) => isFor(each, route, prefix)).map(({ use }) => use);
-  const judged = judge(route.method, route.path, [...chain, null]);
+  const chain = applied.filter((each) => isFor(each, route, prefix));
+  const own = chain.filter((each) => METHOD_NAMES[each.method] === route.method).map(({ use }) => use);
+  const judged = judge(route.method, route.path, [...chain.map(({ use }) => use), null], own);
   return judged.reason === null && judged.protectedBy === null ? route : judged;
 }
 

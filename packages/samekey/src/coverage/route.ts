@@ -31,14 +31,24 @@ export interface Routes {
 /** The methods whose requests change something; others are not asked for protection. */
 export const CHANGING: readonly string[] = ['POST', 'PATCH', 'PUT', 'DELETE'];
 
-/** Judges a route by its chain: the functions that a request goes through, in order, the last one answering. */
-export function judge(method: string, path: string, chain: readonly unknown[]): Route {
+/**
+ * Judges a route by its chain: the functions that a request goes through, in order, the last one answering. `own`: those that the route
+ * has been given with its method, and not for all methods.
+ */
+export function judge(
+  method: string,
+  path: string,
+  chain: readonly unknown[],
+  own: readonly unknown[] = [],
+): Route {
   let reason: string | null = null;
   for (const [i, fn] of chain.entries()) {
     const protection = protectionOf(fn);
     if (protection === null) continue;
     if (!protection.methods.has(method)) {
       reason = `Samekey passes ${method} here: add it to "methods".`;
+    } else if (protection.asked?.has(method) === false && !own.includes(fn)) {
+      reason = `A ${method} without a key passes here: put idempotent() on the route, or add ${method} to "methods".`;
     } else if (!protection.answers && i === chain.length - 1) {
       reason = 'Nothing stands behind idempotent().';
     } else {

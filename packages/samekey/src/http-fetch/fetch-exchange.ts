@@ -4,6 +4,7 @@
  */
 
 import type { Attempt } from '../core/attempt.ts';
+import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
@@ -20,8 +21,8 @@ export interface FetchPlace<Native> {
   readonly native: Native;
   /** The field lines as they came, where the platform tells them; null where it joins them. */
   readonly rawHeaders: readonly string[] | null;
-  /** As {@link HttpRequest.routePattern}. */
-  readonly routePattern: string | null;
+  /** As {@link HttpRequest.route}. */
+  readonly route: MatchedRoute | null;
   /** Header lines that outer middleware has set before: they belong to the request and stand on every answer. */
   readonly headers: readonly HeaderLine[];
 }
@@ -64,7 +65,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
       method: request.method,
       path: url.pathname,
       query: url.search.slice(1),
-      routePattern: place?.routePattern ?? null,
+      route: place?.route ?? null,
       headerLines: (name) => linesOf(request, place?.rawHeaders ?? null, name),
     };
   }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attempt } from '../core/attempt.ts';
 import { registered } from '../core/registered.ts';
+import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
@@ -16,8 +17,8 @@ import { sendAnswer } from './send.ts';
 
 /** What the framework does when it goes on. */
 export interface NodeFlow {
-  /** The route's pattern, if the framework has matched one. */
-  readonly routePattern: string | null;
+  /** As {@link HttpRequest.route}. */
+  readonly route: MatchedRoute | null;
   /** Hands the request to what comes after Samekey, once. */
   next(): void;
   /** Hands an error to the framework. */
@@ -47,7 +48,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
       method: req.method ?? 'GET',
       path,
       query,
-      routePattern: flow.routePattern,
+      route: flow.route,
       headerLines: (name) => headerLines(req, name),
     };
   }

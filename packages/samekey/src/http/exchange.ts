@@ -6,6 +6,7 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { Emit } from '../core/events.ts';
 import type { KeptBytes } from '../core/kept-bytes.ts';
+import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { World } from '../core/world.ts';
 
@@ -16,8 +17,8 @@ export interface HttpRequest {
   readonly path: string;
   /** The query as received, without its `?`; empty if there is none. */
   readonly query: string;
-  /** The route's pattern if the framework has matched one, such as `/payments/:id`; null before routing. */
-  readonly routePattern: string | null;
+  /** The route that the protection stands at; null where it covers an application or a part of one (`use`). */
+  readonly route: MatchedRoute | null;
   /** The field lines of a header, one entry for each line that there may have been. `name` is in lower case. */
   headerLines(name: string): readonly string[];
 }

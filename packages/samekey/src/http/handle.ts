@@ -10,8 +10,8 @@ import type { Engine } from '../core/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
 import type { FingerprintInput } from '../core/fingerprint.ts';
 import { looksPersonal } from '../core/key.ts';
-import { parseKeyHeader } from '../core/key-header.ts';
-import { identityOf, type Operation, operationOf, recordNames, rewritePath } from '../core/operation.ts';
+import { type KeyHeader, parseKeyHeader, severalKeys } from '../core/key-header.ts';
+import { identityOf, type OperationOfRequest, operationOfRequest, recordNames } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
 import { notStored } from '../core/meeting.ts';
 import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
@@ -21,13 +21,10 @@ import { describeTextOfMissing, encodeScope, isTextOfMissing } from '../core/sco
 import { type Issue, type StandardSchema, validate } from '../core/schema.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
-import type { Exchange, HandlerEnd } from './exchange.ts';
+import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';
 import { staleness } from './freshness.ts';
 import { httpDate } from './headers.ts';
 import { isFinalStatus, type Route } from './route.ts';
-
-/** Operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
-const ANY_OPERATION = '*';
 
 /** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
 export interface Wrapped<Native> {
@@ -58,10 +55,11 @@ export async function handle<Native>(
   const method = request.method.toUpperCase();
   try {
     if (!route.methods.has(method)) return exchange.pass();
-    const lines = request.headerLines(route.header);
-    if (lines.length === 0 && !route.required) return exchange.pass();
+    const lines = keyLines(route, request);
+    if (lines.length === 0 && (!route.required || !isAsked(engine, route, exchange, method)))
+      return exchange.pass();
     const startedAt = engine.world.monotonicNow();
-    const operation = operationFor(route, exchange);
+    const operation = operationOfRequest(route.operation, route.formerly, request, request.route);
     const prepared = await prepare(engine, route, exchange, operation, lines, wrapped);
     let outcome: Outcome;
     if ('work' in prepared) {
@@ -72,7 +70,7 @@ export async function handle<Native>(
       if (engine.world.probe !== undefined) await engine.world.probe('answer.before', prepared.work.id);
     } else {
       outcome = prepared.outcome;
-      engine.tellRefused(outcome, operation.name, startedAt);
+      engine.tellRefused(outcome, operation.label, startedAt);
     }
     tellRoute(engine, route, exchange, outcome);
     const key = 'work' in prepared ? prepared.work.id.key : null;
@@ -82,6 +80,21 @@ export async function handle<Native>(
   } catch (error) {
     exchange.fail(error);
   }
+}
+
+/** Whether a request without a key is refused. One that passes although its method may change something is told of. */
+function isAsked<Native>(
+  engine: Engine,
+  route: Route<Native>,
+  { request }: Exchange<Native>,
+  method: string,
+): boolean {
+  if (route.asked.has(method) || request.route?.isForMethod === true) return true;
+  engine.misuse(
+    'method-not-asked',
+    `A ${method} without a key went through idempotent(), which stands for all methods here: it ran unprotected. Put idempotent() on the route of that method, or say in methods which ones must bring a key.`,
+  );
+  return false;
 }
 
 async function handlerOf<Native>(
@@ -136,19 +149,12 @@ function passThrough<Native>(engine: Engine, route: Route<Native>, exchange: Exc
   };
 }
 
-function operationFor<Native>(route: Route<Native>, { request }: Exchange<Native>): Operation {
-  const name =
-    route.operation ??
-    (request.routePattern === null ? ANY_OPERATION : operationOf(request.method, request.routePattern));
-  return { name, formerly: route.formerly };
-}
-
 /** Everything that can be refused before the store is asked, in the order of semantics §4. */
 async function prepare<Native>(
   engine: Engine,
   route: Route<Native>,
   exchange: Exchange<Native>,
-  operation: Operation,
+  operation: OperationOfRequest,
   lines: readonly string[],
   wrapped: Wrapped<Native> | null,
 ): Promise<
@@ -159,9 +165,9 @@ async function prepare<Native>(
   // Only what is not there yet is waited for: each turn is one more for every request.
   const given = route.scope(exchange.native);
   const scope = scopeParts(isPending(given) ? await given : given);
-  if (scope === null || namesNobody(engine, operation, 'A part of the scope', scope))
+  if (scope === null || namesNobody(engine, operation.label, 'A part of the scope', scope))
     return { outcome: { kind: 'anonymous' } };
-  const parsed = parseKeyHeader(lines, route.key);
+  const parsed = keyOf(lines, route, exchange.request);
   if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
   if (parsed.kind === 'malformed') {
     return { outcome: { kind: 'key-malformed', fault: parsed.fault, detail: parsed.detail } };
@@ -176,7 +182,7 @@ async function prepare<Native>(
     route.bindTo !== null &&
     (typeof binding !== 'string' ||
       binding === '' ||
-      namesNobody(engine, operation, 'What bindTo gave', [binding]))
+      namesNobody(engine, operation.label, 'What bindTo gave', [binding]))
   ) {
     return { outcome: { kind: 'anonymous' } };
   }
@@ -198,11 +204,11 @@ async function prepare<Native>(
   const plain = fingerprintInput(exchange, operation, body.decoded);
   const input = typeof binding === 'string' ? { ...plain, binding } : plain;
   const computed = fingerprinter.compute(input);
-  const names = recordNames(operation, route);
+  const names = recordNames(operation.names, route);
   const idOf = (name: string | null): RecordId => ({ scope: encodeScope(scope, name), key: parsed.key });
   return {
     work: {
-      operation: operation.name,
+      operation: operation.label,
       id: idOf(names.identity),
       otherIds: names.others.map(idOf),
       fingerprint: {
@@ -220,6 +226,33 @@ async function prepare<Native>(
     },
     ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
   };
+}
+
+/** The field lines of the first header that carries a key. */
+function keyLines<Native>({ header, otherHeaders }: Route<Native>, request: HttpRequest): readonly string[] {
+  const lines = request.headerLines(header);
+  if (lines.length > 0) return lines;
+  for (const other of otherHeaders) {
+    const found = request.headerLines(other);
+    if (found.length > 0) return found;
+  }
+  return lines;
+}
+
+/** The request's key. Where several headers carry one, it is one key or none: nobody can say which of two was meant. */
+function keyOf<Native>(
+  lines: readonly string[],
+  { header, otherHeaders, key: options }: Route<Native>,
+  request: HttpRequest,
+): KeyHeader {
+  const parsed = parseKeyHeader(lines, options);
+  if (otherHeaders.length === 0 || parsed.kind !== 'key') return parsed;
+  for (const name of [header, ...otherHeaders]) {
+    const other = parseKeyHeader(request.headerLines(name), options);
+    if (other.kind === 'malformed') return other;
+    if (other.kind === 'key' && other.key !== parsed.key) return severalKeys(options);
+  }
+  return parsed;
 }
 
 /** Not by `instanceof`: a promise may come from another realm. */
@@ -245,13 +278,13 @@ function scopeParts(scope: readonly string[] | string | null | undefined): reado
 /** Whether one of the texts is what a missing value becomes (F97); told of once for each operation. */
 export function namesNobody(
   engine: Engine,
-  operation: Operation,
+  operation: string,
   what: string,
   texts: readonly unknown[],
 ): boolean {
   for (const text of texts) {
     if (typeof text !== 'string' || !isTextOfMissing(text)) continue;
-    engine.misuse('caller-missing', describeTextOfMissing(what, text), operation.name);
+    engine.misuse('caller-missing', describeTextOfMissing(what, text), operation);
     return true;
   }
   return false;
@@ -267,13 +300,13 @@ function consumed(engine: Engine): OptionsError {
 
 function fingerprintInput<Native>(
   { request }: Exchange<Native>,
-  operation: Operation,
+  operation: OperationOfRequest,
   body: Uint8Array,
 ): FingerprintInput {
   return {
     method: request.method.toUpperCase(),
-    operation: identityOf(operation),
-    path: rewritePath(request.path, operation),
+    operation: identityOf(operation.names),
+    path: operation.path,
     query: request.query,
     headers: (name) => request.headerLines(name),
     contentType: request.headerLines('content-type')[0],
@@ -331,7 +364,7 @@ async function sendOutcome<Native>(
     );
   }
   const location = outcome.kind === 'pending' ? locationOf(exchange, wrapped, key) : null;
-  const rendered = route.profile.render(outcome);
+  const rendered = route.profile.render(outcome, route.headerName);
   // Whether to send it again is said by the rendering itself.
   const echoed = profileHeaders(route, null, rendered, key);
   const lines: HeaderLine[] = location === null ? [...echoed] : [...echoed, ['Location', location]];
@@ -389,9 +422,9 @@ function sendBroken<Native>(
   if (state !== 'completed' && state !== 'failed') {
     const retryAfterMs = retryAfter(state === 'unknown' ? route.settings.reconcileAfterMs : 0);
     const kind = state === 'unknown' ? 'unknown' : 'in-progress';
-    return exchange.replace(route.profile.render({ kind, retryAfterMs }));
+    return exchange.replace(route.profile.render({ kind, retryAfterMs }, route.headerName));
   }
-  return exchange.replace(route.profile.render(notStored(state, given, expiresAt ?? 0)));
+  return exchange.replace(route.profile.render(notStored(state, given, expiresAt ?? 0), route.headerName));
 }
 
 function executedHeaders(outcome: Executed): HeaderLine[] {

@@ -9,6 +9,11 @@
 export interface Protection {
   /** In upper case; other methods pass through. */
   readonly methods: ReadonlySet<string>;
+  /**
+   * Those of `methods` that are asked for a key wherever the function stands; default all of them. The others are asked only on a
+   * route that it is put on with its method.
+   */
+  readonly asked?: ReadonlySet<string>;
   /** Whether a request without a key is refused. */
   readonly required: boolean;
   /** Whether it answers by itself; else the handler stands behind it, and without one nothing is protected. */
@@ -19,8 +24,8 @@ const PROTECTS: unique symbol = Symbol.for('samekey.protects');
 
 /** Marks a function that protects what goes through it, and gives it back. */
 export function markProtected<Fn extends object>(fn: Fn, protection: Protection): Fn {
-  const { methods, required, answers } = protection;
-  const value = Object.freeze({ methods, required, answers });
+  const { methods, asked = methods, required, answers } = protection;
+  const value = Object.freeze({ methods, asked, required, answers });
   return Object.defineProperty(fn, PROTECTS, { value, configurable: true });
 }
 

@@ -179,6 +179,17 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   },
 };
 
+/** The header that carries keys where a route names no other. */
+export const KEY_HEADER = 'Idempotency-Key';
+
+/** A case in the words of a route whose keys come in this header. */
+export function problemOf(code: ProblemCode, keyHeader: string = KEY_HEADER): Problem {
+  const problem = PROBLEMS[code];
+  if (keyHeader === KEY_HEADER) return problem;
+  const named = (text: string): string => text.replaceAll(KEY_HEADER, () => keyHeader);
+  return { ...problem, title: named(problem.title), detail: named(problem.detail) };
+}
+
 /** Outcomes that a problem answers, that is, all but those which give a handler's own answer. */
 export type ProblemOutcome = Exclude<Outcome, { kind: 'executed' | 'replay' }>;
 

@@ -9,8 +9,8 @@ import type { ProblemOutcome } from './problem.ts';
 /** How outcomes look on the wire. */
 export interface Profile {
   readonly name: string;
-  /** The answer for an outcome in which the handler's own answer is not given. */
-  render(outcome: ProblemOutcome): StoredResponse;
+  /** The answer for an outcome in which the handler's own answer is not given. `keyHeader`: the header that carries the route's keys. */
+  render(outcome: ProblemOutcome, keyHeader?: string): StoredResponse;
   /**
    * Header lines of an answer that the handler gave, now or earlier; default none. `isFinal`: whether every retry gets this answer; null:
    * nobody knows yet. A line whose name the answer has already is left out.

@@ -38,6 +38,7 @@ import {
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
+import { KEY_HEADER } from './problem.ts';
 import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
@@ -70,10 +71,17 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly keyWasUniqueFor?: KeyUniqueFor;
   /** Whether a request without a key is refused (default), or simply runs. */
   readonly required?: boolean;
-  /** Methods that are protected; others pass. Default POST and PATCH. */
+  /**
+   * Methods that are protected and asked for a key; others pass. Default: POST, PATCH, PUT and DELETE of the route that the protection
+   * is put on with its method. Where it stands for all methods (`use`, an application, a Fetch handler), POST and PATCH are
+   * asked for a key, PUT and DELETE are protected if they bring one.
+   */
   readonly methods?: readonly string[];
-  /** The header that carries the key; default `Idempotency-Key`. */
-  readonly header?: string;
+  /**
+   * The header that carries the key; default `Idempotency-Key`. Several: the key may come in any of them, and a request whose headers
+   * carry different keys is refused.
+   */
+  readonly header?: string | readonly string[];
   /** What keys are accepted. */
   readonly key?: KeyOptions;
   /** What must be equal on a retry. */
@@ -111,9 +119,16 @@ export interface Route<Native> extends KeyUniqueness {
   readonly operation: string | null;
   readonly formerly: readonly string[];
   readonly required: boolean;
+  /** Protected if they bring a key. */
   readonly methods: ReadonlySet<string>;
+  /** Asked for a key wherever the protection stands; the other methods only on a route of their own. */
+  readonly asked: ReadonlySet<string>;
   /** In lower case. */
   readonly header: string;
+  /** The same as the application spells it, for people. */
+  readonly headerName: string;
+  /** Others that may carry the key, in lower case. */
+  readonly otherHeaders: readonly string[];
   readonly key: KeyOptions;
   readonly fingerprinter: Fingerprinter;
   readonly schema: StandardSchema | null;
@@ -139,6 +154,10 @@ const MIB = 1024 * 1024;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Names of methods and header fields (RFC 9110 §5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What changes something (RFC 9110 §9.3). */
+export const CHANGING_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH', 'PUT', 'DELETE']);
+/** PUT and DELETE are made to be repeated, so that what stands for all methods must not refuse those that exist already (F99). */
+const ASKED_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH']);
 /** Safe methods are never protected (RFC 9110 §9.2.1). */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 
@@ -167,8 +186,9 @@ export function compileRoute<Native>(
     formerly: own.formerly,
     ...keyUniqueness(own),
     required: own.required,
-    methods: new Set(own.methods),
-    header: own.header.toLowerCase(),
+    methods: own.methods === null ? CHANGING_METHODS : new Set(own.methods),
+    asked: own.methods === null ? ASKED_METHODS : new Set(own.methods),
+    ...keyHeaders(own.header),
     key: own.key ?? {},
     fingerprinter: createFingerprinter(
       withSecrets(own.fingerprint ?? {}, secrets),
@@ -207,6 +227,21 @@ const token: Row<string, undefined> = row((value, path) => {
   throw new OptionsError(`${path} takes names as RFC 9110 §5.6.2 has them; it is ${shown(value)}.`);
 });
 
+/** One name, or a list of several. */
+const headerNames: Row<string | readonly string[], undefined> = row((given, path) => {
+  if (!Array.isArray(given)) return token.read(given, path);
+  if (given.length === 0) throw new OptionsError(`${path} is empty: name at least one, or leave it out.`);
+  return listOf(token).read(given, path);
+});
+
+function keyHeaders(
+  names: string | readonly string[],
+): Pick<Route<never>, 'header' | 'headerName' | 'otherHeaders'> {
+  const list = typeof names === 'string' ? [names] : names;
+  const [header = '', ...otherHeaders] = new Set(list.map((name) => name.toLowerCase()));
+  return { header, headerName: list[0] ?? '', otherHeaders };
+}
+
 function keyUniqueness({
   keyUniqueFor: uniqueFor,
   keyWasUniqueFor: wasUniqueFor = null,
@@ -234,8 +269,7 @@ function protectedMethods(given: unknown, path: string): readonly string[] {
       );
     }
   }
-  if (upper.length === 0)
-    throw new OptionsError('methods is empty: name at least one, or leave it out for POST and PATCH.');
+  if (upper.length === 0) throw new OptionsError(`${path} is empty: name at least one, or leave it out.`);
   return upper;
 }
 
@@ -259,8 +293,8 @@ const OWN_ROWS = {
   keyUniqueFor: oneOf(UNIQUE_FOR, 'operation'),
   keyWasUniqueFor: oneOf(UNIQUE_FOR),
   required: trueOrFalse(true),
-  methods: row(protectedMethods, ['POST', 'PATCH']),
-  header: { ...token, absent: (): string => 'Idempotency-Key' },
+  methods: { read: protectedMethods, absent: (): null => null },
+  header: { ...headerNames, absent: (): string => KEY_HEADER },
   key: KEY_ROW,
   fingerprint: FINGERPRINT_ROW,
   schema: SCHEMA_ROW,

@@ -10,7 +10,7 @@ import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
 import { checkInput, entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
 import { parseJson, type Wrapped } from './handle.ts';
-import { compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
+import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 
 /** The request's body, content coding removed. */
 export interface ServedBody {
@@ -71,6 +71,8 @@ export function compileServed<Native, Input>(
   const route = compileRoute<Native>(
     {},
     {
+      // Nothing else answers here, so a request without a key has nowhere to pass to.
+      methods: [...CHANGING_METHODS],
       ...routeOptions,
       ...internals.settings,
       storeSetCookie: routeOptions.storeSetCookie ?? false,

@@ -51,7 +51,7 @@ export function createStatus<Native>(
       return route.profile.render({ kind: 'anonymous' });
     }
     const parts = typeof scope === 'string' ? [scope] : scope;
-    if (namesNobody(engine, internals.names, 'A part of the scope', parts))
+    if (namesNobody(engine, internals.names.name, 'A part of the scope', parts))
       return route.profile.render({ kind: 'anonymous' });
     const { name } = internals.names;
     const limited = await engine.look(settings, encodeScope(parts, null), name);

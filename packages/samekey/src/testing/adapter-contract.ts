@@ -11,6 +11,7 @@ import { answerTests } from './adapter/answers.ts';
 import { deployTests } from './adapter/deploys.ts';
 import { faultTests } from './adapter/faults.ts';
 import type { AdapterHarness } from './adapter/harness.ts';
+import { identityTests } from './adapter/identity.ts';
 import { keyTests } from './adapter/keys.ts';
 import { type AddTest, onBench } from './adapter/kit.ts';
 import { onceTests } from './adapter/once.ts';
@@ -40,6 +41,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
   'once, and the same answer': onceTests,
   keys: keyTests,
   'the same request': samenessTests,
+  'operation identity': identityTests,
   deploys: deployTests,
   answers: answerTests,
   streams: streamTests,

@@ -102,6 +102,8 @@ function handlerOf(route: ContractRoute): RequestHandler {
   };
 }
 
+const METHODS = { POST: 'post', PATCH: 'patch', PUT: 'put', DELETE: 'delete', ALL: 'all' } as const;
+
 /** The harness of one version of Express. */
 export function expressHarness(name: string, framework: typeof express): AdapterHarness {
   const raw = (): RequestHandler => framework.raw({ type: () => true, limit: '10mb' });
@@ -109,12 +111,18 @@ export function expressHarness(name: string, framework: typeof express): Adapter
     name,
     ways: Object.keys(WAYS),
     hasRoutePatterns: true,
+    routing: { foldsCase: true, foldsSlash: true },
     hasRepeatedLines: true,
     tellsRequestLines: true,
     serve(samekey, routes) {
       const app = framework();
+      const isStrict = routes.some(({ matching }) => matching?.strict === true);
+      if (routes.some(({ matching }) => matching?.caseSensitive === true))
+        app.enable('case sensitive routing');
+      if (isStrict) app.enable('strict routing');
       for (const route of routes) {
-        const router = framework.Router();
+        const options = { mergeParams: true, ...route.matching };
+        const inner = framework.Router(options);
         const handlers: RequestHandler[] = [
           (req, res, next) => (route.isAllowed(seen(req)) ? next() : void res.status(403).end('refused')),
           ...(route.isBodyTaken ? [raw()] : []),
@@ -122,9 +130,21 @@ export function expressHarness(name: string, framework: typeof express): Adapter
           raw(),
           handlerOf(route),
         ];
-        if (route.method === 'ALL') router.all(route.pattern, ...handlers);
-        else router.post(route.pattern, ...handlers);
-        app.use(route.mount === '' ? '/' : route.mount, router);
+        const mount = route.mount === '' ? '/' : route.mount;
+        if (route.method === 'USE') {
+          app.use(mount, ...handlers.slice(0, -1));
+          inner.all(route.pattern, handlerOf(route));
+        } else inner[METHODS[route.method]](route.pattern, ...handlers);
+        const router = (route.within ?? []).reduceRight((within, path) => {
+          const outer = framework.Router(options);
+          outer.use(path, within);
+          return outer;
+        }, inner);
+        if (route.mounted === 'function') app.use(mount, (req, res, next) => router(req, res, next));
+        else if (route.mounted === 'app') app.use(mount, framework().use(router));
+        else if (mount === '/' && route.within === undefined && route.method === 'POST')
+          app.post(route.pattern, ...handlers);
+        else app.use(mount, router);
       }
       app.use(onError);
       return listen(app);

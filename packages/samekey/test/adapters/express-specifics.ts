@@ -13,6 +13,9 @@ import { expressTests } from './express-app.ts';
 const amount: RequestHandler = (req, res) =>
   void res.status(201).json({ got: (req.body as { amount: number }).amount });
 
+const made: RequestHandler = (_req, res) => void res.status(201).end();
+const passes: RequestHandler = (_req, _res, next) => next();
+
 async function checkParser(app: App): Promise<void> {
   const first = await app.send(jsonRequest('key-1', '{"amount":1,"to":"x"}'));
   expect([first.status, json(first)]).toEqual([201, { got: 1 }]);
@@ -87,10 +90,67 @@ export function expressSpecifics(name: string, framework: typeof express): void 
         const first = await app.post('key-1', { target: '/tenants/7/v1/things/1' });
         expect(json(first)).toEqual({ tenant: '7', id: '1' });
         assertReplay(first, await app.post('key-1', { target: '/tenants/%37/v1/things/%31' }));
-        const other = await app.post('key-1', { target: '/tenants/8/v1/things/1' });
-        expect(header(other, 'idempotency-replayed')).toBeUndefined();
-        expect(json(other)).toEqual({ tenant: '8', id: '1' });
+        assertProblem(await app.post('key-1', { target: '/tenants/8/v1/things/1' }), 422, 'key-reused');
         assertProblem(await app.post('key-1', { target: '/tenants/8/v1/things/2' }), 422, 'key-reused');
+      },
+    );
+
+    // F74: a route that is added in front and passes must not rename the operation of what use has put behind it.
+    test(
+      'a route that was passed before does not count for app.use',
+      (app, protect) => {
+        app.post('/passed', (_req, _res, next) => next());
+        app.use(protect());
+        app.post('/passed', (req, res) => void res.json(attemptOf(req)?.operation));
+      },
+      async (app) => expect(json(await app.post('key-1', { target: '/passed' }))).toBe('*'),
+    );
+
+    test(
+      'a URL that was rewritten on its way is compared as the client sent it',
+      (app, protect) => {
+        app.use((req, _res, next) => {
+          req.url = req.url.replace(/^\/(acme|zorro)/, '');
+          next();
+        });
+        const router = framework.Router().post('/charge', protect(), (req, res) => void res.json(req.url));
+        app.use('/api', router);
+      },
+      async (app) => {
+        const first = await app.post('key-1', { target: '/acme/api/charge' });
+        assertReplay(first, await app.post('key-1', { target: '/acme/api/charge' }));
+        assertProblem(await app.post('key-1', { target: '/zorro/api/charge' }), 422, 'key-reused');
+      },
+    );
+
+    // F74, F27: where a request may have come by either mount, its path is compared as it is.
+    test(
+      'a router at two mounts that both fit is told apart by the letters of the path',
+      (app, protect) => {
+        const router = framework.Router({ mergeParams: true });
+        router.post('/charge', protect(), (req, res) => void res.json(req.params));
+        app.use('/:tenant', router);
+        app.use('/api', router);
+      },
+      async (app) => {
+        const first = await app.post('key-1', { target: '/api/charge' });
+        assertProblem(await app.post('key-1', { target: '/API/charge' }), 422, 'key-reused');
+        assertReplay(first, await app.post('key-1', { target: '/api/CHARGE' }));
+      },
+    );
+
+    // F99
+    test(
+      'a chain of one path tells what was put there for a method from what stands for all',
+      (app, protect) => {
+        app.route('/own').all(passes).delete(protect(), made);
+        app.route('/all').all(protect()).delete(made);
+      },
+      async (app) => {
+        const remove = (target: string) => app.post(null, { method: 'DELETE', target });
+        assertProblem(await remove('/own'), 400, 'key-missing');
+        expect((await remove('/all')).status).toBe(201);
+        expect((await app.saw('misuse')).code).toBe('method-not-asked');
       },
     );
 

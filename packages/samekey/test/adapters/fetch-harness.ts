@@ -105,8 +105,8 @@ function handlerOf(route: ContractRoute): FetchHandler<FetchContext> {
 }
 
 function matches(route: ContractRoute, path: string): boolean {
-  const pattern = `${route.mount}${route.pattern}`.replaceAll(/:\w+/g, '[^/]+');
-  return new RegExp(`^${pattern}$`).test(path);
+  const whole = [route.mount, ...(route.within ?? []), route.pattern].join('');
+  return new RegExp(`^${whole.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
 }
 
 /** The harness of the Fetch adapter. */
@@ -114,6 +114,7 @@ export const fetchHarness: AdapterHarness = {
   name: 'Fetch',
   ways: Object.keys(WAYS),
   hasRoutePatterns: false,
+  routing: { foldsCase: false, foldsSlash: false },
   hasRepeatedLines: false,
   tellsRequestLines: false,
   serve(samekey, routes) {

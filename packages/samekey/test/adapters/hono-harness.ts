@@ -91,16 +91,22 @@ export const honoHarness: AdapterHarness = {
   name: 'Hono',
   ways: Object.keys(WAYS),
   hasRoutePatterns: true,
+  routing: { foldsCase: false, foldsSlash: false },
   hasRepeatedLines: false,
   tellsRequestLines: true,
   serve(samekey, routes) {
-    const app = new Hono();
+    const isLoose = routes.some(({ matching }) => matching?.strict === false);
+    const make = (): Hono => new Hono({ strict: !isLoose });
+    const app = make();
     for (const route of routes) {
       const scope = (c: Context): string[] => route.scope(seen(c)) as string[];
-      const router = new Hono();
+      const inner = make();
       const handlers = handlersOf(route, idempotent(samekey, { ...route.options, scope }));
-      if (route.method === 'ALL') router.on(METHODS, [route.pattern], ...handlers);
-      else router.on('POST', [route.pattern], ...handlers);
+      if (route.method === 'USE') {
+        inner.use('*', ...handlers.slice(0, -1));
+        inner.on(METHODS, [route.pattern], ...handlers.slice(-1));
+      } else inner.on(route.method === 'ALL' ? METHODS : route.method, [route.pattern], ...handlers);
+      const router = (route.within ?? []).reduceRight((within, path) => make().route(path, within), inner);
       app.route(route.mount === '' ? '/' : route.mount, router);
     }
     app.onError((_error, c) => c.text('error', 500));

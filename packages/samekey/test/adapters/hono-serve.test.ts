@@ -53,7 +53,7 @@ describe.runIf(source !== undefined)('an operation served by Hono', () => {
     expect((await post('{"item":"milk"}')).status).toBe(422);
     expect((await post('{"item":', 'globex')).status).toBe(400);
     const get = await app.request('/orders');
-    expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST, PATCH']);
+    expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST, PATCH, PUT, DELETE']);
     expect((await pool.query('SELECT item FROM orders')).rows).toEqual([{ item: 'tea' }]);
     await samekey.close({ drainMs: 0 });
   });

@@ -149,7 +149,6 @@ describe('the fingerprint of another request is another', () => {
     ['body without type', { type: undefined, body: '{}' }],
     ['no body without type', { type: undefined }],
     ['form', { type: form, body: 'a=1&b=2' }],
-    ['form reordered', { type: form, body: 'b=2&a=1' }],
     ['form with an empty field', { type: form, body: 'a=1&b=2&c' }],
     ['form as text', { type: 'text/plain', body: 'a=1&b=2' }],
     ['form with a percent sign', { type: form, body: 'a=%25' }],

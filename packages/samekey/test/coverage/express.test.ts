@@ -20,6 +20,7 @@ const express4 = createRequire(import.meta.url)('express4') as typeof express;
 const samekey = createSamekey({ store: memoryStore(), policy: 'standard' });
 const scope = singleTenant();
 const protect = (methods = ['POST', 'PATCH']): RequestHandler => idempotent(samekey, { scope, methods });
+const asUsual = (): RequestHandler => idempotent(samekey, { scope });
 const handler: RequestHandler = (_req, res) => void res.end();
 const passes: RequestHandler = (_req, _res, next) => next();
 
@@ -35,6 +36,29 @@ for (const [name, make] of [
   ['Express 5', express],
 ] as const) {
   describe(name, () => {
+    // F99
+    it('counts PUT and DELETE on a route with its method, and not where a request without a key passes', () => {
+      const app = make();
+      app.use('/used', asUsual());
+      for (const path of ['/used', '/bare']) app.delete(path, handler);
+      app.put('/own', asUsual(), handler);
+      app.route('/mixed').all(passes).delete(asUsual(), handler);
+      app.route('/all').all(asUsual()).delete(handler).post(handler);
+      expect(lines(app)).toEqual(
+        expect.arrayContaining([
+          'DELETE /all -',
+          'POST /all samekey',
+          'DELETE /bare -',
+          'DELETE /mixed samekey',
+          'PUT /own samekey',
+          'DELETE /used -',
+        ]),
+      );
+      expect(coverage(app).gaps.find(({ path }) => path === '/used')?.reason).toContain(
+        'without a key passes',
+      );
+    });
+
     it('tells protected, exempt and forgotten routes apart, and asks nothing of safe ones', () => {
       const app = make();
       const report = samekey.plain({ name: `report ${name}`, run: async () => 'done' });

@@ -72,7 +72,7 @@ describe('NestJS', () => {
     await app.init();
     expect(lines(app)).toEqual([
       'POST /v1/payments samekey ',
-      'PUT /v1/payments/:id - Samekey passes PUT here: add it to "methods".',
+      'PUT /v1/payments/:id - A PUT without a key passes here: put idempotent() on the route, or add PUT to "methods".',
       'POST /v1/payments/search samekey ',
       'POST /v1/views/show exempt draws only',
     ]);
@@ -110,7 +110,11 @@ describe('NestJS', () => {
         (consumer) => consumer.apply(Protects).forRoutes({ path: 'payments', method: RequestMethod.ALL }),
         ['/v1/payments'],
       ],
-      [(consumer) => consumer.apply(Protects).forRoutes(Payments), ['/v1/payments', '/v1/payments/search']],
+      // Nest puts it on each route of a controller, with its method.
+      [
+        (consumer) => consumer.apply(Protects).forRoutes(Payments),
+        ['/v1/payments', '/v1/payments/:id', '/v1/payments/search'],
+      ],
       [(consumer) => consumer.apply(Passes).forRoutes('payments'), []],
       // Nest wraps functions: nobody can see what is in them.
       [(consumer) => consumer.apply(protect).forRoutes('payments'), []],

@@ -51,7 +51,10 @@ export async function exchangeOf(
       method: asked.method ?? 'POST',
       path: asked.path ?? '/things',
       query: asked.query ?? '',
-      routePattern: asked.routePattern ?? null,
+      route:
+        asked.routePattern === undefined || asked.routePattern === null
+          ? null
+          : { pattern: asked.routePattern, mount: '', fitsPath: true, foldsCase: false, isForMethod: true },
       headerLines: (name) =>
         headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value),
     },

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HeaderLine } from '../../src/core/response.ts';
 import { storable } from '../../src/core/stored-response.ts';
-import { CORS, httpDate, retryAfterSeconds } from '../../src/http/headers.ts';
+import { CORS, corsFor, httpDate, retryAfterSeconds } from '../../src/http/headers.ts';
 
 function storableHeaders(headers: readonly HeaderLine[], storeSetCookie: boolean): readonly HeaderLine[] {
   const { headers: stored, trailers } = storable(
@@ -107,4 +107,14 @@ it('the CORS lists name what a browser sends and what it may read, and cannot be
     expect(CORS.exposedHeaders).toContain(name);
   }
   expect(() => (CORS.allowedHeaders as string[]).push('X')).toThrow(TypeError);
+});
+
+// F88
+it('browsers are allowed the headers that a route takes its keys from', () => {
+  expect(corsFor('PayPal-Request-Id', 'X-Request-Key').allowedHeaders).toEqual([
+    'PayPal-Request-Id',
+    'X-Request-Key',
+  ]);
+  expect(corsFor('PayPal-Request-Id').exposedHeaders).toEqual(CORS.exposedHeaders);
+  expect(CORS.allowedHeaders).toEqual(['Idempotency-Key']);
 });

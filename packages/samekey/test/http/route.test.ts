@@ -12,11 +12,16 @@ function compile(options: RouteOptions<unknown>) {
 }
 const GOOD: RouteOptions<unknown> = { policy: 'standard', scope: singleTenant() };
 
-it('a route protects POST and PATCH, requires a key, and keeps a MiB of request and answer', () => {
+it('a route protects what changes something, asks POST and PATCH wherever it stands, requires a key, and keeps a MiB of request and answer', () => {
   expect(compile(GOOD)).toMatchObject({
-    methods: new Set(['POST', 'PATCH']),
+    methods: new Set(['POST', 'PATCH', 'PUT', 'DELETE']),
+    asked: new Set(['POST', 'PATCH']),
+    uniqueFor: 'operation',
+    wasUniqueFor: null,
     required: true,
     header: 'idempotency-key',
+    headerName: 'Idempotency-Key',
+    otherHeaders: [],
     operation: null,
     formerly: [],
     requestSizeMaxBytes: 1_048_576,

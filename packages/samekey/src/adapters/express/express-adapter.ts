@@ -5,13 +5,13 @@
 import type { Request, RequestHandler } from 'express';
 import type { Engine } from '../../core/engine.ts';
 import { OptionsError } from '../../core/errors.ts';
-import { normalisePath } from '../../core/percent.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { attemptOf, NodeExchange } from '../../http-node/exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
 import { hearErrors } from './declared.ts';
+import { matchedRoute } from './matched-route.ts';
 
 /**
  * Protects a route: same key, same answer.
@@ -42,7 +42,7 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
     }
     hearErrors(req);
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
-      routePattern: patternOf(req),
+      route: matchedRoute(req, next, protect),
       next: () => next(),
       fail: next,
     });
@@ -57,15 +57,4 @@ function protectedTwice(engine: Engine): OptionsError {
   );
   engine.misuse('protected-twice', error.message);
   return error;
-}
-
-/** Null for middleware that runs before the route is matched (`app.use`). */
-function patternOf(req: Request): string | null {
-  // A path may also be an expression or a list of both; their text names the operation as well as a pattern does.
-  const route: { readonly path?: string | RegExp | readonly (string | RegExp)[] } | undefined = req.route;
-  if (route?.path === undefined) return null;
-  const paths = Array.isArray(route.path) ? route.path : [route.path];
-  // The mount is known as the client spelt it, not as a pattern: `/%61pi` must not be another operation than `/api`.
-  const pattern = `${normalisePath(req.baseUrl)}${paths.join(',')}`;
-  return pattern.length > 1 && pattern.endsWith('/') ? pattern.slice(0, -1) : pattern;
 }

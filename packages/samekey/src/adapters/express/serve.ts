@@ -29,7 +29,7 @@ export function serve<Input>(
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   const answer: RequestHandler = (req, res, next) => {
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
-      routePattern: null,
+      route: null,
       next: () => next(),
       fail: next,
     });

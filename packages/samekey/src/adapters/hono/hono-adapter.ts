@@ -21,8 +21,8 @@ import { internalsOf, type Samekey } from '../../samekey.ts';
 import {
   executionOf,
   type HonoContext,
+  matchedRoute,
   outerHeaders,
-  patternOf,
   rawHeadersOf,
   setAnswer,
   setError,
@@ -90,7 +90,7 @@ export function idempotent<C extends HonoContext = Context>(
     const place = {
       native: c,
       rawHeaders: rawHeadersOf(c),
-      routePattern: route.operation === null ? patternOf(c) : null,
+      route: matchedRoute(c, route.operation !== null),
       headers,
     };
     const turn = new Turn(c);

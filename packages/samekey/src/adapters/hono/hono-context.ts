@@ -4,6 +4,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
+import type { MatchedRoute } from '../../core/operation.ts';
 import type { HeaderLine } from '../../core/response.ts';
 
 /** The context of Hono, as far as it is used: whichever copy of Hono it comes from. */
@@ -63,16 +64,20 @@ interface Matched {
 }
 
 /**
- * The pattern of the route at which the middleware stands, mount included. Null where it covers a whole app or a part of one
+ * The route at which the middleware stands, mounts included. Null where it covers a whole app or a part of one
  * (`app.use('/api/*', …)`): the routes below are one operation then, and the path counts by the fingerprint alone. The handler's
  * own pattern is not taken there, although Hono knows it: a handler or wildcard added later would change the operation's
- * name, and with it run a retry twice.
+ * name, and with it run a retry twice. Throws `OptionsError` where Hono does not tell and the operation has no name.
  */
-export function patternOf(c: HonoContext): string | null {
+export function matchedRoute(c: HonoContext, isNamed: boolean): MatchedRoute | null {
   const { routeIndex, matchedRoutes } = c.req as unknown as Matched;
   const route = matchedRoutes?.[routeIndex];
   if (route === undefined) {
+    if (isNamed) return null;
     throw new OptionsError('This version of Hono does not tell which route has matched: name the operation.');
   }
-  return route.method === 'ALL' && route.path.endsWith('*') ? null : route.path;
+  const isForAll = route.method === 'ALL';
+  if (isForAll && route.path.endsWith('*')) return null;
+  // Letter case counts in Hono.
+  return { pattern: route.path, mount: '', fitsPath: true, foldsCase: false, isForMethod: !isForAll };
 }

@@ -25,7 +25,7 @@ export function serve<Input, C extends HonoContext = Context>(
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
   const answer = (c: C): Promise<Response> => {
-    const place = { native: c, rawHeaders: rawHeadersOf(c), routePattern: null, headers: outerHeaders(c) };
+    const place = { native: c, rawHeaders: rawHeadersOf(c), route: null, headers: outerHeaders(c) };
     const exchange = new FetchExchange<C>(c.req.raw, route, engine, refuse, place);
     const done = handle(engine, route, exchange, wrapped);
     executionOf(c)?.waitUntil(done);

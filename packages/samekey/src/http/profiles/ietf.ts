@@ -7,7 +7,7 @@ import { oneOf, readOptions, type Table, text } from '../../core/options.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
 import { pointerOf } from '../../core/schema.ts';
 import { httpDate, retryAfterSeconds } from '../headers.ts';
-import { type Problem, type ProblemCode, type ProblemOutcome, PROBLEMS, problemCode } from '../problem.ts';
+import { type Problem, type ProblemCode, problemCode, problemOf, type ProblemOutcome } from '../problem.ts';
 import type { Profile } from '../profile.ts';
 
 /** Choices of the IETF profile. */
@@ -36,9 +36,9 @@ export function ietf(options: IetfOptions = {}): Profile {
     name: 'ietf',
     // Not in the draft; the name that gateways and SDKs of the field use.
     replayHeaders: [['Idempotency-Replayed', 'true']],
-    render(outcome) {
+    render(outcome, keyHeader) {
       const code = problemCode(outcome);
-      const problem: Problem = PROBLEMS[code];
+      const problem = problemOf(code, keyHeader);
       const status =
         {
           'in-progress': inProgressStatus,

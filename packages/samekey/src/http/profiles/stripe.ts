@@ -9,7 +9,7 @@
 import { type HeaderLine, response } from '../../core/response.ts';
 import type { Issue } from '../../core/schema.ts';
 import { retryAfterSeconds } from '../headers.ts';
-import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemType } from '../problem.ts';
+import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemOf, problemType } from '../problem.ts';
 import type { Profile } from '../profile.ts';
 
 interface StripeError {
@@ -39,9 +39,9 @@ export function stripe(): Profile {
           ]
         : [['Idempotency-Key', key]];
     },
-    render(outcome) {
+    render(outcome, keyHeader) {
       const problem = problemCode(outcome);
-      const { type, status, code, message } = stripeError(problem);
+      const { type, status, code, message } = stripeError(problem, problemOf(problem, keyHeader));
       const headers: HeaderLine[] = [
         ['Content-Type', 'application/json'],
         ['Cache-Control', 'no-store'],
@@ -75,8 +75,7 @@ function paramOf({ path }: Issue): string {
   return `${first}${rest.map((part) => `[${String(part)}]`).join('')}`;
 }
 
-function stripeError(problem: ProblemCode): StripeError {
-  const { status, detail }: Problem = PROBLEMS[problem];
+function stripeError(problem: ProblemCode, { status, detail }: Problem): StripeError {
   if (problem === 'key-reused') {
     return {
       // api/errors: idempotency_error is for a key used with other parameters or another endpoint; it is a 400.

@@ -44,10 +44,16 @@ export type ContractScope = (request: ContractRequest) => unknown;
 
 /** One route. */
 export interface ContractRoute {
-  /** `ALL` for a route that takes every method. */
-  readonly method: 'POST' | 'ALL';
+  /** `ALL` for a route that takes every method; `USE`: the protection stands before the router (`use`), the handler takes every method. */
+  readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'ALL' | 'USE';
   /** Where the router stands that has the route: `/v1`, or empty. */
   readonly mount: string;
+  /** Mounts of routers within that one, from the outside in; default none. */
+  readonly within?: readonly string[];
+  /** What stands at `mount`: a router (default), an application of its own, or a function that hides the router. */
+  readonly mounted?: 'router' | 'app' | 'function';
+  /** Asked of the framework beyond its defaults: that letter case counts; that a slash at the end counts, or does not. */
+  readonly matching?: { readonly caseSensitive?: boolean; readonly strict?: boolean };
   /** Such as `/payments/:id`. */
   readonly pattern: string;
   /** The adapter's options, but for the scope. */
@@ -68,6 +74,14 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/** How a framework matches routes where nobody has asked for more. */
+export interface Routing {
+  /** Whether `/Charge` is taken for `/charge`; else it is not found. */
+  readonly foldsCase: boolean;
+  /** Whether `/charge/` is taken for `/charge`; else it is not found. */
+  readonly foldsSlash: boolean;
+}
+
 /** An adapter under test. */
 export interface AdapterHarness {
   readonly name: string;
@@ -75,6 +89,7 @@ export interface AdapterHarness {
   readonly ways: readonly string[];
   /** Whether the framework tells the adapter which route it has matched. */
   readonly hasRoutePatterns: boolean;
+  readonly routing: Routing;
   /** Whether repeated lines of one name stay apart (`Set-Cookie` always does); Fetch joins them (RFC 9110 §5.3). */
   readonly hasRepeatedLines: boolean;
   /** Whether the platform tells the lines of a request's field apart; where it joins them, what may be two is refused (F80). */

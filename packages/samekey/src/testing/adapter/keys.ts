@@ -6,7 +6,7 @@ import type { KeyOptions } from '../../core/key.ts';
 import { isTextOfMissing } from '../../core/scope.ts';
 import { assertProblem, assertReplay, header, json, text } from './expect.ts';
 import type { AdapterHarness } from './harness.ts';
-import { type AddTest, keyLine } from './kit.ts';
+import { type AddTest, type Bench, jsonRequest, keyLine } from './kit.ts';
 
 /** F33: what stands in the header's lines, and the code it is refused with. */
 const REFUSED: readonly (readonly [
@@ -168,6 +168,64 @@ export function keyTests(test: AddTest, harness: AdapterHarness): void {
     assert.equal(app.runs, 4, 'POST passes');
   });
 
+  // F99
+  for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+    test(`put on a route with its method, ${method} is protected and asked for a key`, async (t) => {
+      if (!t.harness.hasRoutePatterns) return notOnRoutes(t, method);
+      const app = await t.start({ routes: [{ method }] });
+      const first = await app.post('key-1', { method });
+      assertReplay(first, await app.post('key-1', { method }));
+      assertProblem(await app.post(null, { method }), 400, 'key-missing');
+      assert.deepEqual([app.runs, app.count('misuse')], [1, 0]);
+    });
+  }
+
+  // F99: no DELETE that exists already becomes a 400.
+  for (const method of ['PUT', 'DELETE'] as const) {
+    test(`put in for all methods, a ${method} is protected if it brings a key, else passes and is told of once`, (t) =>
+      notOnRoutes(t, method));
+  }
+
+  test('put in for all methods, POST and PATCH are asked for a key', async (t) => {
+    const app = await t.start({ routes: [{ method: 'USE' }] });
+    for (const method of ['POST', 'PATCH'])
+      assertProblem(await app.post(null, { method }), 400, 'key-missing');
+    assert.deepEqual([app.runs, app.count('misuse')], [0, 0]);
+  });
+
+  test('of several headers each may carry the key; two different keys are refused, two equal ones are one', async (t) => {
+    const options = { policy: 'standard', header: ['PayPal-Request-Id', 'X-Request-Key'] } as const;
+    const app = await t.start({ routes: [{ options }] });
+    const send = (...headers: HeaderLine[]) => app.post(null, { headers });
+    const first = await send(['paypal-request-id', 'key-1']);
+    assertReplay(first, await send(['X-Request-Key', '"key-1"']));
+    assertReplay(first, await send(['X-Request-Key', 'key-1'], ['PayPal-Request-Id', '"key-1"']));
+    for (const other of ['key-2', '"key-2"', 'a b', ''])
+      assert.equal((await send(['PayPal-Request-Id', 'key-1'], ['X-Request-Key', other])).status, 400);
+    assertProblem(await send(['PayPal-Request-Id', 'key-1'], ['X-Request-Key', 'key-2']), 400, 'key-several');
+    assertProblem(await send(['Idempotency-Key', 'key-1']), 400, 'key-missing');
+    assert.equal(app.runs, 1);
+  });
+
+  // F88
+  for (const profile of ['ietf', 'stripe'] as const) {
+    test(`what is told of keys names the header that the route takes them from: ${profile}`, async (t) => {
+      const options = { policy: 'standard', profile, header: 'PayPal-Request-Id' } as const;
+      const app = await t.start({ routes: [{ options }] });
+      const send = (key: string, amount = 1) =>
+        app.send(jsonRequest(null, { amount }, { headers: [['PayPal-Request-Id', key]] }));
+      await send('key-1');
+      const told = [
+        await app.post('key-1'),
+        await send('key-1', 2),
+        await send('"'),
+        await send('x'.repeat(256)),
+      ];
+      for (const answer of told) assert.doesNotMatch(text(answer), /Idempotency-Key/, text(answer));
+      assert.match(text(told[0] as (typeof told)[0]), /PayPal-Request-Id/);
+    });
+  }
+
   test('the key may come in another header, and then Idempotency-Key says nothing', async (t) => {
     const app = await t.start({ routes: [{ options: { policy: 'standard', header: 'X-Request-Key' } }] });
     const headers: HeaderLine[] = [['x-request-KEY', 'key-1']];
@@ -215,4 +273,17 @@ export function keyTests(test: AddTest, harness: AdapterHarness): void {
     });
     assert.equal(text(await app.post('"key 1"')), '[1,"key 1",null,"acme"]');
   });
+}
+
+async function notOnRoutes(t: Bench, method: 'PUT' | 'PATCH' | 'DELETE'): Promise<void> {
+  const app = await t.start({ routes: [{ method: 'USE' }] });
+  const first = await app.post('key-1', { method });
+  assertReplay(first, await app.post('key-1', { method }));
+  assert.equal(app.runs, 1);
+  if (method === 'PATCH') return assertProblem(await app.post(null, { method }), 400, 'key-missing');
+  for (const runs of [2, 3]) {
+    assert.equal((await app.post(null, { method })).status, 201);
+    assert.equal(app.runs, runs);
+  }
+  assert.deepEqual([(await app.saw('misuse')).code, app.count('misuse')], ['method-not-asked', 1]);
 }

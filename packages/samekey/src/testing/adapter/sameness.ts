@@ -23,6 +23,31 @@ const DIFFERENT: readonly (readonly [what: string, first: string, other: string]
   ['__proto__ is a member', '{"__proto__":{"a":1}}', '{}'],
 ];
 
+/** Forms that are one request, or two (F106). */
+const FORMS: readonly (readonly [what: string, first: string, again: string, isSame: boolean])[] = [
+  ['another order of fields', 'a=1&b=2&c=3', 'c=3&a=1&b=2', true],
+  ['another order of fields with members', 'user[name]=a&user[age]=1', 'user[age]=1&user[name]=a', true],
+  ['another place of a list', 'tags[]=a&tags[]=b&x=1', 'x=1&tags[]=a&tags[]=b', true],
+  ['another order within a name', 'a=1&a=2', 'a=2&a=1', false],
+  ['another order within a list', 'tags[]=a&tags[]=b', 'tags[]=b&tags[]=a', false],
+  ['one field more of a name', 'a=1&b=2', 'a=1&b=2&a=1', false],
+  [
+    'another order of a list of objects',
+    'items[][sku]=a&items[][n]=1&items[][sku]=b',
+    'items[][sku]=a&items[][sku]=b&items[][n]=1',
+    false,
+  ],
+  ['another order of one list that is named in two ways', 'a[]=1&a[0]=2', 'a[0]=2&a[]=1', false],
+  ['another order of a value and its members', 'a=1&a[b]=2', 'a[b]=2&a=1', false],
+];
+
+function multipart(form: string, boundary: string): string {
+  const parts = [...new URLSearchParams(form)].map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  return `${parts.join('')}--${boundary}--\r\n`;
+}
+
 /** Scopes that must not collide (F30). */
 const SCOPES = [
   ['a', 'b'],
@@ -95,6 +120,33 @@ export function samenessTests(test: AddTest): void {
     assertProblem(await form('three', '2'), 422, 'key-reused');
     assert.equal(app.runs, 1);
   });
+
+  // F106
+  for (const [what, first, again, isSame] of FORMS) {
+    test(`forms: ${what} is ${isSame ? 'the same request' : 'another request'}`, async (t) => {
+      const app = await t.start();
+      const asForm = (body: string) =>
+        app.send({
+          target: '/things',
+          headers: [keyLine('key-1'), ['Content-Type', 'application/x-www-form-urlencoded']],
+          body,
+        });
+      const asMultipart = (body: string, boundary: string) =>
+        app.send({
+          target: '/things',
+          headers: [keyLine('key-2'), ['Content-Type', `multipart/form-data; boundary=${boundary}`]],
+          body: multipart(body, boundary),
+        });
+      for (const [one, other] of [
+        [await asForm(first), await asForm(again)],
+        [await asMultipart(first, 'one'), await asMultipart(again, 'two')],
+      ] as const) {
+        if (isSame) assertReplay(one, other);
+        else assertProblem(other, 422, 'key-reused');
+      }
+      assert.equal(app.runs, 2);
+    });
+  }
 
   // F27
   test('path, query and method are part of the request', async (t) => {
