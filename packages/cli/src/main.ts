@@ -22,12 +22,18 @@ import { settleCommand } from './commands/settle.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workerCommand } from './commands/worker.ts';
 import { note } from './operate/print.ts';
+import { withoutSecrets } from './secrets.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
+const SAFE_OUTPUT = {
+  outputError: (text: string, write: (text: string) => void) => write(withoutSecrets(text)),
+};
+
 const program = new Command('samekey')
+  .configureOutput(SAFE_OUTPUT)
   .description('Same key, same answer: makes state-changing APIs safe to retry.')
   .version(version)
   .showHelpAfterError('(samekey --help shows what there is)');
@@ -51,7 +57,12 @@ const COMMANDS: readonly (() => Command)[] = [
   coverageCommand,
   verifyCommand,
 ];
-for (const command of COMMANDS) program.addCommand(command());
+for (const make of COMMANDS) {
+  const command = make();
+  // What it says of arguments repeats them: a misspelt option, or an address where a command should stand.
+  command.configureOutput(SAFE_OUTPUT);
+  program.addCommand(command);
+}
 
 // `samekey doctor | head`: who read has left. What is under way goes on, nothing more is printed, and the exit code stays what it would be.
 for (const stream of [process.stdout, process.stderr]) {

@@ -1,11 +1,18 @@
 /** `samekey doctor` as a process: a healthy database, and databases with faults planted in them. */
 
+import { join } from 'node:path';
+import Database from 'libsql';
 import type { SamekeyRecord, Store } from 'samekey';
+import { sqliteStore } from 'samekey/stores/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../samekey/test/services/postgres.ts';
+import { findAddress } from '../src/database/address.ts';
+import { openDatabase } from '../src/database/open-database.ts';
 import { bitsOf } from '../src/doctor/keys.ts';
 import { percentile } from '../src/doctor/numbers.ts';
+import { sqliteFindings } from '../src/doctor/sqlite.ts';
 import { said } from './migrating.ts';
+import { freshFolder } from './running-demo.ts';
 import { kinds, type Opened, open, request } from './operating.ts';
 
 interface Finding {
@@ -205,6 +212,20 @@ describe.runIf(source !== undefined)('samekey doctor and what only PostgreSQL ha
     ]);
   });
 
+  // F75
+  it('fails where a publication has a table whose rows have no identity, and says the mend', async () => {
+    const app = await open(database);
+    await app.execute(
+      'ALTER TABLE samekey_records REPLICA IDENTITY NOTHING; CREATE PUBLICATION p FOR TABLE samekey_records',
+    );
+    const { code, of } = await examined(database);
+    expect(code).toBe(1);
+    expect(of('schema')).toMatchObject([{ level: 'failure' }]);
+    expect(of('schema')[0]?.what).toMatch(/publication p .*REPLICA IDENTITY DEFAULT/);
+    await app.execute('DROP PUBLICATION p; ALTER TABLE samekey_records REPLICA IDENTITY DEFAULT');
+    await app.close();
+  });
+
   it('looks into the schema that is named', async () => {
     await said(['migrate', '--schema', 'idem-One', '--database', database]);
     const { of } = await examined(database, '--schema', 'idem-One');
@@ -225,6 +246,29 @@ describe.runIf(source !== undefined)('samekey doctor and what only PostgreSQL ha
     const failure = findings.find(({ level }) => level === 'failure');
     expect(`${failure?.what} ${failure?.remedy}`).toMatch(/samekey_messages/);
     await app.close();
+  });
+});
+
+describe('samekey doctor and the time of an SQLite file', () => {
+  // F71
+  it.each([
+    ['ahead', 25, /is 25 h ahead of the newest time in the file: nobody has used .* or this clock is wrong/],
+    ['behind', -25, /is 25 h behind the newest time in the file: .*keys were forgotten early/],
+    ['right', 0, /do not contradict/],
+  ])('tells where this clock is %s', async (how, hours, what) => {
+    const folder = freshFolder();
+    const path = join(folder.dir, 'keys.db');
+    const now = Date.now();
+    const file = new Database(path);
+    await sqliteStore({ database: file, now: () => now }).migrate();
+    file.close();
+    const database = openDatabase(findAddress(path, {}), undefined);
+    const findings = await sqliteFindings(database, now + hours * 3_600_000);
+    const [clock] = findings.filter(({ check }) => check === 'clock');
+    expect(clock).toMatchObject({ level: how === 'right' ? 'ok' : 'warning' });
+    expect(clock?.what).toMatch(what);
+    await database.close();
+    folder.remove();
   });
 });
 

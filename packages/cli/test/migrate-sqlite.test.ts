@@ -27,7 +27,7 @@ describe('samekey migrate on SQLite', () => {
     const made = await said(['migrate', '--database', name(path)]);
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toContain(`Database: SQLite ${path} (--database)`);
-    expect(made.stdout).toMatch(/^Migrated: version \d+ \(was none\): records/m);
+    expect(made.stdout).toMatch(/^Migrated: version \d+ \(was none\): tables/m);
     const database = new Database(path);
     await sqliteStore({ database }).ready();
     database.close();

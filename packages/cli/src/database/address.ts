@@ -46,10 +46,16 @@ export function findAddress(
 }
 
 function addressOf(text: string, from: string): Address {
+  if (text !== text.trim() || /^["'`]|["'`]$/.test(text)) {
+    throw new CliError(
+      `${from} has blanks or quotation marks around the address, which some files of variables keep (it is not repeated here, as it may hold a password): take them away.`,
+    );
+  }
   // One letter is a drive of Windows.
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
+      if (looksLikeUrl(text)) throw unreadable(from);
       return sqlite(text, text, from);
     case 'file':
     case 'sqlite':
@@ -61,8 +67,21 @@ function addressOf(text: string, from: string): Address {
     case 'mariadb':
       return onServer('mysql', text.replace(/^mariadb:/i, 'mysql:'), from);
     default:
+      // Without slashes it may be a user, and what follows a password.
+      if (!/^[a-z]+:\/\//i.test(text)) throw unreadable(from);
       throw new CliError(`${from} has the scheme "${scheme}:", which is not known here. It is ${FORMS}.`);
   }
+}
+
+/** Not a path: the colon of its scheme is missing, or all of it, and a user with a password is in it. */
+function looksLikeUrl(text: string): boolean {
+  return /^(?:postgres(?:ql)?|mysql|mariadb|sqlite|file)\/\/|^\/\/[^/]*@|:\/\/|^[^/\\]*:[^/\\]*@/i.test(text);
+}
+
+function unreadable(from: string): CliError {
+  return new CliError(
+    `${from} looks like a URL that cannot be read (it is not repeated here, as it may hold a password): check its scheme and the colon behind it. It is ${FORMS}.`,
+  );
 }
 
 function sqlite(text: string, path: string, from: string): Address {
@@ -95,7 +114,8 @@ function pathOf(text: string, scheme: string, from: string): string {
 function onServer(kind: 'postgres' | 'mysql', text: string, from: string): Address {
   const url = parsed(text);
   // Without a user and with an @ further on, a / or ? of a password has ended the host too early.
-  if (url === null || url.hash !== '' || (url.username === '' && /@/.test(text))) {
+  const isAstray = url !== null && url.username === '' && /[@:]/.test(url.pathname);
+  if (url === null || url.hash !== '' || isAstray || (url.username === '' && /@/.test(text))) {
     throw new CliError(
       `${from} is not a ${kindName(kind)} URL that can be read (it is not repeated here, as it may hold a password). Its form is ` +
         `${kind === 'postgres' ? 'postgres://user:password@host:5432/database' : 'mysql://user:password@host:3306/database'}, with # / ? @ : and % in the password written as %23 %2F %3F %40 %3A %25.`,

@@ -9,6 +9,8 @@ import { lagFinding, megabytes } from './postgres.ts';
 /** A log that never gets shorter makes each read slower: a reader is holding it. */
 const WAL_BYTES_MAX = 256 * 1024 * 1024;
 const CLOCK_BACK_MAX_MS = 2_000;
+/** Longer than a process that lives leaves the file's time alone. */
+const CLOCK_AHEAD_MAX_MS = 3_600_000;
 
 /** Looks. */
 export async function sqliteFindings(database: OpenDatabase, now: number): Promise<readonly Finding[]> {
@@ -70,17 +72,28 @@ async function size({ address, query }: OpenDatabase): Promise<readonly Finding[
   ];
 }
 
-/** The file's own time never goes back; a machine whose clock did writes with it until it has caught up. */
+/** The file's own time never goes back, and follows a clock that is ahead only after ten minutes. */
 async function clockOfFile({ query }: OpenDatabase, now: number): Promise<readonly Finding[]> {
   const [row] = await query(`SELECT value FROM samekey_meta WHERE name = 'last_now'`);
-  const aheadMs = Number(row?.['value'] ?? 0) - now;
+  const fileNow = Number(row?.['value'] ?? 0);
+  const aheadMs = fileNow === 0 ? 0 : fileNow - now;
   const measured = { fileAheadMs: aheadMs };
+  if (aheadMs < -CLOCK_AHEAD_MAX_MS)
+    return [
+      {
+        check: 'clock',
+        level: 'warning',
+        what: `This machine's clock is ${shortDuration(-aheadMs)} ahead of the newest time in the file: nobody has used the file for so long, or this clock is wrong. Nothing expires by it until a process has seen it keep pace for ten minutes.`,
+        measured,
+        remedy: 'If the file was in use all the time, set the clock: run a time service.',
+      },
+    ];
   if (aheadMs <= CLOCK_BACK_MAX_MS)
     return [
       {
         check: 'clock',
         level: 'ok',
-        what: "This machine's clock is not behind the file's.",
+        what: "This machine's clock and the newest time in the file do not contradict each other.",
         measured,
         remedy: null,
       },
@@ -89,7 +102,7 @@ async function clockOfFile({ query }: OpenDatabase, now: number): Promise<readon
     {
       check: 'clock',
       level: 'warning',
-      what: `This machine's clock is ${shortDuration(aheadMs)} behind the newest time in the file: some process's clock was ahead, or this one went back. Until it has caught up no time passes in the file, and nothing expires.`,
+      what: `This machine's clock is ${shortDuration(aheadMs)} behind the newest time in the file: some process's clock was ahead for ten minutes or more, so that keys were forgotten early by so much, or this one went back. The file goes on by its own time.`,
       measured,
       remedy: 'Run a time service on every machine that opens the file.',
     },

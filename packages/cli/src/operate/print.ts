@@ -1,14 +1,18 @@
 /** What a command says: lines for people, or one line of JSON for programs. */
 
+import { withoutSecrets } from '../secrets.ts';
+
 /** Writes a line, or an object as one line of JSON. What a terminal would take for a command is shown as what it is. */
 export function say(what: string | object): void {
   // In JSON too: outside of texts there is no such character, and in a text its escape means the same.
-  process.stdout.write(`${harmless(typeof what === 'string' ? what : JSON.stringify(what))}\n`);
+  process.stdout.write(
+    `${harmless(withoutSecrets(typeof what === 'string' ? what : JSON.stringify(what)))}\n`,
+  );
 }
 
 /** A word to the person at the keyboard that must not get between the lines of the answer. */
 export function note(text: string): void {
-  process.stderr.write(`${harmless(text)}\n`);
+  process.stderr.write(`${harmless(withoutSecrets(text))}\n`);
 }
 
 /** A count and what is counted: `1 claim`, `2 claims`. */

@@ -12,10 +12,7 @@ afterEach(() => rmSync(place, { recursive: true, force: true }));
 function modes(path: string): Record<string, string> {
   const found = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
   return Object.fromEntries(
-    [path, ...found].map((each) => [
-      each.slice(path.length),
-      (statSync(each).mode & 0o777).toString(8),
-    ]),
+    [path, ...found].map((each) => [each.slice(path.length), (statSync(each).mode & 0o777).toString(8)]),
   );
 }
 

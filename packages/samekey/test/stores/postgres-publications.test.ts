@@ -114,14 +114,14 @@ for (const source of availablePostgres()) {
         'FOR ALL TABLES',
         /samekey_plain_audit is in the publication p /,
       ],
-    ])('ready() finds %s and says the mend', async (_what, layout, sql, publication, message) => {
+    ])('ready() finds %s and says the mend', async (_what, layout, sql, publication, what) => {
       const { store, admin } = await made(layout);
       await admin.query(sql);
       await store.ready();
       await admin.query(`CREATE PUBLICATION p ${publication}`);
       await expect(store.ready()).rejects.toMatchObject({
         code: 'ERR_SAMEKEY_SCHEMA',
-        message: expect.stringMatching(message) as unknown,
+        message: expect.stringMatching(what) as unknown,
       });
       await store.close();
     });

@@ -14,64 +14,75 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
+function message(id: string, delayMs: number) {
+  return { id, topic: 'mail', group: null, payload: '{}', headers: null, delayMs, owner: null };
+}
+
+/** Takes what is due of the messages, and no lease that is over. */
+async function take(store: SqliteStore, leaseId: string): Promise<readonly string[]> {
+  const request = { topics: ['mail'], limit: 10, leaseMs: 10_000, suspectsMax: 0, deliveriesMax: 9 };
+  return (await store.messages.take({ ...request, leaseId })).taken.map(({ id }) => id);
+}
+
+async function fileOf(open: (path: string) => OpenDatabase) {
+  const place = temporaryFile(MEMORY_DISK);
+  const { path } = place;
+  cleanups.push(() => place.remove());
+  let elapsedMs = 0;
+  const client = (): OpenDatabase => {
+    const database = open(path);
+    cleanups.push(() => database.close());
+    return database;
+  };
+  const reader = client();
+  return {
+    advance: (ms: number) => {
+      elapsedMs += ms;
+    },
+    lastNow: () =>
+      (
+        reader.prepare(`SELECT value FROM samekey_meta WHERE name = 'last_now'`).get() as {
+          value: number;
+        }
+      ).value,
+    async process(offMs = 0): Promise<SqliteStore> {
+      const store = sqliteStore({
+        database: client(),
+        now: () => START + elapsedMs + offMs,
+        monotonicNow: () => elapsedMs,
+      });
+      await store.migrate();
+      await store.ready();
+      return store;
+    },
+  };
+}
+
+/** One key through a whole instance; whether its handler ran. */
+async function pay(store: SqliteStore, key: string, told: string[] = []): Promise<boolean> {
+  let ran = false;
+  const samekey = createSamekey({
+    store,
+    policy: 'payments',
+    onEvent: (event) => void (event.type === 'misuse' && told.push(event.code)),
+  });
+  const outcome = await samekey.run(
+    { operation: 'pay', scope: ['a'], key, fingerprint: { x: 1 } },
+    async () => {
+      ran = true;
+      return { ok: true };
+    },
+  );
+  expect(outcome.kind).toBe(ran ? 'executed' : 'replay');
+  await samekey.close({ drainMs: 0 });
+  return ran;
+}
+
 for (const { name, open } of availableClients()) {
   describe(`a clock that is ahead, with ${name}`, () => {
-    async function file() {
-      const { path, remove } = temporaryFile(MEMORY_DISK);
-      cleanups.push(remove);
-      let elapsedMs = 0;
-      const client = (): OpenDatabase => {
-        const database = open(path);
-        cleanups.push(() => database.close());
-        return database;
-      };
-      const reader = client();
-      return {
-        advance: (ms: number) => {
-          elapsedMs += ms;
-        },
-        lastNow: () =>
-          (
-            reader.prepare(`SELECT value FROM samekey_meta WHERE name = 'last_now'`).get() as {
-              value: number;
-            }
-          ).value,
-        async process(offMs = 0): Promise<SqliteStore> {
-          const store = sqliteStore({
-            database: client(),
-            now: () => START + elapsedMs + offMs,
-            monotonicNow: () => elapsedMs,
-          });
-          await store.migrate();
-          await store.ready();
-          return store;
-        },
-      };
-    }
-
-    /** One key through a whole instance; whether its handler ran. */
-    async function pay(store: SqliteStore, key: string, told: string[] = []): Promise<boolean> {
-      let ran = false;
-      const samekey = createSamekey({
-        store,
-        policy: 'payments',
-        onEvent: (event) => void (event.type === 'misuse' && told.push(event.code)),
-      });
-      const outcome = await samekey.run(
-        { operation: 'pay', scope: ['a'], key, fingerprint: { x: 1 } },
-        async () => {
-          ran = true;
-          return { ok: true };
-        },
-      );
-      expect(outcome.kind).toBe(ran ? 'executed' : 'replay');
-      await samekey.close({ drainMs: 0 });
-      return ran;
-    }
-
     // F71
     it('does not make finished keys run again: not in its process, not in others, not later', async () => {
-      const shared = await file();
+      const shared = await fileOf(open);
       const right = await shared.process();
       expect(await pay(right, 'k1')).toBe(true);
       const told: string[] = [];
@@ -90,7 +101,7 @@ for (const { name, open } of availableClients()) {
 
     // F71
     it('does not move the time of the file when it opens it and leaves', async () => {
-      const shared = await file();
+      const shared = await fileOf(open);
       await shared.process();
       const before = shared.lastNow();
       const ahead = await shared.process(AHEAD_MS);
@@ -102,7 +113,7 @@ for (const { name, open } of availableClients()) {
     });
 
     it('keeps the time of the file moving, once a minute, when nothing else is written', async () => {
-      const shared = await file();
+      const shared = await fileOf(open);
       const store = await shared.process();
       const before = shared.lastNow();
       for (const [ms, moved] of [
@@ -119,22 +130,9 @@ for (const { name, open } of availableClients()) {
 
     // F71
     it('neither delivers messages before their time nor holds them back', async () => {
-      const shared = await file();
+      const shared = await fileOf(open);
       const right = await shared.process();
       const ahead = await shared.process(AHEAD_MS);
-      const message = (id: string, delayMs: number) => ({
-        id,
-        topic: 'mail',
-        group: null,
-        payload: '{}',
-        headers: null,
-        delayMs,
-        owner: null,
-      });
-      const take = async (store: SqliteStore, leaseId: string) => {
-        const request = { topics: ['mail'], limit: 10, leaseMs: 10_000, suspectsMax: 0, deliveriesMax: 9 };
-        return (await store.messages.take({ ...request, leaseId })).taken.map(({ id }) => id);
-      };
       await right.messages.enqueue([message('later', HOUR_MS)]);
       await ahead.messages.enqueue([message('now', 0), message('soon', 60_000)]);
       expect(await take(ahead, 'a')).toEqual(['now']);

@@ -37,7 +37,6 @@ const STALE_MS = 60_000;
 /** Makes the clock on a wall clock in milliseconds since 1970 and a monotonic one. */
 export function createStoreClock(wallNow: () => number, monotonicNow: () => number): StoreClock {
   const time = createSharedTime(wallNow, monotonicNow);
-  const lastNow = (connection: Connection): number => number(connection.get(SELECT_LAST_NOW)?.['value'] ?? 0);
   const times = (connection: Connection): SharedTimes => time.times(lastNow(connection));
   return {
     times,
@@ -49,4 +48,8 @@ export function createStoreClock(wallNow: () => number, monotonicNow: () => numb
     },
     onOff: (told) => time.onOff(told),
   };
+}
+
+function lastNow(connection: Connection): number {
+  return number(connection.get(SELECT_LAST_NOW)?.['value'] ?? 0);
 }

@@ -39,7 +39,7 @@
 import { IS_UNKNOWN, MAY_BE_DUE } from '../tables.ts';
 import type { Migration } from './index.ts';
 
-export const tables: Migration = {
+export const allTables: Migration = {
   number: 1,
   name: 'tables',
   minReader: 1,

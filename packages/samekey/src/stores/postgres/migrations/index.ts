@@ -6,7 +6,7 @@
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, type Tables } from '../tables.ts';
 import { inPartitions } from './partitions.ts';
-import { tables } from './0001-tables.ts';
+import { allTables } from './0001-tables.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
 export interface Migration {
@@ -23,7 +23,7 @@ export interface Migration {
 }
 
 /** All migrations, by number. */
-export const MIGRATIONS: readonly Migration[] = [tables];
+export const MIGRATIONS: readonly Migration[] = [allTables];
 
 /** The schema version that migrations lead to. */
 export function versionAfter(migrations: readonly Migration[]): number {
