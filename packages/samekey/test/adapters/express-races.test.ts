@@ -25,6 +25,9 @@ interface Raced {
   runs: number;
 }
 
+const made = (_req: Request, res: Response, run: number): void =>
+  void res.status(201).location(`/things/${run}`).json({ run });
+
 for (const [name, framework] of [
   ['Express 4', express4],
   ['Express 5', express],
@@ -57,9 +60,6 @@ for (const [name, framework] of [
     };
     return onBench({ ...expressHarness(name, framework), serve }, async (t) => body(await t.start(), gates));
   }
-
-  const made = (_req: Request, res: Response, run: number): void =>
-    void res.status(201).location(`/things/${run}`).json({ run });
 
   describe(`${name}, with a time-out in front`, () => {
     // F68

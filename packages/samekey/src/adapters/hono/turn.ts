@@ -62,11 +62,11 @@ export class Turn {
   constructor(c: HonoContext) {
     this.#c = c;
     this.#isFinalized = c.finalized;
-    const { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(c), 'res') ?? {};
+    const own = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(c), 'res');
     // A Hono that keeps its answer otherwise: who answers is not seen.
-    const isKnown = storage !== null && get !== undefined && set !== undefined;
+    const isKnown = storage !== null && own?.get !== undefined && own.set !== undefined;
     this.#answer = isKnown
-      ? { get: () => get.call(c) as Response, set: (response) => set.call(c, response) }
+      ? { get: () => own.get?.call(c) as Response, set: (response) => own.set?.call(c, response) }
       : null;
   }
 
@@ -87,7 +87,7 @@ export class Turn {
       this.#isOver = true;
       if (this.#inner === null) this.#unwatch();
     }
-    const inner = this.#inner as { readonly isFinalized: boolean; readonly res: Response | undefined } | null;
+    const inner = this.#inner;
     if (inner === null) return c.finalized ? c.res : null;
     return inner.isFinalized ? (inner.res ?? null) : null;
   }
@@ -103,28 +103,30 @@ export class Turn {
   }
 
   #watch(answer: Answer): void {
-    const turn = this;
     Object.defineProperty(this.#c, 'finalized', {
       configurable: true,
       enumerable: true,
-      get: () => (turn.#innerHere()?.isFinalized ?? turn.#isFinalized) as boolean,
-      set(value: boolean) {
-        if (turn.#isSwapped) return;
-        const inner = turn.#innerHere();
-        if (inner === null) turn.#isFinalized = value;
+      get: () => this.#innerHere()?.isFinalized ?? this.#isFinalized,
+      set: (value: boolean) => {
+        if (this.#isSwapped) return;
+        const inner = this.#innerHere();
+        if (inner === null) this.#isFinalized = value;
         else inner.isFinalized = value;
       },
     });
     Object.defineProperty(this.#c, 'res', {
       configurable: true,
-      get() {
-        const inner = turn.#innerHere();
+      get: () => {
+        const inner = this.#innerHere();
         return inner === null ? answer.get() : (inner.res ??= new Response(null));
       },
-      set(response: Response | undefined) {
-        if (!turn.#isOver && turn.#inner === null && !turn.#isInside()) turn.#part(answer);
-        const inner = turn.#innerHere();
-        if (inner === null) return answer.set(response);
+      set: (response: Response | undefined) => {
+        if (!this.#isOver && this.#inner === null && !this.#isInside()) this.#part(answer);
+        const inner = this.#innerHere();
+        if (inner === null) {
+          answer.set(response);
+          return;
+        }
         inner.res = response === undefined ? undefined : merged(inner.res, response);
         inner.isFinalized = true;
       },

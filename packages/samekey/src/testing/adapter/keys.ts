@@ -55,6 +55,11 @@ const NAMES = [
   '0',
 ];
 
+/** The lines of a header that the fingerprint looks at. */
+function tags(...values: readonly string[]): { readonly headers: readonly HeaderLine[] } {
+  return { headers: values.map((value): HeaderLine => ['X-Tags', value]) };
+}
+
 export function keyTests(test: AddTest, harness: AdapterHarness): void {
   for (const [what, values, code, key] of REFUSED) {
     test(`a key that ${what} is refused with ${code}, and nothing runs`, async (t) => {
@@ -90,14 +95,11 @@ export function keyTests(test: AddTest, harness: AdapterHarness): void {
   test('a list in a header of the fingerprint is one list, in one line or in several, and its order counts', async (t) => {
     const options = { policy: 'standard', fingerprint: { headers: ['X-Tags'] } } as const;
     const app = await t.start({ routes: [{ options }] });
-    const lines = (...values: string[]): { headers: HeaderLine[] } => ({
-      headers: values.map((value): HeaderLine => ['X-Tags', value]),
-    });
-    const first = await app.post('key-1', lines('a', 'b'));
-    assertReplay(first, await app.post('key-1', lines('a', 'b')));
-    assertReplay(first, await app.post('key-1', lines('a, b')));
-    assertProblem(await app.post('key-1', lines('b', 'a')), 422, 'key-reused');
-    assertProblem(await app.post('key-1', lines('a')), 422, 'key-reused');
+    const first = await app.post('key-1', tags('a', 'b'));
+    assertReplay(first, await app.post('key-1', tags('a', 'b')));
+    assertReplay(first, await app.post('key-1', tags('a, b')));
+    assertProblem(await app.post('key-1', tags('b', 'a')), 422, 'key-reused');
+    assertProblem(await app.post('key-1', tags('a')), 422, 'key-reused');
     assert.equal(app.runs, 1);
   });
 
