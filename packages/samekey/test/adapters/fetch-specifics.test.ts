@@ -150,8 +150,15 @@ describe('the handler’s answer', () => {
     expect([again.status, again.headers.get('location')]).toEqual([303, 'http://samekey.test/x']);
   });
 
+  it('that is Response.error() is an error, and no proof that nothing happened', async () => {
+    const { app, events } = setup(() => Response.error());
+    await expect(app(ask())).rejects.toThrow();
+    expect(events).toContainEqual(expect.objectContaining({ type: 'finished', to: 'unknown' }));
+    expect((await app(ask())).status).toBe(409);
+  });
+
+  // F104
   it.each<[string, () => Response]>([
-    ['is Response.error()', () => Response.error()],
     ['has text where bytes belong', () => new Response(streamOf(['text']) as ReadableStream<Uint8Array>)],
     [
       'has a body that was read',
@@ -165,11 +172,11 @@ describe('the handler’s answer', () => {
       'has a body that breaks',
       () => new Response(new ReadableStream({ start: (c) => c.error(new Error('broken')) })),
     ],
-  ])('that %s is an error, recorded as one, never a wrong answer', async (_what, answer) => {
+  ])('that %s is decided by its status, and never a wrong answer', async (_what, answer) => {
     const { app, events } = setup(answer);
-    await expect(app(ask())).rejects.toThrow();
-    expect(events).toContainEqual(expect.objectContaining({ type: 'finished', to: 'unknown' }));
-    expect((await app(ask())).status).toBe(409);
+    expect((await app(ask())).status).toBe(410);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'finished', to: 'completed' }));
+    expect((await app(ask())).status).toBe(410);
   });
 
   it('that never ends is cancelled when it is decided and nobody reads', async () => {
