@@ -271,7 +271,7 @@ describe('run', () => {
   });
 });
 
-function told(value: unknown): string {
+function pathOf(value: unknown): string {
   try {
     return String(jsonOf('It', value));
   } catch (error) {
@@ -281,10 +281,10 @@ function told(value: unknown): string {
 
 describe('paths', () => {
   it('are cut where they are long, and odd names are quoted', () => {
-    expect(told({ 'a-b': [{ ['x'.repeat(100)]: 1n }] })).toBe(`["a-b"][0]["${'x'.repeat(64)}…"]`);
+    expect(pathOf({ 'a-b': [{ ['x'.repeat(100)]: 1n }] })).toBe(`["a-b"][0]["${'x'.repeat(64)}…"]`);
     let deep: unknown = 1n;
     for (let i = 0; i < 20; i++) deep = { a: deep };
-    expect(told(deep)).toBe(`${'a.'.repeat(11)}a…`);
+    expect(pathOf(deep)).toBe(`${'a.'.repeat(11)}a…`);
   });
 
   it('lead to where a cycle closes', () => {
