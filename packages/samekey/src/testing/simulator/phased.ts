@@ -16,7 +16,7 @@ import { keptSteps } from '../audit/transitions.ts';
 import type { Context } from './context.ts';
 import { becomes, HandlerFailure } from './handler.ts';
 import type { SimProcess } from './process.ts';
-import type { Charge } from './provider.ts';
+import { type Charge, Refused } from './provider.ts';
 import { type EffectPlan, FREEZE_MAX_MS, type Intent, LATENESS_MAX_MS } from './scenario.ts';
 
 /** What a request of a phased operation is, for the handler that runs in it. */
@@ -85,13 +85,19 @@ async function work(
   );
   const run = begin(own ?? { claimId: `${process.name}.0`, attempt: attempt.number });
   const charges: number[] = [];
+  const failed = (): void => {
+    const to = intent.operation.settings.policy === 'stripe' ? 'failed' : 'retryable';
+    auditor.ends(run, to, response(500));
+  };
   for (const effect of effects) {
     const rule = ruleOf(context, process, run, effect);
-    const { charge } = await attempt.effect(
-      effect.name,
-      (call) => charged(context, process, run, effect, call),
-      rule,
-    );
+    const { charge } = await attempt
+      .effect(effect.name, (call) => charged(context, process, run, effect, call), rule)
+      .catch((error: unknown) => {
+        // Its intent is taken back, and it ends the handler like any other error.
+        if (error instanceof Refused) failed();
+        throw error;
+      });
     trace(request.id, () => `run ${run.n} has ${effect.name}: charge ${charge}`);
     if (!context.provider.has(whatOf(run, effect)))
       auditor.report(request.id, 'outside', `${effect.name} gave what the provider does not know`);
@@ -99,9 +105,9 @@ async function work(
     context.strike(process);
     await pause(process, random.pick([0, 1, 10]));
   }
-  const isThrowing = !context.calm && intent.operation.settings.policy !== 'stripe' && random.chance(0.15);
+  const isThrowing = !context.calm && random.chance(0.15);
   if (isThrowing && scenario.kind !== 'calm') {
-    auditor.ends(run, 'retryable', response(500));
+    failed();
     throw new HandlerFailure('on purpose');
   }
   const status = random.chance(0.85) ? 201 : 402;
