@@ -222,6 +222,8 @@ describe.runIf(source !== undefined)('phased on PostgreSQL', () => {
       bank.lose(1);
       const pay = samekey.phased({
         name: `pay-${String(found)}`,
+        // "Not found" counts when the intent is older than claim and call together.
+        claimTtlMs: 400,
         run: async (_input: unknown, attempt) => {
           const { id } = await attempt.effect(
             'charge',

@@ -207,7 +207,8 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         ...owner,
         claimTtlMs: 2_000,
         recoveryPoint: random.pick([null, 'booked', 'paid']) ?? null,
-        steps: JSON.stringify([{ step }]),
+        steps: random.chance(0.2) ? null : JSON.stringify([{ step }]),
+        ...(random.chance(0.5) ? { renewals: random.between(0, 2) } : {}),
         intentOpen: random.chance(0.3),
       }));
       return { text: say('checkpoint', requests), give: (store) => store.checkpoint(requests) };

@@ -51,6 +51,36 @@ export function progressTests(test: AddTest): void {
     assert.deepEqual((await recordOf(t.store)).input, INPUT);
   });
 
+  // F76: what was taken back leaves nothing that the next claim could take for work that is done.
+  test('a checkpoint without steps leaves none, and a record whose attempts are used up then fails', async (t) => {
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+    await t.store.checkpoint([checkpoint(owner, { recoveryPoint: null, intentOpen: true })]);
+    const empty = checkpoint(owner, { recoveryPoint: null, steps: null });
+    assert.deepEqual(await t.store.checkpoint([empty]), [{ kind: 'applied' }]);
+    const { steps, intentAt } = await recordOf(t.store);
+    assert.deepEqual([steps, intentAt], [null, null]);
+    await t.store.finish([finishRequest(owner, 'retryable')]);
+    await foundBecause(t.store, 'exhausted', { attemptMax: 1 });
+    assert.equal((await recordOf(t.store)).state, 'failed');
+  });
+
+  test('a checkpoint made upon another count of renewals is refused with the record and changes nothing', async (t) => {
+    const owner = await claimed(t.store);
+    const first = checkpoint(owner, { renewals: 0, steps: '[1]' });
+    assert.deepEqual(await t.store.checkpoint([first]), [{ kind: 'applied' }]);
+    assert.deepEqual(await t.store.checkpoint([checkpoint(owner, { renewals: 1, steps: '[1,2]' })]), [
+      { kind: 'applied' },
+    ]);
+    const before = await recordOf(t.store);
+    // It was sent first, and comes once more, late.
+    assert.deepEqual(await t.store.checkpoint([first]), [{ kind: 'refused', record: before }]);
+    assert.deepEqual(await recordOf(t.store), before);
+    assert.equal(before.renewals, 2);
+    assert.deepEqual(await t.store.checkpoint([checkpoint(owner, { renewals: 2, steps: '[1,2,3]' })]), [
+      { kind: 'applied' },
+    ]);
+  });
+
   // F6: every write carries its fence.
   test('a checkpoint of an old owner is refused and changes nothing', async (t) => {
     const owner = await claimed(t.store);
