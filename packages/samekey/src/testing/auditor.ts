@@ -281,7 +281,10 @@ export function createAuditor(options: AuditorOptions): Auditor {
       }
       const isGivenUp = event.type === 'handler-error' && isStoreError(event.error);
       const heldUntil = attempts.at(-1)?.run[0]?.heldUntil ?? 0;
-      if (isGivenUp && options.now() < heldUntil)
+      const { current: now } = key;
+      const isHeld =
+        now?.state === 'in_progress' && attempts.some((one) => fenceText(one) === fenceText(now));
+      if (isGivenUp && isHeld && options.now() < heldUntil)
         report(key.id, 'outside', 'a checkpoint was given up while its claim lived (F70)');
       if (event.type === 'finished' && !attempts.some(({ wrote }) => wrote.has(event.to)))
         report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
