@@ -208,7 +208,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         claimTtlMs: 2_000,
         recoveryPoint: random.pick([null, 'booked', 'paid']) ?? null,
         steps: random.chance(0.2) ? null : JSON.stringify([{ step }]),
-        ...(random.chance(0.5) ? { renewals: random.between(0, 2) } : {}),
+        ...(random.chance(0.5) ? { renewals: random.pick([0, 1, 2]) ?? 0 } : {}),
         intentOpen: random.chance(0.3),
       }));
       return { text: say('checkpoint', requests), give: (store) => store.checkpoint(requests) };
