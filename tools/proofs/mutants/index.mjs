@@ -1,0 +1,36 @@
+/** Every mutant, by area. A new area is a file beside this one and a line here. */
+import { batcher } from './batcher.mjs';
+import { doors } from './doors.mjs';
+import { dynamodb } from './dynamodb.mjs';
+import { engine } from './engine.mjs';
+import { machine } from './machine.mjs';
+import { memory } from './memory.mjs';
+import { messages } from './messages.mjs';
+import { mysql } from './mysql.mjs';
+import { phased } from './phased.mjs';
+import { postgres } from './postgres.mjs';
+import { reconcile } from './reconcile.mjs';
+import { redis } from './redis.mjs';
+import { seal } from './seal.mjs';
+import { sqlite } from './sqlite.mjs';
+
+/** @type {readonly import('./mutant.mjs').Area[]} */
+export const AREAS = [
+  { name: 'machine', mutants: machine },
+  { name: 'memory', mutants: memory },
+  { name: 'batcher', mutants: batcher },
+  { name: 'engine', mutants: engine },
+  { name: 'phased', mutants: phased },
+  { name: 'messages', mutants: messages },
+  { name: 'reconcile', mutants: reconcile },
+  { name: 'seal', mutants: seal },
+  { name: 'doors', mutants: doors },
+  { name: 'sqlite', mutants: sqlite },
+  { name: 'postgres', mutants: postgres },
+  { name: 'mysql', mutants: mysql },
+  { name: 'redis', mutants: redis },
+  { name: 'dynamodb', mutants: dynamodb },
+];
+
+/** In the order in which they run. */
+export const MUTANTS = AREAS.flatMap(({ mutants }) => mutants);

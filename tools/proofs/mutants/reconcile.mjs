@@ -1,0 +1,2 @@
+/** @type {import("./mutant.mjs").Mutant[]} */
+export const reconcile = [];
