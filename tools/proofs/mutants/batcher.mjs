@@ -1,14 +1,24 @@
 /** The batcher: who travels with whom, and who gets which result. */
 
 const LANE = ['core/batcher.test.ts'];
+const DISPATCH = ['core/dispatch.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const batcher = [
   {
+    name: 'batcher-shifted-as-engines-see-it',
+    file: 'core/batcher.ts',
+    find: 'const result = results[i] as Result;',
+    put: 'const result = results[busy.length > 0 ? i - 1 : i] as Result;',
+    tests: ['engine/memory.test.ts'],
+    only: 'races',
+    breaks: 'A request runs under the claim of another key.',
+  },
+  {
     name: 'batcher-shifted-behind-a-busy-row',
     file: 'core/batcher.ts',
     find: 'const result = results[i] as Result;',
-    put: 'const result = results[i - busy.length] as Result;',
+    put: 'const result = results[busy.length > 0 ? i - 1 : i] as Result;',
     tests: LANE,
     breaks: 'After a row that somebody holds, each caller gets the result of the row before its own.',
   },
@@ -47,7 +57,7 @@ export const batcher = [
   {
     name: 'batcher-lost-reply-forgotten',
     file: 'core/batcher.ts',
-    find: "for (const item of batch) item.unclear = true;\n      queue.unshift(...batch);",
+    find: 'for (const item of batch) item.unclear = true;\n      queue.unshift(...batch);',
     put: 'queue.unshift(...batch);',
     tests: LANE,
     breaks: 'A write whose reply was lost is told as one that was never made.',
@@ -97,7 +107,7 @@ export const batcher = [
     file: 'core/dispatch.ts',
     find: 'results.length === requests.length,',
     put: 'results.length <= requests.length,',
-    tests: LANE,
+    tests: DISPATCH,
     breaks: 'A store that leaves a row out is believed, and callers get the results of others.',
   },
   {
@@ -105,7 +115,7 @@ export const batcher = [
     file: 'core/dispatch.ts',
     find: 'record.scope === id.scope && record.key === id.key,',
     put: 'record.key === id.key,',
-    tests: LANE,
+    tests: DISPATCH,
     breaks: 'A store that mixes rows up shows one tenant the record of another.',
   },
 ];

@@ -19,7 +19,8 @@ export const machine = [
     find: 'record.claimId === fence.claimId && record.attempt === fence.attempt',
     put: 'record.attempt === fence.attempt',
     tests: CONTRACT,
-    breaks: 'After a deletion, when numbers begin again, an owner of the earlier life writes into the new one.',
+    breaks:
+      'After a deletion, when numbers begin again, an owner of the earlier life writes into the new one.',
   },
   {
     name: 'machine-claim-before-its-end',
@@ -91,7 +92,8 @@ export const machine = [
     find: "const byOthers = record.proof === 'settled' || ",
     put: 'const byOthers = ',
     tests: CONTRACT,
-    breaks: 'A late owner takes what somebody else has settled for its own write, and nobody hears of the contradiction.',
+    breaks:
+      'A late owner takes what somebody else has settled for its own write, and nobody hears of the contradiction.',
   },
   {
     name: 'machine-hand-over-from-anywhere',
@@ -107,7 +109,8 @@ export const machine = [
     find: 'intentAt: final ? null : record.intentAt,',
     put: 'intentAt: null,',
     tests: CONTRACT,
-    breaks: 'An effect that may have happened is not open any more once its attempt has ended: its record expires.',
+    breaks:
+      'An effect that may have happened is not open any more once its attempt has ended: its record expires.',
   },
   {
     name: 'machine-settled-whatever-stands',

@@ -40,7 +40,8 @@ export function plant(mutant, read) {
   const text = read(file);
   if (text === undefined) return { problem: `the file is gone. ${looked}` };
   const times = text.split(mutant.find).length - 1;
-  if (mutant.find === '' || times !== 1) return { problem: `its text stands there ${times} times. ${looked}` };
+  if (mutant.find === '' || times !== 1)
+    return { problem: `its text stands there ${times} times. ${looked}` };
   if (mutant.find === mutant.put) return { problem: `it changes nothing. ${looked}` };
   for (const test of testsOf(mutant)) {
     if (read(test) === undefined) return { problem: `its test ${test} is gone. ${looked}` };

@@ -49,8 +49,8 @@ function unplanted(mutant) {
   const text = JSON.stringify([mutant.tests, mutant.only]);
   const known = seenClean.get(text);
   if (known !== undefined) return known;
-  const look = runTests(mutant, undefined).then(({ passed, failed, late, broken }) => {
-    const wrong = [...failed, ...late, ...broken];
+  const look = runTests(mutant, undefined).then(({ passed, failed, late, broken, over }) => {
+    const wrong = [...failed, ...late, ...broken, ...(over ? ['the time of all was over'] : [])];
     if (wrong.length > 0) return `its tests fail without it: ${wrong[0]}`;
     return passed === 0 ? `no test is named ${mutant.only}, or all were skipped` : undefined;
   });

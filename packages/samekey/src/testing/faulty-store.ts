@@ -14,11 +14,20 @@ import type { Timers } from './timeline.ts';
 
 /**
  * What can happen to one call.
- * `refuse`: the store says no at once · `busy`: every row is locked · `loseRequest`: never applied, nobody knows ·
+ * `refuse`: the store says no at once · `busy`: every row is locked · `someBusy`: every second row is locked, from the first on; the
+ * others go through · `loseRequest`: never applied, nobody knows ·
  * `loseReply`: applied, nobody knows · `late`: nobody knows, and it is applied later · `twice`: answered, and applied once
  * more later · `slow`: applied and answered, later.
  */
-export type FaultKind = 'refuse' | 'busy' | 'loseRequest' | 'loseReply' | 'late' | 'twice' | 'slow';
+export type FaultKind =
+  | 'refuse'
+  | 'busy'
+  | 'someBusy'
+  | 'loseRequest'
+  | 'loseReply'
+  | 'late'
+  | 'twice'
+  | 'slow';
 
 /** How one call travels. */
 export interface Passage {
@@ -28,6 +37,8 @@ export interface Passage {
   readonly answer: 'reply' | 'unknown' | 'no' | 'busy' | 'silence';
   /** How long the answer travels, in milliseconds; for errors counted from sending. */
   readonly answerAfterMs: number;
+  /** Rows that somebody has locked, by their place in the call: they are told so, the others get there. Default none. */
+  readonly isHeld?: (place: number) => boolean;
 }
 
 /** A call, as the plan sees it. */
@@ -101,13 +112,14 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
   ): Promise<readonly Result[]> {
     const passage = passageFor({ verb, requests });
     const { answerAfterMs } = passage;
+    const isHeld = verb === 'find' ? undefined : passage.isHeld;
     // A read locks nothing.
     const answer = passage.answer === 'busy' && verb === 'find' ? 'no' : passage.answer;
     return new Promise((resolve, reject) => {
       for (const [i, ms] of passage.arriveAfterMs.entries()) {
         after(timers, ms, () => {
           const told = i === 0 && answer === 'reply';
-          apply(requests).then(
+          applyFree(requests, isHeld, apply).then(
             (results) => told && answered(answerAfterMs, () => resolve(results)),
             (error: Error) => told && answered(answerAfterMs, () => reject(error)),
           );
@@ -135,6 +147,18 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
   };
 }
 
+/** Applies the rows that nobody holds; each result stands in the place of its row. */
+async function applyFree<Request, Result>(
+  requests: readonly Request[],
+  isHeld: Passage['isHeld'],
+  apply: (requests: readonly Request[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  if (isHeld === undefined) return apply(requests);
+  const free = requests.filter((_, place) => !isHeld(place));
+  const results = (free.length === 0 ? [] : await apply(free)).values();
+  return requests.map((_, place) => (isHeld(place) ? BUSY : results.next().value) as Result);
+}
+
 /** The passage that a kind of fault stands for. */
 export function passageOf(fault: FaultKind, { byMs = 100, silent = false }: Injection = {}): Passage {
   const unclear = silent ? 'silence' : 'unknown';
@@ -143,6 +167,8 @@ export function passageOf(fault: FaultKind, { byMs = 100, silent = false }: Inje
       return { arriveAfterMs: [], answer: 'no', answerAfterMs: 0 };
     case 'busy':
       return { arriveAfterMs: [], answer: 'busy', answerAfterMs: 0 };
+    case 'someBusy':
+      return { arriveAfterMs: [0], answer: 'reply', answerAfterMs: 0, isHeld: (place) => place % 2 === 0 };
     case 'loseRequest':
       return { arriveAfterMs: [], answer: unclear, answerAfterMs: 0 };
     case 'loseReply':

@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
+import type {
+  CheckpointRequest,
+  ClaimRequest,
+  FencedId,
+  FinishRequest,
+  SettleRequest,
+  Store,
+} from '../../core/store.ts';
 import {
   CLAIM_TTL_MS,
   claimRequest,
@@ -16,6 +23,7 @@ import {
   renewRequest,
   settleRequest,
   handRequest,
+  type WithinTransaction,
 } from './context.ts';
 import type { Row } from './state-table.ts';
 
@@ -25,6 +33,7 @@ export interface Bench {
     Store,
     | 'claim'
     | 'renew'
+    | 'checkpoint'
     | 'finish'
     | 'settle'
     | 'reopen'
@@ -37,6 +46,8 @@ export interface Bench {
     | 'postpone'
   >;
   advance(ms: number): void | Promise<void>;
+  /** As of a store under test; absent where the store has none. */
+  transaction?<T>(body: (within: WithinTransaction) => Promise<T>): Promise<T>;
 }
 
 /** The fence every arranged record has. */
@@ -107,6 +118,8 @@ export async function perform(
   switch (verb) {
     case 'renew':
       return describeResult(only(await store.renew([renewRequest(owner)])));
+    case 'checkpoint':
+      return describeResult(only(await store.checkpoint([checkpointRequest(owner)])));
     case 'finish':
       return describeResult(only(await store.finish([finishRequest(owner, to as FinishRequest['to'])])));
     case 'settle':
@@ -138,11 +151,64 @@ export async function perform(
   }
 }
 
+/** What an attempt has done so far, under a fence. */
+function checkpointRequest(owner: FencedId): CheckpointRequest {
+  return {
+    ...owner,
+    claimTtlMs: CLAIM_TTL_MS,
+    recoveryPoint: 'reserve',
+    steps: '{"v":1,"steps":[]}',
+    intentOpen: false,
+  };
+}
+
+/** Commands that an attempt may give inside its caller's transaction. The last one can be given nowhere else. */
+export function isGivenWithin(command: string): boolean {
+  return command.startsWith('finish') || command === 'checkpoint' || command === HAND_OVER;
+}
+
+export const HAND_OVER = 'hand over';
+
+/** As {@link perform}, inside a transaction of the caller's, which rolls back what was refused. */
+export async function performWithin(
+  bench: Bench,
+  command: string,
+  id: RecordId,
+  fence: FencedId = OWN,
+  overrides: Partial<FinishRequest> = {},
+): Promise<string> {
+  const owner = { ...fence, ...id };
+  const [verb, to] = command.split(' ');
+  const refusal = new Error('refused, so it must be rolled back');
+  let said = '';
+  try {
+    assert.ok(bench.transaction !== undefined, 'a store with transactions is needed here');
+    await bench.transaction(async (within) => {
+      if (verb === 'finish')
+        said = describeResult(
+          await within.finish(finishRequest(owner, to as FinishRequest['to'], overrides)),
+        );
+      else if (verb === 'checkpoint')
+        said = describeResult(await within.checkpoint(checkpointRequest(owner)));
+      else said = describeResult(await within.handOver(owner));
+      if (said === 'refused') throw refusal;
+    });
+  } catch (error) {
+    if (error !== refusal) throw error;
+  }
+  return said;
+}
+
 /** Runs one row and compares. */
-export async function checkRow(bench: Bench, row: Row, id: RecordId): Promise<void> {
+export async function checkRow(
+  bench: Bench,
+  row: Row,
+  id: RecordId,
+  how: (bench: Bench, command: string, id: RecordId) => Promise<string> = perform,
+): Promise<void> {
   const where = `${row.command} / ${row.situation}`;
   const before = await look(bench, id);
-  assert.equal(await perform(bench, row.command, id), row.result, where);
+  assert.equal(await how(bench, row.command, id), row.result, where);
   const after = await look(bench, id);
   if (row.becomes === '=') assert.deepEqual(after, before, `${where} must change nothing`);
   else assert.equal(after?.state ?? 'absent', row.becomes, where);

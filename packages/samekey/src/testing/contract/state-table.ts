@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-/** What a record may be like when a command meets it; `pending` cannot be reached by the verbs of today's stores. */
+/** What a record may be like when a command meets it; `pending` is reached only where a store has hand-overs. */
 export const SITUATIONS: readonly string[] =
   `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
    settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable
@@ -71,6 +71,15 @@ claim where one attempt is allowed
 renew
   in_progress, over, over-resume, given-up          renewed             in_progress
   otherwise                                         lost                =
+
+checkpoint
+  in_progress, over, over-resume, given-up          applied             in_progress
+  otherwise                                         refused             =
+
+hand over
+  in_progress, over, over-resume                    applied             pending
+  pending                                           already             =
+  otherwise                                         refused             =
 
 finish completed
   in_progress, over, over-resume, unknown           applied             completed

@@ -60,6 +60,36 @@ export function raceTests(test: AddEngineTest): void {
     assert.equal(outcomes.filter(({ kind }) => kind === 'replay').length, (PROCESSES - 1) * RACERS);
     assert.equal(bench.runs, RACERS);
   });
+
+  // A row that somebody holds goes into the next flush; its neighbours must not get each other's results for that.
+  test('of many keys that travel together each gets its own answer, whichever rows somebody holds', async (bench) => {
+    const a = await bench.node();
+    const keys = Array.from({ length: 12 }, (_, i) => `key-${i}`);
+    const own = (key: string) => response(201, JSON_TYPE, JSON.stringify(key));
+    // Every third is known already.
+    const known = keys.filter((_, i) => i % 3 === 0);
+    await bench.until(Promise.all(known.map((key) => a.ask({ key }, () => own(key)))));
+    const b = await bench.node();
+    for (const verb of ['claim', 'finish'] as const) b.store.inject('someBusy', { verb, times: 3 });
+    let runs = 0;
+    const outcomes = await bench.until(
+      Promise.all(
+        keys.map((key) =>
+          b.ask({ key }, () => {
+            runs += 1;
+            return own(key);
+          }),
+        ),
+      ),
+    );
+    for (const [i, key] of keys.entries()) {
+      const outcome = outcomes[i] as (typeof outcomes)[number];
+      if (known.includes(key)) replayed(outcome, own(key));
+      else executed(outcome, { attempt: 1, state: 'completed', stored: true, response: own(key) });
+      replayed(await bench.until(a.ask({ key })), own(key));
+    }
+    assert.equal(runs, keys.length - known.length);
+  });
 }
 
 async function processes(bench: EngineBench): Promise<EngineNode[]> {
