@@ -106,9 +106,9 @@ export const batcher = [
     name: 'dispatch-answers-not-counted',
     file: 'core/dispatch.ts',
     find: 'results.length === requests.length,',
-    put: 'results.length <= requests.length,',
+    put: 'results.length >= requests.length,',
     tests: DISPATCH,
-    breaks: 'A store that leaves a row out is believed, and callers get the results of others.',
+    breaks: 'A store that answers for a row too many is believed, and callers get the results of others.',
   },
   {
     name: 'dispatch-other-scope-believed',

@@ -30,6 +30,7 @@ import { answerTests } from './engine/answers.ts';
 import { askingAgainTests } from './engine/asking-again.ts';
 import { type AddEngineTest, createBench } from './engine/bench.ts';
 import { closingTests } from './engine/closing.ts';
+import { effectRuleTests } from './engine/effect-rules.ts';
 import { effectTests } from './engine/effects.ts';
 import { faultTests } from './engine/faults.ts';
 import { lifetimeTests } from './engine/lifetimes.ts';
@@ -62,6 +63,7 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('lifetimes', () => lifetimeTests(test));
     runner.describe('answers', () => answerTests(test));
     runner.describe('asking again', () => askingAgainTests(test));
+    runner.describe('effects by their rules', () => effectRuleTests(test));
     runner.describe('closing', () => closingTests(test));
     runner.describe('values', () => valueTests(test));
     runner.describe('effects', () => effectTests(test));

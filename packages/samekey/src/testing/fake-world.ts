@@ -45,6 +45,8 @@ export interface FakeWorld extends World {
   thaw(): void;
   /** Nothing is delivered ever after. */
   kill(): void;
+  /** The wall clock alone goes on by `ms`: it was set, or the machine slept while its monotonic clock stood still. */
+  stepWall(ms: number): void;
   /** Something arrives from outside (a reply, a request): now, after the thaw, or never. */
   deliver(callback: () => void): void;
 }
@@ -64,6 +66,7 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
   let state: FakeWorld['state'] = 'running';
   let held: (() => void)[] = [];
   let claims = 0;
+  let steppedMs = 0;
 
   function deliver(callback: () => void): void {
     if (state === 'frozen') held.push(callback);
@@ -78,7 +81,7 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
       return state;
     },
     monotonicNow: () => monotonicStart + timeline.now,
-    wallNow: () => wallStart + timeline.now,
+    wallNow: () => wallStart + steppedMs + timeline.now,
     setTimer(delayMs, callback) {
       let cancelled = false;
       const run = (): void => {
@@ -121,6 +124,9 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
     kill() {
       state = 'dead';
       held = [];
+    },
+    stepWall(ms) {
+      steppedMs += ms;
     },
     deliver,
     ...(options.probe === undefined ? {} : { probe: options.probe }),

@@ -19,6 +19,7 @@ import {
   type View,
 } from '../../src/core/machine.ts';
 import { idText, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
+import { isListed } from '../../src/core/listed.ts';
 import { callerOf } from '../../src/core/scope.ts';
 import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/core/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
@@ -84,6 +85,7 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
       finish: apply<FinishRequest, ReturnType<typeof decideFinish>['result']>(bug.finish ?? decideFinish),
       checkpoint: apply(bug.checkpoint ?? decideCheckpoint),
       renew: apply<RenewRequest, ReturnType<typeof decideRenew>['result']>(bug.renew ?? decideRenew),
+      checkpoint: apply(decideCheckpoint),
       find: async (ids) => ids.map(read),
       settle: apply(decideSettle),
       reopen: apply(bug.reopen ?? decideReopen),
@@ -115,7 +117,7 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
         for (const record of over) write(record, null);
         return reapedOf(over.map(({ scope }) => scope));
       },
-      list: async () => [...records.values()],
+      list: async (request) => [...records.values()].filter((record) => isListed(record, request)),
     };
   };
 }
