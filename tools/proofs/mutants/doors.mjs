@@ -1,2 +1,136 @@
-/** @type {import("./mutant.mjs").Mutant[]} */
-export const doors = [];
+/** The doors: HTTP in and out, on Node and on Fetch, and the adapters that stand on them. */
+
+const HANDLE = ['http/handle.test.ts'];
+
+/** @type {import('./mutant.mjs').Mutant[]} */
+export const doors = [
+  {
+    name: 'doors-anonymous-shares-a-scope',
+    file: 'http/handle.ts',
+    find: 'if (scope === null || scope === undefined || scope.length === 0) return null;',
+    put: 'if (scope === null || scope === undefined) return null;',
+    tests: ['http/handle.test.ts', 'adapters/express5.test.ts'],
+    breaks: "Callers without a name get each other's answers.",
+  },
+  {
+    name: 'doors-own-answer-after-a-lost-fence',
+    file: 'http/handle.ts',
+    find: "if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);",
+    put: 'return exchange.fail(outcome.error.thrown);',
+    tests: HANDLE,
+    breaks: 'A throw is answered by the framework, and every retry gets something else.',
+  },
+  {
+    name: 'doors-unstored-not-told',
+    file: 'http/handle.ts',
+    find: "if (!outcome.stored) return [['Idempotency-Stored', 'false']];",
+    put: '',
+    tests: HANDLE,
+    breaks: 'An answer that no retry will get is not marked as such.',
+  },
+  {
+    name: 'doors-cookies-stored',
+    file: 'http/headers.ts',
+    find: "return (storeSetCookie || lower !== 'set-cookie') && !nominated.includes(lower);",
+    put: 'return !nominated.includes(lower);',
+    tests: ['http/headers.test.ts'],
+    breaks: 'The session of one caller is given to whoever retries.',
+  },
+  {
+    name: 'doors-hop-by-hop-stored',
+    file: 'http/headers.ts',
+    find: '&& !nominated.includes(lower);',
+    put: '&& true;',
+    tests: ['http/headers.test.ts'],
+    breaks: 'Fields of one connection are replayed on another.',
+  },
+  {
+    name: 'doors-retry-at-once',
+    file: 'http/headers.ts',
+    find: 'return String(Math.max(1, Math.floor(ms / 1000)));',
+    put: 'return String(Math.floor(ms / 1000));',
+    tests: ['http/headers.test.ts', 'http/problems.test.ts'],
+    breaks: 'Clients are told to ask again after 0 seconds.',
+  },
+  {
+    name: 'doors-node-body-one-byte-too-large',
+    file: 'http-node/body.ts',
+    find: 'if (raw.byteLength > sizeMax) return',
+    put: 'if (raw.byteLength > sizeMax + 1) return',
+    tests: ['http-node/body.test.ts'],
+    breaks: 'A body of one byte more than allowed is taken.',
+  },
+  {
+    name: 'doors-node-body-refused-at-its-limit',
+    file: 'http-node/body.ts',
+    find: "if (size > sizeMax) done({ kind: 'too-large' });",
+    put: "if (size >= sizeMax) done({ kind: 'too-large' });",
+    tests: ['http-node/body.test.ts'],
+    breaks: 'A body of exactly the limit is refused.',
+  },
+  {
+    name: 'doors-node-body-taken-is-empty',
+    file: 'http-node/body.ts',
+    find: "if (isTaken(req)) return { kind: 'consumed' };",
+    put: 'if (isTaken(req)) return NO_BODY;',
+    tests: ['http-node/body-parsers.test.ts', 'http-node/body.test.ts'],
+    breaks:
+      'A body that a parser has read before counts as empty, and all bodies under a key are one request (F31).',
+  },
+  {
+    name: 'doors-node-broken-body-is-whole',
+    file: 'http-node/body.ts',
+    find: 'const onLost = (): void => done(ABORTED);',
+    put: 'const onLost = (): void => done(Buffer.concat(chunks, size));',
+    tests: ['http-node/body.test.ts'],
+    breaks: 'A body that ended early is claimed as if it were whole.',
+  },
+  {
+    name: 'doors-fetch-body-one-byte-too-large',
+    file: 'http-fetch/request-body.ts',
+    find: 'if (size > sizeMaxBytes) {',
+    put: 'if (size > sizeMaxBytes + 1) {',
+    tests: ['adapters/fetch.test.ts', 'adapters/hono.test.ts'],
+    breaks: 'A body of one byte more than allowed is taken.',
+  },
+  {
+    name: 'doors-fetch-aborted-with-its-client',
+    file: 'http-fetch/fetch-exchange.ts',
+    find: 'return new Request(this.#asked, { ...body, signal: attempt.signal });',
+    put: 'return new Request(this.#asked, { ...body });',
+    tests: ['adapters/fetch-specifics.test.ts'],
+    breaks: 'A client that hangs up cancels the payment that it has asked for.',
+  },
+  {
+    name: 'doors-fetch-last-chunk-let-go',
+    file: 'http-fetch/answer-body.ts',
+    find: 'if (this.#isEventStream || this.#released) {',
+    put: 'if (this.#isEventStream || !this.#released) {',
+    tests: ['adapters/fetch.test.ts', 'adapters/fetch-specifics.test.ts'],
+    breaks: 'A large answer is complete at the client before its record is stored.',
+  },
+  {
+    name: 'doors-fetch-broken-source-is-whole',
+    file: 'http-fetch/answer-body.ts',
+    find: '    } catch (error) {\n      this.abort();\n      throw error;\n    } finally {',
+    put: '    } catch {\n      this.abort();\n    } finally {',
+    tests: ['adapters/fetch.test.ts', 'adapters/fetch-specifics.test.ts', 'adapters/hono-specifics.test.ts'],
+    breaks: 'An answer whose source broke is stored as one that ended.',
+  },
+  {
+    name: 'adapter-express-protected-twice',
+    file: 'adapters/express/express-adapter.ts',
+    find: 'outer.notExecuted();\n      return next(protectedTwice(engine));',
+    put: 'return next(protectedTwice(engine));',
+    tests: ['adapters/express5.test.ts'],
+    breaks: 'A mistake of set-up that ran nothing leaves a key that nobody can use.',
+  },
+  {
+    name: 'adapter-hono-error-without-outer-headers',
+    file: 'adapters/hono/hono-adapter.ts',
+    find: 'if (isNotExecutedError(c.error)) attempt?.notExecuted({ correctable: c.error.correctable });',
+    put: '',
+    tests: ['adapters/hono.test.ts', 'adapters/hono-specifics.test.ts'],
+    breaks: 'A handler that says that nothing happened is not heard, and its key is stuck.',
+  },
+];

@@ -1,2 +1,87 @@
-/** @type {import("./mutant.mjs").Mutant[]} */
-export const sqlite = [];
+/** The SQLite store: what it does around the state table, under one write lock and without a server's clock. */
+
+const CONTRACT = ['stores/sqlite.test.ts'];
+
+/** @type {import('./mutant.mjs').Mutant[]} */
+export const sqlite = [
+  {
+    name: 'sqlite-wall-clock-goes-back',
+    file: 'stores/sqlite/clock.ts',
+    find: "Math.max(Math.floor(wallNow()), number(connection.get(SELECT_LAST_NOW)?.['value'] ?? 0)),",
+    put: 'Math.floor(wallNow()),',
+    tests: CONTRACT,
+    only: 'capabilities|model',
+    breaks: 'A process whose clock is behind writes records that are born expired.',
+  },
+  {
+    name: 'sqlite-claim-ended-by-wall-clock',
+    file: 'stores/sqlite/records.ts',
+    find: "if (record?.state === 'in_progress') return watch.see(record);",
+    put: "if (record?.state === 'in_progress') return Math.max(0, record.lockedUntil - now);",
+    tests: CONTRACT,
+    only: 'capabilities',
+    breaks: 'A process whose clock is ahead takes living claims away.',
+  },
+  {
+    name: 'sqlite-time-not-kept',
+    file: 'stores/sqlite/records.ts',
+    find: 'if (written) clock.save(connection, now);',
+    put: '',
+    tests: CONTRACT,
+    only: 'capabilities|model',
+    breaks: 'The next process does not know how late it is, and writes records that are born expired.',
+  },
+  {
+    name: 'sqlite-reaps-an-open-effect',
+    file: 'stores/sqlite/statements.ts',
+    find: "AND NOT (state = 'retryable' AND intent_at IS NOT NULL) AND expires_at",
+    put: 'AND expires_at',
+    tests: CONTRACT,
+    only: 'progress|sweeping',
+    breaks: 'The reaper deletes a record whose effect may have happened, and the key runs again.',
+  },
+  {
+    name: 'sqlite-reaps-tombstones',
+    file: 'stores/sqlite/statements.ts',
+    find: 'AND expires_at + tombstone_ms <= ?`;',
+    put: 'AND expires_at <= ?`;',
+    tests: CONTRACT,
+    only: 'expiry|sweeping|lifecycle|states "reap',
+    breaks: 'The reaper deletes tombstones, and their keys run again.',
+  },
+  {
+    name: 'sqlite-due-that-was-begun',
+    file: 'stores/sqlite/statements.ts',
+    find: "`state = 'pending' AND attempt = 0 AND locked_until > ? OR ` +",
+    put: "`state = 'pending' AND locked_until > ? OR ` +",
+    tests: CONTRACT,
+    only: 'progress',
+    breaks: 'A worker begins what was given to the worker of a message.',
+  },
+  {
+    name: 'sqlite-transaction-of-another',
+    file: 'stores/sqlite/sqlite-store.ts',
+    find: 'if (open.has(tx)) return;',
+    put: 'if (tx !== null) return;',
+    tests: ['stores/sqlite-turns.test.ts'],
+    breaks: 'A write is made outside of the transaction that it was to share the fate of.',
+  },
+  {
+    name: 'sqlite-lease-not-kept',
+    file: 'stores/sqlite/records.ts',
+    find: 'leases.restart(asked(after, request.leaseMs));',
+    put: '',
+    tests: CONTRACT,
+    only: 'unknown outcomes|capabilities|verdicts',
+    breaks: 'Two reconcilers of one process ask about one outcome at once.',
+  },
+  {
+    name: 'sqlite-audit-in-its-own-time',
+    file: 'stores/sqlite/records.ts',
+    find: 'if (row !== undefined) audit.add([row], now);\n      }\n      return decision.result;',
+    put: '}\n      return decision.result;',
+    tests: CONTRACT,
+    only: 'audit',
+    breaks: 'An act by hand leaves no row in the audit.',
+  },
+];
