@@ -48,6 +48,7 @@ export const CHECKS = [
   { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'threats', command: tool('check-threats.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'cases', command: tool('check-cases.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'mutants fit', command: tool('check-mutants.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'ops', command: tool('check-ops.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'docs', command: tool('check-docs.mjs'), timeMaxMs: 5 * MINUTE_MS },
   { name: 'package', command: tool('check-types.mjs'), timeMaxMs: 5 * MINUTE_MS },
@@ -62,6 +63,12 @@ function waysIn() {
   return [
     { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
     { name: 'verify', command: tool('verify-demo.mjs'), timeMaxMs: 3 * MINUTE_MS },
+    // A few of the mutation run; all of it is `npm run prove -- --only mutants`.
+    {
+      name: 'mutants',
+      command: [...tool('proofs/mutants.mjs'), '--draw', '6'],
+      timeMaxMs: 10 * MINUTE_MS,
+    },
     {
       name: 'tests',
       // Most tests wait for a database or a claim: two at once take half the time on two cores.

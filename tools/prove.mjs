@@ -29,6 +29,7 @@ const PROOFS = [
   'restarts',
   'promotions',
   'browser',
+  'mutants',
 ];
 
 /** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string }} Piece */

@@ -5,11 +5,12 @@
  *
  *   npm run prove -- --only mutants                      all of them
  *   npm run prove -- --only mutants --seed 7 --rounds 1  the seventh; a failure names its seed
- *   node tools/proofs/mutants.mjs [part of a name …]     some by name, and what killed them
+ *   node tools/proofs/mutants.mjs [part of a name …]     some by name or area, and what killed them
+ *   node tools/proofs/mutants.mjs --draw 6 [--seed 7]    a few of the quick ones, as in CI; without a seed one of the day
  */
-import { misfits } from './mutants/mutant.mjs';
+import { parseArgs } from 'node:util';
 import { AREAS, MUTANTS } from './mutants/index.mjs';
-import { readFile, tryMutant } from './mutants/try-mutant.mjs';
+import { tryMutant } from './mutants/try-mutant.mjs';
 import { isMain } from '../lib/report.mjs';
 
 export const name = 'mutants';
@@ -58,14 +59,56 @@ async function faultOf(mutant, log) {
   return undefined;
 }
 
-if (isMain(import.meta.url)) {
-  const parts = process.argv.slice(2);
-  for (const { message } of misfits(MUTANTS, readFile)) console.log(`FAILED ${message}`);
-  for (const area of AREAS) {
-    for (const mutant of area.mutants) {
-      if (!parts.some((part) => part === area.name || mutant.name.includes(part))) continue;
-      const wrong = await faultOf(mutant, console.log);
-      if (wrong !== undefined) console.log(`FAILED ${mutant.name}: ${wrong}`);
-    }
-  }
+/** Their tests start no server and no process. */
+const isQuick = (/** @type {import('./mutants/mutant.mjs').Mutant} */ { tests, equivalent }) =>
+  equivalent === undefined &&
+  tests.every((file) => /^(?:core|engine|http|http-node|reconcile)\//u.test(file)) &&
+  !/stores|contracts/u.test(tests.join());
+
+/**
+ * So many of the quick ones, by a seed.
+ * @param {number} count
+ * @param {number} seed
+ */
+export function draw(count, seed) {
+  const left = MUTANTS.filter(isQuick);
+  let state = seed >>> 0;
+  const next = () => {
+    // Mulberry32: a seed gives the same draw on every machine.
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return Array.from({ length: Math.min(count, left.length) }, () =>
+    left.splice(Math.floor(next() * left.length), 1),
+  ).flat();
 }
+
+/** @param {string[]} args */
+async function main(args) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { draw: { type: 'string' }, seed: { type: 'string' } },
+  });
+  const seed = Number(values.seed ?? process.env['SAMEKEY_SEED'] ?? Date.now() % 1_000_000);
+  if (values.draw !== undefined) console.log(`mutants: --seed ${seed}`);
+  const asked =
+    values.draw === undefined
+      ? AREAS.flatMap(({ name: area, mutants }) =>
+          mutants.filter((one) => positionals.some((part) => part === area || one.name.includes(part))),
+        )
+      : draw(Number(values.draw), seed);
+  let failed = 0;
+  for (const mutant of asked) {
+    const wrong = await faultOf(mutant, console.log);
+    if (wrong === undefined) continue;
+    failed += 1;
+    console.log(`FAILED ${mutant.name}: ${wrong}`);
+  }
+  console.log(`mutants: ${asked.length} planted, ${failed} failed`);
+  return asked.length > 0 && failed === 0 ? 0 : 1;
+}
+
+if (isMain(import.meta.url)) process.exitCode = await main(process.argv.slice(2));

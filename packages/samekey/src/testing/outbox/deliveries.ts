@@ -61,6 +61,24 @@ export function deliveryTests(test: AddOutboxTest): void {
     assert.deepEqual([now?.state, now?.leaseId, now?.providerId], ['leased', owner.leaseId, null]);
   });
 
+  // What has had all its deliveries is taken without being counted: only the lease tells the two takes apart.
+  test('whoever lost the lease of a message that has had all its deliveries changes nothing', async (t) => {
+    const { messages } = t.store;
+    await messages.enqueue([message()]);
+    const late = await takeOne(messages);
+    await t.advance(LEASE_MS);
+    const owner = await takeOne(messages, { deliveriesMax: 1 });
+    assert.deepEqual([owner.exhausted, owner.started], [true, late.started]);
+    const before = await look(messages, owner.id);
+    assert.deepEqual(await messages.done([{ ...late, record: null }]), ['lost']);
+    assert.deepEqual(await messages.retry([failed(late)]), ['lost']);
+    assert.deepEqual(await messages.dead([given(late)]), ['lost']);
+    assert.deepEqual(await messages.extend([late], 1_000_000), ['lost']);
+    assert.deepEqual(await messages.note([{ ...late, providerId: 'x' }]), ['lost']);
+    assert.deepEqual(await look(messages, owner.id), before);
+    assert.deepEqual(await messages.dead([given(owner)]), ['applied']);
+  });
+
   test('a failed delivery is counted, with its error and its proof, and comes again after its delay', async (t) => {
     const { messages } = t.store;
     await messages.enqueue([message()]);
