@@ -63,22 +63,23 @@ describe('check-mutants', () => {
   });
 });
 
-describe('a mutant', () => {
-  const reportOf = (status: string, failureMessages: string[] = []): string =>
-    JSON.stringify({
-      testResults: [
-        {
-          name: 'over.test.ts',
-          status,
-          message: status === 'failed' ? 'cannot load' : '',
-          assertionResults:
-            status === 'failed' && failureMessages.length === 0
-              ? []
-              : [{ status, fullName: 'what ends now is over', failureMessages }],
-        },
-      ],
-    });
+/** A report of vitest's about one test. */
+const reportOf = (status: string, failureMessages: string[] = []): string =>
+  JSON.stringify({
+    testResults: [
+      {
+        name: 'over.test.ts',
+        status,
+        message: status === 'failed' ? 'cannot load' : '',
+        assertionResults:
+          status === 'failed' && failureMessages.length === 0
+            ? []
+            : [{ status, fullName: 'what ends now is over', failureMessages }],
+      },
+    ],
+  });
 
+describe('a mutant', () => {
   it('is killed by a test that failed, not by one that timed out or did not load', () => {
     expect(judge(reportOf('failed', ['AssertionError: expected false to be true']))).toMatchObject({
       failed: ['what ends now is over'],

@@ -1,6 +1,6 @@
 /** Runs the tests of a mutant, with its edit or without, and says what they found. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildFolder } from '../../lib/files.mjs';
 import { ROOT } from '../../lib/report.mjs';
@@ -68,13 +68,19 @@ async function runTests(mutant, text) {
   const [json, loaded] = [join(folder, 'vitest.json'), join(folder, 'loaded')];
   const planted = text === undefined ? null : { file: join(ROOT, sourceOf(mutant)), text, loaded };
   const only = mutant.only === undefined ? [] : ['-t', mutant.only];
-  mkdirSync(folder, { recursive: true });
   const child = spawn(
     process.execPath,
     [
-      ...[binOf('vitest'), 'run', '--config', 'tools/proofs/mutants/vitest.config.ts', '--root', '.'],
-      ...['--reporter=json', `--outputFile=${json}`, '--bail=1', '--maxWorkers=1'],
-      ...[...testsOf(mutant), ...only],
+      binOf('vitest'),
+      'run',
+      '--config=tools/proofs/mutants/vitest.config.ts',
+      '--root=.',
+      '--reporter=json',
+      `--outputFile=${json}`,
+      '--bail=1',
+      '--maxWorkers=1',
+      ...testsOf(mutant),
+      ...only,
     ],
     {
       cwd: ROOT,

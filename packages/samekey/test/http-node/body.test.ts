@@ -124,6 +124,35 @@ describe('A body over the limit', () => {
     const server = await serving(undefined, { requestSizeMaxBytes: 5 });
     expect(answerOf(await ask(server, sized('12345')))).toMatchObject({ seen: '12345' });
   });
+
+  const chunked = head('Transfer-Encoding: chunked');
+  test.each([
+    ['in one chunk with its head', [chunked + chunkOf('12345') + chunkOf('')]],
+    ['in one chunk, the end of which is late', [chunked + chunkOf('12345'), chunkOf('')]],
+    ['byte by byte', [chunked, ...[...'12345'].map(chunkOf), chunkOf('')]],
+  ])('is told from one of exactly the limit, which may come %s', async (_how, parts) => {
+    const server = await serving(undefined, { requestSizeMaxBytes: 5 });
+    const socket = open(server);
+    const answer = read(socket);
+    for (const part of parts) await seenBy(server, socket, part);
+    expect(answerOf(await answer)).toMatchObject({ kind: 'body', seen: '12345' });
+  });
+
+  test('is refused also when all of it is here before anybody asks', async () => {
+    for (const [body, kind] of [
+      ['12345', 'body'],
+      ['123456', 'too-large'],
+    ] as const) {
+      const server = await listen((req, res) => {
+        void (async () => {
+          while (!req.complete) await new Promise((resolve) => void setImmediate(resolve));
+          res.end(JSON.stringify({ kind: (await readBody(req, { requestSizeMaxBytes: 5 })).kind }));
+        })();
+      });
+      servers.push(server);
+      expect(answerOf(await ask(server, chunked + chunkOf(body) + chunkOf('')))).toEqual({ kind });
+    }
+  });
 });
 
 test.each([

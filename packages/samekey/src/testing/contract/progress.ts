@@ -229,7 +229,8 @@ export function progressTests(test: AddTest): void {
       assert.equal(t.store.capabilities.transactions, false);
       return;
     }
-    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+    // With an input, as what workers push on has one: it is not theirs all the same.
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: INPUT });
     await assert.rejects(
       t.transaction(async (within) => {
         assert.equal((await within.handOver(fencedId(owner))).kind, 'applied');

@@ -52,6 +52,18 @@ export function faultTests(test: AddEngineTest): void {
     assert.equal(eventsOf(a, 'claim-released').length, 1);
   });
 
+  // F15: it is looked for until it can no longer arrive, not until the first look that finds nothing.
+  test('a claim that was given up and arrives later is released then, and its key is free', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    a.store.inject('late', { verb: 'claim', byMs: 6_000, silent: true, times: 100 });
+    met(await bench.until(a.ask()), 'unavailable');
+    assert.equal(await bench.record(), null);
+    await bench.pass(7_500);
+    assert.equal((await bench.record())?.state, 'retryable', 'it arrived, and nobody runs under it');
+    executed(await bench.until(b.ask()), { state: 'completed' });
+    assert.deepEqual([bench.runs, eventsOf(a, 'claim-released').length], [1, 1]);
+  });
+
   // F3: the write was made.
   test('an end whose reply was lost is told as stored', async (bench) => {
     const [a, b] = [await bench.node(), await bench.node()];

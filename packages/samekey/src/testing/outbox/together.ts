@@ -198,6 +198,14 @@ export function togetherTests(test: AddOutboxTest): void {
       const [claim] = await t.store.claim([{ ...claimOf(owner), claimId: 'claim-again' }]);
       assert.equal(claim?.kind, 'claimed');
       assert.deepEqual(await messages.requeue([lease.id], by), []);
+      // Nor when that one has ended as a dead letter's attempt might have: it is not this message's.
+      const next = { ...endOf(owner, 'failed'), claimId: 'claim-again', attempt: 2, handedOver: false };
+      assert.equal((await t.store.finish([next]))[0]?.kind, 'applied');
+      assert.deepEqual(await messages.requeue([lease.id], by), []);
+      assert.deepEqual(
+        [await stateOf(t, owner), (await look(messages, lease.id))?.state],
+        ['failed', 'dead'],
+      );
     }
     assert.deepEqual(await t.store.audit({ acts: ['requeue'] }), []);
   });
