@@ -203,9 +203,11 @@ describe('A flush', () => {
   });
 });
 
-describe('A flush whose reply was lost', () => {
-  const lost = (): StoreError => new StoreError('no reply', { applied: 'unknown' });
+function lost(): StoreError {
+  return new StoreError('no reply', { applied: 'unknown' });
+}
 
+describe('A flush whose reply was lost', () => {
   test('is sent again as it was, because only that can tell what became of it', async () => {
     const sent: (readonly string[])[] = [];
     const lane = laneOn({

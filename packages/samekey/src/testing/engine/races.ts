@@ -1,7 +1,7 @@
 /** Many requests at one moment, in several processes on one store. */
 
 import assert from 'node:assert/strict';
-import { response } from '../../core/response.ts';
+import { response, type StoredResponse } from '../../core/response.ts';
 import { type AddEngineTest, type EngineBench, type EngineNode, JSON_TYPE } from './bench.ts';
 import { executed, met, replayed } from './expect.ts';
 
@@ -65,7 +65,6 @@ export function raceTests(test: AddEngineTest): void {
   test('of many keys that travel together each gets its own answer, whichever rows somebody holds', async (bench) => {
     const a = await bench.node();
     const keys = Array.from({ length: 12 }, (_, i) => `key-${i}`);
-    const own = (key: string) => response(201, JSON_TYPE, JSON.stringify(key));
     // Every third is known already.
     const known = keys.filter((_, i) => i % 3 === 0);
     await bench.until(Promise.all(known.map((key) => a.ask({ key }, () => own(key)))));
@@ -90,6 +89,11 @@ export function raceTests(test: AddEngineTest): void {
     }
     assert.equal(runs, keys.length - known.length);
   });
+}
+
+/** An answer that only this key's handler gives. */
+function own(key: string): StoredResponse {
+  return response(201, JSON_TYPE, JSON.stringify(key));
 }
 
 async function processes(bench: EngineBench): Promise<EngineNode[]> {
