@@ -41,15 +41,6 @@ export const mysql = [
     breaks: 'Of two writes on one record in one call the second is decided on what the first has changed.',
   },
   {
-    name: 'mysql-other-case-is-the-same-key',
-    file: 'stores/mysql/records.ts',
-    find: 'WHERE r.scope = ${bytesOf(first.scope)} AND r.${KEY} = ${bytesOf(first.key)} ${lock}`;',
-    put: 'WHERE r.scope = ${bytesOf(first.scope)} ORDER BY r.id DESC LIMIT 1 ${lock}`;',
-    tests: CONTRACT,
-    only: on('claims'),
-    breaks: 'A key is found whatever it is.',
-  },
-  {
     name: 'mysql-reaps-an-open-effect',
     file: 'stores/mysql/housekeeping.ts',
     find: '"r.state = \'retryable\' AND r.intent_at IS NULL",',

@@ -32,3 +32,11 @@ it('a full memory store refuses new keys and drops no claim and no answer', asyn
   expect((await store.find([owner]))[0]?.state).toBe('in_progress');
   expect((await store.claim([claimRequest({ key: 'done' })]))[0]?.kind).toBe('found');
 });
+
+// F49
+it('a memory store that is full of answers refuses new keys', async () => {
+  const store = memoryStore({ bytesMax: 10 });
+  await finished(store, 'completed', { key: 'done' });
+  expect(await store.claim([claimRequest({ key: 'new' })])).toEqual([{ kind: 'full' }]);
+  expect((await store.claim([claimRequest({ key: 'done' })]))[0]?.kind).toBe('found');
+});
