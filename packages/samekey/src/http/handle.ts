@@ -348,7 +348,8 @@ async function sendOutcome<Native>(
       const { response: answer } = outcome;
       const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, answer, key)];
       if (wrapped === null || answer === null) return exchange.release(lines);
-      if (outcome.state === 'pending') lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
+      if (outcome.state === 'pending')
+        lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
       return exchange.replace(withHeaders(answer, lines));
     }
     // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.

@@ -49,7 +49,14 @@ describe('A store', () => {
         return {
           find: async () => [await mixed()],
           claim: async () => [
-            { kind: 'found', because: 'final', record: await mixed(), claimLeftMs: 0, lifeLeftMs: 1 },
+            {
+              kind: 'found',
+              because: 'final',
+              record: await mixed(),
+              claimLeftMs: 0,
+              ageMs: 0,
+              lifeLeftMs: 1,
+            },
           ],
           renew: async () => [{ kind: 'lost', record: await mixed() }],
           finish: async () => [{ kind: 'refused', record: await mixed() }],

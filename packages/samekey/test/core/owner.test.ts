@@ -28,7 +28,12 @@ function ownerOn(world: FakeWorld, said: 'granted' | 'lost' = 'granted'): Owner 
     { resumed: null, createdAt: 0, fingerprint: FINGERPRINT, sentWallAt: world.wallNow() },
     world.monotonicNow(),
   );
-  const options = { world, callTimeMaxMs: 5_000, recordSizeMaxBytes: null };
+  const options = {
+    world,
+    callTimeMaxMs: 5_000,
+    recordSizeMaxBytes: null,
+    contradicts: () => undefined,
+  };
   return createOwner(attempt, { ...options, dispatch: dispatch as Dispatch });
 }
 

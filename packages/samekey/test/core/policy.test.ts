@@ -47,7 +47,8 @@ const answered = (status: number, more: Partial<Extract<Ending, { kind: 'answere
 
 describe('what an attempt becomes', () => {
   const settings = resolveSettings({ policy: 'standard' }, {});
-  const told = (ending: OpenEnding) => conclude({ declared: null, saidUnknown: null, settings }, ending, null);
+  const told = (ending: OpenEnding) =>
+    conclude({ declared: null, saidUnknown: null, settings }, ending, null);
   it.each([408, 502, 504])('after %d is unknown, unless its transaction was rolled back', (status) => {
     expect(told(answered(status))).toMatchObject({ to: 'unknown', proof: null, reason: `status-${status}` });
     expect(told(answered(status, { rolledBack: true }))).toMatchObject({

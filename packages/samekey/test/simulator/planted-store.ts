@@ -85,7 +85,6 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
       finish: apply<FinishRequest, ReturnType<typeof decideFinish>['result']>(bug.finish ?? decideFinish),
       checkpoint: apply(bug.checkpoint ?? decideCheckpoint),
       renew: apply<RenewRequest, ReturnType<typeof decideRenew>['result']>(bug.renew ?? decideRenew),
-      checkpoint: apply(decideCheckpoint),
       find: async (ids) => ids.map(read),
       settle: apply(decideSettle),
       reopen: apply(bug.reopen ?? decideReopen),
