@@ -276,7 +276,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     run: (request, handler) => run(engine, defaults, request, handler),
     transactional: (definition) => register(defineTransactional(engine, defaults, transactions, definition)),
     plain: (definition) => register(definePlain(engine, defaults, definition)),
-    deferred: (operation, own) => replace(defer(operation, own)),
+    deferred: (operation, how) => replace(defer(operation, how)),
     phased: (definition) => register(definePhased(engine, defaults, transactions, definition)),
   };
   return Object.freeze(samekey);

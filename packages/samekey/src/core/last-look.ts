@@ -25,9 +25,7 @@ export function lookingSignal(controller: AbortController, look: () => void): Ab
   });
 }
 
-const native = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')?.get;
-
 /** As the platform says it. */
 function abortedOf(signal: AbortSignal): boolean {
-  return native?.call(signal) === true;
+  return Reflect.get(AbortSignal.prototype, 'aborted', signal);
 }

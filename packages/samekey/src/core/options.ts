@@ -21,7 +21,7 @@ export interface Row<out Value, out Absent = Value | null | undefined> {
 
 /** The rows of an options object: all its members, each as its type, the required ones without a value for "absent". */
 export type Table<Options> = {
-  readonly [Name in keyof Options]-?: Record<never, never> extends Pick<Options, Name>
+  readonly [Name in keyof Options]-?: undefined extends Options[Name]
     ? Row<Exclude<Options[Name], undefined>>
     : Row<Options[Name], Options[Name]>;
 };

@@ -44,9 +44,6 @@ export interface Policy {
   readonly verdicts: Readonly<Record<EndingClass, Verdict>>;
 }
 
-/** They say that somebody stopped waiting, and never that nothing happened (semantics §6): no policy may run them again. */
-const NO_PROOF: readonly EndingClass[] = ['requestTimeout', 'gatewayError'];
-
 /** The policies that come with Samekey. */
 export type PolicyName = 'standard' | 'payments' | 'stripe';
 
@@ -131,7 +128,7 @@ const ended: Row<'failed' | 'retryable' | 'unknown', 'failed' | 'retryable' | 'u
   oneOf(['failed', 'retryable', 'unknown']),
 );
 
-/** 408, 502 and 504. */
+/** 408, 502 and 504: they say that somebody stopped waiting, and never that nothing happened (semantics §6). No policy may run them again. */
 const noProof: typeof ended = {
   ...ended,
   read(given, path) {

@@ -17,7 +17,7 @@ import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
 import { FORMAT_VERSION, isFinal, type SamekeyRecord, type State } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
-import { response, sameResponse, type StoredResponse } from './response.ts';
+import { response as responseOf, sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from './store.ts';
 import type { UsualLengths } from './usual.ts';
@@ -332,8 +332,8 @@ function asUnknown(ending: Ending): Ending {
     case 'stopped':
     case 'unclear':
       return ending.error === undefined
-        ? { kind: 'answered', response: response(500) }
-        : { kind: 'threw', error: ending.error, response: response(500) };
+        ? { kind: 'answered', response: responseOf(500) }
+        : { kind: 'threw', error: ending.error, response: responseOf(500) };
     default:
       return ending;
   }

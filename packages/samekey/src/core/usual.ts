@@ -64,7 +64,7 @@ export function createUsualLengths(): UsualLengths {
 }
 
 function medianOf({ lengths, count }: Runs): number {
-  const sorted = lengths.slice(0, Math.min(count, RUNS_MAX)).sort();
+  const sorted = lengths.slice(0, Math.min(count, RUNS_MAX)).toSorted();
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;

@@ -6,7 +6,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { anything, listOf, nested, readOptions, required, type Table, text } from '../core/options.ts';
+import { anything, listOf, readOptions, type Table, text } from '../core/options.ts';
 import { expressStack } from '../adapters/express/layers.ts';
 import { type Exemption, EXEMPTIONS_ROW, isAbout } from './exempt.ts';
 import { expressRoutes } from './express.ts';

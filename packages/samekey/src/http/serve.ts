@@ -60,8 +60,8 @@ export function compileServed<Native, Input>(
     }
   }
   readOptions('serve', SERVE_ROWS, options);
-  const { input: given, location, ...routeOptions } = options;
-  const input: NonNullable<typeof given> = given ?? ((_request, body) => body.json() as Input);
+  const { input: ownInput, location, ...routeOptions } = options;
+  const input: NonNullable<typeof ownInput> = ownInput ?? ((_request, body) => body.json() as Input);
   if (routeOptions.required === false) {
     throw new OptionsError(
       'A served operation needs a key: required: false is for routes with a handler of their own.',

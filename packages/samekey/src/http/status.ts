@@ -5,7 +5,6 @@
  * Invariants: it is guarded by the scope: another caller's key answers 404, as one that never was · it reads and changes nothing.
  */
 
-import { OptionsError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../core/meeting.ts';
 import { type RecordNames, recordNames } from '../core/operation.ts';

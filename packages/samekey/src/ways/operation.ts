@@ -75,13 +75,6 @@ export interface OperationInternals<Input> {
   handler(input: Input): Handler;
 }
 
-const REQUEST_OPTIONS: readonly (keyof OperationRequest<unknown>)[] = [
-  'scope',
-  'key',
-  'input',
-  'fingerprint',
-];
-
 /** Makes the operation's public side. */
 export function createOperation<Input, Value>(internals: OperationInternals<Input>): Operation<Input, Value> {
   const { engine, names, settings } = internals;

@@ -5,6 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { lookingSignal } from '../../src/core/last-look.ts';
 
+/** Its time is up although no timer has fired. */
+function signalOf(isLate: boolean): AbortSignal {
+  const controller = new AbortController();
+  return lookingSignal(controller, () => {
+    if (isLate) controller.abort(new Error('late'));
+  });
+}
+
 describe('a signal that looks', () => {
   let server: Server;
   let arrived = 0;
@@ -24,14 +32,6 @@ describe('a signal that looks', () => {
     server.closeAllConnections();
     server.close();
   });
-
-  /** Its time is up although no timer has fired. */
-  function signalOf(isLate: boolean): AbortSignal {
-    const controller = new AbortController();
-    return lookingSignal(controller, () => {
-      if (isLate) controller.abort(new Error('late'));
-    });
-  }
 
   const CLIENTS: Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>> = {
     fetch: (signal) => fetch(url, { signal }),

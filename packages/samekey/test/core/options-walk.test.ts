@@ -103,9 +103,9 @@ const ROWS: readonly Row[] = [
   ],
   ['OperationRequest', { scope: ['a'], key: 'k2', input: 1 }, (request: never) => plain.run(request)],
   ['DeferredOptions', { pendingTimeMaxMs: 1 }, (own: never) => samekey.deferred(plain, own)],
-  ['PlainDefinition', { name: 'p', policy: 'standard', run }, samekey.plain],
-  ['PhasedDefinition', { name: 'q', run }, samekey.phased],
-  ['TransactionalDefinition', { name: 'r', run }, samekey.transactional],
+  ['PlainDefinition', { name: 'p', policy: 'standard', run }, (own: never) => samekey.plain(own)],
+  ['PhasedDefinition', { name: 'q', run }, (own: never) => samekey.phased(own)],
+  ['TransactionalDefinition', { name: 'r', run }, (own: never) => samekey.transactional(own)],
   ['EffectRule', { rule: 'reconcile', input: 1 }, (rule: never) => checkRule('e', rule, 1_000)],
   ['EffectRule', { rule: 'downstreamKey', retentionMs: 1 }, (rule: never) => checkRule('e', rule, 1_000)],
   [

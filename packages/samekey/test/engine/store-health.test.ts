@@ -17,7 +17,7 @@ function setup(broken: { error: Error | null }) {
   return {
     world,
     told: () => world.warnings.map((one) => one.split(':')[0]),
-    async ask() {
+    ask: async () => {
       keys += 1;
       const outcome = samekey.run(
         { operation: 'o', policy: 'standard', scope: ['a'], key: `k${keys}`, fingerprint: null },
@@ -29,6 +29,11 @@ function setup(broken: { error: Error | null }) {
 }
 
 const MISSING = new StoreError('The tables are missing: run `await store.migrate()`.', { applied: 'no' });
+
+/** A call that hangs. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 describe('a store that does not answer', () => {
   // F98
@@ -57,8 +62,7 @@ describe('a store that does not answer', () => {
   it('is told of when it hangs', async () => {
     const world = fakeWorld();
     const inner = memoryStore({ now: () => world.wallNow() });
-    const claim: typeof inner.claim = () => new Promise(() => undefined);
-    const samekey = createSamekey({ store: { ...inner, claim }, world });
+    const samekey = createSamekey({ store: { ...inner, claim: never }, world });
     const outcome = samekey.run(
       { operation: 'o', policy: 'standard', scope: ['a'], key: 'k', fingerprint: null },
       () => 1,

@@ -25,14 +25,14 @@ const KEPT_PHASED = [
   { seed: 1004, why: 'an intent without a result keeps its record beyond its retention' },
 ] as const;
 
-describe('phased histories', () => {
-  async function expectNone(seed: number): Promise<void> {
-    const { violations } = await simulate({ seed, phased: true });
-    const command = replayCommand(seed, 'simulator-phased');
-    if (violations.length > 0)
-      expect.fail(describeFailure(await simulate({ seed, phased: true, trace: true }), command));
-  }
+async function expectNone(seed: number): Promise<void> {
+  const { violations } = await simulate({ seed, phased: true });
+  const command = replayCommand(seed, 'simulator-phased');
+  if (violations.length > 0)
+    expect.fail(describeFailure(await simulate({ seed, phased: true, trace: true }), command));
+}
 
+describe('phased histories', () => {
   it.each(KEPT_PHASED)('seed $seed holds: $why', ({ seed }) => expectNone(seed));
 
   it(`seeds from ${FIRST} on hold, for ${SECONDS} seconds`, async () => {

@@ -27,18 +27,22 @@ const ISSUES = [{ path: ['amount'], message: 'at least 1' }];
 function setup() {
   const store = memoryStore();
   const inputs: unknown[] = [];
+  const run = (input: unknown): unknown => {
+    inputs.push(input);
+    return { input };
+  };
   const operations = (least: number) => {
     const samekey = createSamekey({ store });
-    const run = (input: unknown): unknown => {
-      inputs.push(input);
-      return { input };
-    };
     return {
       samekey,
       pay: samekey.plain({ name: 'pay', policy: 'payments', schema: amountFrom(least), run }),
     };
   };
   return { store, inputs, operations };
+}
+
+function refusing(): never {
+  throw new NotExecutedError('No amount.');
 }
 
 function post(body: string, key = '"k1"'): Request {
@@ -131,10 +135,7 @@ describe('an operation with a schema', () => {
   it('is served with a 400 that is not retryable where its input function refuses', async () => {
     const samekey = createSamekey({ store: memoryStore() });
     const pay = samekey.plain({ name: 'pay', policy: 'payments', run: () => 1 });
-    const input = (): never => {
-      throw new NotExecutedError('No amount.');
-    };
-    const refused = await serve(pay, { scope: () => 'acme', input })(post('{}'));
+    const refused = await serve(pay, { scope: () => 'acme', input: refusing })(post('{}'));
     expect([refused.status, await refused.json()]).toMatchObject([
       400,
       { code: 'body-malformed', detail: 'No amount.', retryable: false },

@@ -219,18 +219,18 @@ export function samenessTests(test: AddTest): void {
   });
 
   // F97
-  for (const text of ['undefined', 'null', 'NaN', '[object Object]']) {
-    test(`a scope with the text "${text}" is refused as no caller, and the mend is told once`, async (t) => {
-      for (const scope of [() => text, () => ['acme', text]]) {
+  for (const missing of ['undefined', 'null', 'NaN', '[object Object]']) {
+    test(`a scope with the text "${missing}" is refused as no caller, and the mend is told once`, async (t) => {
+      for (const scope of [() => missing, () => ['acme', missing]]) {
         const app = await t.start({ routes: [{ scope }] });
         for (const key of ['key-1', 'key-2']) assertProblem(await app.post(key), 403, 'anonymous');
         assert.equal(app.runs, 0);
         const told = await app.saw('misuse');
         assert.deepEqual([told.code, app.count('misuse')], ['caller-missing', 1]);
-        assert.ok(told.message.includes(`"t:${text}"`), told.message);
+        assert.ok(told.message.includes(`"t:${missing}"`), told.message);
       }
       assert.deepEqual(await t.store.list({}), []);
-      const app = await t.start({ routes: [{ scope: () => [`t:${text}`] }] });
+      const app = await t.start({ routes: [{ scope: () => [`t:${missing}`] }] });
       assert.equal((await app.post('key-1')).status, 201);
     });
   }

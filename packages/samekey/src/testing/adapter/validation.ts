@@ -21,6 +21,18 @@ function amountFrom(least: number): StandardSchema<{ amount: number }> {
   };
 }
 
+/** One route whose body must have an amount of at least so much. */
+function routesFrom<Policy extends 'standard' | 'payments'>(
+  policy: Policy,
+  least: number,
+): {
+  readonly routes: readonly [
+    { readonly options: { readonly policy: Policy; readonly schema: StandardSchema } },
+  ];
+} {
+  return { routes: [{ options: { policy, schema: amountFrom(least) } }] };
+}
+
 export function validationTests(test: AddTest): void {
   // F102
   test('input that its schema refuses claims nothing: the corrected body runs under the same key', async (t) => {
@@ -37,11 +49,8 @@ export function validationTests(test: AddTest): void {
 
   // F102
   test('a schema that a deploy made stricter turns no replay into a refusal', async (t) => {
-    const routes = (least: number) => ({
-      routes: [{ options: { policy: 'standard' as const, schema: amountFrom(least) } }],
-    });
-    const first = await (await t.start(routes(1))).send(jsonRequest('key-1', { amount: 1 }));
-    const stricter = await t.start(routes(10));
+    const first = await (await t.start(routesFrom('standard', 1))).send(jsonRequest('key-1', { amount: 1 }));
+    const stricter = await t.start(routesFrom('standard', 10));
     assertReplay(first, await stricter.send(jsonRequest('key-1', { amount: 1 })));
     assertProblem(await stricter.send(jsonRequest('key-1', { amount: 2 })), 422, 'key-reused');
     assertProblem(await stricter.send(jsonRequest('key-2', { amount: 1 })), 400, 'request-invalid');
@@ -51,9 +60,9 @@ export function validationTests(test: AddTest): void {
   // F102
   test('invalid input meets a running attempt and an unknown outcome as any other does', async (t) => {
     const slow = held({ status: 504 });
-    const options = (least: number) => ({ policy: 'payments' as const, schema: amountFrom(least) });
-    const app = await t.start({ routes: [{ options: options(1), handler: slow.handler }] });
-    const stricter = await t.start({ routes: [{ options: options(10) }] });
+    const [route] = routesFrom('payments', 1).routes;
+    const app = await t.start({ routes: [{ ...route, handler: slow.handler }] });
+    const stricter = await t.start(routesFrom('payments', 10));
     const running = app.send(jsonRequest('key-1', { amount: 1 }));
     await slow.started;
     assertProblem(await stricter.send(jsonRequest('key-1', { amount: 1 })), 409, 'in-progress');

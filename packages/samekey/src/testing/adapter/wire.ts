@@ -12,8 +12,9 @@ const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
 const CHUNKED: HeaderLine = ['Transfer-Encoding', 'chunked'];
 const SMALL = { policy: 'standard', requestSizeMaxBytes: 1_000 } as const;
 
-export function wireTests(test: AddTest): void {
-  const bodiesOf = (size: number): Readonly<Record<string, WireRequest>> => ({
+/** Bodies of a size, by how their reader learns it. */
+function bodiesOf(size: number): Readonly<Record<string, WireRequest>> {
+  return {
     'a declared length': { body: 'x'.repeat(size) },
     'a length nobody declared': {
       body: `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`,
@@ -23,7 +24,18 @@ export function wireTests(test: AddTest): void {
       body: gzipSync('x'.repeat(size)),
       headers: [['Content-Encoding', 'gzip']],
     },
-  });
+  };
+}
+
+/** A body compressed so often, and what its header says. */
+function layered(layers: number, ...codings: readonly string[]): WireRequest {
+  let body: string | Uint8Array = '{"amount":1}';
+  for (let layer = 0; layer < layers; layer += 1) body = gzipSync(body, { level: 0 });
+  const lines = codings.map((coding): HeaderLine => ['Content-Encoding', coding]);
+  return { target: '/things', headers: [JSON_TYPE, keyLine('key-1'), ...lines], body };
+}
+
+export function wireTests(test: AddTest): void {
   for (const [what, request] of Object.entries(bodiesOf(1_001))) {
     test(`a body too large by one byte of ${what} is 413, and what follows on the connection is not taken for it`, async (t) => {
       const app = await t.start({ routes: [{ options: SMALL }] });
@@ -63,12 +75,6 @@ export function wireTests(test: AddTest): void {
   // F91
   test('a body of two content codings is the one that it holds; of more, it is refused before anything is undone', async (t) => {
     const app = await t.start();
-    const layered = (layers: number, ...codings: readonly string[]) => {
-      let body: string | Uint8Array = '{"amount":1}';
-      for (let layer = 0; layer < layers; layer += 1) body = gzipSync(body, { level: 0 });
-      const lines = codings.map((coding): HeaderLine => ['Content-Encoding', coding]);
-      return { target: '/things', headers: [JSON_TYPE, keyLine('key-1'), ...lines], body };
-    };
     const first = await app.post('key-1');
     assert.equal(first.status, 201);
     const one = await app.send(layered(1, 'identity, gzip'));

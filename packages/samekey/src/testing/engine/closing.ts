@@ -72,8 +72,8 @@ export function closingTests(test: AddEngineTest): void {
       const { response: answer } = executed(await bench.until(b.ask(request)), { state: 'completed' });
       replayed(await bench.until(b.ask(request)), answer);
       assert.equal(bench.runs, 1);
-      const { input } = (await bench.record()) ?? {};
-      assert.equal(input == null ? undefined : new TextDecoder().decode(input), request.input);
+      const input = (await bench.record())?.input ?? null;
+      assert.equal(input === null ? undefined : new TextDecoder().decode(input), request.input);
     });
   }
 

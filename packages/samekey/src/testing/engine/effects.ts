@@ -21,7 +21,7 @@ interface Paying {
   readonly bank: Bank;
   readonly call: (effect: EffectCall) => Promise<Charge>;
   readonly rule?: 'inquire' | 'downstreamKey' | 'reconcile';
-  readonly then?: () => Promise<unknown>;
+  readonly afterwards?: () => Promise<unknown>;
 }
 
 interface Charge {
@@ -91,7 +91,7 @@ function pay(node: EngineNode, paid: Paying): ReturnType<Operation<unknown, unkn
       run: async (_input: unknown, attempt): Promise<unknown> => {
         const own = paying.at(-1) as Paying;
         const charge = await attempt.effect('charge', own.call, ruleOf(own.bank, own.rule));
-        return reply(201, (await own.then?.()) ?? charge);
+        return reply(201, (await own.afterwards?.()) ?? charge);
       },
     });
     known = { operation, paying };
@@ -99,6 +99,11 @@ function pay(node: EngineNode, paid: Paying): ReturnType<Operation<unknown, unkn
   }
   known.paying.push(paid);
   return known.operation.run(REQUEST);
+}
+
+/** A call whose answer is lost. */
+async function lost(): Promise<never> {
+  throw new Error('socket hang up');
 }
 
 export function effectTests(test: AddEngineTest): void {
@@ -168,7 +173,7 @@ export function effectTests(test: AddEngineTest): void {
     const paid = pay(a, {
       bank,
       call: async () => bank.charge(),
-      then: async () => {
+      afterwards: async () => {
         await a.sleep(1_000);
         return readSteps((await standing(bench)).steps);
       },
@@ -270,16 +275,16 @@ export function effectTests(test: AddEngineTest): void {
       let node = await bench.node();
       for (let attempt = 1; attempt <= attempts; attempt += 1) {
         const dying = node;
-        let called = false;
+        const seen = { called: false };
         void pay(dying, {
           bank,
           async call() {
-            called = true;
+            seen.called = true;
             dying.world.kill();
             return new Promise(() => undefined);
           },
         }).catch(() => undefined);
-        while (!called) await bench.pass(100);
+        while (!seen.called) await bench.pass(100);
         const next = attempt === attempts ? b : await bench.node();
         await claimEnds(bench, next, bank);
         node = next;
@@ -298,10 +303,7 @@ export function effectTests(test: AddEngineTest): void {
 
   test('an intent that its owner gave up is asked about until it is older than its claim and its call may be', async (bench) => {
     const [a, bank] = [await bench.node(), provider()];
-    const lose = async (): Promise<never> => {
-      throw new Error('socket hang up');
-    };
-    assert.equal((await bench.until(pay(a, { bank, call: lose }))).kind, 'in-progress');
+    assert.equal((await bench.until(pay(a, { bank, call: lost }))).kind, 'in-progress');
     const calledAt: number[] = [];
     const paid = pay(a, {
       bank,

@@ -36,11 +36,11 @@ export function raceTests(test: AddEngineTest): void {
     });
     const told = await bench.until(Promise.all(asked));
     for (const tenant of ['ann', 'bob']) {
-      const own = told.filter(({ request }) => request.scope[0] === tenant);
-      const winners = own.filter(({ outcome }) => outcome.kind === 'executed');
+      const theirs = told.filter(({ request }) => request.scope[0] === tenant);
+      const winners = theirs.filter(({ outcome }) => outcome.kind === 'executed');
       assert.equal(winners.length, 1, `one run for ${tenant}`);
       const body = winners[0]?.request.body;
-      for (const { request, outcome } of own) {
+      for (const { request, outcome } of theirs) {
         if (outcome.kind === 'executed') continue;
         if (request.body === body) met(outcome, 'in-progress');
         else met(outcome, 'mismatch');

@@ -86,7 +86,7 @@ export const KTH_WAYS: readonly KthWay[] = [
         async run(key: string, attempt) {
           const done = (line: string): boolean => ledger.done.get(key)?.includes(line) === true;
           const inquired = (line: string) =>
-            attempt.effect(line, () => void note(ledger, key, line), {
+            attempt.effect(line, async () => note(ledger, key, line), {
               rule: 'inquire',
               inquire: async () => (done(line) ? { result: undefined } : null),
             });

@@ -78,8 +78,8 @@ export function createProvider({ timeline, random, rates, isCalm }: ProviderOpti
         : null;
       const isSlow = fault === 'late' || fault === 'adrift';
       const travelMs = Math.floor(landsWithinMs * (isSlow ? 0.5 + random.next() / 2 : random.next() * 0.3));
+      const answer = (ms: number, callback: () => void): void => void world.setTimer(ms, callback);
       return new Promise((resolve, reject) => {
-        const answer = (ms: number, callback: () => void): void => void world.setTimer(ms, callback);
         if (fault === 'refused') return answer(1, () => reject(new Refused('connect ECONNREFUSED')));
         if (fault === 'vanished') return answer(travelMs, () => reject(new ReplyLost('socket hang up')));
         // Its sender is told that the connection broke, and it lands all the same.

@@ -213,26 +213,25 @@ function struckStore(store: Store & TransactionalStore, k: number, { kind, silen
   let calls = 0;
   const isStruck = (): boolean => (calls += 1) === k;
   const faulty = faultyStore(store, { plan: () => (isStruck() ? passageOf(kind, { silent }) : null) });
+  const struck = <Given extends unknown[], Result>(
+    call: (...given: Given) => Result | Promise<Result>,
+  ): ((...given: Given) => Promise<Result>) => {
+    return async (...given) => {
+      if (!isStruck()) return call(...given);
+      // The database ends a statement that stands still: its transaction has local bounds.
+      if (silent) await new Promise((resolve) => void setTimeout(resolve, STORE_TIME_MAX_MS));
+      if (kind === 'loseReply') await call(...given);
+      throw new StoreError(STRUCK, { applied: kind === 'refuse' ? 'no' : 'unknown' });
+    };
+  };
   const within = (handle: unknown): Within => {
     const own = store.within(handle);
-    const struck = <Given extends unknown[], Result>(
-      call: (...given: Given) => Result | Promise<Result>,
-    ): ((...given: Given) => Promise<Result>) => {
-      return async (...given) => {
-        if (!isStruck()) return call(...given);
-        // The database ends a statement that stands still: its transaction has local bounds.
-        if (silent) await new Promise((resolve) => void setTimeout(resolve, STORE_TIME_MAX_MS));
-        if (kind === 'loseReply') await call(...given);
-        throw new StoreError(STRUCK, { applied: kind === 'refuse' ? 'no' : 'unknown' });
-      };
-    };
-    const { limit } = own;
     return {
       finish: struck((request) => own.finish(request)),
       checkpoint: struck((request) => own.checkpoint(request)),
       handOver: struck((owner) => own.handOver(owner)),
       enqueue: struck((messages) => own.enqueue(messages)),
-      ...(limit === undefined ? {} : { limit: struck((ms: number) => limit.call(own, ms)) }),
+      ...(own.limit === undefined ? {} : { limit: struck(async (ms: number) => own.limit?.(ms)) }),
     };
   };
   const parts = { within, transactionFault: (error: unknown) => store.transactionFault(error) };
