@@ -28,6 +28,7 @@ async function copy() {
 const [mine, theirs] = [await copy(), await copy()];
 const post = { method: 'POST', headers: { 'Idempotency-Key': 'key-1', 'Content-Type': 'application/json' } };
 
+// F82
 it('the copies are two', () => {
   expect(mine.onExpress.idempotent).not.toBe(theirs.onExpress.idempotent);
   expect(mine.core.singleTenant()).not.toBe(theirs.core.singleTenant());
