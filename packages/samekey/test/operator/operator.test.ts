@@ -164,7 +164,7 @@ describe('an operator', () => {
   });
 
   it('is refused without a store or with an empty name', () => {
-    expect(() => createOperator({ store: {} as Store, actor: 'a' })).toThrow(/needs a store/);
+    expect(() => createOperator({ store: {} as Store, actor: 'a' })).toThrow(/store must be a store/);
     expect(() => createOperator({ store: memoryStore(), actor: ' ' })).toThrow(/actor/);
   });
 });
