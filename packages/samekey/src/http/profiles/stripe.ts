@@ -54,7 +54,7 @@ export function stripe(): Profile {
       // An acceptance is no error; Stripe has no object for one.
       const doc_url = problemType(problem);
       if (status < 400)
-        return response(status, headers, `${JSON.stringify({ status: problem, doc_url, message })}\n`);
+        return response(status, headers, `${JSON.stringify({ code: problem, doc_url, message })}\n`);
       // api/errors: the error object; error-codes: `parameter_invalid…`, with the first parameter that is wrong.
       const [issue] = outcome.kind === 'request-invalid' ? outcome.issues : [];
       const error = {
