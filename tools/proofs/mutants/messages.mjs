@@ -67,8 +67,8 @@ export const messages = [
   {
     name: 'worker-throw-proven',
     file: 'worker/deliverer.ts',
-    find: 'const proven = isNotExecutedError(error);',
-    put: 'const proven = true;',
+    find: 'const proven = !isUnknown && isNotExecutedError(error);',
+    put: 'const proven = !isUnknown;',
     tests: ['worker/handed-over.test.ts'],
     only: 'handed over: sqlite.* a message that is given up fails',
     breaks:

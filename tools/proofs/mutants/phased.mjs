@@ -65,7 +65,7 @@ export const phased = [
   {
     name: 'phased-call-without-claim-left',
     file: 'core/phased.ts',
-    find: 'await this.#outlast(callTimeMaxMs);',
+    find: 'do await this.#outlast(callTimeMaxMs);\n    while (this.#owner.claimLeftMs() < callTimeMaxMs);',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -82,7 +82,7 @@ export const phased = [
   {
     name: 'phased-intent-not-stored',
     file: 'core/phased.ts',
-    find: 'await this.#save([...this.#steps, intent], true);',
+    find: 'await this.#save([...earlier, intent]);',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -92,8 +92,8 @@ export const phased = [
   {
     name: 'phased-result-not-stored',
     file: 'core/phased.ts',
-    find: 'await this.#save(steps, false);\n    this.#steps.splice',
-    put: 'this.#steps.splice',
+    find: 'await this.#save(steps);',
+    put: '',
     tests: ENGINES,
     only: EFFECTS,
     breaks: 'What an effect gave is lost with the process.',

@@ -11,7 +11,7 @@ export const postgres = [
   {
     name: 'postgres-checkpoint-within-unfenced',
     file: 'stores/postgres/statements.ts',
-    find: 'WHERE r.scope = q.scope AND r.key = q.key AND ${RENEW_FENCE}',
+    find: 'WHERE r.scope = q.scope AND r.key = q.key AND ${CHECKPOINT_FENCE}',
     put: "WHERE r.scope = q.scope AND r.key = q.key AND r.state = 'in_progress'",
     tests: CONTRACT,
     only: WITHIN_FENCES,
