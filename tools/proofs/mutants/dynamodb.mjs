@@ -30,6 +30,7 @@ export const dynamodb = [
     find: 'tx.write(putOnto(tableName, fit.item, before, stored.version));',
     put: 'tx.write(putOnto(tableName, fit.item, before));',
     tests: ['tx/dynamodb.test.ts'],
+    only: 'shut out',
     breaks:
       'A transaction that is still under way is committed after its owner was told that it had not been.',
   },
@@ -38,7 +39,8 @@ export const dynamodb = [
     file: 'stores/dynamodb/element.ts',
     find: '`claim_id = :claimId AND attempt = :attempt AND #state = :state${',
     put: '`attribute_exists(pk) AND attempt = :attempt AND #state = :state AND :claimId = :claimId${',
-    tests: ['tx/dynamodb.test.ts'],
+    tests: ['stores/dynamodb-table.test.ts'],
+    only: 'of an earlier life of the key',
     breaks: 'A transaction commits under the claim of another attempt.',
   },
   {
@@ -72,6 +74,7 @@ export const dynamodb = [
     find: 'mayBeApplied = true;\n        return result;',
     put: 'return result;',
     tests: FAULTS,
+    only: 'one row was written and another was refused',
     breaks: 'Of a call in which one row was written it is said that nothing was.',
   },
   {

@@ -80,7 +80,7 @@ export const messages = [
     find: 'if (isReply(value) && value.status >= 500) throw new Error(`The handler answered ${value.status}.`);',
     put: '',
     tests: ['worker/handed-over.test.ts'],
-    only: 'handed over: sqlite.*',
+    only: 'handed over: sqlite.* answers 500 or above',
     breaks: 'A handler that answered 503 is done, and nobody tries again.',
   },
   {

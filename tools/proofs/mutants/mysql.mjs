@@ -37,7 +37,7 @@ export const mysql = [
     find: 'const before = change === undefined ? (seen?.record ?? null) : change.write;',
     put: 'const before = seen?.record ?? null;',
     tests: CONTRACT,
-    only: on('bytes and bulk|states'),
+    only: on('bytes and bulk of writes on one record'),
     breaks: 'Of two writes on one record in one call the second is decided on what the first has changed.',
   },
   {

@@ -194,4 +194,22 @@ export const postgres = [
     tests: ['stores/postgres-locks.test.ts', 'stores/postgres-deploys.test.ts'],
     breaks: 'Two that take over one ended claim at once are both told that they have it.',
   },
+  {
+    name: 'postgres-acts-on-one-record-at-once',
+    file: 'stores/postgres/records.ts',
+    find: 'return await inGroups(requests, once);',
+    put: 'return await once(requests);',
+    tests: CONTRACT,
+    only: on('bytes and bulk of writes on one record'),
+    breaks: 'Of two acts on one record in one call both are told that they were done.',
+  },
+  {
+    name: 'postgres-held-beside-what-was-done',
+    file: 'stores/postgres/records.ts',
+    find: 'throw isWritten ? unclear(error) : error;',
+    put: 'throw error;',
+    tests: ['stores/postgres-locks.test.ts'],
+    only: 'PostgreSQL 18.*an act by hand on a row that stays locked',
+    breaks: 'Of a call in which one act was done it is said that nothing was.',
+  },
 ];

@@ -74,8 +74,8 @@ export const redis = [
     file: 'stores/redis/lua.ts',
     find: "redis.call('PERSIST', KEYS[1])",
     put: "redis.call('EXISTS', KEYS[1])",
-    tests: ['stores/redis.test.ts', 'stores/redis-servers.test.ts'],
-    only: 'redis with ioredis .*(?:lifecycle|expiry|states)|delete|expire|itself',
+    tests: ['stores/redis-servers.test.ts'],
+    only: 'life of their own',
     breaks: 'A reopened record is deleted by Redis while somebody works on it, and the key runs again.',
   },
   {
@@ -83,8 +83,8 @@ export const redis = [
     file: 'stores/redis/statements.ts',
     find: 'if not p[REAP] or tonumber(p[REAP]) > now then return { 0 } end',
     put: 'if not p[REAP] then return { 0 } end',
-    tests: CONTRACT,
-    only: on('sweeping|expiry|lifecycle|states'),
+    tests: ['stores/redis-servers.test.ts'],
+    only: 'what an index says is looked at again',
     breaks: 'The reaper deletes an answer that is still to be replayed.',
   },
   {
@@ -93,7 +93,7 @@ export const redis = [
     find: 'return math.max(tonumber(r.expires_at), now + tonumber(r.replay_min_ms)) + tonumber(extend)',
     put: 'return now + tonumber(r.replay_min_ms) + tonumber(extend)',
     tests: CONTRACT,
-    only: on('owners|model|progress|unknown'),
+    only: on('owners a retention may be lengthened'),
     breaks: 'The end of an attempt shortens the retention.',
   },
 ];

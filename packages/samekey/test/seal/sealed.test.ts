@@ -10,7 +10,7 @@ import { internalsOf } from '../../src/samekey.ts';
 import { keyRing, type SealRing, sealed, type UnreadableFound } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { claimRequest, finished, finishRequest } from '../../src/testing/contract/context.ts';
+import { claimRequest, FINGERPRINT, finished, finishRequest } from '../../src/testing/contract/context.ts';
 import { message, take as takeMessages } from '../../src/testing/outbox/bench.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
@@ -140,6 +140,15 @@ describe('a seal that does not open', () => {
     // Another request under the key is still another request.
     expect((await without.run({ ...request('k'), fingerprint: 'other' }, () => 'no')).kind).toBe('mismatch');
     const [record] = await sealed(clear, NEW_ONLY).list({});
+    // Whoever asks the store itself for its key is not told "final" either.
+    const asked = await sealed(clear, NEW_ONLY).claim([
+      claimRequest({
+        scope: record?.scope ?? '',
+        key: 'k',
+        fingerprint: record?.fingerprint ?? FINGERPRINT,
+      }),
+    ]);
+    expect(asked).toMatchObject([{ kind: 'found', because: 'unreadable' }]);
     expect(record).toMatchObject({
       state: 'completed',
       response: null,

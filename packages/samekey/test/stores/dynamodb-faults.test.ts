@@ -62,6 +62,24 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
       expect(await store.find([{ ...ID, key: 'never' }])).toEqual([null]);
     });
 
+    it('of a call in which one row was written and another was refused nobody says that nothing was applied', async () => {
+      const store = bench.open();
+      await store.claim([claimRequest({ key: 'other' })]);
+      let puts = 0;
+      bench.meet = (operation, _input, run) => {
+        if (operation !== 'putItem') return run();
+        puts += 1;
+        return puts === 1
+          ? run()
+          : Promise.reject(named('ValidationException', { $metadata: { httpStatusCode: 400, attempts: 1 } }));
+      };
+      const both = store.claim([claimRequest({ key: 'written' }), claimRequest({ key: 'refused' })]);
+      await expect(both).rejects.toMatchObject({ applied: 'unknown' });
+      bench.pass();
+      const ids = ['written', 'refused'].map((key) => ({ ...ID, key }));
+      expect((await store.find(ids)).map((record) => record?.state)).toEqual(['in_progress', undefined]);
+    });
+
     it.each([
       ['ProvisionedThroughputExceededException', 400, 'no'],
       ['ThrottlingException', 400, 'no'],

@@ -3,7 +3,7 @@
 import type { DynamoDB, TableDescription } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createTableInput, type DynamoDbClient, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
-import { ANSWER, claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { ANSWER, claimed, finishRequest, handRequest, recordOf } from '../../src/testing/contract/context.ts';
 import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench } from './dynamodb-bench.ts';
 
@@ -36,6 +36,23 @@ describe.each(availableDynamoDb())('DynamoDB, the table: $name', (source) => {
       expect((await store.completionItem(finishRequest(owner, 'completed'))).kind).toBe('already');
       const stranger = { ...owner, claimId: 'another' };
       expect((await store.completionItem(finishRequest(stranger, 'completed'))).kind).toBe('refused');
+    });
+
+    // F6: the number of the attempt is the same again, and so is its state.
+    it('of an earlier life of the key is shut out of the later one', async () => {
+      const store = bench.open();
+      const old = await claimed(store);
+      const end = await store.completionItem(finishRequest(old, 'completed'));
+      if (end.kind !== 'item') throw new Error(`expected an item, got ${end.kind}`);
+      await store.finish([finishRequest(old, 'retryable')]);
+      await store.forget([handRequest(old)]);
+      const owner = await claimed(store);
+      expect(owner.attempt).toBe(old.attempt);
+      const put = end.item.Put as unknown as Parameters<DynamoDB['putItem']>[0];
+      await expect(bench.client.putItem(put)).rejects.toMatchObject({
+        name: 'ConditionalCheckFailedException',
+      });
+      expect(await recordOf(store)).toMatchObject({ state: 'in_progress', claimId: owner.claimId });
     });
   });
 

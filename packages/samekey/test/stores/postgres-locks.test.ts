@@ -12,6 +12,7 @@ import {
   only,
   recordOf,
   renewRequest,
+  settleRequest,
 } from '../../src/testing/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
@@ -46,6 +47,28 @@ for (const source of availablePostgres()) {
 
       await other.query('ROLLBACK');
       expect(only(await store.finish([finishRequest(locked, 'completed')])).kind).toBe('applied');
+    });
+
+    it('an act by hand on a row that stays locked fails; beside one that was done nobody says that nothing was applied', async () => {
+      const db = await database();
+      const store = await db.store();
+      const [locked, free] = [
+        await finished(store, 'unknown', { key: 'locked' }),
+        await finished(store, 'unknown', { key: 'free' }),
+      ];
+      const other = await db.session();
+      await other.query('BEGIN');
+      await other.query("SELECT 1 FROM samekey_records WHERE key = 'locked' FOR UPDATE");
+      const [one, both] = [[locked], [locked, free]].map((owners) =>
+        store.settle(owners.map((owner) => settleRequest(owner, 'completed'))),
+      );
+      await expect(one).rejects.toMatchObject({ applied: 'no', message: expect.stringMatching(/held/) });
+      await expect(both).rejects.toMatchObject({
+        applied: 'unknown',
+        message: expect.stringMatching(/held/),
+      });
+      expect((await recordOf(store, free)).state).toBe('completed');
+      await other.query('ROLLBACK');
     });
 
     it('erasing leaves a locked row for the next call, at once, and counts it', async () => {

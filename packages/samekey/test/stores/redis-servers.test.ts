@@ -10,7 +10,7 @@ import { createKeys } from '../../src/stores/redis/keys.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';
 import { storeError } from '../../src/stores/redis/redis-errors.ts';
 import { slotOf } from '../../src/stores/redis/redis-client.ts';
-import { EXPIRY_GRACE_MS } from '../../src/stores/redis/lua.ts';
+import { EXPIRY_GRACE_MS, REAP } from '../../src/stores/redis/lua.ts';
 import {
   ANSWER,
   CLAIM_TTL_MS,
@@ -145,6 +145,17 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     expect((await store.reap(10)).count).toBe(0);
     expect(await client.keys(`{${prefix}:*}:*`)).toEqual([]);
     expect((await store.count()).completed).toBe(0);
+  });
+
+  it('what an index says is looked at again in the record: one that is still to be replayed is not reaped', async () => {
+    const { store, prefix } = open();
+    const owner = await finished(store, 'completed');
+    const set = createKeys(prefix, 64).of(ID).keys[REAP] as string;
+    const [member = ''] = await client.zrange(set, 0, -1);
+    // As it was read before somebody opened the record and ended it anew.
+    expect(await client.zadd(set, 'XX', 'CH', 1, member)).toBe(1);
+    expect((await store.reap(10)).count).toBe(0);
+    expect((await recordOf(store, owner)).response).toEqual(ANSWER);
   });
 
   it('no key of a client and no scope stands in the name of a key', async () => {

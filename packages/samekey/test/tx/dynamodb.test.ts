@@ -342,14 +342,17 @@ describe.each(transactionalDynamoDb())('transactions of DynamoDB: $name', (sourc
       expect(await order.run()).toBe('executed {"attempt":2}');
     });
 
-    it('a transaction that arrives after it was given up is shut out', async () => {
+    it('a transaction that arrives after it was given up is shut out, also while its handler runs again', async () => {
       let late: (() => Promise<unknown>) | undefined;
       bench.meet = (operation, _input, run) => {
         if (operation !== 'transactWriteItems' || order.runs() > 1) return run();
         late = run;
         return Promise.reject(named('TimeoutError'));
       };
-      const order = ordering(instance(), (tx, run) => tx.write(put(`of run ${run}`)));
+      const order = ordering(instance(), async (tx, run) => {
+        tx.write(put(`of run ${run}`));
+        if (run === 2) await expect(late?.()).rejects.toMatchObject({ name: 'TransactionCanceledException' });
+      });
       expect(await order.run()).toBe('executed {"attempt":1}');
       await expect(late?.()).rejects.toMatchObject({ name: 'TransactionCanceledException' });
       expect(await orders()).toEqual(['o-1', 'of run 2']);

@@ -200,6 +200,30 @@ for (const kind of kinds()) {
       expect(await at.store.count()).toMatchObject({ failed: 1, unknown: 1 });
     });
 
+    it('a message whose handler answers 500 or above is delivered again, and its request gets what the last one answered', async () => {
+      const at = await place();
+      const { order } = ordersOf(at);
+      const all = ended(2);
+      const statuses = [500, 599, 499];
+      const handlers = {
+        audit: () => undefined,
+        ship: () => reply(statuses.shift() ?? 0, 'no'),
+      };
+      const worker = at.worker({ onEvent: all.onEvent, handlers });
+      await order.run(REQUEST);
+      worker.start();
+      await all.promise;
+      expect(await order.run(REQUEST)).toMatchObject({
+        kind: 'replay',
+        response: { status: 499 },
+      });
+      expect(statuses).toEqual([]);
+      expect(worker.events.filter(({ type }) => type === 'delivery-failed')).toMatchObject([
+        { proven: false },
+        { proven: false },
+      ]);
+    });
+
     it('a message whose handler does not know what it did is delivered no more, and its request is asked about at once', async () => {
       const at = await place();
       const { order } = ordersOf(at);

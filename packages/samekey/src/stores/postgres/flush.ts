@@ -21,7 +21,8 @@ export function eachOnce<Request extends RecordId, Result>(
   return inGroups(requests, (group) => send(ask, group));
 }
 
-async function inGroups<Request extends RecordId, Result>(
+/** Gives each id once to a call of `send`, repeats after the first: what they find is what those before them have left. */
+export async function inGroups<Request extends RecordId, Result>(
   requests: readonly Request[],
   send: (requests: readonly Request[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
@@ -58,12 +59,17 @@ function oneFlush(ask: Ask): Ask {
       answered = true;
       return rows;
     } catch (error) {
-      if (!answered || !isStoreError(error) || error.applied === 'unknown') throw error;
-      throw new StoreError(error.message, {
-        applied: 'unknown',
-        transient: error.transient,
-        cause: error.cause,
-      });
+      throw answered ? unclear(error) : error;
     }
   };
+}
+
+/** An error of a call in which something else was answered: "nothing was applied" is then true of its own statement only. */
+export function unclear(error: unknown): unknown {
+  if (!isStoreError(error) || error.applied === 'unknown') return error;
+  return new StoreError(error.message, {
+    applied: 'unknown',
+    transient: error.transient,
+    cause: error.cause,
+  });
 }

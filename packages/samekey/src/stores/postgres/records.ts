@@ -11,6 +11,7 @@ import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts'
 import type { HandResult } from '../../core/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
 import { fieldsOf } from './byte-columns.ts';
+import { inGroups, unclear } from './flush.ts';
 import { actCells, seenRow, writeRows } from './input.ts';
 import * as columns from './input-columns.ts';
 import type { Ask } from './link.ts';
@@ -43,14 +44,20 @@ export interface Records {
   find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>>;
   /** Makes the changes whose rows still are what was seen; returns the `idText` of each that was made. */
   change(ask: Ask, changes: readonly Change[]): Promise<ReadonlySet<string>>;
-  /** Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. */
+  /**
+   * Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. Of requests on one record a
+   * later one finds what an earlier one has left.
+   */
   byHand<Request extends RecordId>(
     ask: Ask,
     requests: readonly Request[],
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
+    decide: Decide<Request>,
     rowOf: RowOf<Request>,
   ): Promise<readonly HandResult[]>;
 }
+
+/** The state table's decision for one act by hand. */
+type Decide<Request> = (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>;
 
 /** The row that a change leaves in the audit; undefined for none. */
 export type RowOf<Request> = (
@@ -120,34 +127,47 @@ export function createRecords(tables: Tables): Records {
     tables,
     find,
     change,
-    async byHand(ask, requests, decide, rowOf) {
-      const results = new Map<number, HandResult>();
-      for (let tries = 0; results.size < requests.length; tries += 1) {
-        if (tries > 0) await pause(Math.min(100, 5 * tries));
-        if (tries === HAND_TRIES_MAX) throw held();
-        const open = [...requests.entries()].filter(([i]) => !results.has(i));
-        const found = await find(
-          ask,
-          open.map(([, request]) => request),
-        );
-        const decided = open.map(([i, request]) => {
-          const seen = found.get(idText(request));
-          const record = seen?.record ?? null;
-          const { write, result } = decide(record, request, serverView(record, seen?.now ?? 0));
-          const audit = record === null || write === undefined ? undefined : rowOf(record, write, request);
-          return { i, seen, write, result, audit };
-        });
-        const made = await change(
-          ask,
-          decided.flatMap(({ seen, write, audit }) => (seen === undefined ? [] : [{ seen, write, audit }])),
-        );
-        for (const { i, seen, write, result } of decided) {
-          if (write === undefined || (seen !== undefined && made.has(idText(seen.record)))) {
-            results.set(i, result);
+    async byHand<Request extends RecordId>(
+      ask: Ask,
+      requests: readonly Request[],
+      decide: Decide<Request>,
+      rowOf: RowOf<Request>,
+    ) {
+      let isWritten = false;
+      const writing: Ask = async (statement, values) => {
+        const rows = await ask(statement, values);
+        isWritten ||= rows.length > 0;
+        return rows;
+      };
+      async function once(group: readonly Request[]): Promise<readonly HandResult[]> {
+        const results = new Map<Request, HandResult>();
+        for (let tries = 0; results.size < group.length; tries += 1) {
+          if (tries > 0) await pause(Math.min(100, 5 * tries));
+          if (tries === HAND_TRIES_MAX) throw held();
+          const open = group.filter((request) => !results.has(request));
+          const found = await find(ask, open);
+          const decided = open.map((request) => {
+            const seen = found.get(idText(request));
+            const record = seen?.record ?? null;
+            const { write, result } = decide(record, request, serverView(record, seen?.now ?? 0));
+            const audit = record === null || write === undefined ? undefined : rowOf(record, write, request);
+            return { request, seen, write, result, audit };
+          });
+          const made = await change(
+            writing,
+            decided.flatMap(({ seen, write, audit }) => (seen === undefined ? [] : [{ seen, write, audit }])),
+          );
+          for (const { request, write, result } of decided) {
+            if (write === undefined || made.has(idText(request))) results.set(request, result);
           }
         }
+        return group.map((request) => results.get(request) as HandResult);
       }
-      return requests.map((_, i) => results.get(i) as HandResult);
+      try {
+        return await inGroups(requests, once);
+      } catch (error) {
+        throw isWritten ? unclear(error) : error;
+      }
     },
   };
 }

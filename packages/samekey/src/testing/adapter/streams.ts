@@ -247,6 +247,8 @@ export function streamTests(test: AddTest): void {
     slow.push('three');
     slow.end();
     await finishing.opened;
+    // By when somebody else was answered, what had been sent would have come.
+    assertProblem(await app.post('key-1'), 409, 'in-progress');
     assert.equal(connection.pending.includes('three'), false);
     stored.open();
     const answer = await connection.answer();

@@ -11,10 +11,12 @@ import {
   describeResult,
   finished,
   finishRequest,
+  handRequest,
   ID,
   newClaimId,
   recordOf,
   renewRequest,
+  settleRequest,
 } from './context.ts';
 
 const EVERY_BYTE = Uint8Array.from({ length: 256 }, (_, i) => i);
@@ -141,6 +143,27 @@ export function byteTests(test: AddTest): void {
       found.map((record) => record?.response?.status ?? null),
       [200, 201, 202, 201, 204, 205, null],
     );
+  });
+
+  test('of writes on one record in one call each finds what those before it have left', async ({ store }) => {
+    const unknown = await finished(store, 'unknown', { key: 'settled' });
+    const settled = await store.settle([
+      settleRequest(unknown, 'failed'),
+      settleRequest(unknown, 'completed'),
+    ]);
+    assert.deepEqual(settled.map(describeResult), ['applied', 'refused']);
+    const owner = await claimed(store, { key: 'ended' });
+    assert.deepEqual((await store.renew([owner, owner].map(renewRequest))).map(describeResult), [
+      'renewed',
+      'renewed',
+    ]);
+    const ends = await store.finish([finishRequest(owner, 'failed'), finishRequest(owner, 'completed')]);
+    assert.deepEqual(ends.map(describeResult), ['applied', 'refused']);
+    for (const id of [unknown, owner]) assert.equal((await recordOf(store, id)).state, 'failed');
+    assert.equal((await recordOf(store, owner)).renewals, 2);
+    const acts = await store.reopen([handRequest(unknown), handRequest(unknown)]);
+    assert.deepEqual(acts.map(describeResult), ['applied', 'already']);
+    assert.equal((await store.audit({ acts: ['reopen'] })).length, 1);
   });
 
   test('hundreds of rows go through in one call', async ({ store }) => {

@@ -136,11 +136,15 @@ export function ownerTests(test: AddTest): void {
   });
 
   test('a retention may be lengthened at the end, and is never shortened', async (t) => {
-    const owner = await claimed(t.store, { replayMinMs: 1 });
-    const { createdAt } = await recordOf(t.store);
-    await t.advance(1_000);
-    const result = only(await t.store.finish([finishRequest(owner, 'completed', { extendMs: 500 })]));
-    assert.deepEqual(result, { kind: 'applied', expiresAt: createdAt + RETENTION_MS + 500 });
+    for (const to of ['completed', 'failed', 'retryable', 'unknown'] as const) {
+      const owner = await claimed(t.store, { key: to, replayMinMs: 1 });
+      const { createdAt } = await recordOf(t.store, owner);
+      await t.advance(1_000);
+      const expiresAt = createdAt + RETENTION_MS + 500;
+      const result = only(await t.store.finish([finishRequest(owner, to, { extendMs: 500 })]));
+      assert.deepEqual(result, { kind: 'applied', expiresAt });
+      assert.equal((await recordOf(t.store, owner)).expiresAt, expiresAt);
+    }
   });
 
   // F7: a refusal by business rule is an answer like any other.
