@@ -179,6 +179,12 @@ export function operationOf(method: string, routePattern: string): string {
   return `${method.toUpperCase()} ${withoutSlash(eraseNames(routePattern)) || '/'}`;
 }
 
+/** A name that the application has given: of the form `METHOD /pattern` it is that route's name, any other stays as it is. */
+export function nameGiven(name: string): string {
+  const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
+  return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
+}
+
 /** A slash at the end of a pattern is none of its name: frameworks take both spellings, unless they are told not to. */
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;

@@ -25,7 +25,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../core/options.ts';
-import { type KeyUniqueFor, type KeyUniqueness, operationOf } from '../core/operation.ts';
+import { type KeyUniqueFor, type KeyUniqueness, nameGiven } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { classOfStatus } from '../core/policy.ts';
 import { SCHEMA_ROW, type StandardSchema } from '../core/schema.ts';
@@ -214,12 +214,10 @@ function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined)
   throw new OptionsError(NO_SCOPE);
 }
 
-/** A name of the form `METHOD /pattern` has its parameter names erased, as those of frameworks have. */
 const operationName: Row<string, undefined> = row((name, path) => {
   if (typeof name !== 'string' || name === '')
     throw new OptionsError(`${path} names an operation by a text that is not empty; it is ${shown(name)}.`);
-  const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
-  return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
+  return nameGiven(name);
 });
 
 const token: Row<string, undefined> = row((value, path) => {

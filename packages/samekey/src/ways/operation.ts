@@ -1,12 +1,12 @@
 /**
- * Operations that Samekey runs itself, from an input to a reply (semantics §5): transactional, phased, deferred. Wrapped, never
+ * Operations that Samekey runs itself, from an input to a reply (semantics §5): plain, transactional, phased, deferred. Wrapped, never
  * pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
 import { comparableBytes, type Comparable } from '../core/digest.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
-import { type Operation as OperationNames, operationOf } from '../core/operation.ts';
+import { nameGiven, type Operation as OperationNames } from '../core/operation.ts';
 import { anything, having, listOf, refuseOthers, required, type Table, text } from '../core/options.ts';
 import { OPERATION_ROWS, type OperationOptions, type OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
@@ -142,7 +142,7 @@ export function operationInternals<Input>(operation: Operation<Input, unknown>):
   const internals = (operation as { [OPERATION]?: OperationInternals<Input> } | undefined)?.[OPERATION];
   if (internals === undefined) {
     throw new OptionsError(
-      'This is not an operation: pass what samekey.transactional, samekey.phased or samekey.deferred returned.',
+      'This is not an operation: pass what samekey.plain, samekey.transactional, samekey.phased or samekey.deferred returned.',
     );
   }
   return internals;
@@ -150,11 +150,5 @@ export function operationInternals<Input>(operation: Operation<Input, unknown>):
 
 /** The names of a definition that has been read. */
 export function namesOf({ name, formerly = [] }: Definition): OperationNames {
-  return { name: erased(name), formerly: formerly.map(erased) };
-}
-
-/** A name of the form `METHOD /pattern` has its parameter names erased, as those of routes have. */
-function erased(name: string): string {
-  const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
-  return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
+  return { name: nameGiven(name), formerly: formerly.map(nameGiven) };
 }
