@@ -42,8 +42,7 @@ export async function runDirect<Value>(
   handler: Handler,
   how: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
-  const work = { ...(await workOf(engine, names, settings, request)), ...how };
-  const outcome = await engine.run(work, handler);
+  const outcome = await engine.run(await workOf(engine, names, settings, request, how), handler);
   // The record is settled; whoever called gets what its handler threw.
   if (outcome.kind === 'executed' && outcome.error !== null) throw outcome.error.thrown;
   return valued(outcome);
@@ -56,9 +55,9 @@ export async function meetInvalid<Value>(
   settings: OperationSettings,
   request: TakenRequest,
   issues: readonly Issue[],
-  how: Pick<Work, 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
+  { entry, pendingTimeMaxMs }: Pick<Work, 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
-  const work = { ...(await workOf(engine, names, settings, request)), ...how };
+  const work = await workOf(engine, names, settings, request, { input: null, entry, pendingTimeMaxMs });
   return valued<Value>(await engine.meetInvalid(work, issues));
 }
 
@@ -72,6 +71,7 @@ async function workOf(
   names: OperationNames,
   settings: OperationSettings,
   request: TakenRequest,
+  { input, entry, pendingTimeMaxMs }: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'>,
 ): Promise<Work> {
   // As long as any route may allow: the key of a request may be one that came over HTTP.
   const fault = faultOf(request.key);
@@ -87,7 +87,9 @@ async function workOf(
     fingerprint: await engine.values.compute(request.compared),
     refingerprint: (label) => engine.values.computeFor(label, request.compared),
     settings,
-    ...AT_ONCE,
+    input,
+    entry,
+    pendingTimeMaxMs,
   };
 }
 
