@@ -3,7 +3,7 @@
 import { errorCode } from 'samekey';
 
 /** Exit codes of all commands: docs/reference/cli.md says them. */
-export const EXIT = { failed: 1, refused: 2 } as const;
+export const EXIT = { failed: 1, refused: 2, notJudged: 4 } as const;
 
 /** An expected failure: its message says what happened and what to do, in one line. */
 export class CliError extends Error {

@@ -60,17 +60,18 @@ describe('samekey verify', () => {
     expect(code).toBe(2);
     expect(stdout).toContain('three requests under one key, 3 executions');
     expect(stdout).toContain('A customer whose answer is lost and who tries again is charged again.');
-    expect(stdout).toContain('0 held, 3 faults, 2 of a MUST, 1 not judged.');
+    expect(stdout).toContain('0 held, 3 faults, 2 of a MUST, 1 not judged, 1 of a MUST.');
     expect(stdout).not.toContain('hidden');
     const junit = readFileSync(file('junit.xml'), 'utf8');
-    expect(junit).toContain('tests="4" failures="3" errors="0" skipped="1"');
+    expect(junit).toContain('tests="4" failures="3" errors="1" skipped="0"');
+    expect(junit).toContain('<property name="leftOut" value="two-keys ');
     expect(junit).toContain('<failure message="three requests under one key, 3 executions" type="MUST">');
     const markdown = readFileSync(file('report.md'), 'utf8');
     expect(markdown).toContain('| FAULT | MUST | `runs-once` |');
     expect(JSON.parse(readFileSync(file('badge.json'), 'utf8'))).toMatchObject({
       schemaVersion: 1,
       color: 'red',
-      message: '2 of 3 broken',
+      message: expect.stringMatching(/^2 of 3 broken, \d+ left out$/) as string,
     });
   });
 
@@ -88,7 +89,7 @@ describe('samekey verify', () => {
     ]);
     expect(command.stdout).toContain('three requests under one key, 3 executions');
     const blind = await said(['verify', shop.origin, '--only=runs-once']);
-    expect(blind.code).toBe(1);
+    expect(blind.code).toBe(4);
     expect(blind.stdout).toContain('give --count-url, --count-command or --count-field');
   });
 
@@ -117,6 +118,20 @@ describe('samekey verify', () => {
       '--strict',
     ]);
     expect(strict.code).toBe(2);
+  });
+
+  it('ends with 4 when a MUST could not be judged, until it is left out on purpose (F92)', async () => {
+    const asking = ['verify', shop.origin, '--only=key-long,store-down', '--count-field=id'];
+    const open = await said([...asking, '--junit', file('open.xml'), '--markdown', file('open.md')]);
+    expect(open.code).toBe(4);
+    expect(open.stdout).toContain('Required, and not judged: store-down.');
+    expect(readFileSync(file('open.xml'), 'utf8')).toContain('errors="1"');
+    expect(readFileSync(file('open.md'), 'utf8')).toContain('Required, and not judged: store-down.');
+    const json = await said([...asking, '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ isClean: true, isComplete: false });
+    const skipped = await said([...asking, '--skip=store-down']);
+    expect(skipped.code).toBe(0);
+    expect(skipped.stdout).toMatch(/Required, and left out on purpose: .*\bstore-down\b/);
   });
 
   it('finds nothing in the demo', async () => {

@@ -1,7 +1,8 @@
 /**
  * `samekey verify`: judges an HTTP service as a black box and says in plain words what would double-charge whom.
  *
- * Exit codes: 0 every MUST that could be judged holds · 2 it does not · 1 the service could not be judged.
+ * Exit codes: 0 every MUST that was asked holds · 2 one does not · 4 none was seen broken, and one could not be judged · 1 the service
+ * could not be judged.
  */
 
 import { writeFile } from 'node:fs/promises';
@@ -46,6 +47,11 @@ export function verifyCommand(): Command {
     .option('--count-command <command>', 'prints how many executions there were')
     .option('--count-field <path>', 'a member of the JSON answer that differs for each execution, such as id')
     .option(
+      '--settle <duration>',
+      'how long after an answer its effect may still come to be counted (default: 0)',
+      duration,
+    )
+    .option(
       '--hold-param <name=value>',
       'a query parameter that makes the operation slow; repeat it',
       collect,
@@ -71,7 +77,7 @@ export function verifyCommand(): Command {
     .option('--ignore-header <name>', 'a header that may differ on a replay; repeat it', collect, [])
     .addOption(new Option('--profile <name>', 'what is expected').choices(['ietf', 'stripe']).default('ietf'))
     .option('--only <names>', 'scenarios to run, with commas')
-    .option('--skip <names>', 'scenarios to leave out, with commas')
+    .option('--skip <names>', 'scenarios to leave out, with commas: what cannot be judged here, on purpose')
     .option('--rate <number>', 'requests per second, on average', '50')
     .option('--race <number>', 'requests of the larger race', '20')
     .option('--time-max <duration>', 'when no further scenario is begun (default: 60s)', duration, 60_000)
@@ -92,8 +98,10 @@ async function run(url: string, flags: Flags): Promise<void> {
   process.exitCode = exitCodeFor(report, flags.strict === true);
 }
 
-function exitCodeFor({ isClean, findings }: VerifyReport, isStrict: boolean): number {
+function exitCodeFor({ isClean, isComplete, findings }: VerifyReport, isStrict: boolean): number {
   if (!isClean || (isStrict && findings.some(({ verdict }) => verdict === 'fault'))) return EXIT.refused;
+  // What nobody has seen is no pass; who means it names it in --skip (F92).
+  if (!isComplete) return EXIT.notJudged;
   // What was asked is what the answer is about: nothing judged is no pass.
   return findings.some(({ verdict }) => verdict !== 'not-judged') ? 0 : EXIT.failed;
 }

@@ -1,21 +1,24 @@
-/** A report as JUnit XML, as CI systems read it: a fault is a failure, what cannot be judged is skipped and says why. */
+/** A report as JUnit XML, as CI systems read it: a fault is a failure, a MUST that cannot be judged is an error, anything else is skipped and says why. */
 
 import type { VerifyReport } from 'samekey/verify';
 import { create } from 'xmlbuilder';
 import { harmless } from '../operate/print.ts';
 
 /** Writes it. */
-export function junitOf({ findings, url, method, startedAt, durationMs }: VerifyReport): string {
+export function junitOf({ findings, leftOut, url, method, startedAt, durationMs }: VerifyReport): string {
   const count = (wanted: string): number => findings.filter(({ verdict }) => verdict === wanted).length;
+  const open = findings.filter(({ verdict, level }) => verdict === 'not-judged' && level === 'MUST').length;
   const suite = create('testsuites', { version: '1.0', encoding: 'UTF-8' }).element('testsuite', {
     name: harmless(`samekey verify ${method} ${url}`),
     tests: findings.length,
     failures: count('fault'),
-    errors: 0,
-    skipped: count('not-judged'),
+    errors: open,
+    skipped: count('not-judged') - open,
     time: seconds(durationMs),
     timestamp: startedAt.replace(/\.\d+Z$/, ''),
   });
+  if (leftOut.length > 0)
+    suite.element('properties').element('property', { name: 'leftOut', value: leftOut.join(' ') });
   for (const finding of findings) {
     const { scenario, title, level, source, verdict, found, means } = finding;
     const test = suite.element('testcase', {
@@ -30,7 +33,9 @@ export function junitOf({ findings, url, method, startedAt, durationMs }: Verify
         { message: harmless(found), type: level },
         harmless(`${means ?? ''} (${source})`),
       );
-    if (verdict === 'not-judged') test.element('skipped', { message: harmless(found) });
+    if (verdict === 'not-judged' && level === 'MUST')
+      test.element('error', { message: harmless(found), type: 'not judged' });
+    else if (verdict === 'not-judged') test.element('skipped', { message: harmless(found) });
   }
   return `${suite.end({ pretty: true })}\n`;
 }

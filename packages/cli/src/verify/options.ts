@@ -18,6 +18,8 @@ export interface VerifyFlags {
   readonly countPath?: string;
   readonly countCommand?: string;
   readonly countField?: string;
+  /** In milliseconds. */
+  readonly settle?: number;
   readonly holdParam: readonly string[];
   readonly holdHeader: readonly string[];
   readonly holdBody?: string;
@@ -68,6 +70,7 @@ export function optionsOf(url: string, flags: VerifyFlags): VerifyOptions {
     ...(flags.tenantB.length > 0 && { tenantB: headersOf('--tenant-b', flags.tenantB) }),
     ...(flags.rotated.length > 0 && { rotated: headersOf('--rotated', flags.rotated) }),
     ...(count !== undefined && { count }),
+    ...(flags.settle !== undefined && { settleMs: flags.settle }),
     ...(hold !== undefined && { hold }),
     ...(flags.otherUrl !== undefined && { otherUrl: flags.otherUrl }),
     ...(flags.getUrl !== undefined && { getUrl: flags.getUrl }),

@@ -53,6 +53,26 @@ export function changed(body: Uint8Array): Uint8Array {
   return Buffer.from(JSON.stringify(other));
 }
 
+/** Another request, which differs only inside a member of a member; null if there is nothing there (F119). */
+export function changedInside(body: Uint8Array): Uint8Array | null {
+  const json = jsonOf(body);
+  if (typeof json !== 'object' || json === null) return null;
+  const entries = Object.entries(json);
+  for (const [at, [name, member]] of entries.entries()) {
+    if (typeof member !== 'object' || member === null) continue;
+    const other = changedLeaf(member, (leaf) => {
+      if (typeof leaf === 'number') return leaf + 1;
+      return typeof leaf === 'string' ? `${leaf}x` : null;
+    });
+    if (other === null) continue;
+    const all = entries.with(at, [name, other]);
+    return Buffer.from(
+      JSON.stringify(Array.isArray(json) ? all.map(([, one]) => one) : Object.fromEntries(all)),
+    );
+  }
+  return null;
+}
+
 /** A copy with the first leaf that `change` changes; null if there is none. */
 function changedLeaf(value: Json, change: (leaf: Json) => Json | null): Json | null {
   if (typeof value !== 'object' || value === null) return change(value);

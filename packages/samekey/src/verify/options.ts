@@ -52,6 +52,8 @@ export interface VerifyOptions {
   readonly rotated?: Headers;
   /** Where executions are counted. */
   readonly count?: Count;
+  /** How long after an answer its effect may still come to be counted, in milliseconds: at most 5,000. Default 0. */
+  readonly settleMs?: number;
   /** Makes the handler slow: half a second is enough. */
   readonly hold?: Hold;
   /** Another path of the same service, where the same body is another operation. */
@@ -98,6 +100,7 @@ export interface Settings extends VerifyOptions {
   readonly isKeyRequired: boolean;
   readonly profile: ProfileName;
   readonly keyHeader: string;
+  readonly settleMs: number;
   readonly rateMax: number;
   readonly raceSize: number;
   readonly requestTimeMaxMs: number;
@@ -132,6 +135,7 @@ const ROWS = {
   tenantB: headers,
   rotated: headers,
   count: anything<Count>(),
+  settleMs: wholeNumber(0, 5_000, 0),
   hold: nested({ query: headers, headers, body } satisfies Table<Hold>),
   otherUrl: url,
   getUrl: url,
@@ -182,6 +186,7 @@ export function resolveOptions(options: VerifyOptions, scenarios: readonly strin
     isKeyRequired: own.isKeyRequired,
     profile: own.profile,
     keyHeader: own.keyHeader,
+    settleMs: own.settleMs,
     rateMax: own.rateMax,
     raceSize: own.raceSize,
     requestTimeMaxMs: own.requestTimeMaxMs,

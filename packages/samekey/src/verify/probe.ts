@@ -7,7 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { changed } from './bodies.ts';
+import { changed, changedInside } from './bodies.ts';
 import { fieldOf, readCount } from './counting.ts';
 import { EXPECTATIONS, type Expectations, MARKERS } from './expectations.ts';
 import { bytesOf, type Headers, type Settings } from './options.ts';
@@ -53,6 +53,8 @@ export class Probe {
   readonly #shared = new Map<unknown, Promise<unknown>>();
   /** Successful answers of the present scenario, for the evidence of a field. */
   #successes: Answer[] = [];
+  /** Why an answer of the present scenario did not come; null: all came. */
+  #missing: string | null = null;
   /** Answers to requests that met a running one. */
   readonly met: Answer[] = [];
   /** Answers 429 and 503. */
@@ -69,6 +71,16 @@ export class Probe {
     return this.#requests;
   }
 
+  /** A scenario begins. */
+  begin(): void {
+    this.#missing = null;
+  }
+
+  /** Why an answer that the present scenario waited for did not come; null: all came. What saw no answer is never held (F92). */
+  get missing(): string | null {
+    return this.#missing;
+  }
+
   /** A fresh intent: with another body if one is given. */
   intent(body: Uint8Array = bytesOf(this.settings.body)): Intent {
     return { key: randomUUID(), body, isHeld: false };
@@ -83,6 +95,11 @@ export class Probe {
   /** A body that makes another request of it. */
   otherBody(body: Uint8Array): Uint8Array {
     return this.settings.otherBody === undefined ? changed(body) : bytesOf(this.settings.otherBody);
+  }
+
+  /** One that differs only inside a member of a member; null where there is nothing, or the user says what another body is. */
+  bodyOtherInside(body: Uint8Array): Uint8Array | null {
+    return this.settings.otherBody === undefined ? changedInside(body) : null;
   }
 
   /** A key in one of its forms. */
@@ -119,9 +136,43 @@ export class Probe {
         throw new NotJudged(
           `a fresh key was answered ${answer.status}: if each intent needs another body, put {{uuid}} into --body`,
         );
-      const seconds = Number(valuesOf(answer.lines, 'retry-after')[0] ?? 1);
-      await pause(Math.min(PATIENCE_MAX_MS, Number.isFinite(seconds) ? seconds * 1000 : PATIENCE_MAX_MS));
+      await pauseAsTold(answer);
     }
+  }
+
+  /** Sends a request, again while the service asks everybody for patience; its answer. Throws `NotJudged` if there is none. */
+  async patient(intent: Intent, change: Change = {}): Promise<Answer> {
+    for (let left = PATIENCE; ; left--) {
+      const answer = await this.send(intent, change);
+      if (![429, 503].includes(answer.status)) return answer;
+      if (left === 0) throw new NotJudged(`the service goes on answering ${answer.status}`);
+      await pauseAsTold(answer);
+    }
+  }
+
+  /** Whether the service answers a fresh intent at all. */
+  async isAlive(): Promise<boolean> {
+    return !('none' in (await this.tell(this.intent())));
+  }
+
+  /**
+   * Sends an intent once more in another way. It is a replay if its answer is the one that a plain retry got; where no two replays are
+   * alike, if nothing was executed for it. Throws `NotJudged` where nothing tells.
+   */
+  async retry(
+    intent: Intent,
+    replay: Answer,
+    change: Change,
+  ): Promise<{ readonly retry: Answer; readonly isReplay: boolean }> {
+    let retry = replay;
+    const count = await this.executions(async () => {
+      retry = await this.send(intent, change);
+    });
+    if (isSameAnswer(replay, retry)) return { retry, isReplay: true };
+    if (!isSuccess(retry) || isSameAnswer(replay, await this.send(intent))) return { retry, isReplay: false };
+    if (count === null || !isCountedOutside(this))
+      throw new NotJudged('no two retries are answered alike, and nothing counts executions from outside');
+    return { retry, isReplay: count === 0 };
   }
 
   /** Does something and tells how many executions were seen meanwhile; null when nothing counts them. */
@@ -136,22 +187,35 @@ export class Probe {
       await act();
       return new Set(this.#successes.map((answer) => fieldOf(answer, count.field)).filter(isThere)).size;
     }
-    const before = await readCount(count);
+    const before = await this.#settledCount(count);
     await act();
-    return (await readCount(count)) - before;
+    return (await this.#settledCount(count)) - before;
   }
 
   /** What scenarios that judge the same answers send once for all of them; `make` is what tells it. */
-  shared<T>(make: (probe: Probe) => Promise<T>): Promise<T> {
-    const made = (this.#shared.get(make) as Promise<T> | undefined) ?? make(this);
+  async shared<T>(make: (probe: Probe) => Promise<T>): Promise<T> {
+    const made = (this.#shared.get(make) as Promise<Shared<T>> | undefined) ?? this.#make(make);
     this.#shared.set(make, made);
-    return made;
+    const { value, missing } = await made;
+    this.#missing ??= missing;
+    return value;
+  }
+
+  async #make<T>(make: (probe: Probe) => Promise<T>): Promise<Shared<T>> {
+    const value = await make(this);
+    return { value, missing: this.#missing };
   }
 
   /** Sends an intent twice; what its second answer was, which is what each further retry has to get. */
   async replayed(intent: Intent): Promise<Answer> {
     await this.first(intent);
     return this.send(intent);
+  }
+
+  /** What has taken effect, also of what the service does after its answers: else it is booked to the next scenario (F119). */
+  async #settledCount(count: Parameters<typeof readCount>[0]): Promise<number> {
+    if (this.settings.settleMs > 0) await pause(this.settings.settleMs);
+    return readCount(count);
   }
 
   /** Whether an answer says of itself that it is a replay, and fresh answers do not. */
@@ -194,11 +258,26 @@ export class Probe {
       hangUpAfterMs: change.hangUpAfterMs ?? null,
       timeMaxMs: settings.requestTimeMaxMs,
     });
-    if ('none' in reply) return reply;
+    if ('none' in reply) {
+      if (change.hangUpAfterMs === undefined) this.#missing ??= reply.none;
+      return reply;
+    }
     if (isSuccess(reply) && !isSafe) this.#successes.push(reply);
     if (reply.status === 429 || reply.status === 503) this.putOff.push(reply);
     return reply;
   }
+}
+
+/** What several scenarios judge, and which answer it lacks. */
+interface Shared<T> {
+  readonly value: T;
+  readonly missing: string | null;
+}
+
+/** As long as an answer asks for, within bounds. */
+function pauseAsTold(answer: Answer): Promise<void> {
+  const seconds = Number(valuesOf(answer.lines, 'retry-after')[0] ?? 1);
+  return pause(Math.min(PATIENCE_MAX_MS, Number.isFinite(seconds) ? seconds * 1000 : PATIENCE_MAX_MS));
 }
 
 /** Names are compared without case; a later one wins. */

@@ -24,6 +24,10 @@ export interface VerifyReport {
   readonly profile: string;
   /** Whether every MUST that could be judged holds. */
   readonly isClean: boolean;
+  /** Whether every MUST that was asked could be judged. What cannot be judged on purpose is named in `skip`. */
+  readonly isComplete: boolean;
+  /** The MUSTs that were not asked, by `skip` or `only`. */
+  readonly leftOut: readonly string[];
   readonly findings: readonly Finding[];
   readonly requests: number;
   readonly startedAt: string;
@@ -40,9 +44,21 @@ export function tally(report: VerifyReport): { held: number; faults: number; not
 /** One sentence that says it all. */
 export function summary(report: VerifyReport): string {
   const { held, faults, notJudged } = tally(report);
-  const musts = report.findings.filter(
-    ({ level, verdict }) => level === 'MUST' && verdict === 'fault',
-  ).length;
-  const which = musts === 0 ? '' : `, ${musts} of a MUST`;
-  return `${held} held, ${faults} ${faults === 1 ? 'fault' : 'faults'}${which}, ${notJudged} not judged`;
+  const which = (wanted: Finding['verdict']): string => {
+    const { length } = mustsThatAre(report, wanted);
+    return length === 0 ? '' : `, ${length} of a MUST`;
+  };
+  const parts = [
+    `${held} held`,
+    `${faults} ${faults === 1 ? 'fault' : 'faults'}${which('fault')}`,
+    `${notJudged} not judged${which('not-judged')}`,
+  ];
+  return parts.join(', ');
+}
+
+/** The names of the MUSTs with one verdict. */
+export function mustsThatAre({ findings }: VerifyReport, wanted: Finding['verdict']): readonly string[] {
+  return findings
+    .filter(({ level, verdict }) => level === 'MUST' && verdict === wanted)
+    .map(({ scenario }) => scenario);
 }

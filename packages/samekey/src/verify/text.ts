@@ -1,6 +1,6 @@
 /** The report for people, as lines or as Markdown, and for a badge. */
 
-import { type Finding, summary, type VerifyReport } from './report.ts';
+import { type Finding, mustsThatAre, summary, type VerifyReport } from './report.ts';
 
 const WORDS: Readonly<Record<Finding['verdict'], string>> = {
   held: 'held',
@@ -22,8 +22,23 @@ export function verifyText(report: VerifyReport): string {
     ...rows,
     '',
     ...faults,
+    ...remarksOn(report).map((remark) => `${remark}\n`),
     `${summary(report)}. ${report.requests} requests in ${(report.durationMs / 1000).toFixed(1)} s.`,
   ].join('\n');
+}
+
+/** What the counts do not say: which MUSTs nobody knows about. */
+function remarksOn(report: VerifyReport): string[] {
+  const open = mustsThatAre(report, 'not-judged');
+  const { leftOut } = report;
+  return [
+    ...(open.length === 0
+      ? []
+      : [
+          `Required, and not judged: ${open.join(', ')}. Give what each asks for, or leave it out on purpose with --skip.`,
+        ]),
+    ...(leftOut.length === 0 ? [] : [`Required, and left out on purpose: ${leftOut.join(', ')}.`]),
+  ];
 }
 
 function explained({ scenario, level, title, found, means, source }: Finding): string[] {
@@ -65,6 +80,7 @@ export function verifyMarkdown(report: VerifyReport): string {
     '| --- | --- | --- | --- | --- |',
     ...rows,
     ...(faults.length === 0 ? [] : ['', '## Faults', '', ...faults]),
+    ...remarksOn(report).flatMap((remark) => ['', remark]),
     '',
   ].join('\n');
 }
@@ -77,12 +93,13 @@ export interface Badge {
   readonly color: string;
 }
 
-/** The badge of a report. Green only if every MUST was judged and holds. */
+/** The badge of a report. Green only if every MUST that was asked was judged and holds; it says how many were left out. */
 export function verifyBadge(report: VerifyReport): Badge {
   const musts = report.findings.filter(({ level }) => level === 'MUST');
   const held = musts.filter(({ verdict }) => verdict === 'held').length;
   const faults = musts.filter(({ verdict }) => verdict === 'fault').length;
   const color = faults > 0 ? 'red' : held === musts.length && held > 0 ? 'brightgreen' : 'yellow';
-  const message = faults > 0 ? `${faults} of ${musts.length} broken` : `${held} of ${musts.length} hold`;
+  const said = faults > 0 ? `${faults} of ${musts.length} broken` : `${held} of ${musts.length} hold`;
+  const message = report.leftOut.length === 0 ? said : `${said}, ${report.leftOut.length} left out`;
   return { schemaVersion: 1, label: 'safe to retry', message, color };
 }

@@ -47,6 +47,10 @@ export async function verify(options: VerifyOptions): Promise<VerifyReport> {
     method: settings.method,
     profile: settings.profile,
     isClean: !findings.some(({ level, verdict }) => level === 'MUST' && verdict === 'fault'),
+    isComplete: !findings.some(({ level, verdict }) => level === 'MUST' && verdict === 'not-judged'),
+    leftOut: SCENARIOS.filter(
+      ({ name, level }) => level === 'MUST' && !findings.some(({ scenario }) => scenario === name),
+    ).map(({ name }) => name),
     findings,
     requests: probe.requests,
     startedAt: started,
@@ -65,8 +69,11 @@ export function asked({ only, skip }: Pick<VerifyOptions, 'only' | 'skip'>): rea
 }
 
 async function judge(scenario: Scenario, probe: Probe): Promise<Verdict> {
+  probe.begin();
   try {
-    return await scenario.run(probe);
+    const verdict = await scenario.run(probe);
+    if (verdict.verdict !== 'held' || probe.missing === null) return verdict;
+    return notJudged(`not judged: a request was not answered: ${probe.missing}`);
   } catch (error) {
     if (!(error instanceof NotJudged)) throw error;
     return notJudged(error.message.startsWith('not judged') ? error.message : `not judged: ${error.message}`);
@@ -110,7 +117,7 @@ async function look(probe: Probe): Promise<void> {
     }
     if (counted !== null && counted !== 1)
       throw new VerifyError(
-        `One fresh request moved the counter by ${counted}, not by 1: nothing else may use the service meanwhile, and the counter has to be of this operation.`,
+        `One fresh request moved the counter by ${counted}, not by 1: nothing else may use the service meanwhile, and the counter has to be of this operation. If it lags behind the answers, give --settle.`,
       );
     return;
   }

@@ -1,5 +1,6 @@
 /** Verify names the fault of each broken server, and nothing else; and finds none in the same server without a fault. */
 
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type VerifyOptions, type VerifyReport, verify } from '../../src/verify/index.ts';
 import { FAULTS, type Fault, RETENTION_MS, Service } from './server.ts';
@@ -10,7 +11,7 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'no fingerprint': ['other-body', 'other-query', 'other-path', 'other-method'],
   'check then act': ['race-pair', 'race-many', 'race-other-body', 'hang-up'],
   'answered by a second run': ['race-pair', 'race-many', 'hang-up'],
-  'same body, same operation': ['two-keys', 'two-tenants'],
+  'same body, same operation': ['two-keys'],
   'one scope for all': ['two-tenants'],
   'scoped by credential': ['rotated-credential'],
   'taken for another tenant': ['two-tenants'],
@@ -55,22 +56,106 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'text for errors': ['error-documents'],
   'wrong problem': ['error-documents'],
   'no links': ['specification'],
+  // F92: bytes that differ are no answer of its own.
+  'a member varies': ['same-answer', 'replay-marker'],
+  'one scope for all, a member varies': ['two-tenants', 'same-answer', 'replay-marker'],
+  'query ignored, a member varies': ['other-query', 'same-answer', 'replay-marker'],
+  'path ignored, a member varies': ['other-path', 'same-answer', 'replay-marker'],
+  'method ignored, a member varies': ['other-method', 'same-answer', 'replay-marker'],
+  'no fingerprint, a member varies': [
+    'other-body',
+    'other-query',
+    'other-path',
+    'other-method',
+    'same-answer',
+    'replay-marker',
+  ],
+  'hangs after three requests': [],
+  'answers no retry': ['same-answer'],
+  'forgets after one replay': [
+    'runs-once',
+    'same-answer',
+    'many-keys',
+    'rotated-credential',
+    'other-body',
+    'other-body-changes-nothing',
+    'reordered-json',
+    'expiry',
+  ],
+  // F119
+  'remembers ten keys': ['many-keys'],
+  'only the first answer kept': ['same-answer', 'final-refusal'],
+  'only the last answer kept': ['many-keys'],
+  'status of the last': ['many-keys'],
+  'ignores nested members': ['other-body'],
+  'compares lengths': ['other-body', 'reordered-json', 'exact-numbers'],
+  'compares one member': ['other-body'],
+  'replays headers only': ['same-answer', 'final-refusal', 'hang-up'],
+  'replays half': ['same-answer', 'final-refusal'],
+  'joins header lines': ['same-headers'],
+  'HEAD wants no key': ['get-untouched'],
+  'mismatch kept': ['other-body-changes-nothing'],
+  'cuts keys to 36': ['key-case', 'key-spaces', 'key-long'],
+  'refusal replayed as 200': ['final-refusal'],
+  'who meets it locks it': ['hang-up'],
+  'room for two': ['race-many'],
+  'runs before it asks its store': ['store-down'],
+  'refuses and runs': ['other-body', 'race-other-body', 'other-query', 'other-path', 'other-method'],
+  'empty after a hang-up': ['hang-up'],
+  'charges again later': ['runs-once'],
+  // F103
+  'only the id is unique': [
+    'same-answer',
+    'replay-marker',
+    'retry-after',
+    'hang-up',
+    'other-body-status',
+    'final-refusal',
+    'error-documents',
+    'specification',
+  ],
+  'one scope for all, client ids': ['two-tenants'],
+  'folds case, client ids': ['key-case'],
 };
 
 let bodies = 0;
 
-async function judged(fault: Fault | null, change: Partial<VerifyOptions> = {}): Promise<VerifyReport> {
+const ORDER = '"amountCents":1200,"to":{"city":"Graz","lines":[1,2]}';
+
+/** Bodies of a service whose clients supply a unique id. */
+const CLIENT_IDS: Partial<VerifyOptions> = {
+  body: () => `{"id":"${randomUUID()}",${ORDER}}`,
+  hold: { body: () => `{"id":"${randomUUID()}",${ORDER},"holdMs":150}` },
+};
+
+/** What a fault needs to be seen. */
+const GIVEN: Partial<Record<Fault, Partial<VerifyOptions>>> = {
+  // The same body on purpose; where a body varies, equal ones may be duplicates by design (F103).
+  'same body, same operation': { body: `{"item":"lamp",${ORDER}}` },
+  'hangs after three requests': { requestTimeMaxMs: 100 },
+  'answers no retry': { requestTimeMaxMs: 800 },
+  'charges again later': { settleMs: 200, only: ['runs-once', 'two-keys', 'same-answer', 'other-query'] },
+  'only the id is unique': CLIENT_IDS,
+  'one scope for all, client ids': CLIENT_IDS,
+  'folds case, client ids': CLIENT_IDS,
+};
+
+async function judged(
+  fault: Fault | null,
+  change: Partial<VerifyOptions> = {},
+  lateMs = 0,
+): Promise<VerifyReport> {
   const service = await Service.start(fault);
+  service.lateMs = lateMs;
   try {
     return await verify({
       url: `${service.origin}/orders`,
-      // Another one for each intent, as where a service takes equal bodies for one operation.
-      body: () => `{"item":"lamp ${bodies++}","amountCents":1200}`,
+      body: () => `{"item":"lamp ${bodies++}",${ORDER}}`,
       headers: { Authorization: 'shop-a.one' },
       tenantB: { Authorization: 'shop-b.one' },
       rotated: { Authorization: 'shop-a.two' },
       count: () => service.executions,
-      hold: { body: () => `{"item":"lamp ${bodies++}","amountCents":1200,"holdMs":150}` },
+      hold: { body: () => `{"item":"lamp ${bodies++}",${ORDER},"holdMs":150}` },
       otherUrl: `${service.origin}/refunds`,
       refusedBody: '{"refuse":true}',
       failing: { body: '{"fail":true}', expect: 'retried' },
@@ -99,21 +184,29 @@ function unjudged(report: VerifyReport): string[] {
 }
 
 describe('verify', () => {
-  it('judges every scenario of a service that is safe to retry, and finds no fault', async () => {
-    const report = await judged(null);
+  it.each([
+    ['', {}],
+    [' whose clients supply unique ids (F103)', CLIENT_IDS],
+    [' whose body is always the same', { body: `{"item":"lamp",${ORDER}}` }],
+  ])('judges every scenario of a service that is safe to retry%s, and finds no fault', async (_, given) => {
+    const report = await judged(null, given);
     expect(unjudged(report)).toEqual([]);
     expect(faultsOf(report)).toEqual([]);
-    expect(report.isClean).toBe(true);
+    expect(report).toMatchObject({ isClean: true, isComplete: true, leftOut: [] });
   });
 
   const single = (Object.keys(FAULTS) as Fault[]).filter((fault) => fault !== 'no record');
   describe.concurrent('names the one fault of a server, and no other', () => {
     it.each(single)('%s', { timeout: 60_000 }, async (fault) => {
-      const report = await judged(fault);
+      const report = await judged(fault, GIVEN[fault]);
       expect(faultsOf(report).toSorted()).toEqual([...BREAKS[fault]].toSorted());
       const hasMust = report.findings.some(({ level, verdict }) => level === 'MUST' && verdict === 'fault');
       expect(report.isClean).toBe(!hasMust);
     });
+  });
+
+  it('there are sixty of them, and more', () => {
+    expect(single.length).toBeGreaterThanOrEqual(60);
   });
 
   it('says of a service without any record that everything is charged again', async () => {
@@ -123,4 +216,55 @@ describe('verify', () => {
     );
     expect(found).not.toContain('two-tenants');
   });
+
+  // F92
+  it('holds nothing of what it saw no answer to', async () => {
+    const report = await judged('hangs after three requests', { requestTimeMaxMs: 100 });
+    expect(report.findings.filter(({ verdict }) => verdict === 'held')).toEqual([]);
+    expect(report).toMatchObject({ isClean: true, isComplete: false });
+  });
+
+  // F92
+  it.each([
+    ['one scope for all, a member varies', 'two-tenants'],
+    ['query ignored, a member varies', 'other-query'],
+    ['path ignored, a member varies', 'other-path'],
+    ['method ignored, a member varies', 'other-method'],
+  ] as const)(
+    'without a counter, "%s" leaves %s unjudged, and with a field finds it',
+    async (fault, name) => {
+      const only = [name];
+      const blind = await verifyWithout(fault, { only });
+      expect(blind.findings).toMatchObject([{ scenario: name, verdict: 'not-judged' }]);
+      expect(blind.isComplete).toBe(false);
+      const seeing = await verifyWithout(fault, { only, count: { field: 'id' } });
+      expect(seeing.findings).toMatchObject([{ scenario: name, verdict: 'fault' }]);
+      const held = await verifyWithout('a member varies', { only, count: { field: 'id' } });
+      expect(held.findings).toMatchObject([{ scenario: name, verdict: 'held' }]);
+    },
+  );
+
+  // F119
+  it('waits for effects that come late, and says how when it does not', async () => {
+    const only = ['runs-once', 'two-keys', 'other-query', 'key-case'];
+    const report = await judged(null, { only, settleMs: 200 }, 60);
+    expect(report.findings.map(({ verdict }) => verdict)).toEqual(['held', 'held', 'held', 'held']);
+    await expect(judged(null, { only }, 60)).rejects.toThrow(/lags behind the answers, give --settle/);
+  });
 });
+
+async function verifyWithout(fault: Fault, change: Partial<VerifyOptions>): Promise<VerifyReport> {
+  const service = await Service.start(fault);
+  try {
+    return await verify({
+      url: `${service.origin}/orders`,
+      headers: { Authorization: 'shop-a.one' },
+      body: `{"item":"lamp",${ORDER}}`,
+      tenantB: { Authorization: 'shop-b.one' },
+      otherUrl: `${service.origin}/refunds`,
+      ...change,
+    });
+  } finally {
+    await service.close();
+  }
+}

@@ -63,6 +63,42 @@ export const FAULTS = {
   'text for errors': 'errors are text',
   'wrong problem': 'the status of the document is another',
   'no links': 'refusals lead nowhere',
+  'a member varies': 'each answer, a replay too, has another request id',
+  'one scope for all, a member varies':
+    'keys are not those of a tenant, and answers never have the same bytes',
+  'query ignored, a member varies':
+    'compares everything but the query, and answers never have the same bytes',
+  'path ignored, a member varies': 'compares everything but the path, and answers never have the same bytes',
+  'method ignored, a member varies':
+    'compares everything but the method, and answers never have the same bytes',
+  'no fingerprint, a member varies': 'replays to whatever comes under the key, and never the same bytes',
+  'hangs after three requests': 'answers no further one',
+  'answers no retry': 'a request with a used key is never answered',
+  'forgets after one replay': 'a second retry is a new request',
+  'remembers ten keys': 'the eleventh pushes the first one out',
+  'only the first answer kept': 'each retry gets the first answer it ever gave',
+  'only the last answer kept': 'each retry gets the last answer it gave to anybody',
+  'status of the last': 'a retry gets the status of the last answer, with its own body',
+  'ignores nested members': 'compares the members of a body that are no objects',
+  'compares lengths': 'a body of the same length is the same body',
+  'compares one member': 'compares the item only',
+  'replays headers only': 'the body of a replay is empty',
+  'replays half': 'the body of a replay is cut',
+  'joins header lines': 'replays repeated header lines as one',
+  'HEAD wants no key': 'refuses HEAD with a key',
+  'mismatch kept': 'the refusal of another body takes the place of the answer',
+  'cuts keys to 36': 'looks at as many characters as a UUID has',
+  'refusal replayed as 200': 'a retry of what was refused is told that it was done',
+  'who meets it locks it': 'the answer of an operation that somebody met is not kept',
+  'room for two': 'of three requests that meet, the third runs',
+  'runs before it asks its store': 'refuses when its store is away, after it ran',
+  'refuses and runs': 'another request under a used key is refused, and runs',
+  'empty after a hang-up': 'keeps no body for a client that is gone',
+  'charges again later': 'a retry is answered from the record, and is carried out some time after',
+  'only the id is unique':
+    'has no record: what keeps a retry from running is the id that the client supplies',
+  'one scope for all, client ids': 'keys are not those of a tenant; clients supply unique ids',
+  'folds case, client ids': 'writes keys in small letters; clients supply unique ids',
 } as const;
 
 /** How long keys are remembered. */
@@ -73,6 +109,8 @@ interface Kept {
   /** Null while it is running. */
   answer: Sent | null;
   readonly at: number;
+  /** How many requests met it while it was running. */
+  met: number;
 }
 
 interface Sent {
@@ -86,6 +124,12 @@ export class Service {
   readonly origin: string;
   executions = 0;
   isStoreDown = false;
+  /** How long after its answer an operation takes effect, in milliseconds. */
+  lateMs = 0;
+  #requests = 0;
+  #first: Sent | null = null;
+  #last: Sent | null = null;
+  readonly #ids = new Set<string>();
   readonly #has: (fault: Fault) => boolean;
   readonly #kept = new Map<string, Kept>();
   readonly #gets = new Map<string, string>();
@@ -94,7 +138,9 @@ export class Service {
 
   private constructor(server: ReturnType<typeof createServer>, fault: Fault | null) {
     this.#server = server;
-    this.#has = (one) => one === fault;
+    // A name says what is wrong, and behind a comma what makes it hard to see.
+    const wrong = [fault, ...(fault?.split(', ') ?? [])];
+    this.#has = (one) => wrong.includes(one);
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
@@ -120,14 +166,17 @@ export class Service {
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
     const method = String(req.method);
-    if (method === 'GET') this.#get(req, res);
+    this.#requests += 1;
+    if (this.#has('hangs after three requests') && this.#requests > 3) return;
+    if (method === 'GET' || method === 'HEAD') this.#get(req, res);
     else await this.#change(req, res, method, body);
   }
 
   #get(req: IncomingMessage, res: ServerResponse): void {
     const key = req.headers['idempotency-key'];
     const now = String(this.executions);
-    if (typeof key === 'string' && this.#has('GET wants no key')) {
+    const isUnwanted = this.#has(req.method === 'HEAD' ? 'HEAD wants no key' : 'GET wants no key');
+    if (typeof key === 'string' && isUnwanted) {
       this.#refuse(res, 400, 'key-not-allowed');
       return;
     }
@@ -149,11 +198,12 @@ export class Service {
     }
     if (this.isStoreDown) {
       if (has('hangs without store')) return;
+      if (has('runs before it asks its store')) await this.#run(req, body, '');
       if (has('fails open')) this.#send(res, await this.#run(req, body, ''));
       else this.#refuse(res, 503, 'store', [['Retry-After', '1']]);
       return;
     }
-    if (key === null || has('no record')) {
+    if (key === null || has('no record') || has('only the id is unique')) {
       this.#send(res, await this.#run(req, body, ''));
       return;
     }
@@ -195,17 +245,26 @@ export class Service {
         this.#send(res, await this.#run(req, body, id));
         return;
       }
+      if (isOther && has('refuses and runs')) await this.#run(req, body, id);
+      if (isOther && has('mismatch kept') && kept.answer !== null)
+        this.#kept.set(id, { ...kept, answer: { status: 422, headers: [JSON_TYPE], body: '{}' } });
       if (isOther) this.#refuse(res, has('conflict for a mismatch') ? 409 : 422, 'key-reused');
-      else if (kept.answer === null) await this.#busy(req, res, body, id);
-      else this.#replay(res, kept.answer);
+      else if (kept.answer === null) await this.#busy(req, res, body, id, kept);
+      else {
+        this.#replay(res, kept.answer);
+        if (has('forgets after one replay') && kept.met === 0) this.#kept.delete(id);
+        if (has('charges again later')) void this.#run(req, body, id);
+      }
       return;
     }
-    const record: Kept = { print, answer: null, at: Date.now() };
+    const record: Kept = { print, answer: null, at: Date.now(), met: 0 };
     if (has('same body, same operation') && [...this.#kept.values()].some((one) => one.print === print)) {
       this.#refuse(res, 409, 'duplicate', [['Retry-After', '1']]);
       return;
     }
     if (!has('check then act')) this.#kept.set(id, record);
+    const [oldest] = this.#kept.keys();
+    if (has('remembers ten keys') && this.#kept.size > 10 && oldest !== undefined) this.#kept.delete(oldest);
     let isGone = false;
     res.on('close', () => {
       isGone = !res.writableEnded;
@@ -213,19 +272,33 @@ export class Service {
     });
     const answer = await this.#run(req, body, id);
     if (isGone && has('never ends')) return;
+    if (record.met > 0 && has('who meets it locks it')) {
+      this.#send(res, answer);
+      return;
+    }
     const isForgotten =
       (answer.status >= 500 && !has('kept 500')) || (answer.status === 402 && has('runs a refusal again'));
     if (isForgotten) this.#kept.delete(id);
     else {
-      record.answer = answer;
+      record.answer = isGone && has('empty after a hang-up') ? { ...answer, body: '' } : answer;
+      this.#first ??= answer;
+      this.#last = answer;
       if (has('check then act') && !this.#kept.has(id)) this.#kept.set(id, record);
     }
     this.#send(res, answer);
   }
 
-  async #busy(req: IncomingMessage, res: ServerResponse, body: string, id: string): Promise<void> {
+  async #busy(
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: string,
+    id: string,
+    record: Kept,
+  ): Promise<void> {
     const has = this.#has;
-    if (has('answered by a second run')) this.#send(res, await this.#run(req, body, id));
+    record.met += 1;
+    if (has('answered by a second run') || (has('room for two') && record.met > 1))
+      this.#send(res, await this.#run(req, body, id));
     else if (has('refuses while running')) this.#refuse(res, 500, 'in-progress');
     else if (has('busy without a time')) this.#refuse(res, 409, 'in-progress');
     else
@@ -244,7 +317,16 @@ export class Service {
       this.#failed.add(id);
       return { status: 500, headers: [JSON_TYPE], body: '{"failed":true}' };
     }
-    this.executions += 1;
+    const { id: supplied } = order;
+    if (typeof supplied === 'string') {
+      const unique = `${new URL(String(req.url), 'http://any.example').pathname} ${supplied}`;
+      if (this.#ids.has(unique))
+        return { status: 409, headers: [JSON_TYPE], body: '{"error":"there is such an order"}' };
+      this.#ids.add(unique);
+    }
+    const lateMs = this.#has('charges again later') ? LATE_MS : this.lateMs;
+    if (lateMs === 0) this.executions += 1;
+    else setTimeout(() => (this.executions += 1), lateMs);
     const orderId = randomUUID();
     const links = [
       ['Location', `/orders/${orderId}`],
@@ -274,6 +356,7 @@ export class Service {
     }
     if (has('trims keys')) key = key.trim();
     if (has('folds case')) key = key.toLowerCase();
+    if (has('cuts keys to 36')) key = key.slice(0, 36);
     if (has('cuts keys')) key = key.slice(0, 255);
     if (key === '') return has('empty key is a key') ? '' : null;
     return key.length > 255 ? null : key;
@@ -281,27 +364,52 @@ export class Service {
 
   #bodyPrint(body: string): string {
     if (this.#has('compares bytes')) return body;
+    if (this.#has('compares lengths')) return String(body.length);
     try {
       // Numbers as they are written; the rest as JSON reads it.
       const exact = this.#has('rounds numbers') ? body : body.replaceAll(/:\s*(-?\d+)/g, ':"n$1"');
       const members = Object.entries(JSON.parse(exact) as Record<string, unknown>);
-      return JSON.stringify(members.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+      const seen = members.filter(([name, value]) => {
+        if (this.#has('compares one member')) return name === 'item';
+        return !this.#has('ignores nested members') || typeof value !== 'object';
+      });
+      return JSON.stringify(inOrder(Object.fromEntries(seen)));
     } catch {
       return body;
     }
   }
 
-  #replay(res: ServerResponse, answer: Sent): void {
+  #replay(res: ServerResponse, stored: Sent): void {
     const has = this.#has;
-    const headers = answer.headers.filter(([name]) => {
+    if (has('answers no retry')) return;
+    const one = has('only the first answer kept')
+      ? this.#first
+      : has('only the last answer kept')
+        ? this.#last
+        : stored;
+    const answer = one ?? stored;
+    const headers = (has('joins header lines') ? joined(answer.headers) : answer.headers).filter(([name]) => {
       if (has('loses headers')) return name === 'Content-Type';
       return !(has('loses Content-Type') && name === 'Content-Type');
     });
-    const body = has('serialises anew') ? JSON.stringify(readJson(answer.body)) : answer.body;
-    const marker = has('no marker') ? [] : ([['Idempotency-Replayed', 'true']] as const);
+    const body = has('serialises anew')
+      ? JSON.stringify(readJson(answer.body))
+      : answer.body.slice(
+          0,
+          has('replays headers only') ? 0 : has('replays half') ? answer.body.length / 2 : undefined,
+        );
+    const marker =
+      has('no marker') || has('a member varies') ? [] : ([['Idempotency-Replayed', 'true']] as const);
     const isNull = has('body for an empty answer') && answer.status === 204;
     this.#send(res, {
-      status: isNull || (has('another status') && answer.status < 400) ? 200 : answer.status,
+      status:
+        isNull ||
+        (has('another status') && answer.status < 400) ||
+        (has('refusal replayed as 200') && answer.status === 402)
+          ? 200
+          : has('status of the last')
+            ? (this.#last?.status ?? answer.status)
+            : answer.status,
       headers: [...headers, ...marker],
       body: isNull ? 'null' : body,
     });
@@ -333,8 +441,31 @@ export class Service {
   #send(res: ServerResponse, { status, headers, body }: Sent): void {
     const marked = this.#has('always marked') && !headers.some(([name]) => name === 'Idempotency-Replayed');
     const lines = [...headers, ...(marked && status < 400 ? [['Idempotency-Replayed', 'true']] : [])];
-    res.writeHead(status, lines.flat()).end(body);
+    const varies = this.#has('a member varies') && status < 400;
+    const said = varies ? JSON.stringify({ ...readJson(body), requestId: randomUUID() }) : body;
+    res.writeHead(status, lines.flat()).end(said);
   }
+}
+
+/** How late what is charged again is. */
+const LATE_MS = 60;
+
+/** The same JSON with the members of each object in the order of their names. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]));
+}
+
+/** Lines of one name as one, with commas. */
+function joined(headers: Sent['headers']): Sent['headers'] {
+  const lines = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const before = lines.get(name);
+    lines.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return [...lines];
 }
 
 const JSON_TYPE = ['Content-Type', 'application/json'] as const;

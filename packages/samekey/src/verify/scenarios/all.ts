@@ -11,6 +11,7 @@ import { hangUp } from './hang-up.ts';
 import { keyCase, keyLong, keySpaces } from './key-exact.ts';
 import { keyForms, keyMalformed, keyQuoted, keyTwice } from './key-forms.ts';
 import { keyEmpty, keyMissing } from './key-missing.ts';
+import { manyKeys } from './many-keys.ts';
 import { otherBody, otherBodyChangesNothing, otherBodyStatus } from './other-request.ts';
 import { raceMany, raceOtherBody, racePair, raceStatus } from './race.ts';
 import { replayMarker } from './replay-marker.ts';
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sameAnswer,
   sameHeaders,
   replayMarker,
+  manyKeys,
   racePair,
   raceMany,
   raceStatus,

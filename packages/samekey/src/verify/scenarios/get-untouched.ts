@@ -5,7 +5,7 @@ import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 
 export const getUntouched: Scenario = {
   name: 'get-untouched',
-  title: 'GET with a key is answered as without one',
+  title: 'GET and HEAD with a key are answered as without one',
   level: 'SHOULD',
   source: 'draft-07 §2 (methods that are not idempotent); RFC 9110 §9.2.1; F37',
   async run(probe) {
@@ -29,6 +29,14 @@ export const getUntouched: Scenario = {
         'A client that sends its headers with every request cannot read any more.',
       );
     if (!isSuccess(before)) return notJudged(`not judged: GET is answered ${before.status}: give --get-url`);
+    const head = { ...change, method: 'HEAD' };
+    const plainHead = await probe.send(intent, { ...head, keyLines: [] });
+    const keyedHead = await probe.send(intent, head);
+    if (keyedHead.status !== plainHead.status)
+      return fault(
+        `HEAD with a key was answered ${keyedHead.status}, without one ${plainHead.status}`,
+        'A client that sends its headers with every request cannot ask any more whether something is there.',
+      );
     await probe.first(probe.intent());
     const after = await probe.send(intent, change);
     const plain = await probe.send(intent, { ...change, keyLines: [] });

@@ -31,8 +31,9 @@ export const hangUp: Scenario = {
         await pause(BETWEEN_MS);
       }
     });
-    if ('none' in last) return notJudged(`not judged: ${String((last as { none: string }).none)}`);
-    const { status } = last as { readonly status: number };
+    last = last as Reply;
+    if ('none' in last) return notJudged(`not judged: ${last.none}`);
+    const { status } = last;
     if ((count ?? 0) > 1)
       return fault(
         `a client hung up and tried again: ${count} executions`,
@@ -48,6 +49,11 @@ export const hangUp: Scenario = {
       return fault(
         'the retry of a client that hung up was answered as done, and nothing was executed',
         'Who loses the connection is told that an order was placed, and it was not.',
+      );
+    if (last.body.length === 0 && (await probe.first(probe.intent())).body.length > 0)
+      return fault(
+        `the retry of a client that hung up was answered ${status} with nothing in it`,
+        'Who loses the connection holds an empty receipt: no id, no link to their order.',
       );
     return held(`one execution; the retry was answered ${status}`);
   },

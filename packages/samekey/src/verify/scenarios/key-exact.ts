@@ -1,6 +1,6 @@
 /** Keys are compared as they are: whole, with their case and their spaces. */
 
-import { isRefusedAsSent, isSuccess, type Probe } from '../probe.ts';
+import { isRefusal, isRefusedAsSent, isSuccess, type Probe } from '../probe.ts';
 import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
 
@@ -54,13 +54,22 @@ async function twoKeys(
   const answers: Answer[] = [];
   const count = await probe.executions(async () => {
     answers.push(await probe.send(intent, { keyLines: [oneLine] }));
-    answers.push(await probe.send(intent, { keyLines: [twoLine] }));
+    // Each is an intent, with the body of one (F103).
+    answers.push(await probe.send(probe.intent(), { keyLines: [twoLine] }));
   });
   const [first, second] = answers as [Answer, Answer];
   if (isRefusedAsSent(first)) return held(`${first.status} for such a key`);
   if (!isSuccess(first))
     return notJudged(`not judged: a fresh key of this form was answered ${first.status}`);
-  if (isRefusedAsSent(second)) return held(`the second was answered ${second.status}`);
+  if (isRefusal(second)) {
+    // A key of its form that nobody used tells whether the form was refused, or the key was taken for the first.
+    const control = probe.intent();
+    const line = probe.written(make(control.key)[1], form);
+    const answer = await probe.send(control, { keyLines: [line] });
+    if (isSuccess(answer)) return fault(`two keys ${how} were taken for one: ${second.status}`, MIXED);
+    if (isRefusedAsSent(second) && isRefusedAsSent(answer))
+      return held(`the second was answered ${second.status}`);
+  }
   if (!isSuccess(second)) return notJudged(`not judged: the second key was answered ${second.status}`);
   if (probe.isMarked(second) || count === 1) return fault(`two keys ${how} were taken for one`, MIXED);
   if (count === null) return notJudged(probe.needsCount);

@@ -1,7 +1,7 @@
 /** A replay says that it is one. */
 
 import { fault, held, type Scenario } from '../scenario.ts';
-import { retried } from './retried.ts';
+import { answered, retried } from './retried.ts';
 
 export const replayMarker: Scenario = {
   name: 'replay-marker',
@@ -9,10 +9,8 @@ export const replayMarker: Scenario = {
   level: 'recommended',
   source: 'docs.stripe.com/api/idempotent_requests (Idempotent-Replayed: true); no part of the draft',
   async run(probe) {
-    const {
-      first,
-      retries: [retry],
-    } = await probe.shared(retried);
+    const { first, retries } = await probe.shared(retried);
+    const retry = answered(retries[0]);
     if (probe.hasMarker(first))
       return fault(
         'the first answer says that it is a replay',

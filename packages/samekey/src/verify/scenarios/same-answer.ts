@@ -1,7 +1,7 @@
 /** A retry gets the stored status and bytes. */
 
 import { isSameAnswer } from '../probe.ts';
-import { fault, held, type Scenario } from '../scenario.ts';
+import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import { retried } from './retried.ts';
 
 export const sameAnswer: Scenario = {
@@ -13,6 +13,14 @@ export const sameAnswer: Scenario = {
     const { first, retries } = await probe.shared(retried);
     for (const [at, retry] of retries.entries()) {
       const which = at === 0 ? 'first' : 'second';
+      if ('none' in retry) {
+        if (!(await probe.isAlive()))
+          return notJudged(`not judged: the service answers nothing: ${retry.none}`);
+        return fault(
+          `the ${which} retry: ${retry.none}; a fresh key is answered`,
+          'Who loses an answer never learns what became of their order, however often they ask.',
+        );
+      }
       if (isSameAnswer(first, retry)) continue;
       const what =
         first.status === retry.status

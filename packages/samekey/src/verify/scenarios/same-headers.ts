@@ -4,7 +4,7 @@ import { MARKERS } from '../expectations.ts';
 import { isSameAnswer } from '../probe.ts';
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import { type Answer, type Line, valuesOf } from '../wire.ts';
-import { retried } from './retried.ts';
+import { answered, retried } from './retried.ts';
 
 /** Of one connection, one moment, one request or one caller (RFC 9110 §7.6.1, §6.6.1; Fetch §3.2). */
 const OWN: ReadonlySet<string> = new Set([
@@ -38,10 +38,8 @@ export const sameHeaders: Scenario = {
   level: 'SHOULD',
   source: 'draft-07 §2.6; F40',
   async run(probe) {
-    const {
-      first,
-      retries: [retry],
-    } = await probe.shared(retried);
+    const { first, retries } = await probe.shared(retried);
+    const retry = answered(retries[0]);
     if (!isSameAnswer(first, retry))
       return notJudged('not judged: the retry is not the first answer (see same-answer)');
     const ignored = new Set((probe.settings.ignoreHeaders ?? []).map((name) => name.toLowerCase()));

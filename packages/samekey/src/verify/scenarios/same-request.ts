@@ -1,7 +1,7 @@
 /** What is the same request in JSON, and what is not. */
 
 import { rewritten, withMember } from '../bodies.ts';
-import { isSameAnswer, isSuccess } from '../probe.ts';
+import { isSuccess } from '../probe.ts';
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 
 export const reorderedJson: Scenario = {
@@ -15,8 +15,8 @@ export const reorderedJson: Scenario = {
     if (body === null)
       return notJudged('not judged: give a --body that is a JSON object of two members or more');
     const replay = await probe.replayed(intent);
-    const retry = await probe.send(intent, { body });
-    if (isSameAnswer(replay, retry)) return held('what any retry gets');
+    const { retry, isReplay } = await probe.retry(intent, replay, { body });
+    if (isReplay) return held('what any retry gets');
     return fault(
       `answered ${retry.status}`,
       'A client in a language whose objects have no order is refused when it retries, or charged again.',
@@ -35,18 +35,20 @@ export const exactNumbers: Scenario = {
   async run(probe) {
     for (const name of ['verify', 'id']) {
       const { body } = probe.intent();
-      const [one = null, two = null, control = null] = [...EXACT, '1'].map((written) =>
-        withMember(body, name, written),
-      );
-      if (one === null || two === null || control === null)
-        return notJudged('not judged: give a --body that is a JSON object');
+      const [one = null, two = null] = EXACT.map((written) => withMember(body, name, written));
+      if (one === null || two === null) return notJudged('not judged: give a --body that is a JSON object');
       const intent = probe.intent(one);
       const first = await probe.send(intent);
       if (!isSuccess(first)) continue;
-      // A service that does not look at this member at all cannot be judged by it.
-      const looked = probe.intent(one);
-      await probe.first(looked);
-      if (isSuccess(await probe.send(looked, { body: control }))) continue;
+      // A service that does not look at this member at all cannot be judged by it. Each intent has a body of its own (F103).
+      const own = probe.intent().body;
+      const [looked = null, control = null] = [EXACT[0], '1'].map((written) =>
+        withMember(own, name, written),
+      );
+      if (looked === null || control === null) continue;
+      const look = probe.intent(looked);
+      await probe.first(look);
+      if (isSuccess(await probe.send(look, { body: control }))) continue;
       const close = await probe.send(intent, { body: two });
       if (!isSuccess(close)) return held(`${EXACT.join(' and ')} under one key: ${close.status}`);
       return fault(

@@ -14,12 +14,17 @@ export const storeDown: Scenario = {
     if (store === undefined) return notJudged('not judged: give --store-down-command and --store-up-command');
     const intent = probe.intent();
     let reply: Reply = { none: 'nothing was sent' };
-    await store.down();
-    try {
-      reply = await probe.tell(intent);
-    } finally {
-      await store.up();
-    }
+    const count = await probe.executions(async () => {
+      await store.down();
+      try {
+        reply = await probe.tell(intent);
+      } finally {
+        await store.up();
+      }
+    });
+    reply = reply as Reply;
+    if ('none' in reply && !(await probe.isAlive()))
+      return notJudged('not judged: the service does not answer with its store either');
     if ('none' in reply)
       return fault(
         `without its store: ${reply.none}`,
@@ -29,6 +34,11 @@ export const storeDown: Scenario = {
       return fault(
         `without its store a request was answered ${reply.status}`,
         'While the store is away every retry of every customer is charged again.',
+      );
+    if ((count ?? 0) > 0)
+      return fault(
+        `without its store a request was answered ${reply.status}, and it was executed`,
+        'What was done is remembered by nobody: its retry is charged again.',
       );
     if (reply.status === 503) return held('503');
     if (reply.status >= 500) return held(`${reply.status} (503 would say that it passes)`);

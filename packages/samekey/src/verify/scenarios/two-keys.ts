@@ -6,21 +6,24 @@ import type { Answer } from '../wire.ts';
 
 export const twoKeys: Scenario = {
   name: 'two-keys',
-  title: 'the same body under two keys is two operations',
+  title: 'one request under two keys is two operations',
   level: 'MUST',
-  source: 'draft-07 §2.2 (the key identifies the operation); F24',
+  source: 'draft-07 §2.2 (the key identifies the operation); F24, F103',
   async run(probe) {
-    const intent = probe.intent();
-    const again = probe.intent(intent.body);
-    let second: Answer | undefined;
+    // Each is an intent, with the body of one: where {{uuid}} makes bodies differ, equal ones are duplicates by design (F103).
+    const answers: Answer[] = [];
     const count = await probe.executions(async () => {
-      await probe.first(intent);
-      second = await probe.send(again);
+      for (let i = 0; i < 2; i++) answers.push(await probe.patient(probe.intent()));
     });
     const means =
       'A customer who orders the same thing twice on purpose, such as two equal tickets, gets one.';
-    if (second === undefined || !isSuccess(second))
-      return fault(`the second was answered ${second?.status ?? 0}`, means);
+    const refused = answers.find((answer) => !isSuccess(answer));
+    if (refused !== undefined)
+      return fault(
+        `a fresh key was answered ${refused.status}: if a client supplies an id that must be new, put {{uuid}} there`,
+        means,
+      );
+    const second = answers[1] as Answer;
     if (probe.isMarked(second)) return fault('the second got a replay of the first', means);
     if (count === null) return notJudged(probe.needsCount);
     return count === 2 ? held('two executions') : fault(`${count} execution for two keys`, means);
