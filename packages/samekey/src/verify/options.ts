@@ -107,14 +107,14 @@ export interface Settings extends VerifyOptions {
   readonly timeMaxMs: number;
 }
 
-const headers: Row<Headers, undefined> = byName(
+const headerLines: Row<Headers, undefined> = byName(
   row((given, path) => {
     if (typeof given === 'string') return given;
     throw new OptionsError(`${path} is a text; it is ${kindOf(given)}.`);
   }),
 );
 
-const body: Row<Body, undefined> = row((given, path) => {
+const aBody: Row<Body, undefined> = row((given, path) => {
   if (typeof given === 'string' || typeof given === 'function' || given instanceof Uint8Array)
     return given as Body;
   throw new OptionsError(`${path} is a text, bytes, or a function that gives one; it is ${kindOf(given)}.`);
@@ -129,19 +129,19 @@ const url: Row<string, undefined> = row((given, path) => {
 const ROWS = {
   url: required(url, 'url must be an http or https URL, such as https://api.example/payments.'),
   method: text('POST'),
-  headers,
-  body,
-  otherBody: body,
-  tenantB: headers,
-  rotated: headers,
+  headers: headerLines,
+  body: aBody,
+  otherBody: aBody,
+  tenantB: headerLines,
+  rotated: headerLines,
   count: anything<Count>(),
   settleMs: wholeNumber(0, 5_000, 0),
-  hold: nested({ query: headers, headers, body } satisfies Table<Hold>),
+  hold: nested({ query: headerLines, headers: headerLines, body: aBody } satisfies Table<Hold>),
   otherUrl: url,
   getUrl: url,
-  refusedBody: body,
+  refusedBody: aBody,
   failing: nested({
-    body: required(body),
+    body: required(aBody),
     expect: required(oneOf(['retried', 'replayed', 'unknown'])),
   } satisfies Table<NonNullable<VerifyOptions['failing']>>),
   expiresMs: wholeNumber(500, 10_000),

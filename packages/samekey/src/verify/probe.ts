@@ -175,8 +175,11 @@ export class Probe {
     return { retry, isReplay: count === 0 };
   }
 
-  /** Does something and tells how many executions were seen meanwhile; null when nothing counts them. */
-  async executions(act: () => Promise<unknown>): Promise<number | null> {
+  /**
+   * Does something and tells how many executions were seen meanwhile; null when nothing counts them. `caller` is who did it, if it was
+   * another: a URL that counts for each caller what is theirs is asked as this one too.
+   */
+  async executions(act: () => Promise<unknown>, caller?: Headers): Promise<number | null> {
     const { count } = this.settings;
     if (count === undefined) {
       await act();
@@ -187,9 +190,14 @@ export class Probe {
       await act();
       return new Set(this.#successes.map((answer) => fieldOf(answer, count.field)).filter(isThere)).size;
     }
+    const theirs = this.#countOf(count, caller);
     const before = await this.#settledCount(count);
+    const theirsBefore = await theirs();
     await act();
-    return (await this.#settledCount(count)) - before;
+    const moved = (await this.#settledCount(count)) - before;
+    const theirsMoved = (await theirs()) - theirsBefore;
+    // A count of everything moves for both, one of each caller's own for one of them.
+    return Number.isNaN(theirsMoved) ? moved : Math.max(moved, theirsMoved);
   }
 
   /** What scenarios that judge the same answers send once for all of them; `make` is what tells it. */
@@ -210,6 +218,15 @@ export class Probe {
   async replayed(intent: Intent): Promise<Answer> {
     await this.first(intent);
     return this.send(intent);
+  }
+
+  /** Reads the count as another caller; NaN where there is none, or the caller may not. Headers go to the service's own origin only. */
+  #countOf(count: Parameters<typeof readCount>[0], caller: Headers | undefined): () => Promise<number> {
+    const isOwn =
+      typeof count === 'object' && new URL(count.url).origin === new URL(this.settings.url).origin;
+    if (caller === undefined || !isOwn) return () => Promise.resolve(Number.NaN);
+    const asked = { ...count, headers: mergedHeaders(count.headers ?? {}, caller) };
+    return () => readCount(asked).catch(() => Number.NaN);
   }
 
   /** What has taken effect, also of what the service does after its answers: else it is booked to the next scenario (F119). */

@@ -78,7 +78,6 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
     'many-keys',
     'rotated-credential',
     'other-body',
-    'other-body-changes-nothing',
     'reordered-json',
     'expiry',
   ],
@@ -244,6 +243,14 @@ describe('verify', () => {
     },
   );
 
+  it('asks a count that each caller has of their own as the other tenant too', async () => {
+    const asked = { only: ['two-tenants'], ownCount: true };
+    const held = await verifyWithout('a member varies', asked);
+    expect(held.findings).toMatchObject([{ verdict: 'held' }]);
+    const leaking = await verifyWithout('one scope for all, a member varies', asked);
+    expect(leaking.findings).toMatchObject([{ verdict: 'fault' }]);
+  });
+
   // F119
   it('waits for effects that come late, and says how when it does not', async () => {
     const only = ['runs-once', 'two-keys', 'other-query', 'key-case'];
@@ -253,13 +260,19 @@ describe('verify', () => {
   });
 });
 
-async function verifyWithout(fault: Fault, change: Partial<VerifyOptions>): Promise<VerifyReport> {
+async function verifyWithout(
+  fault: Fault,
+  { ownCount = false, ...change }: Partial<VerifyOptions> & { readonly ownCount?: boolean },
+): Promise<VerifyReport> {
   const service = await Service.start(fault);
   try {
     return await verify({
       url: `${service.origin}/orders`,
       headers: { Authorization: 'shop-a.one' },
       body: `{"item":"lamp",${ORDER}}`,
+      ...(ownCount && {
+        count: { url: `${service.origin}/own`, headers: { Authorization: 'shop-a.one' } },
+      }),
       tenantB: { Authorization: 'shop-b.one' },
       otherUrl: `${service.origin}/refunds`,
       ...change,

@@ -129,6 +129,8 @@ export class Service {
   #requests = 0;
   #first: Sent | null = null;
   #last: Sent | null = null;
+  /** Executions by whom they were for: what `GET /own` tells its caller. */
+  readonly #ofOwner = new Map<string, number>();
   readonly #ids = new Set<string>();
   readonly #has: (fault: Fault) => boolean;
   readonly #kept = new Map<string, Kept>();
@@ -174,7 +176,7 @@ export class Service {
 
   #get(req: IncomingMessage, res: ServerResponse): void {
     const key = req.headers['idempotency-key'];
-    const now = String(this.executions);
+    const now = String(req.url === '/own' ? (this.#ofOwner.get(callerOf(req)[0]) ?? 0) : this.executions);
     const isUnwanted = this.#has(req.method === 'HEAD' ? 'HEAD wants no key' : 'GET wants no key');
     if (typeof key === 'string' && isUnwanted) {
       this.#refuse(res, 400, 'key-not-allowed');
@@ -324,6 +326,8 @@ export class Service {
         return { status: 409, headers: [JSON_TYPE], body: '{"error":"there is such an order"}' };
       this.#ids.add(unique);
     }
+    const [owner] = callerOf(req);
+    this.#ofOwner.set(owner, (this.#ofOwner.get(owner) ?? 0) + 1);
     const lateMs = this.#has('charges again later') ? LATE_MS : this.lateMs;
     if (lateMs === 0) this.executions += 1;
     else setTimeout(() => (this.executions += 1), lateMs);

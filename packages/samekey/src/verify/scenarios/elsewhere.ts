@@ -114,10 +114,10 @@ async function meet(probe: Probe, { change, hasOwnBody }: Elsewhere): Promise<Me
   // It comes between the two: a clock in the answers that says the same to both says it to this one too.
   const controlCount = await probe.executions(async () => {
     control = await probe.patient(fresh, change);
-  });
+  }, change.headers);
   const count = await probe.executions(async () => {
     other = await probe.patient(intent, { ...change, body });
-  });
+  }, change.headers);
   const mayEcho = !hasOwnBody && !Buffer.from(fresh.body).equals(intent.body);
   return { first, control, controlCount, other, count, mayEcho };
 }
