@@ -169,10 +169,15 @@ export class Probe {
       retry = await this.send(intent, change);
     });
     if (isSameAnswer(replay, retry)) return { retry, isReplay: true };
-    if (!isSuccess(retry) || isSameAnswer(replay, await this.send(intent))) return { retry, isReplay: false };
-    if (count === null || !isCountedOutside(this))
-      throw new NotJudged('no two retries are answered alike, and nothing counts executions from outside');
-    return { retry, isReplay: count === 0 };
+    if (!isSuccess(retry)) return { retry, isReplay: false };
+    const again = await this.send(intent);
+    // Plain retries go on getting the one, or from now on get the other: answers stay as they are, and these are two.
+    if (isSameAnswer(replay, again) || retry.body.equals(again.body)) return { retry, isReplay: false };
+    if (count !== null && isCountedOutside(this)) return { retry, isReplay: count === 0 };
+    const [one, two] = [replay, retry].map((answer) => this.#fieldOf(answer));
+    if (one === undefined || two === undefined)
+      throw new NotJudged('no two retries are answered alike, and nothing counts executions');
+    return { retry, isReplay: one === two };
   }
 
   /**
@@ -218,6 +223,11 @@ export class Probe {
   async replayed(intent: Intent): Promise<Answer> {
     await this.first(intent);
     return this.send(intent);
+  }
+
+  #fieldOf(answer: Answer): string | undefined {
+    const { count } = this.settings;
+    return typeof count === 'object' && 'field' in count ? fieldOf(answer, count.field) : undefined;
   }
 
   /** Reads the count as another caller; NaN where there is none, or the caller may not. Headers go to the service's own origin only. */

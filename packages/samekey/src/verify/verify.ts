@@ -9,7 +9,7 @@ import { fieldOf } from './counting.ts';
 import { VerifyError } from './error.ts';
 import { resolveOptions, type VerifyOptions } from './options.ts';
 import { createPace } from './pace.ts';
-import { isSuccess, Probe } from './probe.ts';
+import { type Intent, isSuccess, Probe } from './probe.ts';
 import type { Finding, VerifyReport } from './report.ts';
 import { NotJudged, notJudged, type Scenario, type Verdict } from './scenario.ts';
 import { SCENARIOS } from './scenarios/all.ts';
@@ -110,6 +110,14 @@ async function look(probe: Probe): Promise<void> {
         throw new VerifyError(
           `The answer has no "${count.field}": name a member of the JSON answer that differs for each execution.`,
         );
+      else if (
+        typeof count === 'object' &&
+        'field' in count &&
+        isSupplied(fieldOf(reply, count.field), probe, intent)
+      )
+        throw new VerifyError(
+          `The answer's "${count.field}" is what the request supplied, the same for every execution of it: name a member that the service makes.`,
+        );
     });
     if (problem !== '') {
       refused.push(problem);
@@ -124,4 +132,10 @@ async function look(probe: Probe): Promise<void> {
   throw new VerifyError(
     `A plain request does not succeed (${refused.join(', ')}): give --body and --header of one that does.`,
   );
+}
+
+/** Whether a text of an answer is the request's own, and of no other request: it tells intents apart, and no executions. */
+function isSupplied(value: string | undefined, probe: Probe, { body }: Intent): boolean {
+  if (value === undefined || !value.startsWith('"')) return false;
+  return Buffer.from(body).includes(value) && !Buffer.from(probe.intent().body).includes(value);
 }

@@ -92,6 +92,7 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'replays headers only': ['same-answer', 'final-refusal', 'hang-up'],
   'replays half': ['same-answer', 'final-refusal'],
   'joins header lines': ['same-headers'],
+  'GET kept, a member varies': ['same-answer', 'replay-marker'],
   'HEAD wants no key': ['get-untouched'],
   'mismatch kept': ['other-body-changes-nothing'],
   'cuts keys to 36': ['key-case', 'key-spaces', 'key-long'],
@@ -114,6 +115,7 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
     'specification',
   ],
   'one scope for all, client ids': ['two-tenants'],
+  'no record, echoes ids': [],
   'folds case, client ids': ['key-case'],
 };
 
@@ -194,7 +196,7 @@ describe('verify', () => {
     expect(report).toMatchObject({ isClean: true, isComplete: true, leftOut: [] });
   });
 
-  const single = (Object.keys(FAULTS) as Fault[]).filter((fault) => fault !== 'no record');
+  const single = (Object.keys(FAULTS) as Fault[]).filter((fault) => !fault.startsWith('no record'));
   describe.concurrent('names the one fault of a server, and no other', () => {
     it.each(single)('%s', { timeout: 60_000 }, async (fault) => {
       const report = await judged(fault, GIVEN[fault]);
@@ -249,6 +251,31 @@ describe('verify', () => {
     expect(held.findings).toMatchObject([{ verdict: 'held' }]);
     const leaking = await verifyWithout('one scope for all, a member varies', asked);
     expect(leaking.findings).toMatchObject([{ verdict: 'fault' }]);
+  });
+
+  it('judges GET that never answers alike neither way', async () => {
+    for (const fault of ['GET kept, a member varies', 'a member varies'] as const) {
+      const { findings } = await verifyWithout(fault, { only: ['get-untouched'] });
+      expect(findings).toMatchObject([{ verdict: 'not-judged' }]);
+    }
+  });
+
+  // F103
+  it('takes no member for a count that the client has supplied', async () => {
+    const field = { only: ['runs-once'], count: { field: 'id' }, ...CLIENT_IDS };
+    await expect(verifyWithout('no record, echoes ids', field)).rejects.toThrow(
+      /"id" is what the request supplied.*: name a member that the service makes/,
+    );
+    const path = await verifyWithout('a member varies', field);
+    expect(path.findings).toMatchObject([{ verdict: 'held' }]);
+  });
+
+  it('tells a new key after its time from a replay without a counter too', async () => {
+    const given = { only: ['expiry'], expiresMs: RETENTION_MS };
+    const held = await verifyWithout('no marker', given);
+    expect(held.findings).toMatchObject([{ verdict: 'held' }]);
+    const kept = await verifyWithout('never forgets', given);
+    expect(kept.findings).toMatchObject([{ verdict: 'fault' }]);
   });
 
   // F119

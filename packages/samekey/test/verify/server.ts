@@ -85,6 +85,7 @@ export const FAULTS = {
   'replays headers only': 'the body of a replay is empty',
   'replays half': 'the body of a replay is cut',
   'joins header lines': 'replays repeated header lines as one',
+  'GET kept, a member varies': 'answers GET from the record, and never with the same bytes',
   'HEAD wants no key': 'refuses HEAD with a key',
   'mismatch kept': 'the refusal of another body takes the place of the answer',
   'cuts keys to 36': 'looks at as many characters as a UUID has',
@@ -98,6 +99,7 @@ export const FAULTS = {
   'only the id is unique':
     'has no record: what keeps a retry from running is the id that the client supplies',
   'one scope for all, client ids': 'keys are not those of a tenant; clients supply unique ids',
+  'no record, echoes ids': 'runs every request, and answers the id that the client supplied',
   'folds case, client ids': 'writes keys in small letters; clients supply unique ids',
 } as const;
 
@@ -132,7 +134,7 @@ export class Service {
   /** Executions by whom they were for: what `GET /own` tells its caller. */
   readonly #ofOwner = new Map<string, number>();
   readonly #ids = new Set<string>();
-  readonly #has: (fault: Fault) => boolean;
+  readonly #has: (fault: Fault | 'echoes ids') => boolean;
   readonly #kept = new Map<string, Kept>();
   readonly #gets = new Map<string, string>();
   readonly #failed = new Set<string>();
@@ -141,7 +143,7 @@ export class Service {
   private constructor(server: ReturnType<typeof createServer>, fault: Fault | null) {
     this.#server = server;
     // A name says what is wrong, and behind a comma what makes it hard to see.
-    const wrong = [fault, ...(fault?.split(', ') ?? [])];
+    const wrong: (string | null)[] = [fault, ...(fault?.split(', ') ?? [])];
     this.#has = (one) => wrong.includes(one);
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
@@ -182,12 +184,9 @@ export class Service {
       this.#refuse(res, 400, 'key-not-allowed');
       return;
     }
-    if (typeof key === 'string' && this.#has('GET kept')) {
-      if (!this.#gets.has(key)) this.#gets.set(key, now);
-      res.end(this.#gets.get(key));
-      return;
-    }
-    res.end(now);
+    if (typeof key === 'string' && this.#has('GET kept') && !this.#gets.has(key)) this.#gets.set(key, now);
+    const told = (this.#has('GET kept') && this.#gets.get(String(key))) || now;
+    res.end(this.#has('a member varies') && req.url === '/orders' ? `${told} ${randomUUID()}` : told);
   }
 
   async #change(req: IncomingMessage, res: ServerResponse, method: string, body: string): Promise<void> {
@@ -322,7 +321,7 @@ export class Service {
     const { id: supplied } = order;
     if (typeof supplied === 'string') {
       const unique = `${new URL(String(req.url), 'http://any.example').pathname} ${supplied}`;
-      if (this.#ids.has(unique))
+      if (this.#ids.has(unique) && !this.#has('echoes ids'))
         return { status: 409, headers: [JSON_TYPE], body: '{"error":"there is such an order"}' };
       this.#ids.add(unique);
     }
@@ -331,7 +330,7 @@ export class Service {
     const lateMs = this.#has('charges again later') ? LATE_MS : this.lateMs;
     if (lateMs === 0) this.executions += 1;
     else setTimeout(() => (this.executions += 1), lateMs);
-    const orderId = randomUUID();
+    const orderId = typeof supplied === 'string' && this.#has('echoes ids') ? supplied : randomUUID();
     const links = [
       ['Location', `/orders/${orderId}`],
       ['Link', '</a>; rel="next"'],

@@ -71,7 +71,8 @@ async function twoKeys(
       return held(`the second was answered ${second.status}`);
   }
   if (!isSuccess(second)) return notJudged(`not judged: the second key was answered ${second.status}`);
-  if (probe.isMarked(second) || count === 1) return fault(`two keys ${how} were taken for one`, MIXED);
+  if (probe.isMarked(second) || (count !== null && count < 2))
+    return fault(`two keys ${how} were taken for one`, MIXED);
   if (count === null) return notJudged(probe.needsCount);
   return held(`two keys ${how}: ${count} executions`);
 }
