@@ -80,6 +80,11 @@ export const REVIEWED = {
     stores: 'refused before a store is asked',
   },
   F91: { what: 'many content codings', stores: 'refused before a store is asked' },
+  F92: {
+    what: 'verify acquits what it did not see',
+    doors: 'verify asks from outside',
+    stores: 'verify asks from outside',
+  },
   F93: { what: 'an address with a fault in it', doors: 'the command alone', stores: 'the command alone' },
   F94: {
     what: 'pipes, ledgers, acceptances',
@@ -98,6 +103,11 @@ export const REVIEWED = {
   F100: { what: 'what works in a test only', doors: 'told by the instance', stores: 'told by the instance' },
   F101: { what: 'a whole body that is no JSON', stores: 'refused before a store is asked' },
   F102: { what: 'input refused before the claim', stores: 'a look-up, as any other' },
+  F103: {
+    what: 'clients that supply their ids',
+    doors: 'verify asks from outside',
+    stores: 'verify asks from outside',
+  },
   F104: { what: 'a body that breaks off', stores: 'stores get whole answers or none' },
   F105: { what: 'what stripe-node is told', stores: 'profiles are above the stores' },
   F106: { what: 'form fields in another order', stores: 'stores see digests' },
