@@ -12,6 +12,7 @@ import type { Operation } from '../../ways/operation.ts';
 import type { FaultKind } from '../faulty-store.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, type EngineBench, type EngineNode } from './bench.ts';
 import { eventsOf, met } from './expect.ts';
+import { createSignal } from './signals.ts';
 
 const CALL_TIME_MAX_MS = 2_000;
 const REQUEST = { scope: ['tenant-1'], key: 'key-1', input: { amount: 5 } };
@@ -101,6 +102,19 @@ function pay(node: EngineNode, paid: Paying): ReturnType<Operation<unknown, unkn
   return known.operation.run(REQUEST);
 }
 
+/** A process that stands still in the middle of its call; `stands` is when it does. */
+function stillness(node: EngineNode): { readonly stands: Promise<void>; stand(): Promise<void> } {
+  const { sent, send } = createSignal();
+  return {
+    stands: sent,
+    async stand() {
+      node.world.freeze();
+      send();
+      await node.sleep(0);
+    },
+  };
+}
+
 /** A call whose answer is lost. */
 async function lost(): Promise<never> {
   throw new Error('socket hang up');
@@ -188,16 +202,17 @@ export function effectTests(test: AddEngineTest): void {
   for (const how of ['asks its signal', 'throws by its signal'] as const) {
     test(`an owner that stands still within its call and then ${how} makes no call: one charge`, async (bench) => {
       const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+      const still = stillness(a);
       const frozen = pay(a, {
         bank,
         async call({ signal }) {
-          a.world.freeze();
-          await a.sleep(0);
+          await still.stand();
           if (how === 'throws by its signal') signal.throwIfAborted();
           else if (signal.aborted) throw new Error('kept back');
           return bank.charge();
         },
       });
+      await bench.until(still.stands);
       await overtaken(bench, b, bank);
       a.world.thaw();
       await bench.until(frozen);
@@ -223,14 +238,15 @@ export function effectTests(test: AddEngineTest): void {
   // F69
   test('a late call that nobody could keep back is told as a contradiction, with a row of the audit', async (bench) => {
     const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const still = stillness(a);
     const frozen = pay(a, {
       bank,
       async call() {
-        a.world.freeze();
-        await a.sleep(0);
+        await still.stand();
         return bank.charge();
       },
     });
+    await bench.until(still.stands);
     await overtaken(bench, b, bank);
     a.world.thaw();
     await bench.until(frozen);
@@ -252,15 +268,16 @@ export function effectTests(test: AddEngineTest): void {
 
   test('a call that ends late with what the provider told the next attempt contradicts nothing', async (bench) => {
     const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const still = stillness(a);
     const slow = pay(a, {
       bank,
       async call() {
         const charge = bank.charge();
-        a.world.freeze();
-        await a.sleep(0);
+        await still.stand();
         return charge;
       },
     });
+    await bench.until(still.stands);
     await overtaken(bench, b, bank);
     a.world.thaw();
     await bench.until(slow);
