@@ -1,5 +1,6 @@
 /** Every mutant, by area. A new area is a file beside this one and a line here. */
 import { batcher } from './batcher.mjs';
+import { calls } from './calls.mjs';
 import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
@@ -13,6 +14,7 @@ import { reconcile } from './reconcile.mjs';
 import { redis } from './redis.mjs';
 import { seal } from './seal.mjs';
 import { sqlite } from './sqlite.mjs';
+import { values } from './values.mjs';
 
 /** @type {readonly import('./mutant.mjs').Area[]} */
 export const AREAS = [
@@ -21,6 +23,8 @@ export const AREAS = [
   { name: 'batcher', mutants: batcher },
   { name: 'engine', mutants: engine },
   { name: 'phased', mutants: phased },
+  { name: 'values', mutants: values },
+  { name: 'calls', mutants: calls },
   { name: 'messages', mutants: messages },
   { name: 'reconcile', mutants: reconcile },
   { name: 'seal', mutants: seal },
