@@ -3,7 +3,7 @@
 const ENGINES = ['engine/memory.test.ts'];
 const VALUES = 'memory values ';
 const HEADERS = ['http/headers.test.ts'];
-const FINGERPRINTS = ['core/fingerprint.test.ts'];
+const COMPARED = ['ways/values.test.ts'];
 const FETCH = ['adapters/fetch.test.ts'];
 const VALIDATION = 'contract: validation ';
 
@@ -23,7 +23,7 @@ export const values = [
     file: 'core/json-value.ts',
     find: 'return Number.isFinite(value) ? null : notJson(',
     put: 'return value !== 0.5 ? null : notJson(',
-    tests: ['ways/values.test.ts'],
+    tests: COMPARED,
     breaks: 'An amount that is NaN is handed on as null.',
   },
   {
@@ -31,7 +31,7 @@ export const values = [
     file: 'core/json-value.ts',
     find: 'if (plainOnly) return notJson(`an instance of ${nameOf(value, kind)}`);',
     put: '',
-    tests: FINGERPRINTS,
+    tests: COMPARED,
     breaks: 'Two inputs that differ in what a class keeps to itself are one request.',
   },
   {
@@ -39,7 +39,7 @@ export const values = [
     file: 'core/json-value.ts',
     find: "value === undefined && gate.plainOnly ? notJson('an absent element') : look(value, i, gate, above);",
     put: 'look(value, i, gate, above);',
-    tests: FINGERPRINTS,
+    tests: COMPARED,
     breaks: 'A list with a hole and one with null in its place are one request.',
   },
   {
@@ -90,11 +90,7 @@ export const values = [
     file: 'http/kept-copy.ts',
     find: 'this.#chunks.push(Uint8Array.from(bytes));',
     put: 'this.#chunks.push(bytes);',
-    tests: [
-      'http-node/capture-stream.test.ts',
-      'http-node/capture-node.test.ts',
-      'adapters/fetch-specifics.test.ts',
-    ],
+    tests: ['http-node/capture-stream.test.ts'],
     breaks: 'A source that uses its memory again changes the answer that is replayed.',
   },
   {
@@ -103,7 +99,7 @@ export const values = [
     find: 'name.replace(/ .*$/s, (pattern) => pattern.toLowerCase()) : name;',
     put: 'name : name;',
     tests: ['adapters/express5.test.ts'],
-    only: 'contract: identity ',
+    only: 'operation identity ',
     breaks: 'A client that spells the path in another letter case runs the operation a second time.',
   },
   {
@@ -112,7 +108,7 @@ export const values = [
     find: "if (segment.includes(':')) out += text;",
     put: "if (segment.includes(':')) out += segment;",
     tests: ['adapters/express5.test.ts'],
-    only: 'contract: identity ',
+    only: 'operation identity ',
     breaks: 'A request for one account gets the answer of another.',
   },
   {

@@ -17,9 +17,12 @@ test('An event stream leaves event by event; its end waits for the release', asy
   });
   const head = await readUntil(socket, '\r\n\r\n');
   expect(head).toContain('Idempotency-Stored: later');
-  response!.write('data: 1\n\n');
+  const chunk = Buffer.from('data: 1\n\n');
+  response!.write(chunk);
   await readUntil(socket, 'data: 1\n\n');
-  response!.write('data: 2\n\n');
+  // Once it is sent, its source may use its memory again.
+  chunk.write('data: 2\n\n');
+  response!.write(chunk);
   await readUntil(socket, 'data: 2\n\n');
   response!.end();
   const end = await capture.ended;
