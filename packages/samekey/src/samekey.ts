@@ -26,7 +26,9 @@ import {
   OPERATION_OPTIONS,
   OPERATION_ROWS,
   type OperationOptions,
+  type OperationSettings,
   resolveSettings,
+  settingsOfRequests,
 } from './core/settings.ts';
 import { SCHEMA_ROW, type StandardSchema, validate } from './core/schema.ts';
 import type { Store } from './core/store.ts';
@@ -242,6 +244,8 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
   // Checked now, so that a wrong default is found at start; an instance without a policy is fine until something runs.
   resolveSettings({ policy: 'standard', ...defaults }, {});
 
+  const settingsOf = settingsOfRequests(defaults);
+
   const operations = new Map<string, OperationInternals<unknown>>();
   function register<Input, Value>(operation: Operation<Input, Value>): Operation<Input, Value> {
     const internals = operationInternals<unknown>(operation);
@@ -273,7 +277,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
       await store.close();
       return left;
     },
-    run: (request, handler) => run(engine, defaults, request, handler),
+    run: (request, handler) => run(engine, settingsOf, request, handler),
     transactional: (definition) => register(defineTransactional(engine, defaults, transactions, definition)),
     plain: (definition) => register(definePlain(engine, defaults, definition)),
     deferred: (operation, how) => replace(defer(operation, how)),
@@ -284,7 +288,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
 
 async function run<Value>(
   engine: Engine,
-  defaults: OperationOptions,
+  settingsOf: (operation: string, own: OperationOptions) => OperationSettings,
   request: RunRequest,
   handler: (attempt: Attempt) => Promise<Value | Reply<Value>> | Value | Reply<Value>,
 ): Promise<RunOutcome<Value>> {
@@ -293,7 +297,7 @@ async function run<Value>(
     throw new OptionsError(
       `The second argument of samekey.run is the handler: a function; it is ${typeof handler}.`,
     );
-  const settings = resolveSettings(defaults, request);
+  const settings = settingsOf(request.operation, request);
   const { operation: name, formerly = [] } = request;
   for (const one of [name, ...listOfNames(formerly)]) {
     if (typeof one !== 'string' || one === '')

@@ -86,3 +86,29 @@ export function resolveSettings(instance: OperationOptions, own: OperationOption
     storeSetCookie: false,
   });
 }
+
+/** Operations whose last settings are remembered; then they are read anew. */
+const REMEMBERED_MAX = 200;
+
+/**
+ * The settings of requests that bring options of their own, which are nearly always those that the operation's last request brought: only
+ * what differs is read again. Throws `OptionsError`.
+ */
+export function settingsOfRequests(
+  instance: OperationOptions,
+): (operation: string, own: OperationOptions) => OperationSettings {
+  const known = new Map<string, { readonly own: OperationOptions; readonly settings: OperationSettings }>();
+  return (operation, own) => {
+    const last = known.get(operation);
+    if (last !== undefined && OPERATION_OPTIONS.every((name) => own[name] === last.own[name]))
+      return last.settings;
+    const settings = resolveSettings(instance, own);
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    // The options alone: the request holds a key and what is compared.
+    known.set(operation, {
+      own: Object.fromEntries(OPERATION_OPTIONS.map((name) => [name, own[name]])),
+      settings,
+    });
+    return settings;
+  };
+}
