@@ -6,7 +6,7 @@ const HANDLE = ['http/handle.test.ts'];
 export const doors = [
   {
     name: 'doors-anonymous-shares-a-scope',
-    file: 'http/handle.ts',
+    file: 'http/caller.ts',
     find: 'if (scope === null || scope === undefined || scope.length === 0) return null;',
     put: 'if (scope === null || scope === undefined) return null;',
     tests: ['http/handle.test.ts', 'adapters/express5.test.ts'],
@@ -14,7 +14,7 @@ export const doors = [
   },
   {
     name: 'doors-own-answer-after-a-lost-fence',
-    file: 'http/handle.ts',
+    file: 'http/send-outcome.ts',
     find: "if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);",
     put: 'return exchange.fail(outcome.error.thrown);',
     tests: HANDLE,
@@ -22,7 +22,7 @@ export const doors = [
   },
   {
     name: 'doors-unstored-not-told',
-    file: 'http/handle.ts',
+    file: 'http/send-outcome.ts',
     find: "if (!outcome.stored) return [['Idempotency-Stored', 'false']];",
     put: '',
     tests: HANDLE,

@@ -13,36 +13,20 @@ import { looksPersonal } from '../core/key.ts';
 import { type KeyHeader, parseKeyHeader, severalKeys } from '../core/key-header.ts';
 import { identityOf, type OperationOfRequest, operationOfRequest, recordNames } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
-import { notStored } from '../core/meeting.ts';
-import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { RecordId } from '../core/record.ts';
-import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
-import { describeTextOfMissing, encodeScope, isTextOfMissing } from '../core/scope.ts';
-import { type Issue, type StandardSchema, validate } from '../core/schema.ts';
+import { response } from '../core/response.ts';
+import { encodeScope } from '../core/scope.ts';
+import { type Issue, validate } from '../core/schema.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
+import { callerParts, namesNobody } from './caller.ts';
 import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';
 import { staleness } from './freshness.ts';
-import { httpDate } from './headers.ts';
+import { parseJson } from './json-body.ts';
 import { isFinalStatus, type Route } from './route.ts';
-
-/** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
-export interface Wrapped<Native> {
-  /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
-  prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
-  /** Where the client can ask how a request stands that is left to a worker; null for none. */
-  location(request: Native, key: string): string | null;
-}
-
-/** A handler, and the input that is kept with the record for workers. */
-export interface Prepared extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
-  readonly handler: Handler;
-}
-
-/** What its schema says is wrong with a request: it is looked up and never claimed. */
-export interface Invalid extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
-  readonly invalid: readonly Issue[];
-}
+import { sendOutcome } from './send-outcome.ts';
+import type { Invalid, Prepared, Wrapped } from './wrapped.ts';
 
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
 export async function handle<Native>(
@@ -164,9 +148,8 @@ async function prepare<Native>(
 > {
   // Only what is not there yet is waited for: each turn is one more for every request.
   const given = route.scope(exchange.native);
-  const scope = scopeParts(isPending(given) ? await given : given);
-  if (scope === null || namesNobody(engine, operation.label, 'A part of the scope', scope))
-    return { outcome: { kind: 'anonymous' } };
+  const scope = callerParts(engine, operation.label, isPending(given) ? await given : given);
+  if (scope === null) return { outcome: { kind: 'anonymous' } };
   const parsed = keyOf(lines, route, exchange.request);
   if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
   if (parsed.kind === 'malformed') {
@@ -260,36 +243,6 @@ function isPending<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value;
 }
 
-/** A body as JSON; undefined for an empty one. */
-export function parseJson(body: Uint8Array): { readonly value: unknown } | { readonly fault: unknown } {
-  if (body.length === 0) return { value: undefined };
-  try {
-    return { value: JSON.parse(new TextDecoder().decode(body)) as unknown };
-  } catch (fault) {
-    return { fault };
-  }
-}
-
-function scopeParts(scope: readonly string[] | string | null | undefined): readonly string[] | null {
-  if (scope === null || scope === undefined || scope.length === 0) return null;
-  return typeof scope === 'string' ? [scope] : scope;
-}
-
-/** Whether one of the texts is what a missing value becomes (F97); told of once for each operation. */
-export function namesNobody(
-  engine: Engine,
-  operation: string,
-  what: string,
-  texts: readonly unknown[],
-): boolean {
-  for (const text of texts) {
-    if (typeof text !== 'string' || !isTextOfMissing(text)) continue;
-    engine.misuse('caller-missing', describeTextOfMissing(what, text), operation);
-    return true;
-  }
-  return false;
-}
-
 function consumed(engine: Engine): OptionsError {
   const error = new OptionsError(
     'The request body was read before Samekey saw it, so a retry could not be told from another request. Put the protected route before the body parser, or keep the bytes: express.json({ verify: rememberRawBody }).',
@@ -332,110 +285,4 @@ function tellRoute<Native>(
   callListener(route.onOutcome, [exchange.native, outcome], (error) => {
     engine.misuse('outcome-listener-threw', `onOutcome threw: ${textOfError(error)}`);
   });
-}
-
-async function sendOutcome<Native>(
-  route: Route<Native>,
-  exchange: Exchange<Native>,
-  outcome: Outcome,
-  wrapped: Wrapped<Native> | null,
-  key: string | null,
-): Promise<void> {
-  if (outcome.kind === 'executed') {
-    if (outcome.error === null) {
-      if (exchange.isBroken) return sendBroken(route, exchange, outcome);
-      // A wrapped handler has answered nobody yet.
-      const { response: answer } = outcome;
-      const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, answer, key)];
-      if (wrapped === null || answer === null) return exchange.release(lines);
-      if (outcome.state === 'pending')
-        lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
-      return exchange.replace(withHeaders(answer, lines));
-    }
-    // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
-    if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);
-    const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, outcome.response, key)];
-    return exchange.replace(withHeaders(outcome.response, lines));
-  }
-  if (outcome.kind === 'replay') {
-    const expires: HeaderLine = ['Idempotency-Key-Expires', httpDate(outcome.expiresAt)];
-    const lines = [...route.profile.replayHeaders, expires];
-    return exchange.replace(
-      withHeaders(outcome.response, [...lines, ...profileHeaders(route, outcome, outcome.response, key)]),
-    );
-  }
-  const location = outcome.kind === 'pending' ? locationOf(exchange, wrapped, key) : null;
-  const rendered = route.profile.render(outcome, route.headerName);
-  // Whether to send it again is said by the rendering itself.
-  const echoed = profileHeaders(route, null, rendered, key);
-  const lines: HeaderLine[] = location === null ? [...echoed] : [...echoed, ['Location', location]];
-  return exchange.replace(lines.length === 0 ? rendered : withHeaders(rendered, lines));
-}
-
-/** What the profile adds to an answer, less what the answer says itself. */
-function profileHeaders<Native>(
-  { profile }: Route<Native>,
-  outcome: Extract<Outcome, { kind: 'executed' | 'replay' }> | null,
-  answer: StoredResponse | null,
-  key: string | null,
-): readonly HeaderLine[] {
-  if (profile.answerHeaders === undefined || key === null) return [];
-  const isFinal = outcome === null ? null : outcome.kind === 'replay' || isFinalEnd(outcome);
-  return unsaid(profile.answerHeaders({ status: answer?.status ?? 500, isFinal, key }), answer);
-}
-
-/** Whether every retry gets this answer; null: nobody knows yet. */
-function isFinalEnd({ state, stored }: Executed): boolean | null {
-  if (!stored || state === 'unknown' || state === 'pending') return null;
-  return state !== 'retryable';
-}
-
-/** The status resource of a request that is left to a worker; null for none. */
-function locationOf<Native>(
-  exchange: Exchange<Native>,
-  wrapped: Wrapped<Native> | null,
-  key: string | null,
-): string | null {
-  return wrapped === null || key === null ? null : wrapped.location(exchange.native, key);
-}
-
-/** What a retry of handed-over work is told, the first caller is told too. */
-function acceptedHeaders(answer: StoredResponse, location: string | null): readonly HeaderLine[] {
-  const lines: HeaderLine[] = [['Retry-After', '1']];
-  if (location !== null) lines.push(['Location', location]);
-  return unsaid(lines, answer);
-}
-
-/** Lines that the answer does not have itself. */
-function unsaid(lines: readonly HeaderLine[], answer: StoredResponse | null): readonly HeaderLine[] {
-  const own = new Set(answer?.headers.map(([name]) => name.toLowerCase()));
-  return lines.filter(([name]) => !own.has(name.toLowerCase()));
-}
-
-/**
- * The body broke off: its client is told what a retry is told, or sees the connection end if the head has left already.
- */
-function sendBroken<Native>(
-  route: Route<Native>,
-  exchange: Exchange<Native>,
-  { state, response: given, expiresAt }: Executed,
-): void | Promise<void> {
-  if (state !== 'completed' && state !== 'failed') {
-    const retryAfterMs = retryAfter(state === 'unknown' ? route.settings.reconcileAfterMs : 0);
-    const kind = state === 'unknown' ? 'unknown' : 'in-progress';
-    return exchange.replace(route.profile.render({ kind, retryAfterMs }, route.headerName));
-  }
-  return exchange.replace(route.profile.render(notStored(state, given, expiresAt ?? 0), route.headerName));
-}
-
-function executedHeaders(outcome: Executed): HeaderLine[] {
-  if (!outcome.stored) return [['Idempotency-Stored', 'false']];
-  const isFinal = outcome.state === 'completed' || outcome.state === 'failed';
-  return isFinal && outcome.expiresAt !== null
-    ? [['Idempotency-Key-Expires', httpDate(outcome.expiresAt)]]
-    : [];
-}
-
-function withHeaders(stored: StoredResponse, extra: readonly HeaderLine[]): StoredResponse {
-  return { ...stored, headers: [...stored.headers, ...extra] };
 }

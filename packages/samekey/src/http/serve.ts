@@ -9,8 +9,9 @@ import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
 import { checkInput, entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
-import { parseJson, type Wrapped } from './handle.ts';
+import { parseJson } from './json-body.ts';
 import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
+import type { Wrapped } from './wrapped.ts';
 
 /** The request's body, content coding removed. */
 export interface ServedBody {

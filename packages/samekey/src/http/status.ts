@@ -14,8 +14,8 @@ import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
+import { callerParts } from './caller.ts';
 import { httpDate } from './headers.ts';
-import { namesNobody } from './handle.ts';
 import { compileRoute, ROUTE_ROWS, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
@@ -45,14 +45,9 @@ export function createStatus<Native>(
   const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
   const known = recordNames(internals.names, route);
   return async (request) => {
-    const scope = await route.scope(request);
-    if (scope === null || scope === undefined || scope.length === 0) {
-      return route.profile.render({ kind: 'anonymous' });
-    }
-    const parts = typeof scope === 'string' ? [scope] : scope;
-    if (namesNobody(engine, internals.names.name, 'A part of the scope', parts))
-      return route.profile.render({ kind: 'anonymous' });
     const { name } = internals.names;
+    const parts = callerParts(engine, name, await route.scope(request));
+    if (parts === null) return route.profile.render({ kind: 'anonymous' });
     const limited = await engine.look(settings, encodeScope(parts, null), name);
     if (limited !== null) return route.profile.render(limited);
     const wanted: unknown = key(request);

@@ -1,0 +1,22 @@
+/** What the HTTP flow is given for an operation that Samekey runs itself. */
+
+import type { Issue, StandardSchema } from '../core/schema.ts';
+import type { Handler, Work } from '../core/work.ts';
+
+/** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
+export interface Wrapped<Native> {
+  /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
+  prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
+  /** Where the client can ask how a request stands that is left to a worker; null for none. */
+  location(request: Native, key: string): string | null;
+}
+
+/** A handler, and the input that is kept with the record for workers. */
+export interface Prepared extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
+  readonly handler: Handler;
+}
+
+/** What its schema says is wrong with a request: it is looked up and never claimed. */
+export interface Invalid extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> {
+  readonly invalid: readonly Issue[];
+}
