@@ -31,7 +31,7 @@ export interface Admission {
 }
 
 /** The reason of an attempt that was given back because its key was new after all, and over a limit. */
-export const LIMITED = 'limited';
+const LIMITED = 'limited';
 
 /** Limits could not tell; `error` is what their library said. */
 interface Undecided {

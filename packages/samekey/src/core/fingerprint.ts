@@ -110,12 +110,6 @@ export interface FingerprintInput {
   readonly binding?: string;
 }
 
-/** What a record keeps. */
-export interface FingerprintResult {
-  readonly label: string;
-  readonly digest: string;
-}
-
 /** A compiled set of {@link FingerprintOptions}. Digests are promises only if the digester's are. */
 export interface Fingerprinter {
   /** The label of new records: scheme, option set, and the secret's name if there is one; at most 64 characters. */

@@ -28,9 +28,9 @@ import type { Within } from './transaction.ts';
 import type { World } from './world.ts';
 
 /** Largest result of a step, as JSON in bytes. */
-export const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
+const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
 /** Steps of one operation at most. */
-export const STEPS_MAX = 100;
+const STEPS_MAX = 100;
 
 /** Thrown through the handler to end it: the attempt has stopped, whatever the handler still returns. */
 type Stop = Extract<Ending, { kind: 'stopped' | 'lost' | 'not-started' | 'unclear' }>;

@@ -23,18 +23,6 @@ export type EndingClass =
   | 'threw'
   | 'rolledBack';
 
-/** The classes, in the order of the table in semantics §6. */
-export const ENDING_CLASSES: readonly EndingClass[] = [
-  'success',
-  'finalRefusal',
-  'passingRefusal',
-  'requestTimeout',
-  'serverError',
-  'gatewayError',
-  'threw',
-  'rolledBack',
-];
-
 /** What a record becomes. */
 export type Verdict = 'completed' | 'failed' | 'retryable' | 'unknown';
 

@@ -57,7 +57,7 @@ export interface Metric {
 }
 
 /** The metrics, by name without the prefix. */
-export const METRICS = {
+const METRICS = {
   'reserve.created.count': {
     kind: 'counter',
     unit: '{key}',

@@ -36,10 +36,10 @@ export interface WholeRecord {
 }
 
 /** Older rows are paged by `operator.audit`. */
-export const AUDIT_MAX = 100;
+const AUDIT_MAX = 100;
 
 /** An attempt hands over one message: more is another life of the key, or a fault. */
-export const MESSAGES_MAX = 100;
+const MESSAGES_MAX = 100;
 
 /** Reads it; null when there is no such record. Throws `StoreError`. */
 export async function lookAt(store: Store, id: RecordId): Promise<WholeRecord | null> {

@@ -88,7 +88,7 @@ export function defineTransactional<Input, Returned, Tx>(
 }
 
 /** Throws `OptionsError` where the instance has none. */
-export function transactionsOf<Tx>(transactions: Transactions<Tx> | null): Transactions<Tx> {
+function transactionsOf<Tx>(transactions: Transactions<Tx> | null): Transactions<Tx> {
   if (transactions !== null) return transactions;
   throw new OptionsError(
     'This needs transactions: createSamekey({ store, transactions: fromPg(pool) }), with the store and your data in one database.',
@@ -105,7 +105,7 @@ function handOverOf({ attempt, world }: Owner, within: Within): (message: Outbox
 }
 
 /** An attempt whose transaction is open. */
-export class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
+class AttemptInTransaction<Tx> implements TransactionalAttempt<Tx> {
   rolledBack = false;
   /** The message is in: without one nobody would ever end the record. */
   handedOver = false;

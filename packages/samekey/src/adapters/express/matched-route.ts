@@ -56,18 +56,19 @@ const known = new WeakMap<ExpressRoute, readonly (string | null)[]>();
 /** The pattern of the mounts through which a request has come to its route; null if it cannot be told. */
 function mountPatternOf(req: Request, route: ExpressRoute): string | null {
   const before = known.get(route);
-  const found = before === undefined ? null : fitting(before, req.baseUrl);
-  if (found !== null || before?.includes(null) === true) return found;
-  // Not looked for yet, or mounted once more since.
-  const places = placesOf(req, route);
-  known.set(route, places);
-  return fitting(places, req.baseUrl);
+  let fit = before === undefined ? [] : fitting(before, req.baseUrl);
+  if (fit.length === 0) {
+    // Not looked for yet, or mounted once more since. Where several fit already, another look finds no fewer.
+    const places = placesOf(req, route);
+    known.set(route, places);
+    fit = fitting(places, req.baseUrl);
+  }
+  return fit.length === 1 ? (fit[0] ?? null) : null;
 }
 
-function fitting(places: readonly (string | null)[], path: string): string | null {
-  if (places.includes(null)) return null;
-  const fit = places.filter((place) => place !== null && fitsMount(place, path));
-  return fit.length === 1 ? (fit[0] ?? null) : null;
+/** The mounts that fit the path; null among them is one that cannot be read, and may. */
+function fitting(places: readonly (string | null)[], path: string): readonly (string | null)[] {
+  return places.filter((place) => place === null || fitsMount(place, path));
 }
 
 function placesOf(req: Request, route: ExpressRoute): readonly (string | null)[] {

@@ -27,7 +27,7 @@ export type Part = (typeof PARTS)[number];
 export const ITEM_SIZE_MAX_BYTES = 380_000;
 
 /** An item's size as DynamoDB counts it, near enough and never too small. */
-export function itemBytes(item: Item): number {
+function itemBytes(item: Item): number {
   return Object.entries(item).reduce((sum, [name, value]) => sum + name.length + valueBytes(value), 100);
 }
 

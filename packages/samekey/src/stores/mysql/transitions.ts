@@ -56,7 +56,7 @@ export function noTransitionStatements(tables: Tables): readonly string[] {
 }
 
 /** `all`: both are there and do what this code's do; `some`: anything else of them is. Who may not have triggers sees none. */
-export async function findTransitions(ask: Ask, tables: Tables): Promise<'all' | 'some' | 'none'> {
+async function findTransitions(ask: Ask, tables: Tables): Promise<'all' | 'some' | 'none'> {
   const database = tables.database === undefined ? 'DATABASE()' : textOf(tables.database);
   const rows = await ask(
     'SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS ' +

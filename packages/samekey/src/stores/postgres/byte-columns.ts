@@ -13,7 +13,7 @@ export function asHex(column: string): string {
 }
 
 /** What {@link asHex} gave. */
-export function bytesOfHex(value: unknown): Uint8Array | null {
+function bytesOfHex(value: unknown): Uint8Array | null {
   if (value === null || value === undefined) return null;
   return Buffer.from(value as string, 'hex');
 }

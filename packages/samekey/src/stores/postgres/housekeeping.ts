@@ -33,7 +33,7 @@ const STRETCH_ROWS = 20_000;
 /** Stretches of one sweep behind the mark: at most 300,000 rows, which is 10,000 claims a second for half a minute. */
 const STRETCHES_MAX = 15;
 /** The mark stays this far behind the time, because a claim gets its created_at some time before it is committed. */
-export const MARK_MARGIN_MS = 30_000;
+const MARK_MARGIN_MS = 30_000;
 /** Rows one reaping statement looks at. */
 const REAP_ROWS_MAX = 1_000;
 /** A reap ends after this many statements; the next one goes on. */

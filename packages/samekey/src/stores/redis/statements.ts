@@ -19,7 +19,7 @@ export interface Script {
 }
 
 /** How old a reading may be that a compare-and-set is made on, in milliseconds: what it writes counts from then. */
-export const READ_AGE_MAX_MS = 1_000;
+const READ_AGE_MAX_MS = 1_000;
 
 /** → 0, now, record. */
 export const READ: string = `${CLOCK}

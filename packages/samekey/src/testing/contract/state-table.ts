@@ -16,7 +16,7 @@ export const SITUATIONS: readonly string[] =
  * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
  * `-later`: after that time. `erased-completed`, `erased-failed`: emptied, for ever. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
-export const STATE_TABLE = `
+const STATE_TABLE = `
 claim
   absent, purgeable, forgotten-later                claimed 1           in_progress
   in_progress, reopened, forgotten                  found in-progress   =

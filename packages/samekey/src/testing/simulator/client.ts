@@ -20,7 +20,7 @@ export interface Client {
 }
 
 /** After the faults a client is told an end within this many tries, or something is stuck. */
-export const CALM_TRIES_MAX = 60;
+const CALM_TRIES_MAX = 60;
 
 /** Starts a client; it goes on by itself in virtual time. */
 export function startClient(context: Context, intent: Intent, id: RecordId): Client {
