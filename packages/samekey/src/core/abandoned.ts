@@ -11,6 +11,7 @@
 
 import type { Dispatch } from './dispatch.ts';
 import type { Emit } from './events.ts';
+import { pause } from './pause.ts';
 import { type Fence, idText, type RecordId, type SamekeyRecord } from './record.ts';
 import type { ClaimRequest } from './store.ts';
 import type { Timer, World } from './world.ts';
@@ -166,7 +167,7 @@ export function createAbandoned(
       await Promise.allSettled(left.map(([claimId, claim]) => settle(claimId, claim, deadline)));
       if (open().length === 0) return;
       const pauseMs = Math.min(GIVE_BACK_PAUSE_MS, deadline - world.monotonicNow());
-      await new Promise<void>((resolve) => void world.setTimer(Math.max(0, pauseMs), resolve));
+      await pause(world, Math.max(0, pauseMs));
     }
   }
 

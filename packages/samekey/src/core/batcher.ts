@@ -10,6 +10,7 @@
  */
 
 import { isStoreError, StoreError } from './errors.ts';
+import { pause } from './pause.ts';
 import type { Timer, World } from './world.ts';
 
 /** How a lane groups and sends. */
@@ -92,7 +93,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
 
   async function pump(): Promise<void> {
     while (queue.length > 0) {
-      if (backoffMs > 0) await pause(backoffMs * (0.5 + world.random()));
+      if (backoffMs > 0) await pause(world, backoffMs * (0.5 + world.random()));
       dropLate();
       const batch = nextBatch();
       grouped = batch.length > 1;
@@ -216,10 +217,6 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
         },
       );
     });
-  }
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void world.setTimer(ms, resolve));
   }
 
   return { submit };

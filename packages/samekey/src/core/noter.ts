@@ -7,6 +7,7 @@
 
 import type { AuditStore, NewAuditRow } from './audit.ts';
 import { isStoreError } from './errors.ts';
+import { pause } from './pause.ts';
 import type { RecordId, State } from './record.ts';
 import type { World } from './world.ts';
 
@@ -78,7 +79,7 @@ export function createNoter({ store, world, callTimeMaxMs, failed }: NoterOption
       } catch (error) {
         failed(error);
         if (tries === TRIES_MAX || (isStoreError(error) && !error.transient)) return;
-        await new Promise<void>((resolve) => void world.setTimer(PAUSE_MS, resolve));
+        await pause(world, PAUSE_MS);
       }
     }
   }

@@ -18,14 +18,14 @@ import { jsonOf } from './json-value.ts';
 import { lookingSignal } from './last-look.ts';
 import { type CallEnd, contradictionOf, type EndedCall, mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from './owner.ts';
-import type { SamekeyRecord } from './record.ts';
+import { pause } from './pause.ts';
 import { createNotes } from './provider-notes.ts';
+import type { SamekeyRecord } from './record.ts';
 import type { Answer } from './reply.ts';
 import { response } from './response.ts';
 import { downstreamKeyText, openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
 import type { CheckpointRequest, CheckpointResult } from './store.ts';
 import type { Within } from './transaction.ts';
-import type { World } from './world.ts';
 
 /** Largest result of a step, as JSON in bytes. */
 const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
@@ -503,10 +503,6 @@ const SAVE_PAUSE_MIN_MS = 10;
 const SAVE_PAUSE_MAX_MS = 500;
 /** Looks at the record after a call that ended late. */
 const LATE_LOOKS_MAX = 6;
-
-function pause(world: World, ms: number): Promise<void> {
-  return new Promise((resolve) => void world.setTimer(ms, resolve));
-}
 
 /** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
 export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {

@@ -6,6 +6,7 @@
  */
 
 import { type Dispatch, responseBytes } from './dispatch.ts';
+import { pause } from './pause.ts';
 import type { FinishRequest, FinishResult } from './store.ts';
 import type { World } from './world.ts';
 
@@ -49,9 +50,7 @@ export function createSaver(options: SaverOptions): Saver {
     try {
       const until = world.monotonicNow() + options.timeMaxMs;
       for (let pauseMs = PAUSE_MIN_MS; ; pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2)) {
-        await new Promise<void>(
-          (resolve) => void world.setTimer(pauseMs * (0.5 + world.random() / 2), resolve),
-        );
+        await pause(world, pauseMs * (0.5 + world.random() / 2));
         const now = world.monotonicNow();
         if (stopped || now >= until) return null;
         try {

@@ -7,6 +7,7 @@
  */
 
 import { isStoreError } from '../core/errors.ts';
+import { pause } from '../core/pause.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import type { HandResult, SettleRequest } from '../core/store.ts';
 import { type CallRule, callTimeOf, rememberedUntil } from './no-effect.ts';
@@ -60,8 +61,7 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
         emit({ type: 'store-error', verb: 'settle', error });
         if (!isStoreError(error) || !error.transient || tries >= TRIES_MAX) throw error;
         unclear ||= error.applied === 'unknown';
-        const pauseMs = PAUSE_MIN_MS * 2 ** tries;
-        await new Promise<void>((resolve) => void world.setTimer(pauseMs, resolve));
+        await pause(world, PAUSE_MIN_MS * 2 ** tries);
       }
     }
   }
