@@ -13,8 +13,7 @@ import type { Ending } from './attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
 import { comparableBytes } from './digest.ts';
 import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
-import { FenceLostError, isStoreError, StepError, ValueError } from './errors.ts';
-import { jsonOf } from './json-value.ts';
+import { FenceLostError, isStoreError, StepError } from './errors.ts';
 import { lookingSignal } from './last-look.ts';
 import { type CallEnd, contradictionOf, type EndedCall, mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from './owner.ts';
@@ -23,12 +22,18 @@ import { createNotes } from './provider-notes.ts';
 import type { SamekeyRecord } from './record.ts';
 import type { Answer } from './reply.ts';
 import { response } from './response.ts';
-import { downstreamKeyText, openIntent, readSteps, recoveryPointOf, type Step, stepsText } from './steps.ts';
+import {
+  downstreamKeyText,
+  keptResult,
+  openIntent,
+  readSteps,
+  recoveryPointOf,
+  type Step,
+  stepsText,
+} from './steps.ts';
 import type { CheckpointRequest, CheckpointResult } from './store.ts';
 import type { Within } from './transaction.ts';
 
-/** Largest result of a step, as JSON in bytes. */
-const STEP_RESULT_MAX_BYTES: number = 64 * 1024;
 /** Steps of one operation at most. */
 const STEPS_MAX = 100;
 
@@ -181,7 +186,7 @@ export class Phases<Tx> {
           } finally {
             this.#inTransaction = false;
           }
-          const step: Step = { kind: 'phase', name, result: storable(name, result) };
+          const step: Step = { kind: 'phase', name, result: keptResult(name, result) };
           const request = this.#request([...this.#steps, step]);
           expectWritten(await within.checkpoint(request));
           return { step, text: request.steps };
@@ -297,7 +302,7 @@ export class Phases<Tx> {
     const { name, input } = effect;
     let stored: unknown;
     try {
-      stored = storable(name, result);
+      stored = keptResult(name, result);
     } catch (error) {
       // The call took effect, and what it gave cannot be kept: nobody must call again.
       throw this.#stopWith(unknown('result-not-storable', error));
@@ -532,19 +537,4 @@ function threw(error: unknown, hasSteps: boolean): Ending {
 
 function notAwaited(name: string): StepError {
   return new StepError(`The handler returned while "${name}" was under way: await every step.`);
-}
-
-/** The result as it comes back from JSON. Throws `ValueError` for what JSON cannot hold, or too large. */
-function storable(name: string, result: unknown): unknown {
-  const what = `The result of "${name}"`;
-  const text = jsonOf(what, result) ?? 'null';
-  const bytes = new TextEncoder().encode(text).length;
-  if (bytes > STEP_RESULT_MAX_BYTES) {
-    throw new ValueError(
-      'too-large',
-      '',
-      `${what} has ${bytes} bytes as JSON, ${STEP_RESULT_MAX_BYTES} is the most: keep large data in a table of yours and return its id.`,
-    );
-  }
-  return JSON.parse(text);
 }

@@ -5,6 +5,7 @@
  * without a result · what comes back is what was stored, also within the attempt that stored it.
  */
 
+import { ValueError } from './errors.ts';
 import { jsonOf } from './json-value.ts';
 
 /** One step. */
@@ -73,16 +74,33 @@ export interface DownstreamKeyOf {
   readonly createdAt: number;
 }
 
-/** The steps with the result of their open effect, which somebody else has learned. Throws `ValueError` for what JSON cannot hold. */
+/** Largest result of a step, as JSON in bytes. */
+const RESULT_MAX_BYTES = 64 * 1024;
+
+/** A result as it comes back from its record, whoever gives it. Throws `ValueError` for what JSON cannot hold, and what is too large. */
+export function keptResult(name: string, result: unknown): unknown {
+  const what = `The result of "${name}"`;
+  const text = jsonOf(what, result) ?? 'null';
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > RESULT_MAX_BYTES) {
+    throw new ValueError(
+      'too-large',
+      '',
+      `${what} has ${bytes} bytes as JSON, ${RESULT_MAX_BYTES} is the most: keep large data in a table of yours and return its id.`,
+    );
+  }
+  return JSON.parse(text);
+}
+
+/** The steps with the result of their open effect, which somebody else has learned. Throws as {@link keptResult} does. */
 export function stepsTextWith(
   steps: readonly Step[],
   { kind, name, input }: Extract<Step, { kind: 'effect' }>,
   result: unknown,
 ): string {
-  const text = jsonOf(`The result of "${name}"`, result) ?? 'null';
   return stepsText([
     ...steps.slice(0, -1),
-    { kind, name, input, done: { result: JSON.parse(text) as unknown } },
+    { kind, name, input, done: { result: keptResult(name, result) } },
   ]);
 }
 
