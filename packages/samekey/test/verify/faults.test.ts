@@ -99,6 +99,7 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'refusal replayed as 200': ['final-refusal'],
   'who meets it locks it': ['hang-up'],
   'room for two': ['race-many'],
+  'empty for who waits': ['race-pair', 'race-many', 'hang-up'],
   'runs before it asks its store': ['store-down'],
   'refuses and runs': ['other-body', 'race-other-body', 'other-query', 'other-path', 'other-method'],
   'empty after a hang-up': ['hang-up'],

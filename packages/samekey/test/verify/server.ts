@@ -92,6 +92,7 @@ export const FAULTS = {
   'refusal replayed as 200': 'a retry of what was refused is told that it was done',
   'who meets it locks it': 'the answer of an operation that somebody met is not kept',
   'room for two': 'of three requests that meet, the third runs',
+  'empty for who waits': 'what meets a running request is answered as done, with an empty object',
   'runs before it asks its store': 'refuses when its store is away, after it ran',
   'refuses and runs': 'another request under a used key is refused, and runs',
   'empty after a hang-up': 'keeps no body for a client that is gone',
@@ -300,6 +301,7 @@ export class Service {
     record.met += 1;
     if (has('answered by a second run') || (has('room for two') && record.met > 1))
       this.#send(res, await this.#run(req, body, id));
+    else if (has('empty for who waits')) this.#send(res, { status: 201, headers: [JSON_TYPE], body: '{}' });
     else if (has('refuses while running')) this.#refuse(res, 500, 'in-progress');
     else if (has('busy without a time')) this.#refuse(res, 409, 'in-progress');
     else

@@ -4,36 +4,40 @@ import { type Intent, isCountedOutside, isRefusal, isSameAnswer, isSuccess, type
 import { fault, held, notJudged, type Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
 
-interface Met {
+/** One key, and another body under it. */
+interface Tried {
   readonly intent: Intent;
   readonly first: Answer;
-  /** What a retry got before the other requests. */
+  /** What a retry got before the other body. */
   readonly replay: Answer;
-  /** What each other body was answered, and how often it was executed; null: nobody counts. */
-  readonly others: readonly { readonly other: Answer; readonly count: number | null }[];
+  readonly other: Answer;
+  /** Executions by the other body; null: nobody counts. */
+  readonly count: number | null;
 }
 
-async function meet(probe: Probe): Promise<Met> {
-  const intent = probe.intent();
+async function attempt(probe: Probe, intent: Intent, body: Uint8Array): Promise<Tried> {
   const first = await probe.first(intent);
   const replay = await probe.send(intent);
-  const others: { other: Answer; count: number | null }[] = [];
-  const send = async (used: Intent, body: Uint8Array): Promise<void> => {
-    let other = first;
-    const count = await probe.executions(async () => {
-      other = await probe.send(used, { body });
-    });
-    others.push({ other, count });
-  };
-  await send(intent, probe.otherBody(intent.body));
-  // Under a key of its own: what the one before has done to the first is judged by itself.
-  const second = probe.intent();
-  const inside = probe.bodyOtherInside(second.body);
-  if (inside !== null) {
-    await probe.first(second);
-    await send(second, inside);
-  }
-  return { intent, first, replay, others };
+  let other = first;
+  const count = await probe.executions(async () => {
+    other = await probe.send(intent, { body });
+  });
+  return { intent, first, replay, other, count };
+}
+
+interface Met {
+  readonly plain: Tried;
+  /** With a body that differs only inside a member; null if there is nothing to change. */
+  readonly inside: Tried | null;
+}
+
+/** Each under a key of its own: what one has done to its first is judged by itself. */
+async function meet(probe: Probe): Promise<Met> {
+  const nested = probe.intent();
+  const body = probe.bodyOtherInside(nested.body);
+  const inside = body === null ? null : await attempt(probe, nested, body);
+  const intent = probe.intent();
+  return { plain: await attempt(probe, intent, probe.otherBody(intent.body)), inside };
 }
 
 export const otherBody: Scenario = {
@@ -42,9 +46,11 @@ export const otherBody: Scenario = {
   level: 'MUST',
   source: 'draft-07 §2.2, §2.4, §2.7; F119',
   async run(probe) {
-    const { first, replay, others } = await probe.shared(meet);
-    for (const [at, { other, count }] of others.entries()) {
-      const what = at === 0 ? 'another body' : 'a body that differs inside a member';
+    const { plain, inside } = await probe.shared(meet);
+    for (const tried of [plain, inside]) {
+      if (tried === null) continue;
+      const { first, replay, other, count } = tried;
+      const what = tried === plain ? 'another body' : 'a body that differs inside a member';
       const isFirsts = probe.isMarked(other) || isSameAnswer(first, other) || isSameAnswer(replay, other);
       if (isSuccess(other) && (isFirsts || (count === 0 && isCountedOutside(probe))))
         return fault(
@@ -63,7 +69,7 @@ export const otherBody: Scenario = {
         );
       if (!isRefusal(other)) return notJudged(`not judged: ${what} was answered ${other.status}`);
     }
-    return held(`answered ${others.map(({ other }) => other.status).join(', ')}`);
+    return held(`answered ${plain.other.status}${inside === null ? '' : `, ${inside.other.status}`}`);
   },
 };
 
@@ -73,9 +79,11 @@ export const otherBodyStatus: Scenario = {
   level: 'SHOULD',
   source: 'draft-07 §2.7 (422); docs.stripe.com/api/errors (400, idempotency_error)',
   async run(probe) {
-    const { others } = await probe.shared(meet);
+    const { plain, inside } = await probe.shared(meet);
     const wanted = probe.expects.mismatchStatus;
-    const refused = others.map(({ other }) => other).filter((other) => !isSuccess(other));
+    const refused = [plain, inside].flatMap((tried) =>
+      tried === null || isSuccess(tried.other) ? [] : [tried.other],
+    );
     if (refused.length === 0) return notJudged(NOT_REFUSED);
     const other = refused.find(({ status }) => status !== wanted);
     if (other === undefined) return held(String(wanted));
@@ -92,8 +100,10 @@ export const otherBodyChangesNothing: Scenario = {
   level: 'MUST',
   source: 'F12; the record belongs to its first request',
   async run(probe) {
-    const { intent, replay, others } = await probe.shared(meet);
-    if (others[0] === undefined || isSuccess(others[0].other)) return notJudged(NOT_REFUSED);
+    const {
+      plain: { intent, replay, other },
+    } = await probe.shared(meet);
+    if (isSuccess(other)) return notJudged(NOT_REFUSED);
     const { retry, isReplay } = await probe.retry(intent, replay, {});
     if (isReplay) return held('retries get what they got before');
     return fault(
