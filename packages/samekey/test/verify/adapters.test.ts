@@ -71,6 +71,7 @@ class Shop {
       otherUrl: `${origin}/refunds`,
       refusedBody: '{"refuse":true}',
       failing: { body: '{"fail":true}', expect: profile === 'stripe' ? 'replayed' : 'retried' },
+      rateMax: 500,
       expiresMs: RETENTION_MS,
       store: {
         down: () => void (this.#isStoreDown = true),

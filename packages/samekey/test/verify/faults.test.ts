@@ -75,7 +75,6 @@ const BREAKS: Readonly<Record<Fault, readonly string[]>> = {
   'forgets after one replay': [
     'runs-once',
     'same-answer',
-    'many-keys',
     'rotated-credential',
     'other-body',
     'reordered-json',
