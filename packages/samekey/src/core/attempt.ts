@@ -79,7 +79,8 @@ export interface Attempt {
   /**
    * Says that nobody knows whether it took effect: the record becomes `unknown` whatever is answered or thrown and whatever the policy
    * says, and is asked about at once. It wins over `notExecuted` and cannot be taken back. Writes of a transaction are rolled back. It
-   * counts once the handler has ended. `reason` is a remark for people, kept with the record: 200 characters of one line, no secrets.
+   * counts once the handler has ended; said later still, because somebody had answered in the handler's place, it counts at once, unless the
+   * record is final or another attempt has begun: that is told as a contradiction. `reason` is a remark for people, kept with the record: 200 characters of one line, no secrets.
    */
   unknown(reason: string): void;
   /** Lengthens the record's retention by `ms` at completion, for clients known to be slow. */
@@ -94,8 +95,13 @@ export function tellDeclared(attempt: Pick<Attempt, 'notExecuted' | 'unknown'>, 
   else if (isOutcomeUnknownError(error)) attempt.unknown(error.reason);
 }
 
+/** An attempt, and whether it has said by itself what became of it: then no status decides that. */
+export interface HeardAttempt extends Attempt {
+  readonly hasSpoken: boolean;
+}
+
 /** The engine's side of an attempt. */
-export class RunningAttempt implements Attempt {
+export class RunningAttempt implements HeardAttempt {
   readonly id: RecordId;
   readonly operation: string;
   readonly settings: OperationSettings;
@@ -123,6 +129,8 @@ export class RunningAttempt implements Attempt {
   declared: { readonly correctable: boolean } | null = null;
   /** The reason to keep, if the handler said that it does not know whether it took effect. */
   saidUnknown: string | null = null;
+  /** Called once when it says so after its end has been recorded. */
+  onSaidLate: ((attempt: RunningAttempt) => void) | null = null;
   extendMs = 0;
   /** Called once by the renewer when the attempt's time is up. */
   onTimeUp: (() => void) | null = null;
@@ -192,7 +200,13 @@ export class RunningAttempt implements Attempt {
   }
 
   unknown(reason: string): void {
-    this.saidUnknown ??= unknownReason(SAID_UNKNOWN, reason);
+    if (this.saidUnknown !== null) return;
+    this.saidUnknown = unknownReason(SAID_UNKNOWN, reason);
+    this.onSaidLate?.(this);
+  }
+
+  get hasSpoken(): boolean {
+    return this.declared !== null || this.saidUnknown !== null;
   }
 
   /** The handler threw this: it may say so by that too. */

@@ -95,6 +95,8 @@ export class Engine {
   readonly #waiter: Waiter;
   readonly #cache: ReplayCache;
   readonly #flights: Flights = new Flights();
+  /** Made once: every attempt has it. */
+  readonly #saidLate = (attempt: RunningAttempt): void => this.#track(this.#settler.saidLate(attempt));
   readonly #stops: readonly { stop(): void }[];
   readonly #warned: Set<string> = new Set();
   #active = 0;
@@ -486,7 +488,17 @@ export class Engine {
     const ending = await this.#runHandler(attempt, flight, handler);
     if (ending === 'time-up') return this.#settler.timeUp(attempt, flight);
     if (this.world.probe !== undefined) await this.world.probe('handler.after', attempt.id);
-    return this.#settler.settle(attempt, flight, ending);
+    return this.#settle(attempt, flight, ending);
+  }
+
+  /** Records its end, and heeds what it still says afterwards. */
+  async #settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome> {
+    const isSaid = attempt.saidUnknown !== null;
+    const outcome = await this.#settler.settle(attempt, flight, ending);
+    if (isSaid) return outcome;
+    if (attempt.saidUnknown === null) attempt.onSaidLate = this.#saidLate;
+    else this.#saidLate(attempt);
+    return outcome;
   }
 
   /** Runs the handler until it ends or its time is up, whichever is first. */
@@ -495,7 +507,7 @@ export class Engine {
       const startedAt = this.world.monotonicNow();
       let decidedBy: 'nobody' | 'handler' | 'time' | 'head' = 'nobody';
       attempt.onTimeUp = () => {
-        const soFar = handler.endingSoFar?.() ?? null;
+        const soFar = attempt.hasSpoken ? null : (handler.endingSoFar?.() ?? null);
         decidedBy = soFar === null ? 'time' : 'head';
         resolve(soFar ?? 'time-up');
       };
@@ -510,7 +522,7 @@ export class Engine {
         });
         if ('error' in ending && ending.error !== undefined) this.#tellHandlerError(attempt, ending.error);
         // Its time was up, but an answer beats an absence; the store decides whether it still counts.
-        if (decidedBy === 'time') this.#track(this.#settler.settle(attempt, flight, ending));
+        if (decidedBy === 'time') this.#track(this.#settle(attempt, flight, ending));
         if (decidedBy === 'nobody') decidedBy = 'handler';
         resolve(ending);
       };

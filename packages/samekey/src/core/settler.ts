@@ -29,6 +29,8 @@ export interface Settler {
   settle(attempt: RunningAttempt, flight: Flight, ending: Ending): Promise<Outcome>;
   /** The attempt's time is up and nothing was answered. */
   timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome>;
+  /** The handler says that it does not know, after the end of its attempt was recorded. */
+  saidLate(attempt: RunningAttempt): Promise<void>;
   /** Tells what does not fit: by an event, and by a row of the audit. */
   contradicts(attempt: RunningAttempt, what: Contradiction): void;
 }
@@ -195,12 +197,37 @@ export function createSettler(options: SettlerOptions): Settler {
     }
     // If this cannot be written, the claim ends by itself with the same result.
     const { saidUnknown } = attempt;
-    const conclusion = saidUnknown === null ? HUNG : { ...HUNG, reason: saidUnknown };
+    // Its handler is still at work: the reason must not pass for that of one that has ended.
+    const conclusion = saidUnknown === null ? HUNG : { ...HUNG, reason: `${HUNG.reason}: ${saidUnknown}` };
     const result = await save(attempt, conclusion).catch(() => undefined);
     leave(attempt, flight, null);
     if (result?.kind === 'refused' && result.record !== null)
       return asForRetry(result.record, attempt, flight);
     return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
+  }
+
+  /**
+   * What was taken for the handler's end was not: somebody had answered for it, or a promise of it was not awaited. Nobody knows when it
+   * ends, so its reason is none of an owner who is gone.
+   */
+  async function saidLate(attempt: RunningAttempt): Promise<void> {
+    const conclusion: Conclusion = { ...HUNG, reason: `${SAID_LATE}: ${attempt.saidUnknown ?? ''}` };
+    const sentAt = world.monotonicNow();
+    let result: FinishResult | null;
+    try {
+      result = await save(attempt, conclusion);
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      result = await saver.keep(finishRequest(attempt, conclusion));
+    }
+    const { to, reason } = conclusion;
+    if (result?.kind === 'applied')
+      emit?.({ type: 'finished', ...about(attempt), to, proof: null, reason, ...times(attempt, sentAt) });
+    else if (result?.kind !== 'already') {
+      const record = result?.kind === 'refused' ? result.record : null;
+      contradicts(attempt, { wanted: to, found: record?.state ?? null, reason });
+    }
+    options.hints?.changed(attempt.id);
   }
 
   function save(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult> {
@@ -307,7 +334,7 @@ export function createSettler(options: SettlerOptions): Settler {
     flights.close(flight, outcome === null ? null : metOnly(outcome));
   }
 
-  return { settle, timeUp, contradicts };
+  return { settle, timeUp, saidLate, contradicts };
 }
 
 /**
@@ -347,6 +374,8 @@ function asStored(outcome: Outcome, { response }: Conclusion): Outcome {
 function isOf(record: SamekeyRecord, { fence }: RunningAttempt): boolean {
   return record.claimId === fence.claimId && record.attempt === fence.attempt;
 }
+
+const SAID_LATE = 'after-its-end';
 
 const HUNG: Conclusion = {
   to: 'unknown',

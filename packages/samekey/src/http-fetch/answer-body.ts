@@ -21,7 +21,7 @@ export interface AnswerBodyOptions {
   /** Makes the copy that is kept while it streams. */
   readonly newCopy: () => KeptCopy;
   /** Whether the answer is decided as soon as it is not kept, whatever is still to come. */
-  readonly isDecidedEarly: boolean;
+  readonly isDecidedEarly: () => boolean;
   /** Called once when it begins to stream. */
   readonly startStream: (stream: ReadableStream<Uint8Array>) => void;
 }
@@ -187,7 +187,7 @@ export class AnswerBody {
 
   /** One chunk stays behind, except in event streams, whose readers need each event at once. */
   #send(chunk: Uint8Array): void {
-    if (this.#copy?.add(chunk) !== true && this.#options.isDecidedEarly) this.#decide();
+    if (this.#copy?.add(chunk) !== true && this.#options.isDecidedEarly()) this.#decide();
     if (this.#gone) return;
     if (this.#isEventStream || this.#released) {
       this.#controller?.enqueue(chunk);

@@ -3,7 +3,7 @@
  * the answer held, streamed or replaced.
  */
 
-import type { Attempt } from '../core/attempt.ts';
+import type { Attempt, HeardAttempt } from '../core/attempt.ts';
 import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
@@ -81,7 +81,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     this.#respond(answered);
   }
 
-  async run(attempt: Attempt): Promise<HandlerEnd> {
+  async run(attempt: HeardAttempt): Promise<HandlerEnd> {
     let response: Response;
     try {
       response = await this.#handler(this.#ownRequest(attempt), attempt);
@@ -97,7 +97,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
       setTimer: (delayMs, callback) => world.setTimer(delayMs, callback),
       newCopy: () =>
         new KeptCopy({ responseSizeMaxBytes, budget: kept, onNoRoom: () => tellNoRoom(emit, attempt) }),
-      isDecidedEarly: isFinalStatus(this.#route, response.status),
+      isDecidedEarly: () => !attempt.hasSpoken && isFinalStatus(this.#route, response.status),
       startStream: (stream) =>
         this.#respond(new Response(stream, { ...init(response), headers: response.headers })),
     });

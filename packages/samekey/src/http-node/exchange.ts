@@ -3,7 +3,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Attempt } from '../core/attempt.ts';
+import type { Attempt, HeardAttempt } from '../core/attempt.ts';
 import { registered } from '../core/registered.ts';
 import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
@@ -64,7 +64,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
     this.#flow.next();
   }
 
-  async run(attempt: Attempt): Promise<HandlerEnd> {
+  async run(attempt: HeardAttempt): Promise<HandlerEnd> {
     if (this.#res.headersSent) {
       // Something in front has answered while the key was claimed: nothing has run, and nobody would get the answer.
       attempt.notExecuted();
@@ -81,7 +81,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
           onNoRoom: () => tellNoRoom(this.#host.emit, attempt),
         }),
       onLateAnswer: (late) => this.#tellLate(late),
-      isDecidedEarly: (status) => isFinalStatus(this.#route, status),
+      isDecidedEarly: (status) => !attempt.hasSpoken && isFinalStatus(this.#route, status),
     });
     this.#capture = capture;
     attempts.set(this.native, attempt);

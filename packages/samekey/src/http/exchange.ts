@@ -3,7 +3,7 @@
  * three ways to let an answer go. Adapters convert; they decide nothing.
  */
 
-import type { Attempt } from '../core/attempt.ts';
+import type { HeardAttempt } from '../core/attempt.ts';
 import type { Emit } from '../core/events.ts';
 import type { KeptBytes } from '../core/kept-bytes.ts';
 import type { MatchedRoute } from '../core/operation.ts';
@@ -60,7 +60,7 @@ export interface Exchange<Native> {
   /** Lets the handler run as if Samekey were not there. */
   pass(): void;
   /** Runs the handler and holds its answer. Called at most once. */
-  run(attempt: Attempt): Promise<HandlerEnd>;
+  run(attempt: HeardAttempt): Promise<HandlerEnd>;
   /** The answer as its head decides it (`body` null), when the handler has not ended but has begun to stream. */
   answerSoFar(): StoredResponse | null;
   /** Whether the handler's answer broke off: it cannot be released, only replaced. */

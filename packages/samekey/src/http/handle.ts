@@ -5,7 +5,7 @@
  * or marked `Idempotency-Stored: false` · a mistake of set-up is handed to the framework as an error, never guessed around.
  */
 
-import type { Attempt, Ending } from '../core/attempt.ts';
+import type { Ending } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
 import type { FingerprintInput } from '../core/fingerprint.ts';
@@ -117,7 +117,7 @@ const TIMEOUT_ANSWERED =
 /** The framework's own handler, its answer held. */
 function passThrough<Native>(engine: Engine, route: Route<Native>, exchange: Exchange<Native>): Handler {
   return {
-    async start(attempt: Attempt) {
+    async start(_attempt, { attempt }) {
       const end = await exchange.run(attempt);
       if (end.kind === 'answered' && (end.answer.status === 408 || end.answer.status === 504))
         engine.misuse('time-out-answered', TIMEOUT_ANSWERED);

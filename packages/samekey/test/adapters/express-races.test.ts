@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import express from 'express';
 import type { Request, RequestHandler, Response } from 'express';
 import { describe, expect, it } from 'vitest';
-import { idempotent } from '../../src/adapters/express/index.ts';
+import { attemptOf, idempotent } from '../../src/adapters/express/index.ts';
 import type { PolicyName } from '../../src/core/policy.ts';
 import type { Samekey } from '../../src/samekey.ts';
 import { type App, onBench } from '../../src/testing/adapter-contract.ts';
@@ -119,6 +119,28 @@ for (const [name, framework] of [
           expect(app.count('claimed')).toBe(1);
         }));
     }
+
+    // F68: a handler that sees that it was answered for often answers nothing more.
+    it('a handler that then says that it does not know, and answers nothing, is not run again', () =>
+      raced(
+        { policy: 'standard', status: 503 },
+        (req) => attemptOf(req)?.unknown('no reply'),
+        async (app, { up, free, started }) => {
+          const early = app.post('key-1');
+          await started[0]?.opened;
+          up.open();
+          expect((await early).status).toBe(503);
+          expect((await app.saw('finished')).to).toBe('retryable');
+          free[0]?.open();
+          const finished = await app.saw('finished', 2);
+          expect([finished.to, finished.reason]).toEqual([
+            'unknown',
+            'after-its-end: said-unknown: no reply',
+          ]);
+          assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
+          expect(app.count('claimed')).toBe(1);
+        },
+      ));
 
     // F68
     it('and a retry that has run meanwhile: the late answer is a contradiction, told, and changes nothing', () =>

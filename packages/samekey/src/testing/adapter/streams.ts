@@ -226,6 +226,47 @@ export function streamTests(test: AddTest): void {
     assert.equal(app.runs, 1);
   });
 
+  for (const [why, isTimeUp] of [
+    ['that is larger than what is stored', false],
+    ['whose time is up', true],
+  ] as const) {
+    test(`a stream ${why} does not decide by its head, if its handler has said that it does not know`, async (t) => {
+      const events = channel();
+      const options = { policy: 'standard', attemptTimeMaxMs: 60_000, responseSizeMaxBytes: 1_000 } as const;
+      const app = await t.start({
+        routes: [
+          {
+            options,
+            handler({ attempt }) {
+              attempt?.unknown('no reply');
+              return { status: 200, headers: [EVENTS], stream: events.stream };
+            },
+          },
+        ],
+      });
+      const connection = app.open().send(jsonRequest('key-1', { amount: 1 }));
+      events.push('data: 1\n\n');
+      await connection.sees('data: 1\n\n');
+      if (isTimeUp) await t.world.advance(60_000);
+      else {
+        events.push('x'.repeat(2_000));
+        await connection.sees('x'.repeat(2_000));
+        // Its handler is at work: whoever asked a provider now would ask too early.
+        assertProblem(await app.post('key-1'), 409, 'in-progress');
+        events.end();
+        assert.equal((await connection.answer()).isComplete, true);
+      }
+      if (isTimeUp) assert.equal((await connection.answer()).isComplete, false);
+      else {
+        const { to, reason } = await app.saw('finished');
+        assert.deepEqual([to, reason], ['unknown', 'said-unknown: no reply']);
+      }
+      assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
+      events.end();
+      assert.equal(app.runs, 1);
+    });
+  }
+
   test('a slow answer streams through, but its end waits for the record', async (t) => {
     const slow = channel();
     const finishing = gate();

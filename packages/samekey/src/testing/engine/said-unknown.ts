@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Attempt, Ending } from '../../core/attempt.ts';
+import { isOwnerGone } from '../../core/owner-gone.ts';
 import { NotExecutedError, OutcomeUnknownError } from '../../core/errors.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, JSON_TYPE } from './bench.ts';
@@ -97,10 +98,61 @@ export function saidUnknownTests(test: AddEngineTest): void {
       return new Promise(() => undefined);
     });
     met(await bench.until(hung), 'unknown');
-    assert.equal((await bench.record())?.reason, REASON);
+    const record = await bench.record();
+    assert.ok(record !== null);
+    assert.equal(record.reason, `attempt-time-up: ${REASON}`);
+    // It is still at work: a provider that knows of nothing knows of nothing yet (F61).
+    assert.equal(isOwnerGone(record, undefined), false);
     await bench.pass(2 * CLAIM_TTL_MS);
     met(await bench.until(b.ask()), 'unknown');
     assert.equal(bench.runs, 0);
+  });
+
+  // What was taken for its end may have been somebody else's answer, as a time-out gives it (F68).
+  test('one that says so after its end was recorded is heard: what might have run again does not', async (bench) => {
+    const [a, b] = [await bench.node({ policy: 'standard' }), await bench.node({ policy: 'standard' })];
+    const attempts: Attempt[] = [];
+    const ending = (attempt: Attempt): StoredResponse => {
+      attempts.push(attempt);
+      return response(503);
+    };
+    executed(await bench.until(a.ask({}, ending)), { state: 'retryable' });
+    attempts[0]?.unknown('no reply');
+    attempts[0]?.unknown('said twice');
+    await bench.pass(1);
+    assert.equal(eventsOf(a, 'finished').length, 2);
+    const record = await bench.record();
+    assert.ok(record !== null);
+    assert.deepEqual(
+      [record.state, record.proof, record.reason],
+      ['unknown', null, `after-its-end: ${REASON}`],
+    );
+    // Nobody can say when it ends.
+    assert.equal(isOwnerGone(record, undefined), false);
+    met(await bench.until(b.ask()), 'unknown');
+    assert.equal(bench.runs, 0);
+    assert.equal(eventsOf(a, 'contradiction').length, 0);
+  });
+
+  test('one that says so when its answer is stored, or when its key has run again, changes nothing, and that is told', async (bench) => {
+    const [a, b] = [await bench.node({ policy: 'standard' }), await bench.node({ policy: 'standard' })];
+    const attempts: Attempt[] = [];
+    const ending =
+      (answer: StoredResponse) =>
+      (attempt: Attempt): StoredResponse => {
+        attempts.push(attempt);
+        return answer;
+      };
+    executed(await bench.until(a.ask({}, ending(ANSWER))), { state: 'completed' });
+    executed(await bench.until(a.ask({ key: 'again' }, ending(response(503)))), { state: 'retryable' });
+    executed(await bench.until(b.ask({ key: 'again' }, () => ANSWER)), { state: 'completed' });
+    for (const [index, key] of [undefined, 'again'].entries()) {
+      attempts[index]?.unknown('no reply');
+      await bench.pass(1);
+      const event = eventsOf(a, 'contradiction')[index];
+      assert.deepEqual([event?.wanted, event?.found, event?.attempt], ['unknown', 'completed', 1]);
+      replayed(await bench.until(b.ask(key === undefined ? {} : { key })), ANSWER);
+    }
   });
 
   test('its remark is kept as one short line, and none of it is a word of Samekey’s own', async (bench) => {
