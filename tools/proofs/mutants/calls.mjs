@@ -35,8 +35,8 @@ export const calls = [
   },
   {
     name: 'call-contradiction-untold',
-    file: 'core/phased.ts',
-    find: "if (verdict === 'yes') return this.#owner.contradicts(name, record?.state ?? null);",
+    file: 'core/effect-call.ts',
+    find: "if (verdict === 'yes') return owner.contradicts(name, record?.state ?? null);",
     put: "if (verdict === 'yes') return;",
     tests: ENGINES,
     only: EFFECTS,
@@ -52,8 +52,8 @@ export const calls = [
   },
   {
     name: 'checkpoint-tried-once',
-    file: 'core/phased.ts',
-    find: 'if (!isStoreError(error) || isVain || isOver() || this.#isOver() || attempt.onTimeUp === null)\n          throw error;',
+    file: 'core/effect-call.ts',
+    find: 'if (!isStoreError(error) || isFinal || isVain() || isOver(owner) || attempt.onTimeUp === null)\n        throw error;',
     put: 'throw error;',
     tests: ENGINES,
     only: EFFECTS,

@@ -13,15 +13,14 @@ import type { Ending } from './attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
 import { comparableBytes } from './digest.ts';
 import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
-import { FenceLostError, isStoreError, StepError } from './errors.ts';
-import { lookingSignal } from './last-look.ts';
-import { type CallEnd, contradictionOf, type EndedCall, mayBeUnderWayMs } from './late-call.ts';
+import { bounded, checkpointWhileHeld, type Effect, tellLateEnd } from './effect-call.ts';
+import { isStoreError, StepError } from './errors.ts';
+import { mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from './owner.ts';
 import { pause } from './pause.ts';
 import { createNotes } from './provider-notes.ts';
 import type { SamekeyRecord } from './record.ts';
 import type { Answer } from './reply.ts';
-import { response } from './response.ts';
 import {
   downstreamKeyText,
   keptResult,
@@ -31,14 +30,12 @@ import {
   type Step,
   stepsText,
 } from './steps.ts';
+import { changed, notAwaited, resumable, type Stop, threw, unknown } from './stops.ts';
 import type { CheckpointRequest, CheckpointResult } from './store.ts';
 import type { Within } from './transaction.ts';
 
 /** Steps of one operation at most. */
 const STEPS_MAX = 100;
-
-/** Thrown through the handler to end it: the attempt has stopped, whatever the handler still returns. */
-type Stop = Extract<Ending, { kind: 'stopped' | 'lost' | 'not-started' | 'unclear' }>;
 
 /** The steps of one attempt. */
 export class Phases<Tx> {
@@ -224,7 +221,7 @@ export class Phases<Tx> {
       const askedAt = world.monotonicNow();
       let answer: { readonly result: Result } | null;
       try {
-        answer = await this.#bounded(callTimeMaxMs, (signal) =>
+        answer = await bounded(this.#owner, callTimeMaxMs, (signal) =>
           rule.inquire({ downstreamKey: effect.key, mayHaveRunBefore: true, signal }),
         );
       } catch (error) {
@@ -272,11 +269,12 @@ export class Phases<Tx> {
     let result: Result;
     try {
       result = await notes.during(() =>
-        this.#bounded(
+        bounded(
+          this.#owner,
           callTimeMaxMs,
           (signal) =>
             call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
-          (end) => void this.#endedLate(effect, calledAt, end),
+          (end) => void tellLateEnd(this.#owner, effect, calledAt, end),
         ),
       );
     } catch (error) {
@@ -315,44 +313,12 @@ export class Phases<Tx> {
       await this.#save(steps);
     } catch (error) {
       if (calledAt !== null && this.#stop?.kind === 'lost')
-        void this.#endedLate(effect, calledAt, { result: stored });
+        void tellLateEnd(this.#owner, effect, calledAt, { result: stored });
       throw error;
     }
     this.#steps.splice(0, this.#steps.length, ...steps);
     await this.#owner.probe('effect.applied');
     return stored as Result;
-  }
-
-  /** Whether the claim is somebody else's, or may be. */
-  #isOver(): boolean {
-    return this.#owner.attempt.lost || this.#owner.claimLeftMs() <= 0;
-  }
-
-  /**
-   * A call ended when it was no longer waited for, or when its claim was over: if the record has gone on and it cannot be excluded that
-   * this happened twice, that is told. An error counts only once the claim is over: before that nobody can have called again.
-   */
-  async #endedLate<Result>(effect: Effect<Result>, calledAt: number, end: CallEnd): Promise<void> {
-    const { rule, name, callTimeMaxMs } = effect;
-    const { attempt, world } = this.#owner;
-    if ('error' in end && (!this.#isOver() || (rule.classify ?? classifyError)(end.error) === 'notExecuted'))
-      return;
-    const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMs ?? 0);
-    const isCovered = rule.rule === 'downstreamKey' && sinceMs <= rule.retentionMs;
-    const { fence, createdAt } = attempt;
-    const ended: EndedCall = { effect: name, fence, createdAt, end, isCovered };
-    for (let looks = 1; ; looks += 1) {
-      const record = await this.#owner.look();
-      const verdict = record === undefined ? 'not-yet' : contradictionOf(record, ended);
-      if (verdict === 'no') return;
-      if (verdict === 'yes') return this.#owner.contradicts(name, record?.state ?? null);
-      if (looks === LATE_LOOKS_MAX) {
-        if (record === undefined) this.#owner.contradicts(name, null);
-        return;
-      }
-      // Who asked before this end calls within its claim, if it calls.
-      await pause(world, (attempt.settings.claimTtlMs + callTimeMaxMs) / (LATE_LOOKS_MAX - 2));
-    }
   }
 
   /** The intent, with what the provider calls it. A hint for webhooks: what cannot be stored while the call lasts is left. */
@@ -361,7 +327,7 @@ export class Phases<Tx> {
     if (intent?.call === undefined) return;
     const steps: Step[] = [...this.#steps.slice(0, -1), { ...intent, call: { ...intent.call, providerId } }];
     try {
-      const result = await this.#checkpoint(steps, isOver);
+      const result = await checkpointWhileHeld(this.#owner, this.#request(steps), isOver);
       // Whatever else was found there, the end of the call finds too.
       if (result.kind === 'applied') this.#steps.splice(0, this.#steps.length, ...steps);
     } catch (error) {
@@ -386,51 +352,11 @@ export class Phases<Tx> {
     throw this.#stopWith(resumable('claim-too-short'));
   }
 
-  /** `ended`: told of errors, and of a result that comes when the call is no longer waited for. */
-  #bounded<Result>(
-    timeMaxMs: number,
-    run: (signal: AbortSignal) => Promise<Result>,
-    ended?: (end: CallEnd) => void,
-  ): Promise<Result> {
-    const { attempt, world } = this.#owner;
-    const own = new AbortController();
-    const [startedAt, startedWallAt] = [world.monotonicNow(), world.wallNow()];
-    return new Promise((resolve, reject) => {
-      let isLate = false;
-      const giveUp = (reason: Error): void => {
-        isLate = true;
-        own.abort(reason);
-        reject(reason);
-      };
-      const timeUp = (): void =>
-        giveUp(new StepError(`The call took longer than callTimeMaxMs (${timeMaxMs} ms).`));
-      const signal = lookingSignal(own, () => {
-        const passedMs = Math.max(world.monotonicNow() - startedAt, world.wallNow() - startedWallAt);
-        if (passedMs >= timeMaxMs) timeUp();
-      });
-      const timer = world.setTimer(timeMaxMs, timeUp);
-      const lost = (): void => giveUp(new FenceLostError());
-      attempt.signal.addEventListener('abort', lost, { once: true });
-      (async () => run(signal))()
-        .then(
-          (result) => (isLate ? ended?.({ result }) : resolve(result)),
-          (error: unknown) => {
-            ended?.({ error });
-            reject(error);
-          },
-        )
-        .finally(() => {
-          timer.cancel();
-          attempt.signal.removeEventListener('abort', lost);
-        });
-    });
-  }
-
   /** Notes the steps; the claim is renewed with it. */
   async #save(steps: readonly Step[]): Promise<void> {
     let result: CheckpointResult;
     try {
-      result = await this.#checkpoint(steps, () => false);
+      result = await checkpointWhileHeld(this.#owner, this.#request(steps), () => false);
     } catch (error) {
       if (!isStoreError(error)) throw error;
       // The steps may have been noted or not; the next attempt reads which.
@@ -439,25 +365,6 @@ export class Phases<Tx> {
     if (result.kind !== 'applied') {
       const record: SamekeyRecord | null = result.kind === 'refused' ? result.record : null;
       throw this.#stopWith({ kind: 'lost', record });
-    }
-  }
-
-  /**
-   * A checkpoint, repeated while the claim lives and the store cannot say that it was made (F70): what is in hand must not be given up for
-   * a short fault. Rejects with `StoreError` at the end of that time, or when `isOver`, or for what no repetition mends.
-   */
-  async #checkpoint(steps: readonly Step[], isOver: () => boolean): Promise<CheckpointResult> {
-    const { attempt, world } = this.#owner;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#owner.checkpoint(this.#request(steps));
-      } catch (error) {
-        const isVain = isStoreError(error) && error.applied === 'no' && !error.transient;
-        if (!isStoreError(error) || isVain || isOver() || this.#isOver() || attempt.onTimeUp === null)
-          throw error;
-        await pause(world, Math.min(SAVE_PAUSE_MAX_MS, SAVE_PAUSE_MIN_MS * 2 ** tries));
-        if (isOver() || this.#isOver()) throw error;
-      }
     }
   }
 
@@ -475,10 +382,7 @@ export class Phases<Tx> {
 
   async #downstreamKey(name: string): Promise<string> {
     const { id, createdAt, fingerprint } = this.#owner.attempt;
-    return this.#digest(downstreamKeyText({ ...id, createdAt, fingerprint }, name));
-  }
-
-  async #digest(text: string): Promise<string> {
+    const text = downstreamKeyText({ ...id, createdAt, fingerprint }, name);
     return this.#owner.world.sha256(new TextEncoder().encode(text));
   }
 
@@ -494,47 +398,10 @@ export class Phases<Tx> {
   }
 }
 
-interface Effect<Result> {
-  readonly name: string;
-  readonly rule: EffectRule<Result>;
-  readonly callTimeMaxMs: number;
-  readonly key: string;
-  readonly input: string;
-}
-
 const OUTLAST_TRIES_MAX = 3;
-/** Between two tries of one checkpoint: at first, and at most, in milliseconds. */
-const SAVE_PAUSE_MIN_MS = 10;
-const SAVE_PAUSE_MAX_MS = 500;
-/** Looks at the record after a call that ended late. */
-const LATE_LOOKS_MAX = 6;
 
 /** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
 export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {
   const steps = readSteps(owner.attempt.left.steps);
   return steps === null ? unknown('steps-newer') : new Phases(owner, transactions, steps);
-}
-
-function changed(name: string): Stop {
-  return unknown(
-    'phases-changed',
-    new StepError(`The step "${name}" is not the one that was recorded here.`),
-  );
-}
-
-function unknown(reason: string, error?: unknown): Stop & { readonly kind: 'stopped' } {
-  return { kind: 'stopped', to: 'unknown', reason, error };
-}
-
-function resumable(reason: string, error?: unknown): Stop & { readonly kind: 'stopped' } {
-  return { kind: 'stopped', to: 'retryable', reason, error };
-}
-
-/** Nothing is open: what was begun was rolled back or is recorded, so a later attempt may go on. */
-function threw(error: unknown, hasSteps: boolean): Ending {
-  return { kind: 'threw', error, response: response(500), rolledBack: true, mayDeclare: !hasSteps };
-}
-
-function notAwaited(name: string): StepError {
-  return new StepError(`The handler returned while "${name}" was under way: await every step.`);
 }
