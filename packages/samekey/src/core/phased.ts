@@ -194,6 +194,8 @@ export class Phases<Tx> {
     if (ended.kind === 'rolled-back') throw ended.error;
     if (ended.kind !== 'committed') throw this.#stopWith(ended);
     this.#steps.push(ended.done.step);
+    // Its checkpoint was one: the next is made upon it, and not refused at first.
+    this.#owner.attempt.renewals += 1;
     await this.#owner.probe('phase.applied');
     return (ended.done.step as { readonly result: unknown }).result as Result;
   }

@@ -72,6 +72,21 @@ describe.runIf(source !== undefined)('phased on PostgreSQL', () => {
 
   const request = { scope: ['t1'], key: 'k-1', input: { amount: 5 } };
 
+  it('a checkpoint after a phase is made upon the phase’s own, and not refused at first', async () => {
+    const { samekey, events } = await setUp();
+    const pay = samekey.phased({
+      name: 'pay',
+      async run(_input: unknown, attempt) {
+        await attempt.phase('book', log('booked'));
+        await attempt.effect('charge', async () => 'ch_1', { rule: 'reconcile' });
+        return reply(201, {});
+      },
+    });
+    expect((await pay.run(request)).kind).toBe('executed');
+    const checkpoints = events.filter((event) => event.type === 'store-call' && event.verb === 'checkpoint');
+    expect(checkpoints.length).toBe(2);
+  });
+
   it('runs its steps once each and replays its answer', async () => {
     const { samekey, rows } = await setUp();
     const bank = provider();
