@@ -25,6 +25,16 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['answer-not-storable', 'it is done; what the handler answered is nothing that can be stored'],
   ['handler-threw', 'the handler threw, and the policy does not say that nothing happened'],
   ['said-unknown', 'the handler said that it does not know whether it took effect'],
+  [
+    'after-its-end',
+    'after its end was recorded, its handler said that it does not know; it may still be running',
+  ],
+  [
+    'perhaps-answered-for',
+    'it was answered as a time-out answers; if one did, its handler may still be running',
+  ],
+  ['no-answer', 'the handler ended and had answered nothing'],
+  ['answer-not-storable', 'the handler answered with what cannot be stored: its body is lost'],
   ['message-unknown', 'the handler of its message said that it does not know whether it took effect'],
   ['never-started', 'it was accepted, and no worker began it by its deadline'],
   ['attempts-exhausted', 'it has used up its attempts (attemptMax)'],
@@ -51,6 +61,15 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['erased', 'what it held was erased on request; its key never runs again'],
 ]);
 
+/** Those that a remark, or another reason, may follow after a colon. */
+const WITH_REMARK: ReadonlySet<string> = new Set([
+  'said-unknown',
+  'message-unknown',
+  'attempt-time-up',
+  'after-its-end',
+  'perhaps-answered-for',
+]);
+
 /** What the state means; `claimOver`: it is in progress, and its claim has ended. */
 export function stateInWords({ state }: SamekeyRecord, claimOver = false): string {
   if (claimOver) return 'an attempt began, and has not been heard of. Retries are answered 409';
@@ -62,7 +81,7 @@ export function reasonInWords({ reason, attempt }: SamekeyRecord): string | null
   if (reason === null) return null;
   const status = /^status-(\d{3})$/.exec(reason)?.[1];
   const [word = '', ...remark] = reason.split(': ');
-  if (remark.length > 0 && /^(?:said|message)-unknown$/.test(word))
+  if (remark.length > 0 && WITH_REMARK.has(word))
     return `${word}: ${REASONS.get(word) ?? ''} (${oneLine(remark.join(': '))})`;
   const words =
     status === undefined ? REASONS.get(reason) : `the handler of attempt ${attempt} answered ${status}`;

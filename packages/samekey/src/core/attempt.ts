@@ -19,6 +19,8 @@ export type Ending =
       readonly error?: unknown;
       /** Its transaction was rolled back: whatever was answered, nothing happened. */
       readonly rolledBack?: boolean;
+      /** Somebody else may have answered for the handler, as a time-out does: that it has ended is not proven. */
+      readonly isPerhapsAnothers?: boolean;
     }
   | {
       readonly kind: 'threw';

@@ -62,7 +62,8 @@ export function conclude(
         ? isSilent
           ? 'no-answer'
           : 'handler-threw'
-        : `status-${ending.response.status}`;
+        : // An owner that is perhaps at work must not pass for one that is gone (`owner-gone.ts`).
+          `${ending.isPerhapsAnothers === true && to === 'unknown' ? 'perhaps-answered-for: ' : ''}status-${ending.response.status}`;
   const answer = keep && ending.response !== null ? ending.response : null;
   return {
     to,

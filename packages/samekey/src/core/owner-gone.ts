@@ -7,7 +7,7 @@ import type { SamekeyRecord } from './record.ts';
 
 /**
  * Reasons that an owner writes when its handler has returned or thrown. Not among them: a claim that ended without a word, used-up
- * attempts, a handler that hung (`attempt-time-up`), a message that was given up: whoever made the call there may still be alive.
+ * attempts, a handler that hung (`attempt-time-up`), that spoke after its end or was perhaps answered for by a time-out, a message that was given up: whoever made the call there may still be alive.
  */
 const TOLD_BY_OWNER =
   /^(?:handler-threw|said-unknown(?:: .*)?|status-\d{3}|effect-[a-z-]+|phases-changed|steps-newer)$/;

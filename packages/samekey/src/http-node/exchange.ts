@@ -10,6 +10,7 @@ import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
+import { mayBeTimeout } from './afterwards.ts';
 import { readBody } from './body.ts';
 import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } from './capture.ts';
 import { headerLines, requestTarget } from './request.ts';
@@ -87,7 +88,8 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
     attempts.set(this.native, attempt);
     this.#flow.next();
     const end = await capture.ended;
-    if (end.kind === 'answer') return { kind: 'answered', answer: stored(end) };
+    if (end.kind === 'answer')
+      return { kind: 'answered', answer: stored(end), isPerhapsAnothers: mayBeTimeout(end.status) };
     if (end.answer === null) return { kind: 'silent', error: end.error };
     this.#isBroken = true;
     return { kind: 'answered', answer: stored(end.answer) };

@@ -37,7 +37,12 @@ export type BodyRead =
  * its status was given is answered too, without a body (F104).
  */
 export type HandlerEnd =
-  | { readonly kind: 'answered'; readonly answer: StoredResponse }
+  | {
+      readonly kind: 'answered';
+      readonly answer: StoredResponse;
+      /** Somebody else may have answered for the handler, which is then still at work. */
+      readonly isPerhapsAnothers?: boolean;
+    }
   | { readonly kind: 'threw'; readonly error: unknown }
   /** It ended and had answered nothing: no proof of anything. */
   | { readonly kind: 'silent'; readonly error: unknown };

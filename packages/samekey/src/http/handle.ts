@@ -272,6 +272,8 @@ function endingOf(end: HandlerEnd): Ending {
   if (end.kind === 'threw') return { kind: 'threw', error: end.error, response: response(500) };
   if (end.kind === 'silent')
     return { kind: 'threw', error: end.error, response: response(500), isSilent: true };
+  if (end.isPerhapsAnothers === true)
+    return { kind: 'answered', response: end.answer, isPerhapsAnothers: true };
   return { kind: 'answered', response: end.answer };
 }
 
