@@ -14,7 +14,7 @@ import { isStoreError } from './errors.ts';
 import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { retryAfter } from './outcome.ts';
-import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from './record.ts';
+import { type Fingerprint, firstLiving, idText, type RecordId, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
 import type { Running, UsualLengths } from './usual.ts';
@@ -155,7 +155,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   async function knownId(work: Work): Promise<{ readonly id: RecordId } | Met> {
     const found = await find(work);
     if ('outcome' in found) return found;
-    const [first] = found.records;
+    const first = firstLiving(found.records, world.wallNow()) ?? found.records[0];
     return { id: first === undefined ? work.id : { scope: first.scope, key: first.key } };
   }
 

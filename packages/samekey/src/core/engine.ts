@@ -26,11 +26,10 @@ import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner, type OwnerOptions } from './owner.ts';
 import { createNoter } from './noter.ts';
 import {
+  firstLiving,
   FORMAT_VERSION,
   idText,
   isExpired,
-  isForgotten,
-  isPurgeable,
   type RecordId,
   type SamekeyRecord,
 } from './record.ts';
@@ -232,7 +231,7 @@ export class Engine {
     const found = await this.#claimer.find(work);
     if ('outcome' in found) return found.outcome;
     const now = this.world.wallNow();
-    const record = found.records.find((one) => !isForgotten(one) && !isPurgeable(one, now));
+    const record = firstLiving(found.records, now);
     if (record === undefined) return null;
     if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
     if (isExpired(record, now)) return { kind: 'expired' };

@@ -176,6 +176,14 @@ export function isPurgeable(record: SamekeyRecord, now: number): boolean {
 }
 
 /**
+ * Of the records under all names of an operation, in the order of looking, the one that counts: what was forgotten or is past must not
+ * hide one that lives. Undefined where none lives.
+ */
+export function firstLiving(records: readonly SamekeyRecord[], now: number): SamekeyRecord | undefined {
+  return records.find((record) => !isForgotten(record) && !isPurgeable(record, now));
+}
+
+/**
  * How long a process may answer from what it read (`replay-cache.ts`), in milliseconds, counted on its own clock from when it
  * asked.
  */

@@ -9,7 +9,7 @@ import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../core/meeting.ts';
 import { type RecordNames, recordNames } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
+import { firstLiving, FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
@@ -80,7 +80,9 @@ async function find(
 ): Promise<SamekeyRecord | null | undefined> {
   const ids = [identity, ...others].map((name) => ({ scope: encodeScope(scope, name), key }));
   const records = await Promise.all(ids.map((id) => engine.find(id)));
-  return records.find((record) => record !== null) ?? (records.includes(undefined) ? undefined : null);
+  const found = records.filter((record) => record !== null && record !== undefined);
+  const record = firstLiving(found, engine.world.wallNow()) ?? found[0];
+  return record ?? (records.includes(undefined) ? undefined : null);
 }
 
 /** What is told; null: as if it had never been. */

@@ -223,3 +223,28 @@ function streamOf(
   };
   return from(chunks);
 }
+
+describe('a key with records under two names of its operation', () => {
+  // What keyWasUniqueFor bridges (F72): a rollback meets records of both sides.
+  it('is answered by the one that lives: what was forgotten before it hides nothing, and runs nothing', async () => {
+    const store = memoryStore();
+    let runs = 0;
+    const door = (options: Partial<FetchOptions>) =>
+      idempotent(
+        createSamekey({ store, policy: 'standard' }),
+        { scope: () => 't', operation: 'pay', ...options },
+        async () => Response.json({ run: (runs += 1) }, { status: 201 }),
+      );
+    const tell = async (answer: ReturnType<typeof door>): Promise<string> => {
+      const response = await answer(ask());
+      return `${response.status} ${await response.text()}`;
+    };
+    expect(await tell(door({ keyUniqueFor: 'caller' }))).toBe('201 {"run":1}');
+    const [record] = await store.list({});
+    await store.forget([{ ...(record as NonNullable<typeof record>), reason: 'on purpose', actor: null }]);
+    expect(await tell(door({ keyUniqueFor: 'operation' }))).toBe('201 {"run":2}');
+    const bridged = door({ keyUniqueFor: 'operation', keyWasUniqueFor: 'caller' });
+    expect(await tell(bridged)).toBe('201 {"run":2}');
+    expect(runs).toBe(2);
+  });
+});
