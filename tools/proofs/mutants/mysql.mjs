@@ -54,8 +54,8 @@ export const mysql = [
     file: 'stores/mysql/housekeeping.ts',
     find: 'if (tries === HAND_TRIES_MAX) {',
     put: 'if (tries === 1) {',
-    tests: ['stores/mysql-specifics.test.ts', 'stores/mysql-faults.test.ts', 'stores/mysql.test.ts'],
-    only: 'held|holds|locked|hand',
+    tests: ['stores/mysql-specifics.test.ts'],
+    only: 'an act by hand is tried again',
     breaks: "An operator's act fails whenever somebody holds the row for a moment.",
   },
   {
@@ -63,8 +63,8 @@ export const mysql = [
     file: 'stores/mysql/transitions.ts',
     find: "'OLD.state = NEW.state AND OLD.attempt = NEW.attempt AND OLD.claim_id = NEW.claim_id'",
     put: "'OLD.state = NEW.state AND OLD.renewals = NEW.renewals'",
-    tests: CONTRACT,
-    only: on('transitions'),
+    tests: ['stores/mysql-transitions.test.ts'],
+    only: 'renewals, replays and claims that lose',
     breaks: 'The audit fills with rows of renewals.',
   },
 ];

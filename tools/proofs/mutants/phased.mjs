@@ -131,7 +131,7 @@ export const phased = [
     find: "if (done === null || fault === 'rolled-back') return { kind: 'rolled-back', error };",
     put: "if (done === null || fault !== 'again') return { kind: 'rolled-back', error };",
     tests: ['tx/pg.test.ts'],
-    only: 'PostgreSQL 18.*unclear commits|pg.*unclear commits',
+    only: 'PostgreSQL 18 pg .*unclear commits COMMIT done, its answer lost and the connection closed',
     breaks: 'A COMMIT whose answer was lost is taken for a rollback, and the handler runs again.',
   },
   {
@@ -139,14 +139,8 @@ export const phased = [
     file: 'core/commit-once.ts',
     find: "if (source.tellsCommit) return { kind: 'committed', done: done.value };",
     put: "return { kind: 'committed', done: done.value };",
-    tests: [
-      'tx/knex.test.ts',
-      'tx/typeorm.test.ts',
-      'tx/prisma.test.ts',
-      'tx/kysely.test.ts',
-      'tx/drizzle.test.ts',
-    ],
-    only: 'together',
+    tests: ['tx/knex.test.ts'],
+    only: 'PostgreSQL 18.*a stray query',
     breaks:
       'A library that does not look at the answer to COMMIT is believed, and a rolled back transaction is answered as done.',
   },
@@ -155,8 +149,7 @@ export const phased = [
     file: 'core/commit-once.ts',
     find: 'if (record === null || record.claimId !== fence.claimId || record.attempt !== fence.attempt) return false;',
     put: 'if (record === null) return false;',
-    tests: ['tx/pg.test.ts'],
-    only: 'owners|unclear commits',
+    tests: ['core/commit-once.test.ts'],
     breaks: 'The end of another attempt is taken for the commit of this one.',
   },
   {
@@ -165,7 +158,7 @@ export const phased = [
     find: 'attempt.held = true;',
     put: '',
     tests: ['tx/pg.test.ts'],
-    only: 'owners a transaction at REPEATABLE READ that outlasts',
+    only: 'PostgreSQL 18 pg .*owners a transaction at REPEATABLE READ that outlasts',
     breaks: 'A renewal under the snapshot of a transaction makes its commit fail for ever.',
   },
 ];

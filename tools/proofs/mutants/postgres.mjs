@@ -85,11 +85,8 @@ export const postgres = [
     file: 'stores/postgres/statements.ts',
     find: '`r.xmin = q.seen_version::xid AND r.claim_id = q.seen_claim_id',
     put: '`r.claim_id = q.seen_claim_id',
-    tests: [
-      'stores/postgres-locks.test.ts',
-      'stores/postgres-deploys.test.ts',
-      'stores/postgres-upkeep-storms.test.ts',
-    ],
+    tests: ['stores/postgres-locks.test.ts'],
+    only: 'PostgreSQL 18 what was decided from a reading',
     breaks:
       'What was decided on an old version of a row is written over a newer one: a renewed claim is ended.',
   },
@@ -98,11 +95,8 @@ export const postgres = [
     file: 'stores/postgres/statements.ts',
     find: ' AND t.now <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}',
     put: ' AND t.now > ${instant(`$${n}::bigint`)} - ${interval(String(DECISION_TIME_MAX_MS))}',
-    tests: [
-      'stores/postgres-locks.test.ts',
-      'stores/postgres-transitions.test.ts',
-      'stores/postgres-values.test.ts',
-    ],
+    tests: ['stores/postgres-locks.test.ts'],
+    only: 'PostgreSQL 18 what was decided from a reading',
     breaks:
       'A process that stood still between reading and writing writes a claim that ended before it began.',
   },
@@ -112,6 +106,7 @@ export const postgres = [
     find: 'AND ${condition} FOR NO KEY UPDATE SKIP LOCKED) r)`;',
     put: 'AND ${condition} FOR NO KEY UPDATE) r)`;',
     tests: ['stores/postgres-locks.test.ts'],
+    only: 'PostgreSQL 18 a locked row is busy for its owner',
     breaks: 'One open transaction holds up the renewals and ends of all others.',
   },
   {
@@ -138,7 +133,7 @@ export const postgres = [
     find: 'THEN q.now ELSE greatest(r.locked_until, q.now) END,',
     put: 'THEN q.now ELSE q.now END,',
     tests: CONTRACT,
-    only: on('(?:states|owners|lifecycle|unknown outcomes|model) .*'),
+    only: on('states "finish'),
     breaks: 'A late owner frees a reopened key before other processes have forgotten its answer.',
   },
   {
@@ -165,7 +160,7 @@ export const postgres = [
     find: "AND r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'",
     put: "AND r.state = 'unknown'",
     tests: CONTRACT,
-    only: on('unknown outcomes .*'),
+    only: on('unknown outcomes an unknown outcome is taken once'),
     breaks: 'Two reconcilers ask about one outcome at once.',
   },
   {
@@ -174,7 +169,7 @@ export const postgres = [
     find: 'inquiries = r.inquiries + 1',
     put: 'inquiries = r.inquiries',
     tests: CONTRACT,
-    only: on('unknown outcomes .*'),
+    only: on('unknown outcomes a postponed look'),
     breaks: 'A reconciler whose lease has ended disturbs the next one, and a question is asked for ever.',
   },
   {
@@ -191,7 +186,8 @@ export const postgres = [
     file: 'stores/postgres/hot-path.ts',
     find: 'if (!made.has(idText(seen.record))) results.set(idText(seen.record), BUSY);',
     put: '',
-    tests: ['stores/postgres-locks.test.ts', 'stores/postgres-deploys.test.ts'],
+    tests: ['stores/postgres-locks.test.ts'],
+    only: 'PostgreSQL 18 (?:a claim that would take over|of many claimers)',
     breaks: 'Two that take over one ended claim at once are both told that they have it.',
   },
   {

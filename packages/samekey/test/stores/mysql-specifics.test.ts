@@ -8,9 +8,11 @@ import {
   ANSWER,
   claimed,
   claimRequest,
+  finished,
   finishRequest,
   ID,
   only,
+  settleRequest,
 } from '../../src/testing/contract/context.ts';
 import { availableMysql, lockWaits, type MysqlServer, startMysql } from '../services/mysql.ts';
 
@@ -61,6 +63,34 @@ for (const source of availableMysql()) {
       expect(only(await store.claim([claimRequest({ key: 'held' })])).kind).toBe('found');
       await theirs.query('ROLLBACK');
       expect(only(await store.finish([finishRequest(held, 'completed')])).kind).toBe('applied');
+    });
+
+    it('an act by hand is tried again while somebody holds its row', async () => {
+      const owner = await finished(store, 'unknown', { key: 'held for a moment' });
+      const theirs = await session();
+      await theirs.query('START TRANSACTION');
+      await theirs.query("SELECT 1 FROM samekey_records WHERE `key` = 'held for a moment' FOR UPDATE");
+      let tries = 0;
+      const patient = mysqlStore({
+        async connect() {
+          const connection = await createConnection(url);
+          const query = connection.query.bind(connection) as (given: unknown) => Promise<unknown>;
+          return Object.assign(connection, {
+            async query(given: { readonly sql: string }) {
+              // At its second look the row is free.
+              if (given.sql?.includes('SKIP LOCKED') && ++tries === 2) await theirs.query('ROLLBACK');
+              return query(given);
+            },
+          }) as never;
+        },
+      });
+      try {
+        expect(only(await patient.settle([settleRequest(owner, 'completed')])).kind).toBe('applied');
+        expect(tries).toBe(2);
+      } finally {
+        await theirs.query('ROLLBACK');
+        await patient.close();
+      }
     });
 
     it('a schema change inside a transaction commits it, which is noticed before anything is written', async () => {

@@ -14,6 +14,11 @@ import {
   renewRequest,
   settleRequest,
 } from '../../src/testing/contract/context.ts';
+import { idText } from '../../src/core/record.ts';
+import type { Ask } from '../../src/stores/postgres/link.ts';
+import { createRecords, type Seen } from '../../src/stores/postgres/records.ts';
+import { DECISION_TIME_MAX_MS } from '../../src/stores/postgres/statements.ts';
+import { createTables } from '../../src/stores/postgres/tables.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
 
@@ -69,6 +74,29 @@ for (const source of availablePostgres()) {
       });
       expect((await recordOf(store, free)).state).toBe('completed');
       await other.query('ROLLBACK');
+    });
+
+    it('what was decided from a reading is written only for a time after it, and only onto what was read', async () => {
+      const db = await database();
+      const store = await db.store();
+      const owner = await claimed(store);
+      const session = await db.session();
+      const ask: Ask = async ({ text }, values) =>
+        (await session.query<unknown[]>({ text, values: [...values], rowMode: 'array' })).rows;
+      const records = createRecords(createTables('public', 'clock_timestamp()'));
+      const read = async (): Promise<Seen> =>
+        (await records.find(ask, [owner])).get(idText(owner)) ?? expect.fail('no record');
+      const isWritten = async (seen: Seen): Promise<boolean> => {
+        const write = { ...seen.record, reason: 'decided' };
+        return (await records.change(ask, [{ seen, write }])).size === 1;
+      };
+      const before = await read();
+      // Claim, attempt and state are the same after it.
+      await store.renew([renewRequest(owner)]);
+      expect(await isWritten(before)).toBe(false);
+      const seen = await read();
+      expect(await isWritten({ ...seen, now: seen.now - DECISION_TIME_MAX_MS - 1 })).toBe(false);
+      expect(await isWritten(seen)).toBe(true);
     });
 
     it('erasing leaves a locked row for the next call, at once, and counts it', async () => {
