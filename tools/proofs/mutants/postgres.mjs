@@ -134,6 +134,8 @@ export const postgres = [
     put: 'THEN q.now ELSE q.now END,',
     tests: CONTRACT,
     only: on('states "finish'),
+    equivalent:
+      'No owner has the fence of a reopened or forgotten record, whose claimId is another, and every other end leaves a time that has passed.',
     breaks: 'A late owner frees a reopened key before other processes have forgotten its answer.',
   },
   {
@@ -151,7 +153,7 @@ export const postgres = [
     find: "const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;",
     put: 'const purgeAt = `r.expires_at`;',
     tests: CONTRACT,
-    only: on('(?:expiry|sweeping and reaping|lifecycle|states) .*'),
+    only: on('expiry a tombstone of a record that became final late'),
     breaks: 'The reaper deletes tombstones, and their keys run again.',
   },
   {
