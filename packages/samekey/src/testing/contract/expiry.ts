@@ -41,20 +41,26 @@ export function expiryTests(test: AddTest): void {
   });
 
   // F58: the time as a tombstone begins when the life of the answer ends, not when the retention would have.
-  test('a tombstone of a record that became final late begins late, and the reaper waits for it', async (t) => {
-    const owner = await finished(t.store, 'unknown', { tombstoneMs: 500 });
-    await t.advance(RETENTION_MS * 1.25);
-    await t.store.settle([settleRequest(owner, 'failed')]);
-    await t.advance(500);
-    assert.equal((await t.store.reap(10)).count, 0);
-    await foundBecause(t.store, 'final');
-    await t.advance(RETENTION_MS - 500);
-    for (let looks = 0; looks < 2; looks += 1) assert.equal((await t.store.reap(10)).count, 0);
-    await foundBecause(t.store, 'expired');
-    await t.advance(500);
-    assert.equal((await t.store.reap(10)).count, 1);
-    assert.deepEqual(await t.store.find([ID]), [null]);
-  });
+  for (const by of ['a reconciler', 'its owner'] as const) {
+    test(`a tombstone of a record that became final late, by ${by}, begins late, and the reaper waits for it`, async (t) => {
+      const isOwn = by === 'its owner';
+      const owner = await (isOwn
+        ? claimed(t.store, { tombstoneMs: 500 })
+        : finished(t.store, 'unknown', { tombstoneMs: 500 }));
+      await t.advance(RETENTION_MS * 1.25);
+      if (isOwn) await t.store.finish([finishRequest(owner, 'failed')]);
+      else await t.store.settle([settleRequest(owner, 'failed')]);
+      await t.advance(500);
+      assert.equal((await t.store.reap(10)).count, 0);
+      await foundBecause(t.store, 'final');
+      await t.advance(RETENTION_MS - 500);
+      for (let looks = 0; looks < 2; looks += 1) assert.equal((await t.store.reap(10)).count, 0);
+      await foundBecause(t.store, 'expired');
+      await t.advance(500);
+      assert.equal((await t.store.reap(10)).count, 1);
+      assert.deepEqual(await t.store.find([ID]), [null]);
+    });
+  }
 
   // F55: the new life has nothing of the old one, so its downstream keys differ too.
   test('a key used again after its retention begins anew in every field, reaped or not', async (t) => {
