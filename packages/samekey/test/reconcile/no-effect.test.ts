@@ -170,7 +170,7 @@ describe('a verdict', () => {
       { kind: 'completed', response: { status: 200, headers: [], body: null } },
       /bytes/,
     ],
-    ['an answer that JSON cannot hold', { kind: 'completed', answer: Symbol('x') }, /JSON/],
+    ['an answer that JSON cannot hold', { kind: 'completed', answer: Symbol('x') }, /holds a symbol/],
     ['a time that is none', { kind: 'not-known', afterMs: -1 }, /afterMs/],
     ['a reason without end', { kind: 'no-effect', reason: 'x'.repeat(501) }, /reason/],
   ])('is refused with %s', (_what, wrong, message) => {

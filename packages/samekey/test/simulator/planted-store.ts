@@ -15,10 +15,11 @@ import {
   decideReopen,
   decideSettle,
   decideSweep,
+  decideTakeUnknown,
   serverView,
   type View,
 } from '../../src/core/machine.ts';
-import { idText, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
+import { idText, isDue, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
 import { isListed } from '../../src/core/listed.ts';
 import { callerOf } from '../../src/core/scope.ts';
 import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/core/store.ts';
@@ -108,6 +109,21 @@ export function plantedStore(bug: Bug): (machine: SimulatedMachine) => Store {
           swept.push(decision.result);
         }
         return swept;
+      },
+      due: async ({ operations, limit, ...backoff }) =>
+        [...records.values()]
+          .filter((record) => operations.includes(record.operation) && isDue(record, machine.now(), backoff))
+          .slice(0, limit),
+      async takeUnknown({ operations, limit, ...request }) {
+        const taken: SamekeyRecord[] = [];
+        for (const record of records.values()) {
+          if (taken.length >= limit || operations?.includes(record.operation) === false) continue;
+          const after = decideTakeUnknown(record, request, serverView(record, machine.now()));
+          if (after === undefined) continue;
+          write(record, after);
+          taken.push(after);
+        }
+        return taken;
       },
       async reap(most) {
         const over = [...records.values()]

@@ -292,16 +292,16 @@ export function effectTests(test: AddEngineTest): void {
       let node = await bench.node();
       for (let attempt = 1; attempt <= attempts; attempt += 1) {
         const dying = node;
-        const seen = { called: false };
+        const called = createSignal();
         void pay(dying, {
           bank,
           async call() {
-            seen.called = true;
+            called.send();
             dying.world.kill();
             return new Promise(() => undefined);
           },
         }).catch(() => undefined);
-        while (!seen.called) await bench.pass(100);
+        await bench.until(called.sent);
         const next = attempt === attempts ? b : await bench.node();
         await claimEnds(bench, next, bank);
         node = next;
