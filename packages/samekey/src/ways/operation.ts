@@ -90,7 +90,8 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
           ? comparableBytes('The input', input === undefined ? null : input)
           : comparableBytes('The fingerprint', fingerprint);
       const request = { scope, key, compared };
-      const checked = await checkInput(internals, input, null);
+      // Without a schema nothing is waited for: the input is kept as it is at this moment.
+      const checked = internals.schema === null ? { value: input } : await checkInput(internals, input, null);
       if ('issues' in checked) {
         return meetInvalid<Value>(engine, names, settings, request, checked.issues, entryOf(internals));
       }
