@@ -2,7 +2,7 @@
  * The signed time of a request: a header in which the client says when it sent the request, under a secret that it shares with the
  * server. A request that somebody recorded cannot be sent again later, not even once its key is forgotten.
  *
- *     Samekey-Time: t=1767225600, k=partner-a, v1=<64 hex digits>
+ *     Samekey-Time: t=1767225600,k=partner-a,v1=<64 hex digits>
  *
  * `t` is seconds since 1970, `k` the name of the secret, `v1` HMAC-SHA-256 under it of these lines, joined by a line feed:
  * `samekey-time-v1`, t, method in upper case, path with query as sent, key.
@@ -38,8 +38,11 @@ export type ParsedTime =
   | { readonly time: number; readonly secret: string; readonly signature: string }
   | { readonly fault: TimeFault };
 
-/** Twelve digits of seconds are enough for some thirty thousand years. */
-const FORM = /^t=(\d{1,12}), ?k=([\w-]{1,40}), ?v1=([0-9a-f]{64})$/;
+/**
+ * Twelve digits of seconds are enough for some thirty thousand years. No space stands behind a comma: platforms join lines with ", ", and one
+ * line must never look like two (F80).
+ */
+const FORM = /^t=(\d{1,12}),k=([\w-]{1,40}),v1=([0-9a-f]{64})$/;
 
 /** Reads the header's lines. */
 export function parseTimeHeader(lines: readonly string[]): ParsedTime {
@@ -58,7 +61,7 @@ export async function timeHeader(
   secret: Uint8Array,
   digester: Pick<Digester, 'hmacSha256'>,
 ): Promise<string> {
-  return `t=${request.time}, k=${name}, v1=${await signatureOf(request, secret, digester)}`;
+  return `t=${request.time},k=${name},v1=${await signatureOf(request, secret, digester)}`;
 }
 
 /** Whether the signature is this request's under this secret. */

@@ -120,7 +120,7 @@ describe('a signature', () => {
     const v1 = createHmac('sha256', OLD).update(lines).digest('hex');
     const headers = [
       ['Idempotency-Key', '"key-1"'],
-      ['Samekey-Time', `t=${time}, k=old, v1=${v1}`],
+      ['Samekey-Time', `t=${time},k=old,v1=${v1}`],
     ] as const;
     expect((await send({ headers, query: 'dry=1&a=%2F' })).end).toBe('released');
   });
