@@ -104,12 +104,12 @@ function pay(node: EngineNode, paid: Paying): ReturnType<Operation<unknown, unkn
 
 /** A process that stands still in the middle of its call; `stands` is when it does. */
 function stillness(node: EngineNode): { readonly stands: Promise<void>; stand(): Promise<void> } {
-  const { sent, send } = createSignal();
+  const still = createSignal();
   return {
-    stands: sent,
+    stands: still.sent,
     async stand() {
       node.world.freeze();
-      send();
+      still.send();
       await node.sleep(0);
     },
   };
