@@ -33,7 +33,7 @@ export interface CheckedDistributedOptions {
 }
 
 const ROWS = {
-  engine: required(anything<DistributedEngine>()),
+  engine: required(anything<DistributedEngine>(), unknownEngine(undefined).message),
   pool: POSTGRES_ROWS.pool,
   connect: POSTGRES_ROWS.connect,
   schema: POSTGRES_ROWS.schema,
