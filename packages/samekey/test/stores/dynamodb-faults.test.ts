@@ -223,23 +223,24 @@ describe.each(availableDynamoDb())('DynamoDB: $name', (source) => {
         elapsedMs += 400;
         return run();
       };
-      for (let i = 0; i < 10; i += 1) {
+      for (let i = 0; i < 60; i += 1) {
         elapsedMs += 1_000;
         await claimed(i % 2 === 0 ? store : other, { key: `k-${i}` });
       }
-      const last = await recordOf(store, { ...ID, key: 'k-9' });
+      const last = await recordOf(store, { ...ID, key: 'k-59' });
       expect(last.createdAt).toBeLessThanOrEqual(1_000_000 + elapsedMs);
-      expect(last.createdAt).toBeGreaterThanOrEqual(1_000_000 + elapsedMs - 2_000);
+      // Behind by what the first look took in each process, and by a second of trust; it does not add up.
+      expect(last.createdAt).toBeGreaterThanOrEqual(1_000_000 + elapsedMs - 4_000);
     });
 
-    it('what was given back by a process whose clock is a little ahead is held back by that little, not by a whole pause', async () => {
+    it('what was given back by a process whose clock is a little ahead is free at once: all go by the shared time', async () => {
       const ahead = bench.open({ now: () => 1_000_300, monotonicNow: () => 0 });
       const behind = bench.open({ now: () => 1_000_000, monotonicNow: () => 0 });
       // Both have read the shared time before the other wrote.
       await behind.claim([claimRequest({ key: 'other' })]);
       await finished(ahead, 'retryable');
       const found = only(await behind.claim([claimRequest()]));
-      expect(found).toMatchObject({ kind: 'found', because: 'in-progress', claimLeftMs: 300 });
+      expect(found).toMatchObject({ kind: 'claimed', attempt: 2 });
     });
   });
 

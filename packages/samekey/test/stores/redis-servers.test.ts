@@ -329,7 +329,7 @@ describe.runIf(isHere)('the Redis store on a server', () => {
       /requireReplicas and requireFsync need a client/,
     );
     expect(() => open({ client: {} as never })).toThrow(/client must be a client/);
-    expect(() => open({ durability: 'sometimes' as never })).toThrow(/durability must be/);
+    expect(() => open({ durability: 'sometimes' as never })).toThrow(/durability is/);
     expect(() => open({ prefix: 'a{b}' })).toThrow(/prefix must be/);
   });
 });

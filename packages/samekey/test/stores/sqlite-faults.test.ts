@@ -168,7 +168,7 @@ describe.each(availableClients())('sqlite with $name, faults', ({ name, open }) 
     expect(make({ busyTimeMs: 1 })).toThrow(/no option "busyTimeMs"/);
     expect(make({ busyTimeMaxMs: -1 })).toThrow(/busyTimeMaxMs must be/);
     expect(make({ busyTimeMaxMs: 1.5 })).toThrow(/busyTimeMaxMs must be/);
-    expect(make({ now: 5 })).toThrow(/now must be a function/);
+    expect(make({ now: 5 })).toThrow(/now is a function/);
     expect(make({ database: {} })).toThrow(/database must be an open client/);
     expect(make({ database: null })).toThrow(/it is null/);
     database.close();
