@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type KeyHeader, parseKeyHeader } from '../../src/core/key-header.ts';
-import { lack } from '../services/lacking.ts';
+import { tellLacking } from '../services/lacking.ts';
 
 const STRICT = { mode: 'strict' } as const;
 
@@ -162,7 +162,9 @@ const shared =
   process.env['SAMEKEY_TEST_SHARED'] ?? fileURLToPath(new URL('../../../../../shared', import.meta.url));
 const folder = `${shared}/data/structured-fields`;
 const hasRecords = existsSync(folder);
-if (!hasRecords) lack(`the public structured-field records, missing at ${folder}`, 'Set SAMEKEY_TEST_SHARED');
+// No package brings them, so nobody is failed for want of them.
+if (!hasRecords)
+  tellLacking(`SKIPPED: the public structured-field records, missing at ${folder}. Set SAMEKEY_TEST_SHARED`);
 
 describe.skipIf(!hasRecords)('the public structured-field records', () => {
   const files = ['string.json', 'string-generated.json', 'item.json', 'token.json'];
