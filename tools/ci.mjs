@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { buildFolder } from './lib/files.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { binOf } from './lib/run.mjs';
@@ -16,11 +16,14 @@ import { binOf } from './lib/run.mjs';
  * @property {string[]} command
  * @property {number} timeMaxMs a child that hangs must not hang the run
  * @property {() => Counts} [count] reads the step's own counts; without it the step is one check
- * @typedef {{ passed: number, failed: number, skipped: string[] }} Counts
+ * @typedef {{ passed: number, failed: number, skipped: string[], failures: string[], slowest: string[] }} Counts
  * @typedef {{ name: string, ok: boolean, seconds: number, counts: Counts }} Result
  */
 
 const MINUTE_MS = 60_000;
+
+/** @type {Counts} */
+const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [] };
 
 /** @param {string} script */
 const tool = (script) => [process.execPath, join('tools', script)];
@@ -87,27 +90,51 @@ function waysIn() {
   ];
 }
 
+/** How many of the slowest test files the summary names: a suite grows slow file by file, and nobody sees it otherwise. */
+const SLOWEST_NAMED_MAX = 12;
+
 /**
- * The counts of vitest's JSON report. A file that failed before its first test counts as one failed.
+ * The counts of vitest's JSON report. A file that failed before its first test counts as one failed. What was skipped is
+ * counted per file: a service that is lacking skips hundreds of tests, whose names would hide the few that failed.
  * @param {string | undefined} text
  * @returns {Counts}
  */
 export function countTests(text) {
-  if (text === undefined) return { passed: 0, failed: 1, skipped: [] };
-  /** @type {{ testResults: { name: string, status: string, assertionResults: { status: string, fullName: string }[] }[] }} */
+  if (text === undefined) return { ...NOTHING, failed: 1, failures: ['the run left no report'] };
+  /** @type {{ testResults: { name: string, status: string, message?: string, startTime?: number, endTime?: number, assertionResults: { status: string, fullName: string, failureMessages?: string[] }[] }[] }} */
   const report = JSON.parse(text);
   /** @type {Counts} */
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { ...NOTHING, skipped: [], failures: [] };
+  /** @type {{ name: string, seconds: number }[]} */
+  const files = [];
   for (const file of report.testResults) {
+    const name = relative(ROOT, file.name);
     const failedBefore = counts.failed;
-    for (const { status, fullName } of file.assertionResults) {
+    let skipped = 0;
+    for (const { status, fullName, failureMessages } of file.assertionResults) {
       if (status === 'passed') counts.passed++;
-      else if (status === 'failed') counts.failed++;
-      else counts.skipped.push(`${fullName} (${status})`);
+      else if (status === 'failed') {
+        counts.failed++;
+        counts.failures.push(`${name}: ${fullName}: ${firstLine(failureMessages?.[0])}`);
+      } else skipped++;
     }
-    if (file.status === 'failed' && counts.failed === failedBefore) counts.failed++;
+    if (skipped > 0) counts.skipped.push(`${name}: ${skipped} of ${file.assertionResults.length}`);
+    if (file.status === 'failed' && counts.failed === failedBefore) {
+      counts.failed++;
+      counts.failures.push(`${name}: ${firstLine(file.message)}`);
+    }
+    files.push({ name, seconds: ((file.endTime ?? 0) - (file.startTime ?? 0)) / 1000 });
   }
+  files.sort((one, other) => other.seconds - one.seconds);
+  counts.slowest = files
+    .slice(0, SLOWEST_NAMED_MAX)
+    .map(({ name, seconds }) => `${seconds.toFixed(0)} s  ${name}`);
   return counts;
+}
+
+/** @param {string | undefined} text */
+function firstLine(text) {
+  return text?.split('\n', 1)[0] ?? '';
 }
 
 /**
@@ -151,9 +178,12 @@ export async function runStep(step) {
     });
     child.once('close', (status) => finish(status ?? 1));
   });
-  const counts = step.count?.() ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: [] };
+  const counts = step.count?.() ?? { ...NOTHING, passed: code === 0 ? 1 : 0 };
   // A run that failed without a failed test (an unhandled rejection, a crash) has failed all the same.
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  if (code !== 0 && counts.failed === 0) {
+    counts.failed = 1;
+    counts.failures = [...counts.failures, `${step.name} ended with ${code}: see its output above`];
+  }
   const seconds = (performance.now() - startedAt) / 1000;
   return { name: step.name, ok: counts.failed === 0, seconds, counts };
 }
@@ -165,15 +195,20 @@ export async function main(args) {
   const results = [];
   for (const step of steps) results.push(await runStep(step));
 
+  const skipped = results.flatMap((result) => result.counts.skipped);
+  if (skipped.length > 0) console.log('\n=== SKIPPED, and so not proven by this run (tests of a file)');
+  for (const name of skipped) console.log(`SKIPPED  ${name}`);
+  const slowest = results.flatMap((result) => result.counts.slowest);
+  if (slowest.length > 0) console.log('\n=== the slowest files of tests');
+  for (const name of slowest) console.log(name);
   console.log('\n=== summary');
   for (const { name, ok, seconds, counts } of results) {
     const detail =
       counts.passed + counts.failed > 1 ? ` (${counts.passed} passed, ${counts.failed} failed)` : '';
     console.log(`${ok ? 'passed' : 'FAILED'}  ${name}  ${seconds.toFixed(1)} s${detail}`);
   }
-  const skipped = results.flatMap((result) => result.counts.skipped);
-  if (skipped.length > 0) console.log(`\nSKIPPED, ${skipped.length} of them, and so not proven by this run:`);
-  for (const name of skipped) console.log(`  SKIPPED  ${name}`);
+  // Last, so that whoever sees only the end of the output sees what failed.
+  for (const name of results.flatMap((result) => result.counts.failures)) console.log(`FAILED  ${name}`);
   const passed = results.reduce((sum, { counts }) => sum + counts.passed, 0);
   const failed = results.reduce((sum, { counts }) => sum + counts.failed, 0);
   console.log(`\n${passed} passed, ${failed} failed`);

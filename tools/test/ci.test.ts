@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { countTests, runStep } from '../ci.mjs';
+import { ROOT } from '../lib/report.mjs';
 
 const MINUTE_MS = 60_000;
 
@@ -9,38 +11,58 @@ const step = (code: number) => ({
   timeMaxMs: MINUTE_MS,
 });
 
+const file = (name: string) => join(ROOT, name);
+
 describe('ci', () => {
-  it('counts tests by their end, names what was skipped, and counts a file that did not load as a failure', () => {
+  it('counts tests by their end, names what failed and where tests were skipped, and counts a file that did not load', () => {
     const report = {
       testResults: [
         {
-          name: 'a.test.ts',
+          name: file('a.test.ts'),
           status: 'failed',
+          startTime: 1_000,
+          endTime: 3_000,
           assertionResults: [
             { status: 'passed', fullName: 'one' },
-            { status: 'failed', fullName: 'two' },
+            { status: 'failed', fullName: 'two', failureMessages: ['expected 1 to be 2\n at x'] },
             { status: 'skipped', fullName: 'three' },
             { status: 'todo', fullName: 'four' },
           ],
         },
-        { name: 'b.test.ts', status: 'failed', assertionResults: [] },
+        {
+          name: file('b.test.ts'),
+          status: 'failed',
+          message: 'no such module',
+          startTime: 1_000,
+          endTime: 8_000,
+          assertionResults: [],
+        },
       ],
     };
     expect(countTests(JSON.stringify(report))).toEqual({
       passed: 1,
       failed: 2,
-      skipped: ['three (skipped)', 'four (todo)'],
+      skipped: ['a.test.ts: 2 of 4'],
+      failures: ['a.test.ts: two: expected 1 to be 2', 'b.test.ts: no such module'],
+      slowest: ['7 s  b.test.ts', '2 s  a.test.ts'],
     });
   });
 
   it('a run that left no report has failed', () => {
-    expect(countTests(undefined)).toEqual({ passed: 0, failed: 1, skipped: [] });
+    expect(countTests(undefined)).toMatchObject({
+      passed: 0,
+      failed: 1,
+      failures: ['the run left no report'],
+    });
   });
 
   it('a step passes by its exit code, and an exit code that no counted test explains is a failure', async () => {
     expect((await runStep(step(0))).counts).toMatchObject({ passed: 1, failed: 0 });
     expect((await runStep(step(3))).counts).toMatchObject({ passed: 0, failed: 1 });
-    const counted = { ...step(1), count: () => ({ passed: 5, failed: 0, skipped: [] }) };
+    const counted = {
+      ...step(1),
+      count: () => ({ passed: 5, failed: 0, skipped: [], failures: [], slowest: [] }),
+    };
     expect((await runStep(counted)).counts).toMatchObject({ passed: 5, failed: 1 });
   });
 
