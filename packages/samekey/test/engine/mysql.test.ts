@@ -1,11 +1,14 @@
 /** Whole engines on MySQL or MariaDB, on every server this machine can run and with both clients. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
+import { partOf } from '../stores/slice.ts';
 import { CLIENTS, mysqlHarness } from '../stores/mysql-clients.ts';
 
-for (const source of availableMysql()) {
+const SOURCES = availableMysql();
+
+for (const source of SOURCES) {
   describe(source.name, () => {
     let server: MysqlServer;
     beforeAll(async () => {
@@ -15,7 +18,7 @@ for (const source of availableMysql()) {
 
     for (const client of CLIENTS)
       engineContract(
-        { describe, it },
+        partOf(`${source.name}, ${client.name}`, source === SOURCES[0] && client === CLIENTS[0]),
         mysqlHarness(() => server, client),
       );
   });

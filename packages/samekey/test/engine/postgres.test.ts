@@ -1,11 +1,14 @@
 /** Whole engines on PostgreSQL, on every server this machine can run and with both clients. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { partOf } from '../stores/slice.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
 
-for (const source of availablePostgres()) {
+const SOURCES = availablePostgres();
+
+for (const source of SOURCES) {
   describe(source.name, () => {
     let server: PostgresServer;
     let url = '';
@@ -18,7 +21,7 @@ for (const source of availablePostgres()) {
     // What a client does does not depend on who built the server.
     for (const client of source.name.includes('Debian') ? CLIENTS.slice(0, 1) : CLIENTS) {
       engineContract(
-        { describe, it },
+        partOf(`${source.name}, ${client.name}`, source === SOURCES[0] && client === CLIENTS[0]),
         postgresHarness(source.name, () => url, client),
       );
     }

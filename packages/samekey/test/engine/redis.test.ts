@@ -1,8 +1,9 @@
 /** Whole engines on Redis, with each client. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+import { partOf } from '../stores/slice.ts';
 import { CLIENTS, redisHarness } from '../stores/redis-clients.ts';
 
 describe.runIf(isRedisHere())('a server of its own', () => {
@@ -14,7 +15,7 @@ describe.runIf(isRedisHere())('a server of its own', () => {
 
   for (const client of CLIENTS) {
     engineContract(
-      { describe, it },
+      partOf(`Redis, ${client.name}`, client === CLIENTS[0]),
       redisHarness(() => server.url, client),
     );
   }

@@ -1,9 +1,9 @@
 /** Whole engines on SQLite files, with every client that this Node can load. */
 
-import { describe, it } from 'vitest';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { availableClients, sqliteHarness } from '../stores/sqlite-clients.ts';
+import { partOf } from '../stores/slice.ts';
 
-for (const { name, open } of availableClients()) {
-  engineContract({ describe, it }, sqliteHarness(name, open));
+for (const [index, { name, open }] of availableClients().entries()) {
+  engineContract(partOf(name, index === 0), sqliteHarness(name, open));
 }

@@ -1,11 +1,14 @@
 /** MySQL holds the outbox contract, on every server this machine can run and with both clients (F46, F51, F52, F53). */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
+import { partOf } from '../stores/slice.ts';
 import { CLIENTS, mysqlHarness } from '../stores/mysql-clients.ts';
 
-for (const source of availableMysql()) {
+const SOURCES = availableMysql();
+
+for (const source of SOURCES) {
   describe(source.name, () => {
     let server: MysqlServer;
     beforeAll(async () => {
@@ -16,7 +19,7 @@ for (const source of availableMysql()) {
     for (const client of CLIENTS) {
       const harness = mysqlHarness(() => server, client);
       outboxContract(
-        { describe, it },
+        partOf(`${source.name}, ${client.name}`, source === SOURCES[0] && client === CLIENTS[0]),
         { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
       );
     }

@@ -1,13 +1,13 @@
 /** SQLite holds the outbox contract with every client that this Node can load. */
 
-import { describe, it } from 'vitest';
 import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
 import { availableClients, sqliteHarness } from '../stores/sqlite-clients.ts';
+import { partOf } from '../stores/slice.ts';
 
-for (const { name, open } of availableClients()) {
+for (const [index, { name, open }] of availableClients().entries()) {
   const harness = sqliteHarness(name, open);
-  outboxContract(
-    { describe, it },
-    { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
-  );
+  outboxContract(partOf(name, index === 0), {
+    name: harness.name,
+    create: async () => (await harness.create()) as OutboxUnderTest,
+  });
 }

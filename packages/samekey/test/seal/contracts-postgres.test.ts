@@ -1,10 +1,11 @@
 /** A sealed PostgreSQL store holds all contracts, with both clients. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { partOf } from '../stores/slice.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
 import { RING, sealing } from './rings.ts';
 
@@ -21,11 +22,12 @@ describe.runIf(source !== undefined)('sealed', () => {
 
   for (const client of CLIENTS) {
     const harness = postgresHarness('sealed PostgreSQL', () => url, client, sealing(RING));
-    storeContract({ describe, it }, harness);
-    engineContract({ describe, it }, harness);
-    outboxContract(
-      { describe, it },
-      { name: harness.name, create: async () => (await harness.create()) as OutboxUnderTest },
-    );
+    const runner = partOf(`sealed PostgreSQL, ${client.name}`, false);
+    storeContract(runner, harness);
+    engineContract(runner, harness);
+    outboxContract(runner, {
+      name: harness.name,
+      create: async () => (await harness.create()) as OutboxUnderTest,
+    });
   }
 });

@@ -1,11 +1,14 @@
 /** The MySQL store holds the contract, on every server this machine can run and with both clients (F14, F15, F16, F35, F45, F46). */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
+import { partOf } from './slice.ts';
 import { CLIENTS, mysqlHarness } from './mysql-clients.ts';
 
-for (const source of availableMysql()) {
+const SOURCES = availableMysql();
+
+for (const source of SOURCES) {
   describe(source.name, () => {
     let server: MysqlServer;
     beforeAll(async () => {
@@ -15,7 +18,7 @@ for (const source of availableMysql()) {
 
     for (const client of CLIENTS)
       storeContract(
-        { describe, it },
+        partOf(`${source.name}, ${client.name}`, source === SOURCES[0] && client === CLIENTS[0]),
         mysqlHarness(() => server, client),
       );
   });

@@ -11,6 +11,7 @@ import { claimed, finishRequest, ID } from '../../src/testing/contract/context.t
 import { message } from '../../src/testing/outbox/bench.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';
 import { useServer } from './postgres-setup.ts';
 import { useEveryStatement } from './postgres-statements.ts';
@@ -41,7 +42,7 @@ describe.runIf(source !== undefined)('records in partitions', () => {
     });
     afterAll(() => server.stop());
     storeContract(
-      { describe, it },
+      partOf('PostgreSQL in partitions', false),
       postgresHarness('PostgreSQL in 2 partitions', () => url, pg, undefined, 2),
     );
   });

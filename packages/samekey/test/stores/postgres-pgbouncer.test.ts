@@ -15,6 +15,7 @@ import {
   startPgBouncer,
 } from '../services/pgbouncer.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';
 
 const source = anyPostgres();
@@ -37,7 +38,7 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
 
   for (const client of CLIENTS) {
     storeContract(
-      { describe, it },
+      partOf(`PgBouncer, ${client.name}`, false),
       postgresHarness('PostgreSQL behind PgBouncer', () => bouncer.url, client),
     );
   }

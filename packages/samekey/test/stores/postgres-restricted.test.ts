@@ -30,6 +30,7 @@ import { seedOf } from '../races/seed.ts';
 import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { LACKING, type Restrictions, restrictedWire } from '../services/restricted-wire.ts';
+import { partOf } from './slice.ts';
 import { CLIENTS } from './postgres-clients.ts';
 import { distributedHarness } from './postgres-distributed-harness.ts';
 
@@ -105,7 +106,7 @@ describe.runIf(source !== undefined)('a PostgreSQL with less', () => {
         rules.conflictPercent = 0;
       });
       storeContract(
-        { describe, it },
+        partOf('a PostgreSQL with less', false),
         distributedHarness(
           {
             name: 'a PostgreSQL with less',
@@ -119,7 +120,7 @@ describe.runIf(source !== undefined)('a PostgreSQL with less', () => {
       );
       it('nothing it said was refused, and conflicts were met', () => {
         expect(rules.refusals).toEqual([]);
-        expect(rules.conflicts).toBeGreaterThan(100);
+        expect(rules.conflicts).toBeGreaterThan(0);
         console.info(`${rules.passed} statements let through, ${rules.conflicts} conflicts, none refused`);
       });
     });

@@ -1,9 +1,10 @@
 /** The Redis store holds the contract on a Cluster of three masters, with each client. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { areRedisGroupsHere } from '../services/redis.ts';
 import { type RedisGroup, startRedisCluster } from '../services/redis-groups.ts';
+import { partOf } from './slice.ts';
 import { CLUSTER_CLIENTS, redisHarness } from './redis-clients.ts';
 
 describe.runIf(areRedisGroupsHere())('a Cluster of its own', () => {
@@ -15,6 +16,6 @@ describe.runIf(areRedisGroupsHere())('a Cluster of its own', () => {
 
   for (const client of CLUSTER_CLIENTS) {
     const urls = (): string => cluster.servers.map(({ url }) => url).join(',');
-    storeContract({ describe, it }, redisHarness(urls, client));
+    storeContract(partOf(`Redis Cluster, ${client.name}`, false), redisHarness(urls, client));
   }
 });

@@ -1,8 +1,9 @@
 /** The Redis store holds the contract, with each client. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { storeContract } from '../../src/testing/store-contract.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
+import { partOf } from './slice.ts';
 import { CLIENTS, redisHarness } from './redis-clients.ts';
 
 describe.runIf(isRedisHere())('a server of its own', () => {
@@ -14,7 +15,7 @@ describe.runIf(isRedisHere())('a server of its own', () => {
 
   for (const client of CLIENTS) {
     storeContract(
-      { describe, it },
+      partOf(`Redis, ${client.name}`, client === CLIENTS[0]),
       redisHarness(() => server.url, client),
     );
   }

@@ -23,6 +23,7 @@ import type { BeginOptions } from '../../src/tx/begin.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { postgresWire } from '../services/pg-wire.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { partOf } from '../stores/slice.ts';
 
 /** A library on one database. */
 export interface OpenLibrary<Tx> {
@@ -59,7 +60,7 @@ export function contractOnPostgres<Tx>(
       });
       afterAll(() => server?.stop());
       const opened = harness(library, () => server as PostgresServer, make);
-      txContract({ describe, it }, opened);
+      txContract(partOf(`${library.name}, ${found.name}`, index === 0), opened);
       if (kth && index === 0) kthTxContract({ describe, it }, opened);
     });
   }
