@@ -25,6 +25,7 @@ const PROOFS = [
   'races',
   'golden',
   'reconcile-processes',
+  'background',
   'kills',
   'restarts',
   'promotions',
