@@ -181,7 +181,8 @@ export function createAuditor(options: AuditorOptions): Auditor {
     runs(request, fence, { sentAt, ttlMs, timeMaxMs }) {
       const key = facts(request.id);
       const attempt = key.attempts.get(fenceText(fence)) ?? null;
-      const heldUntil = Math.min(sentAt + ttlMs, options.now() + timeMaxMs);
+      // Its process counts from when it asked, which is before the claim was sent, and not before the request came.
+      const heldUntil = Math.min(request.startedAt + ttlMs, options.now() + timeMaxMs);
       const run: RunFacts = { n: runs.length + 1, request, attempt, heldUntil, ended: null };
       runs.push(run);
       if (attempt === null) {
