@@ -40,6 +40,8 @@ function main([name = '', ...rest]) {
   const { status } = spawnSync(process.execPath, [binOf('vitest'), ...found, ...rest], {
     cwd: ROOT,
     stdio: 'inherit',
+    // Of every variant of a store, not a drawn part.
+    env: { ...process.env, SAMEKEY_TEST_WHOLE: '1' },
   });
   return status ?? 1;
 }

@@ -86,7 +86,8 @@ async function runTests(mutant, text) {
       cwd: ROOT,
       stdio: 'ignore',
       detached: true,
-      env: { ...process.env, SAMEKEY_MUTANT: JSON.stringify(planted) },
+      // A variant's contract whole: the test that must see the edit may be in any part of it.
+      env: { ...process.env, SAMEKEY_TEST_WHOLE: '1', SAMEKEY_MUTANT: JSON.stringify(planted) },
     },
   );
   let over = false;
