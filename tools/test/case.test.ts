@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { argumentsFor } from '../case.mjs';
-import { REVIEWED } from '../check-cases.mjs';
+import { REVIEWED } from '../lib/cases.mjs';
 import { citations, citationsIn } from '../lib/citations.mjs';
 import { ROOT } from '../lib/report.mjs';
 

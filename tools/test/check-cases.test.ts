@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CASES, casesOf, checkCases, citedIn, REVIEWED, storesIn } from '../check-cases.mjs';
+import { casesOf, checkCases, citedIn, storesIn } from '../check-cases.mjs';
+import { CASES, REVIEWED } from '../lib/cases.mjs';
 import { ROOT } from '../lib/report.mjs';
 import { lines, tree } from './fixture.ts';
 
