@@ -281,12 +281,13 @@ export function createAuditor(options: AuditorOptions): Auditor {
         if (event.type === 'contradiction') attempt.contradicted.add(event.wanted);
       }
       const isGivenUp = event.type === 'handler-error' && isStoreError(event.error);
-      const heldUntil = attempts.at(-1)?.run[0]?.heldUntil ?? 0;
+      const [held, ...others] = attempts;
       const { current: now } = key;
-      const isHeld =
-        now?.state === 'in_progress' && attempts.some((one) => fenceText(one) === fenceText(now));
-      if (isGivenUp && isHeld && options.now() < heldUntil)
-        report(key.id, 'outside', 'a checkpoint was given up while its claim lived (F70)');
+      // Of two lives with one number the event may be of the earlier, whose record is gone.
+      if (isGivenUp && held !== undefined && others.length === 0 && now?.state === 'in_progress') {
+        const lives = fenceText(held) === fenceText(now) && options.now() < (held.run[0]?.heldUntil ?? 0);
+        if (lives) report(key.id, 'outside', 'a checkpoint was given up while its claim lived (F70)');
+      }
       if (event.type === 'finished' && !attempts.some(({ wrote }) => wrote.has(event.to)))
         report(key.id, 'outside', `"finished" as ${event.to}, which was never written`);
       const [attempt] = attempts;
