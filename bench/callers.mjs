@@ -89,6 +89,7 @@ function verbs(store, close) {
       tombstoneMs: 0,
       attemptMax: 10,
       formatVersion: 1,
+      readVersion: 1,
       entry: 'run',
       input: null,
       pendingTimeMaxMs: 0,

@@ -117,6 +117,7 @@ function claim(key) {
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: 1,
+    readVersion: 1,
     entry: /** @type {const} */ ('run'),
     input: null,
     pendingTimeMaxMs: 0,

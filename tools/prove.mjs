@@ -26,6 +26,7 @@ const PROOFS = [
   'golden',
   'reconcile-processes',
   'background',
+  'deploys',
   'kills',
   'restarts',
   'promotions',

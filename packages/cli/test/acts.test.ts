@@ -105,6 +105,7 @@ for (const kind of kinds()) {
         tombstoneMs: 0,
         attemptMax: 10,
         formatVersion: 1,
+        readVersion: 1,
         entry: 'run' as const,
         input: null,
         pendingTimeMaxMs: 0,

@@ -61,6 +61,7 @@ async function claimOf(store: Store, key: string, entry: 'run' | 'accept'): Prom
       tombstoneMs: 0,
       attemptMax: 10,
       formatVersion: 1,
+      readVersion: 1,
       entry,
       input: entry === 'accept' ? new TextEncoder().encode('{}') : null,
       pendingTimeMaxMs: 86_400_000,

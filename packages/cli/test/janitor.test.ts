@@ -37,6 +37,7 @@ for (const kind of kinds()) {
           tombstoneMs: 0,
           attemptMax: 10,
           formatVersion: 1,
+          readVersion: 1,
           entry: 'run',
           input: null,
           pendingTimeMaxMs: 0,

@@ -12,7 +12,6 @@ import {
   aFunction,
   anything,
   having,
-  listOf,
   readOptions,
   refuseOthers,
   required,
@@ -36,7 +35,14 @@ import type { TransactionalStore, TransactionSource } from './core/transaction.t
 import type { Transactions } from './core/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
-import { type DirectRequest, meetInvalid, requestObject, type RunOutcome, runDirect } from './ways/direct.ts';
+import {
+  type DirectRequest,
+  formerRequests,
+  meetInvalid,
+  requestObject,
+  type RunOutcome,
+  runDirect,
+} from './ways/direct.ts';
 import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
 import { outright } from './ways/outright.ts';
 import { defer, type DeferredOptions } from './ways/deferred.ts';
@@ -96,8 +102,6 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
 export interface RunRequest extends OperationOptions, DirectRequest {
   /** The operation's name. */
   readonly operation: string;
-  /** Earlier names of the operation, oldest first; never dropped from the list while records of them may live. */
-  readonly formerly?: readonly string[];
   /** What `fingerprint` must be, of any library that speaks Standard Schema. What is invalid claims nothing: outcome `request-invalid`. */
   readonly schema?: StandardSchema;
 }
@@ -199,10 +203,13 @@ const INSTANCE_ROWS = {
   world: having<World>(['monotonicNow', 'setTimer'], 'a world: systemWorld(), or one of your own for tests'),
 } satisfies Table<SamekeyOptions<never>>;
 
+/** The names of {@link SamekeyOptions}. */
+export const INSTANCE_OPTIONS: readonly string[] = Object.keys(INSTANCE_ROWS);
+
 const RUN_ROWS = {
   ...OPERATION_ROWS,
   operation: required(text()),
-  formerly: listOf(text()),
+  formerly: anything<NonNullable<RunRequest['formerly']>>(),
   scope: required(anything<readonly string[]>()),
   key: required(anything<string>()),
   fingerprint: required(anything<Comparable>()),
@@ -234,6 +241,7 @@ export function createSamekey<Tx = unknown>(options: SamekeyOptions<Tx>): Sameke
     batchRowsMax: own.batchRowsMax,
     batchBytesMax: own.batchBytesMax,
     writeVersion: own.writeVersion,
+    readVersion: FORMAT_VERSION,
     fingerprintSecrets: own.fingerprintSecrets ?? null,
   });
   tellUnfit(engine, store);
@@ -298,26 +306,20 @@ async function run<Value>(
       `The second argument of samekey.run is the handler: a function; it is ${typeof handler}.`,
     );
   const settings = settingsOf(request.operation, request);
-  const { operation: name, formerly = [] } = request;
-  for (const one of [name, ...listOfNames(formerly)]) {
-    if (typeof one !== 'string' || one === '')
-      throw new OptionsError(
-        `An operation is named by a text: it is ${one === '' ? 'empty' : `of type ${typeof one}`}.`,
-      );
-  }
-  const names = { name, formerly };
+  const { operation: name } = request;
+  if (typeof name !== 'string' || name === '')
+    throw new OptionsError(
+      `An operation is named by a text: it is ${name === '' ? 'empty' : `of type ${typeof name}`}.`,
+    );
+  const names = { name };
   const { scope, key, fingerprint } = request;
-  const taken = { scope, key, compared: comparableBytes('The fingerprint', fingerprint) };
+  const compared = comparableBytes('The fingerprint', fingerprint);
+  const taken = { scope, key, compared, formerly: formerRequests(request.formerly) };
   if (request.schema !== undefined) {
     const checked = await validate(SCHEMA_ROW.read(request.schema, 'schema'), fingerprint);
     if ('issues' in checked) return meetInvalid<Value>(engine, names, settings, taken, checked.issues);
   }
   return runDirect<Value>(engine, names, settings, taken, outright(handler));
-}
-
-function listOfNames(formerly: unknown): readonly unknown[] {
-  if (Array.isArray(formerly)) return formerly;
-  throw new OptionsError(`formerly is a list: it is of type ${typeof formerly}.`);
 }
 
 /** What works in a test and not in production is told once, at start (F100). */

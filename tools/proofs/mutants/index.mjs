@@ -1,6 +1,7 @@
 /** Every mutant, by area. A new area is a file beside this one and a line here. */
 import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
+import { deploys } from './deploys.mjs';
 import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
@@ -29,6 +30,7 @@ export const AREAS = [
   { name: 'reconcile', mutants: reconcile },
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },
+  { name: 'deploys', mutants: deploys },
   { name: 'sqlite', mutants: sqlite },
   { name: 'postgres', mutants: postgres },
   { name: 'mysql', mutants: mysql },

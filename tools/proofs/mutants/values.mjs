@@ -123,7 +123,7 @@ export const values = [
   {
     name: 'validation-before-the-record',
     file: 'core/engine.ts',
-    find: "(await this.#standing(work)) ?? { kind: 'request-invalid', issues };",
+    find: "(await this.#standing(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };",
     put: "await Promise.resolve({ kind: 'request-invalid', issues } as const);",
     tests: FETCH,
     only: VALIDATION,
@@ -132,7 +132,7 @@ export const values = [
   {
     name: 'validation-of-another-body',
     file: 'core/engine.ts',
-    find: "if (mine.digest !== record.fingerprint.digest) return { kind: 'mismatch' };",
+    find: 'if (other !== null) return other;',
     put: '',
     tests: FETCH,
     only: VALIDATION,

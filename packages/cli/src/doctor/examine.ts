@@ -1,11 +1,12 @@
 /** Runs every check. One that fails is a finding of its own, and the others go on. */
 
-import { FORMAT_VERSION } from 'samekey/operator';
+import { FORMAT_VERSION, isPointer } from 'samekey/operator';
 import type { SamekeyRecord } from 'samekey';
 import { isErased, isForgotten } from 'samekey/store-kit';
 import { explain } from '../cli-error.ts';
 import type { Target } from '../operate/target.ts';
 import { claims, messages, pending, unknown } from './backlog.ts';
+import { bridges } from './bridges.ts';
 import { clock, schema, server, versions } from './database.ts';
 import { claimTtl, retention } from './durations.ts';
 import type { Check, Finding, Level, Patient, Sample, Windows } from './finding.ts';
@@ -23,6 +24,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['claim-ttl', claimTtl],
   ['retention', retention],
   ['keys', keys],
+  ['bridges', bridges],
 ];
 
 /** Newest records that are looked at, and how many come in one page: their answers are in memory for a moment. */
@@ -94,7 +96,8 @@ async function recentOf({ operator }: Target): Promise<readonly Sample[]> {
       limit: PAGE,
       ...(createdBefore === undefined ? {} : { createdBefore }),
     });
-    recent.push(...page.map(sampleOf));
+    // A pointer is no request's record, and lives longer than any.
+    recent.push(...page.filter((record) => !isPointer(record)).map(sampleOf));
     if (page.length < PAGE) break;
     createdBefore = page.at(-1)?.createdAt;
   }

@@ -5,7 +5,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { hashKey, type SamekeyRecord } from 'samekey';
-import type { Operator } from 'samekey/operator';
+import { isPointer, type Operator } from 'samekey/operator';
 import { CliError, RefusedError } from '../cli-error.ts';
 
 /** What names a record on the command line. */
@@ -44,11 +44,17 @@ export async function findRecord(
 ): Promise<SamekeyRecord> {
   if ((key === undefined) === (flags.hash === undefined))
     throw new CliError('Name one record: by its key, or by --hash.');
-  const found =
+  const all =
     key === undefined
       ? await byHash(operator, flags)
       : await operator.list({ key, ...filterOf(flags), limit: CANDIDATES_MAX + 1 });
+  // Where a bridge stands, a pointer has the same key: it is no record, and nobody acts on it.
+  const found = all.filter((one) => !isPointer(one));
   const [record] = found;
+  if (record === undefined && all.length > 0)
+    throw new RefusedError(
+      'A pointer stands there: the record is kept under a former name or scope of the operation. Name it by its key alone.',
+    );
   if (record === undefined) {
     throw new RefusedError(
       'There is no such record: it was never stored here, has expired and been deleted, or belongs to another scope, operation or database.',

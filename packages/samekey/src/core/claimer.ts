@@ -8,13 +8,15 @@
 
 import type { Abandoned } from './abandoned.ts';
 import { RunningAttempt } from './attempt.ts';
+import { createBridges, HOPS_MAX, isTooShort, type Located, NAME_EXPIRED, type Spot } from './bridge.ts';
 import { finishRequest } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
 import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
-import { retryAfter } from './outcome.ts';
-import { type Fingerprint, firstLiving, idText, type RecordId, type SamekeyRecord } from './record.ts';
+import { type Outcome, retryAfter } from './outcome.ts';
+import { isPointer } from './pointer.ts';
+import { isForgotten, isPurgeable, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
 import type { Running, UsualLengths } from './usual.ts';
@@ -27,8 +29,10 @@ export type Begun = { readonly run: RunningAttempt } | Met;
 /** What looks for the right to run. */
 export interface Claimer {
   begin(work: Work): Promise<Begun>;
-  /** The records of the work, under all names of its operation; what the store's silence is answered with. */
-  find(work: Work): Promise<{ readonly records: readonly SamekeyRecord[] } | Met>;
+  /** What stands for the work, under all identities of its operation; what the store's silence is answered with. Writes nothing. */
+  find(work: Work): Promise<Located | Met>;
+  /** Whether a record that was found there is bound to this very request; what to tell if it is not. */
+  compare(work: Work, located: Located): Promise<Outcome | null>;
   /** Ends an attempt whose handler never started. */
   handBack(attempt: RunningAttempt, reason: string): Promise<void>;
 }
@@ -42,6 +46,7 @@ export interface ClaimerOptions {
   readonly usual: Pick<UsualLengths, 'of'>;
   readonly callTimeMaxMs: number;
   readonly writeVersion: number;
+  readonly readVersion: number;
   isClosing(): boolean;
 }
 
@@ -51,16 +56,28 @@ type Asked = { readonly result: ClaimResult; readonly attempt: RunningAttempt | 
 export function createClaimer(options: ClaimerOptions): Claimer {
   const { world, dispatch, abandoned, cache, callTimeMaxMs } = options;
 
+  const bridges = createBridges({
+    world,
+    dispatch,
+    abandoned,
+    callTimeMaxMs,
+    writeVersion: options.writeVersion,
+    readVersion: options.readVersion,
+  });
+
   async function begin(work: Work): Promise<Begun> {
-    let { id, fingerprint } = work;
-    if (work.otherIds.length > 0) {
-      const known = await knownId(work);
-      if ('outcome' in known) return known;
-      id = idText(known.id) === idText(work.id) ? work.id : known.id;
-    }
-    // Few turns suffice: another label once, an own lost claim once, a former name that had expired once.
-    for (let turn = 0; turn < 5; turn += 1) {
-      const asked = await claim(work, id, fingerprint);
+    let prepared: Spot | Met =
+      work.younger.length === 0
+        ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null }
+        : await bridges.prepare(work);
+    // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy.
+    for (let turn = 0; turn < 5 + HOPS_MAX; turn += 1) {
+      if ('outcome' in prepared) return prepared;
+      const spot: Spot = prepared;
+      // What a worker may begin at once cannot be given back: it is looked at before.
+      if (work.entry === 'accept' && isTooShort(work, spot, world.wallNow()) && !(await lives(spot)))
+        return metOnly(unavailable('kept-elsewhere', 5_000));
+      const asked = await claim(work, spot);
       if ('outcome' in asked) return asked;
       const { result, attempt } = asked;
       if (attempt !== null) {
@@ -73,30 +90,55 @@ export function createClaimer(options: ClaimerOptions): Claimer {
           await handBack(attempt, 'unreadable');
           return metOnly(unavailable('unreadable', 5_000));
         }
+        const begins = attempt.resumed === null || attempt.resumed.reason === POINTER_ENDS;
+        if (begins && isTooShort(work, spot, attempt.createdAt)) {
+          await handBack(attempt, POINTER_ENDS);
+          return metOnly(unavailable('kept-elsewhere', 5_000));
+        }
         // What was only just given back by the next lines (of another process) is no earlier attempt either.
         const earlier = attempt.resumed !== null && attempt.resumed.reason !== NAME_EXPIRED;
-        if (id === work.id || earlier) return { run: attempt };
-        // It had expired under its former name: new uses of the key belong under the present one.
+        if (spot.via !== null || spot.id === work.id || earlier) return { run: attempt };
+        // It had expired under a younger name: new uses of the key belong where old code looks too.
         await handBack(attempt, NAME_EXPIRED);
-        id = work.id;
+        prepared = await bridges.prepare(work);
       } else if (result.kind === 'accepted') {
         return { ...metOnly({ kind: 'pending', retryAfterMs: retryAfter(0) }), isNew: true };
       } else if (result.kind !== 'found') {
         return metOnly(unavailable('store-full', 5_000));
-      } else if (result.because === 'other-label' && result.record.fingerprint !== null) {
-        const other = await fingerprintFor(work, result.record.fingerprint.label);
-        if (other === undefined) return metOnly(unavailable('other-label', 5_000));
-        fingerprint = other;
+      } else if (isPointer(result.record)) {
+        prepared = await bridges.follow(work, spot, result.record);
+      } else if (
+        (result.because === 'other-label' || result.because === 'mismatch') &&
+        result.record.fingerprint !== null
+      ) {
+        const compared = await bridges.compare(work, spot, result.record.fingerprint);
+        if ('kind' in compared) return metOnly(compared);
+        prepared = { ...spot, fingerprint: compared };
       } else if (!mayBeOurs(result.because) || !(await released(result.record))) {
         const { ageMs, claimLeftMs } = result;
         const running: Running = { ageMs, claimLeftMs, usualMs: options.usual.of(work.operation) };
-        return { outcome: outcomeOf(result, work.settings, running), claimLeftMs, running };
+        return {
+          outcome: outcomeOf(result, work.settings, running),
+          claimLeftMs,
+          running,
+          foundAt: spot.id,
+        };
       }
     }
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
   }
 
-  async function claim(work: Work, id: RecordId, fingerprint: Fingerprint): Promise<Asked | Met> {
+  async function lives({ id }: Spot): Promise<boolean> {
+    try {
+      const record = await dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
+      return record !== null && !isForgotten(record) && !isPurgeable(record, world.wallNow());
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      return false;
+    }
+  }
+
+  async function claim(work: Work, { id, fingerprint }: Spot): Promise<Asked | Met> {
     const { settings } = work;
     const claimId = world.newClaimId();
     if (world.probe !== undefined) await world.probe('claim.before', id);
@@ -116,6 +158,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       tombstoneMs: settings.tombstoneMs,
       attemptMax: settings.attemptMax,
       formatVersion: options.writeVersion,
+      readVersion: options.readVersion,
       entry: work.entry,
       input: work.input,
       pendingTimeMaxMs: work.pendingTimeMaxMs,
@@ -151,23 +194,10 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     return { result, attempt: null };
   }
 
-  /** The id to claim: the one under which a record exists, be it of another name, else the operation's identity. */
-  async function knownId(work: Work): Promise<{ readonly id: RecordId } | Met> {
-    const found = await find(work);
-    if ('outcome' in found) return found;
-    const first = firstLiving(found.records, world.wallNow()) ?? found.records[0];
-    return { id: first === undefined ? work.id : { scope: first.scope, key: first.key } };
-  }
-
-  async function find(work: Work): Promise<{ readonly records: readonly SamekeyRecord[] } | Met> {
-    const deadline = world.monotonicNow() + callTimeMaxMs;
-    try {
-      const records = await Promise.all([work.id, ...work.otherIds].map((id) => dispatch.find(id, deadline)));
-      return { records: records.filter((record) => record !== null) };
-    } catch (error) {
-      if (!isStoreError(error)) throw error;
-      return metOnly(unavailable('store'));
-    }
+  async function compare(work: Work, { record, spot }: Located): Promise<Outcome | null> {
+    if (record === null || record.fingerprint === null) return null;
+    const compared = await bridges.compare(work, spot, record.fingerprint);
+    return 'kind' in compared ? compared : null;
   }
 
   async function released(record: SamekeyRecord): Promise<boolean> {
@@ -195,18 +225,13 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     }
   }
 
-  return { begin, find, handBack };
+  return { begin, find: (work) => bridges.locate(work), compare, handBack };
 }
 
-/** The reason of an attempt that was given back because its record belongs under another name of the operation. */
-const NAME_EXPIRED = 'former-name-expired';
+/** The reason of an attempt that was given back because the pointer to its record would end before the record. */
+const POINTER_ENDS = 'pointer-ends';
 
 /** Whether what was found may be a claim of this process that nobody works on. */
 function mayBeOurs(because: FoundReason): boolean {
   return because === 'in-progress' || because === 'unknown' || because === 'spent';
-}
-
-/** The work's fingerprint under a label; undefined when this process does not know how to make it. */
-export async function fingerprintFor(work: Work, label: string): Promise<Fingerprint | undefined> {
-  return label === work.fingerprint.label ? work.fingerprint : work.refingerprint(label);
 }

@@ -8,6 +8,7 @@ import { InvariantError, type StoreError } from './errors.ts';
 import type { Emit, StoreVerb } from './events.ts';
 import { idText, type RecordId, type SamekeyRecord, type Unreadable } from './record.ts';
 import type { StoredResponse } from './response.ts';
+import { asUnread } from './seal-marks.ts';
 import { createStoreHealth } from './store-health.ts';
 import type {
   CheckpointRequest,
@@ -82,8 +83,15 @@ export function createDispatch(
           results.length === requests.length,
           `${verb} answered ${results.length} of ${requests.length} rows`,
         );
-        for (const [i, request] of requests.entries()) checkResult(request, results[i] as Result);
-        return results;
+        // Copied only where a seal was met.
+        let read = results;
+        for (const [i, request] of requests.entries()) {
+          const given = results[i] as Result;
+          const result = asUnread(given);
+          if (result !== given) read = read.with(i, result);
+          checkResult(request, result);
+        }
+        return read;
       },
     });
     return {

@@ -13,7 +13,8 @@
 import { type Abandoned, createAbandoned } from './abandoned.ts';
 import { type Admission, createAdmission, type Refused } from './admission.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
-import { type Begun, type Claimer, createClaimer, fingerprintFor } from './claimer.ts';
+import { differInPlaceOnly, HOPS_MAX } from './bridge.ts';
+import { type Begun, type Claimer, createClaimer } from './claimer.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { isStoreError, isValueError } from './errors.ts';
 import type { Emit, EventListener, SamekeyEvent } from './events.ts';
@@ -25,14 +26,8 @@ import { metOnly, outcomeSeen, shared, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { createOwner, type OwnerOptions } from './owner.ts';
 import { createNoter } from './noter.ts';
-import {
-  firstLiving,
-  FORMAT_VERSION,
-  idText,
-  isExpired,
-  type RecordId,
-  type SamekeyRecord,
-} from './record.ts';
+import { isPointer, targetOf } from './pointer.ts';
+import { idText, isExpired, isForgotten, isPurgeable, type RecordId, type SamekeyRecord } from './record.ts';
 import { about, createRenewer, type Renewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './saver.ts';
@@ -63,6 +58,8 @@ export interface EngineOptions {
   readonly batchBytesMax: number;
   /** Format written into records; during a deploy one behind what is read. */
   readonly writeVersion: number;
+  /** The newest format that is read. What is read and what is written have versions of their own (F112). */
+  readonly readVersion: number;
   readonly onEvent: EventListener | null;
   /** For fingerprints of values, and of routes that have no secrets of their own. */
   readonly fingerprintSecrets: FingerprintSecrets | null;
@@ -74,6 +71,7 @@ const RENEWALS_MIN = 3;
 /** The engine of one Samekey instance. */
 export class Engine {
   readonly world: World;
+  readonly readVersion: number;
   readonly fingerprintSecrets: FingerprintSecrets | null;
   /** Fingerprints of what `run` is given. */
   readonly values: ValueFingerprinter;
@@ -126,6 +124,7 @@ export class Engine {
     this.#options = options;
     this.kept = createKeptBytes(options.keptBytesMax);
     this.world = world;
+    this.readVersion = options.readVersion;
     this.fingerprintSecrets = options.fingerprintSecrets;
     this.values = createValueFingerprinter(world, options.fingerprintSecrets);
     this.#cache = cache;
@@ -157,6 +156,7 @@ export class Engine {
       usual: this.usual,
       callTimeMaxMs,
       writeVersion: options.writeVersion,
+      readVersion: options.readVersion,
       isClosing: () => this.#closing,
     });
     this.#admission = createAdmission(world, this.#claimer, emit);
@@ -167,6 +167,7 @@ export class Engine {
       abandoned,
       saver,
       hints: options.store.hints,
+      readVersion: options.readVersion,
       flights: this.#flights,
       saveTimeMaxMs: options.saveTimeMaxMs,
       recordSizeMaxBytes: options.store.capabilities.recordSizeMaxBytes,
@@ -194,7 +195,7 @@ export class Engine {
     if (work.settings.retentionMs < work.settings.retryWindowMs) this.#tellShortRetention(work);
     if (work.settings.claimTtlMs < RENEWALS_MIN * this.#ownerOptions.callTimeMaxMs)
       this.#tellShortClaim(work);
-    const known = this.#closing ? null : this.#cache.get(work.id, work.otherIds, work.fingerprint);
+    const known = this.#closing ? null : this.#cache.get(work.id, work.fingerprint);
     if (known !== null) {
       const replay: Outcome = { kind: 'replay', ...known };
       this.#tellOutcome(replay, work, startedAt, NOTHING_RAN, true);
@@ -204,7 +205,9 @@ export class Engine {
     this.#active += 1;
     let met: Outcome;
     try {
-      met = await this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran);
+      const fresh =
+        work.ifNew === null || work.ifNew === undefined ? null : await this.#ifNew(work, work.ifNew);
+      met = fresh ?? (await this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran));
     } finally {
       this.#left();
     }
@@ -220,9 +223,30 @@ export class Engine {
   async meetInvalid(work: Work, issues: readonly Issue[]): Promise<Outcome> {
     this.#options.store.refuseCaller?.();
     const startedAt = this.world.monotonicNow();
-    const outcome = (await this.#standing(work)) ?? { kind: 'request-invalid', issues };
+    const outcome = (await this.#standing(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };
     this.#tellOutcome(outcome, work, startedAt, NOTHING_RAN, false);
     return outcome;
+  }
+
+  /** What a request meets that breaks a rule for fresh keys; null: its key is known. */
+  async #ifNew(work: Work, refused: Outcome): Promise<Outcome | null> {
+    if (this.#closing) return unavailable('closing');
+    const found = await this.#claimer.find(work);
+    if ('outcome' in found) return found.outcome;
+    return found.record === null ? refused : null;
+  }
+
+  /** What a request meets whose body nobody will read, under any identity of its operation; null where its key is not known. */
+  async meetUnread(ids: readonly RecordId[]): Promise<Outcome | null> {
+    this.#options.store.refuseCaller?.();
+    const now = this.world.wallNow();
+    const counts = (record: SamekeyRecord): boolean => !isForgotten(record) && !isPurgeable(record, now);
+    for (const id of ids) {
+      const record = await this.findKept(id);
+      if (record === undefined) return unavailable('store');
+      if (record !== null && counts(record)) return unavailable('too-large-now', 5_000);
+    }
+    return null;
   }
 
   /** What a record says to a request that may not run; null where a valid one would run. */
@@ -231,15 +255,12 @@ export class Engine {
     const found = await this.#claimer.find(work);
     if ('outcome' in found) return found.outcome;
     const now = this.world.wallNow();
-    const record = firstLiving(found.records, now);
-    if (record === undefined) return null;
-    if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+    const { record } = found;
+    if (record === null) return null;
+    if (record.formatVersion > this.readVersion) return unavailable('newer-format', 5_000);
     if (isExpired(record, now)) return { kind: 'expired' };
-    if (record.fingerprint !== null) {
-      const mine = await fingerprintFor(work, record.fingerprint.label);
-      if (mine === undefined) return unavailable('other-label', 5_000);
-      if (mine.digest !== record.fingerprint.digest) return { kind: 'mismatch' };
-    }
+    const other = await this.#claimer.compare(work, found);
+    if (other !== null) return other;
     if (record.state === 'retryable') return null;
     return asAccepted(work, outcomeSeen(record, work.settings, now, this.usual.of(record.operation)));
   }
@@ -291,6 +312,18 @@ export class Engine {
       if (isStoreError(error)) return undefined;
       throw error;
     }
+  }
+
+  /** The same of the record that a pointer there leads to. */
+  async findKept(id: RecordId): Promise<SamekeyRecord | null | undefined> {
+    let record = await this.find(id);
+    for (let hop = 0; hop < HOPS_MAX; hop += 1) {
+      if (record === null || record === undefined || !isPointer(record)) break;
+      const target = targetOf(record);
+      if (target === null) return undefined;
+      record = await this.find(target.id);
+    }
+    return record;
   }
 
   /** Tells of a misuse, once per code; with `operation`, once for each. */
@@ -410,22 +443,26 @@ export class Engine {
       // Only a claim of another process is waited for here; one of this process has been waited for in memory.
       if (met.claimLeftMs <= 0 || met.outcome.kind !== 'in-progress') return met.outcome;
       const metAt = this.world.monotonicNow();
-      if (!(await this.#waiter.wait(work.id, met.claimLeftMs, waitUntil)))
+      if (!(await this.#waiter.wait(met.foundAt ?? work.id, met.claimLeftMs, waitUntil)))
         return stillRunning(met, this.world.monotonicNow() - metAt);
     }
   }
 
   /** A request with this key is under way in this process; null: ask the store yourself. */
   async #join(flight: Flight, work: Work, waitUntil: number): Promise<Met | null> {
-    const mine = await fingerprintFor(work, flight.fingerprint.label);
-    const same = mine?.digest === flight.fingerprint.digest;
+    const { label, digest } = flight.fingerprint;
+    const mine = label === work.fingerprint.label ? work.fingerprint : await work.refingerprint(label);
+    const same = mine?.digest === digest;
     if (flight.phase === 'claiming') {
       const news = await this.#flights.next(flight);
       if (news.kind === 'over') return same && news.met !== null ? shared(news.met) : null;
     }
     if (flight.phase === 'over') return null;
     if (mine === undefined) return metOnly(unavailable('other-label'));
-    if (!same) return metOnly({ kind: 'mismatch' });
+    if (!same)
+      return metOnly(
+        differInPlaceOnly(mine.digest, digest) ? unavailable('moved', 5_000) : { kind: 'mismatch' },
+      );
     if (flight.unsaved !== null) {
       const { response, attempt } = flight.unsaved;
       const expiresAt = this.world.wallNow() + work.settings.retentionMs;

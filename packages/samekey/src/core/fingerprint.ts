@@ -108,6 +108,11 @@ export interface FingerprintInput {
   readonly body: Uint8Array;
   /** What of the caller it is bound to; needed by a bound fingerprinter. */
   readonly binding?: string;
+  /**
+   * Whether the operation has a name that is no route: another method or path then proves no other request, and has a digest of its own
+   * behind a dot (F113). So has what it is bound to.
+   */
+  readonly isNamed?: boolean;
 }
 
 /** A compiled set of {@link FingerprintOptions}. Digests are promises only if the digester's are. */
@@ -250,12 +255,26 @@ export function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Arra
   return bytes.slice();
 }
 
+/** What differs in the part behind the dot only is perhaps the same request (`bridge.ts`). */
 function digest(way: Way, input: FingerprintInput, digester: Digester): string | Promise<string> {
+  const main = digestOf(way, input, digester, encode);
+  if (input.isNamed !== true && !way.bound) return main;
+  const aside = digestOf(way, input, digester, encodeAside);
+  if (typeof main === 'string' && typeof aside === 'string') return `${main}.${aside}`;
+  return Promise.all([main, aside]).then((both) => both.join('.'));
+}
+
+function digestOf(
+  way: Way,
+  input: FingerprintInput,
+  digester: Digester,
+  write: typeof encode,
+): string | Promise<string> {
   // Taken for as long as it is used: a path function may make a fingerprint of its own.
   const writer = spare ?? byteWriter(SPARE_BYTES);
   spare = null;
   writer.length = 0;
-  encode(writer, way, input);
+  write(writer, way, input);
   const bytes = written(writer);
   const made = way.secret === undefined ? digester.sha256(bytes) : digester.hmacSha256(way.secret, bytes);
   // A promise may still read the bytes.
@@ -269,10 +288,11 @@ const SPARE_BYTES = 4_096;
 const SPARE_BYTES_MAX = 65_536;
 
 function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
+  const { isNamed = false } = input;
   writeText(writer, way.label);
-  writeText(writer, input.method);
+  if (!isNamed) writeText(writer, input.method);
   writeText(writer, input.operation);
-  writeText(writer, normalisePath(way.path === undefined ? input.path : way.path(input.path)));
+  if (!isNamed) writeText(writer, pathOf(way, input));
   writeTexts(writer, pairsOf(input.query));
   writeBody(writer, input.contentType, input.body, way.selection);
   writeCount(writer, way.headers.length);
@@ -282,5 +302,17 @@ function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
     // Several lines are one list (RFC 9110 §5.3): some runtimes join them before we see them. Absent is not empty.
     writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
   }
-  if (way.bound) writeText(writer, input.binding ?? '');
+}
+
+function pathOf({ path: mapped }: Way, { path }: FingerprintInput): string {
+  return normalisePath(mapped === undefined ? path : mapped(path));
+}
+
+/** Another text than any that {@link encode} begins with. */
+const ASIDE = '.aside';
+
+function encodeAside(writer: ByteWriter, way: Way, input: FingerprintInput): void {
+  writeText(writer, way.label + ASIDE);
+  writeTexts(writer, input.isNamed === true ? [input.method, pathOf(way, input)] : []);
+  writeText(writer, way.bound ? (input.binding ?? '') : '');
 }

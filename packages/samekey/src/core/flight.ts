@@ -6,7 +6,7 @@
  */
 
 import type { RunningAttempt } from './attempt.ts';
-import type { Fingerprint } from './record.ts';
+import type { Fingerprint, RecordId } from './record.ts';
 import type { Outcome } from './outcome.ts';
 import type { StoredResponse } from './response.ts';
 import type { Running } from './usual.ts';
@@ -24,6 +24,8 @@ export interface Met {
   readonly claimLeftMs: number;
   /** What is known of the attempt that was met, if one was. */
   readonly running?: Running;
+  /** Where it was met, if an attempt was. */
+  readonly foundAt?: RecordId;
   /** Whether the request was noted as new, for a worker. */
   readonly isNew?: boolean;
 }

@@ -16,6 +16,8 @@ import { shortHash } from './short-hash.ts';
 export interface Operation {
   readonly name: string;
   readonly formerly?: readonly string[];
+  /** Both as the application spells them, parameters with their names. */
+  readonly spelt?: { readonly name: string; readonly formerly: readonly string[] };
 }
 
 /** The route that a framework has matched, as far as it tells. */
@@ -35,38 +37,48 @@ export interface MatchedRoute {
   readonly isForMethod: boolean;
 }
 
-/** What a request is part of: the name that people see, names of records, and the path as the fingerprint compares it. */
+/** What a request is part of: the name that people see, the name that records are kept under, and the path that is compared. */
 export interface OperationOfRequest {
   /** For events, metrics and records; never holds what only a client has spelt. */
   readonly label: string;
-  readonly names: Operation;
+  readonly name: string;
+  /** Whether the application has given a name that is no route: it may then stand at several paths. */
+  readonly isNamed: boolean;
   readonly path: string;
+  /** Method and pattern, parameters with their names; null where neither framework nor application tells. */
+  readonly route: string | null;
 }
 
 /** The operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
-const ANY_OPERATION = '*';
+export const ANY_OPERATION = '*';
 /** In the place of mounts whose pattern is not known. */
 const ANY_MOUNT = '*';
 
 /** What a request is part of. `name`: the application's own name for the operation, instead of method and route. */
 export function operationOfRequest(
   name: string | null,
-  formerly: readonly string[],
-  { method, path }: { readonly method: string; readonly path: string },
+  { method, path: asReceived }: { readonly method: string; readonly path: string },
   matched: MatchedRoute | null,
+  given: string | null = null,
 ): OperationOfRequest {
-  const canonical = matched === null || !matched.fitsPath ? path : canonicalPath(path, matched);
+  const path = matched === null || !matched.fitsPath ? asReceived : canonicalPath(asReceived, matched);
   const label = name ?? (matched === null ? ANY_OPERATION : labelOf(method, matched));
-  const names = { name: label, formerly };
-  if (matched === null || !matched.foldsCase) return { label, names, path: rewritePath(canonical, names) };
-  const own = name ?? (matched.mount === '' ? label : identityOfRoute(method, matched));
+  const isNamed = name !== null && !isRoute(name);
   // Where the mount's pattern is not known, its path stands for it.
-  const asWritten = matched.mount === '' ? names : { name: own, formerly };
-  return {
-    label,
-    names: { name: foldCase(own), formerly: formerly.map(foldCase) },
-    path: rewritePath(canonical, asWritten),
-  };
+  const route =
+    matched?.fitsPath === true
+      ? `${method.toUpperCase()} ${matched.mount}${matched.pattern}`
+      : isNamed
+        ? null
+        : given;
+  if (matched === null || !matched.foldsCase) return { label, name: label, isNamed, path, route };
+  const own = name ?? (matched.mount === '' ? label : identityOfRoute(method, matched));
+  return { label, name: foldCase(own), isNamed, path, route };
+}
+
+/** Whether a name has the form `METHOD /pattern`. */
+export function isRoute(name: string): boolean {
+  return /^[A-Z]+ \//.test(name);
 }
 
 function labelOf(method: string, { pattern, mount }: MatchedRoute): string {
@@ -119,15 +131,18 @@ function mountIdentity(mount: string): string {
 }
 
 /** A name of the form `METHOD /pattern` with its pattern in lower case; other names are the application's own. */
-function foldCase(name: string): string {
-  return /^[A-Z]+ \//.test(name) ? name.replace(/ .*$/s, (pattern) => pattern.toLowerCase()) : name;
+export function foldCase(name: string): string {
+  return isRoute(name) ? name.replace(/ .*$/s, (pattern) => pattern.toLowerCase()) : name;
 }
 
 /**
  * A path with its literal segments as the route spells them, and its trailing slash, since the framework has taken both for one; what
  * parameters hold is kept as it is (F27). Unchanged where that cannot be told: too fine is a 422, too coarse a mix-up.
  */
-function canonicalPath(path: string, { pattern, mount }: MatchedRoute): string {
+export function canonicalPath(
+  path: string,
+  { pattern, mount }: Pick<MatchedRoute, 'pattern' | 'mount'>,
+): string {
   if (!path.startsWith(mount)) return path;
   const { segments } = readPattern(pattern);
   const given = segmentsOf(withoutSlash(normalisePath(path.slice(mount.length))));
@@ -155,7 +170,7 @@ export function fitsMount(pattern: string, path: string): boolean {
 }
 
 /** The segments of a path, each with its slash. */
-function segmentsOf(path: string): readonly string[] {
+export function segmentsOf(path: string): readonly string[] {
   return path.match(/\/[^/]*/g) ?? [];
 }
 
@@ -186,17 +201,21 @@ export function nameGiven(name: string): string {
 }
 
 /** A slash at the end of a pattern is none of its name: frameworks take both spellings, unless they are told not to. */
-function withoutSlash(path: string): string {
+export function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-function eraseNames(pattern: string): string {
+/** `names` takes those of the parameters, in their order; a wildcard's is empty. */
+export function eraseNames(pattern: string, names: string[] = []): string {
   let out = '';
   for (let at = 0; at < pattern.length; ) {
     PIECES.lastIndex = at;
     const piece = PIECES.exec(pattern);
     if (piece === null) {
-      out += pattern.charAt(at);
+      const character = pattern.charAt(at);
+      // Erased already.
+      if (character === ':') names.push('');
+      out += character;
       at++;
       continue;
     }
@@ -204,10 +223,12 @@ function eraseNames(pattern: string): string {
     at += piece[0].length;
     if (kept !== undefined) out += kept;
     else if (colon !== undefined) out += '\\:';
-    else if (many !== undefined || brace?.endsWith('+') === true || bracket?.startsWith('...') === true)
+    else if (many !== undefined || brace?.endsWith('+') === true || bracket?.startsWith('...') === true) {
       out += '*';
-    else {
+      names.push('');
+    } else {
       out += ':';
+      names.push(brace ?? bracket ?? /^:"?([^"({]*)/.exec(piece[0])?.[1] ?? '');
       if (open !== undefined && open !== '') at = afterConstraint(pattern, at - 1);
     }
   }
@@ -232,24 +253,9 @@ function afterConstraint(pattern: string, at: number): number {
   return at;
 }
 
-/** The name records are kept under: the oldest former name, else the name. */
-export function identityOf(operation: Operation): string {
-  return operation.formerly?.[0] ?? operation.name;
-}
-
-const NO_NAMES: readonly string[] = [];
-
-/** Most operations never had another name. */
-function isFirstName({ formerly }: Operation): boolean {
-  return formerly === undefined || formerly.length === 0;
-}
-
-/** The names to look up as well: all that are not the identity, the present one first, then the younger former ones. */
-export function otherNames(operation: Operation): readonly string[] {
-  if (isFirstName(operation)) return NO_NAMES;
-  const names = new Set([operation.name, ...(operation.formerly ?? []).toReversed()]);
-  names.delete(identityOf(operation));
-  return [...names];
+/** All names of an operation, oldest first and the present one last, each once. */
+export function namesOldestFirst({ name, formerly = [] }: Operation): readonly string[] {
+  return formerly.length === 0 ? [name] : [...new Set([...formerly.filter((one) => one !== name), name])];
 }
 
 /** What a key is unique for: one operation of a caller, or all operations of a caller together. */
@@ -262,68 +268,13 @@ export interface KeyUniqueness {
   readonly wasUniqueFor: KeyUniqueFor | null;
 }
 
-/** Names of records as scopes take them: null where a key is unique for the caller, so that no operation is part of the scope. */
-export interface RecordNames {
-  /** Where records are kept: as the oldest code that still runs keeps them. */
-  readonly identity: string | null;
-  /** Where records may be found as well, in the order of looking. */
-  readonly others: readonly (string | null)[];
-}
-
-const OF_CALLER: RecordNames = { identity: null, others: [] };
-
-/** The names under which records of an operation are kept and looked up. */
-export function recordNames(operation: Operation, { uniqueFor, wasUniqueFor }: KeyUniqueness): RecordNames {
-  const kept = wasUniqueFor ?? uniqueFor;
-  const isBridged = wasUniqueFor !== null && wasUniqueFor !== uniqueFor;
-  if (kept === 'caller')
-    return isBridged
-      ? { identity: null, others: [operation.name, ...(operation.formerly ?? []).toReversed()] }
-      : OF_CALLER;
-  const others = otherNames(operation);
-  return { identity: identityOf(operation), others: isBridged ? [...others, null] : others };
-}
-
-/**
- * A concrete path of the present pattern as it was under the identity's pattern: `/v2/payments/7` → `/v1/payments/7`, so
- * that the fingerprint stays equal when a mount point moved. The path is returned unchanged if either name is not of the
- * form `METHOD /pattern`, methods or numbers of parameters differ, optional parts differ, or the path does not fit.
- */
-export function rewritePath(path: string, operation: Operation): string {
-  if (isFirstName(operation) && path.startsWith('/')) return path;
-  const from = routeOf(operation.name);
-  const to = routeOf(identityOf(operation));
-  if (from === null || to === null || from.method !== to.method) return path;
-  // What both patterns end with needs no rewriting, whatever optional groups and wildcards it has.
-  while (from.segments.length > 0 && from.segments.at(-1) === to.segments.at(-1)) {
-    from.segments.pop();
-    to.segments.pop();
-  }
-  const pathSegments = path.match(/\/[^/]*/g) ?? [];
-  const values: string[] = [];
-  for (const [index, segment] of from.segments.entries()) {
-    const found = matchSegment(segment, pathSegments[index]);
-    if (found === null) return path;
-    values.push(...found);
-  }
-  const rewritten = fill(to.segments.join(''), values);
-  return rewritten === null ? path : rewritten + pathSegments.slice(from.segments.length).join('');
-}
-
-function routeOf(name: string): { method: string; segments: string[] } | null {
-  const [, method, pattern] = /^([!#$%&'*+.^_`|~\w-]+) (\/.*)$/.exec(name) ?? [];
-  if (method === undefined || pattern === undefined) return null;
-  // An optional group that starts with a slash is a segment of its own: `/pay{/:}` is `/pay` and `{/:}`.
-  return { method, segments: pattern.match(/\{?\/(?:(?!\{?\/).)*/g) ?? [] };
-}
-
 /** Literals and `:` only: of these the values of a path are known without backtracking. */
-function isSimple(text: string): boolean {
+export function isSimple(text: string): boolean {
   return !/[\\{}()[\]?*+]|::/.test(text);
 }
 
 /** The values a path segment gives to the `:`s of a pattern segment, shortest first; null if it does not fit. */
-function matchSegment(segment: string, text: string | undefined): string[] | null {
+export function matchSegment(segment: string, text: string | undefined): string[] | null {
   if (text === undefined || !isSimple(segment)) return null;
   // Routers match letter case loosely by default, and this route has matched already.
   const [head = '', ...literals] = lowerAscii(segment).split(':');
@@ -344,10 +295,4 @@ function matchSegment(segment: string, text: string | undefined): string[] | nul
 /** Keeps the length, which `toLowerCase` does not for every letter. */
 function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-function fill(pattern: string, values: readonly string[]): string | null {
-  const literals = pattern.split(':');
-  if (!isSimple(pattern) || literals.length !== values.length + 1) return null;
-  return literals.map((literal, index) => literal + (values[index] ?? '')).join('');
 }

@@ -39,7 +39,10 @@ export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
 /**
  * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code that is
  * newer than this (its format, or the label of its fingerprint), it is sealed and this process cannot open it, or a limiter that
- * fails closed has failed.
+ * fails closed has failed. Of what a deploy has changed: the key was used with the same request at another path, by another method or by
+ * another session (`moved`); its record is kept under a former identity and cannot be compared from here (`kept-elsewhere`); no bridge leads
+ * from this route to the one that is named (`bridge-unfit`); the key is known and its body is larger than this route takes
+ * now (`too-large-now`).
  */
 export type UnavailableReason =
   | 'store'
@@ -48,6 +51,10 @@ export type UnavailableReason =
   | 'newer-format'
   | 'other-label'
   | 'unreadable'
+  | 'moved'
+  | 'kept-elsewhere'
+  | 'bridge-unfit'
+  | 'too-large-now'
   | 'limiter';
 
 /** What a request met. `retryAfterMs` is a proposal for `Retry-After`, within 1–60 s. */

@@ -33,8 +33,8 @@ export interface Asked {
 export interface ReplayCache<Answer extends FinalAnswer = FinalAnswer> {
   /** The moment before a question; `put` wants it. */
   asking(): Asked;
-  /** The answer to this very request, under its id or one of its operation's other names, if it may still be trusted. */
-  get(id: RecordId, otherIds: readonly RecordId[], fingerprint: Fingerprint): Answer | null;
+  /** The answer to this very request, if it may still be trusted. */
+  get(id: RecordId, fingerprint: Fingerprint): Answer | null;
   /** Keeps an answer whose record had `lifeLeftMs` left when the store was asked. */
   put(id: RecordId, fingerprint: Fingerprint, answer: Answer, asked: Asked, lifeLeftMs: number): void;
   /** The record turned out to be something else. */
@@ -132,12 +132,7 @@ export function createReplayCache<Answer extends FinalAnswer = FinalAnswer>({
       return bytes;
     },
     asking: () => askingNow(world),
-    get(id, otherIds, fingerprint) {
-      if (entries.size === 0) return null;
-      let found = getOne(id, fingerprint);
-      for (const other of otherIds) found ??= getOne(other, fingerprint);
-      return found;
-    },
+    get: (id, fingerprint) => (entries.size === 0 ? null : getOne(id, fingerprint)),
     put,
     drop(id) {
       if (entries.size > 0) remove(idText(id));

@@ -15,7 +15,7 @@ import type { Flight, Flights } from './flight.ts';
 import { metOnly, notStored, outcomeOfRecord, unavailable } from './meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
-import { FORMAT_VERSION, isFinal, type SamekeyRecord, type State } from './record.ts';
+import { isFinal, type SamekeyRecord, type State } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
 import { response as responseOf, sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
@@ -52,6 +52,8 @@ export interface SettlerOptions {
   readonly abandoned: Pick<Abandoned, 'addGranted'>;
   readonly saver: Saver;
   readonly hints: ChangeHints | undefined;
+  /** The newest record format that is read. */
+  readonly readVersion: number;
   readonly flights: Flights;
   readonly saveTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
@@ -202,7 +204,7 @@ export function createSettler(options: SettlerOptions): Settler {
     const result = await save(attempt, conclusion).catch(() => undefined);
     leave(attempt, flight, null);
     if (result?.kind === 'refused' && result.record !== null)
-      return asForRetry(result.record, attempt, flight);
+      return asForRetry(result.record, attempt, options.readVersion);
     return { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
   }
 
@@ -314,7 +316,7 @@ export function createSettler(options: SettlerOptions): Settler {
     emit?.({ type: 'fence-lost', ...about(attempt), found: record?.state ?? null });
     return record === null
       ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
-      : asForRetry(record, attempt, flight);
+      : asForRetry(record, attempt, options.readVersion);
   }
 
   /** For `finished`: `sentAt` is when the end was first sent to the store, null when a transaction had written it. */
@@ -341,8 +343,12 @@ export function createSettler(options: SettlerOptions): Settler {
  * What a retry would be told by the record that stands there now. It may be another request's: the key was unbound by this
  * very attempt, or forgotten, or it expired.
  */
-function asForRetry(record: SamekeyRecord, { settings }: RunningAttempt, { fingerprint }: Flight): Outcome {
-  if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+function asForRetry(
+  record: SamekeyRecord,
+  { settings, fingerprint }: RunningAttempt,
+  readVersion: number,
+): Outcome {
+  if (record.formatVersion > readVersion) return unavailable('newer-format', 5_000);
   const bound = record.fingerprint;
   if (bound !== null && bound.label === fingerprint.label && bound.digest !== fingerprint.digest)
     return { kind: 'mismatch' };

@@ -3,21 +3,29 @@
  */
 
 import type { Attempt, Ending } from './attempt.ts';
+import type { Outcome } from './outcome.ts';
 import type { Owner } from './owner.ts';
 import type { Fingerprint, RecordId } from './record.ts';
 import type { OperationSettings } from './settings.ts';
 import type { ClaimRequest } from './store.ts';
 
-/** One request, as the engine sees it. */
-export interface Work {
-  readonly operation: string;
-  /** The record's id; kept under the operation's oldest name. */
+/** An identity that the operation has or had, and the request as it is compared under it. */
+export interface Place {
   readonly id: RecordId;
-  /** Ids under the operation's other names: looked up before a fresh key is claimed. */
-  readonly otherIds: readonly RecordId[];
-  readonly fingerprint: Fingerprint;
+  readonly fingerprint: Fingerprint | (() => Promise<Fingerprint>);
   /** The fingerprint under another label, if this process knows how to make it. */
   refingerprint(label: string): Fingerprint | undefined | Promise<Fingerprint | undefined>;
+}
+
+/** One request, as the engine sees it: at the oldest identity of its operation, where it is claimed. */
+export interface Work extends Place {
+  readonly operation: string;
+  readonly fingerprint: Fingerprint;
+  /**
+   * While a bridge stands: the younger identities, oldest first and the present one last. Pointers are left there before the claim, and a
+   * record that is found there is the one that counts. One of the same id is another way to compare.
+   */
+  readonly younger: readonly Place[];
   readonly settings: OperationSettings;
   /** Kept with a fresh key, if others than the client may push the operation on. */
   readonly input: Uint8Array | null;
@@ -25,7 +33,12 @@ export interface Work {
   readonly entry: ClaimRequest['entry'];
   /** For `accept`: how long it may wait to be begun, in milliseconds. */
   readonly pendingTimeMaxMs: number;
+  /** What it meets if its key is not known: rules for fresh keys do not hold for others (F118). Absent: it runs. */
+  readonly ifNew?: Outcome | null;
 }
+
+/** No bridge stands. */
+export const NO_PLACES: readonly Place[] = [];
 
 /** What the engine runs. */
 export interface Handler {

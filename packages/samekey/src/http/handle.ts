@@ -8,22 +8,29 @@
 import type { Ending } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
-import type { FingerprintInput } from '../core/fingerprint.ts';
-import { looksPersonal } from '../core/key.ts';
+import { checkKey, describeKeyFault, KEY_LENGTH_MAX, type KeyOptions, looksPersonal } from '../core/key.ts';
 import { type KeyHeader, parseKeyHeader, severalKeys } from '../core/key-header.ts';
-import { identityOf, type OperationOfRequest, operationOfRequest, recordNames } from '../core/operation.ts';
+import { type OperationOfRequest, operationOfRequest } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { RecordId } from '../core/record.ts';
 import { response } from '../core/response.ts';
-import { encodeScope } from '../core/scope.ts';
 import { type Issue, validate } from '../core/schema.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
-import { callerParts, namesNobody } from './caller.ts';
+import { callerParts } from './caller.ts';
 import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';
 import { staleness } from './freshness.ts';
 import { parseJson } from './json-body.ts';
+import {
+  type Asked,
+  bindingOf,
+  type Common,
+  identitiesOf,
+  identityNow,
+  isBridged,
+  placeNow,
+  placesOf,
+} from './places.ts';
 import { isFinalStatus, type Route } from './route.ts';
 import { sendOutcome } from './send-outcome.ts';
 import type { Invalid, Prepared, Wrapped } from './wrapped.ts';
@@ -43,7 +50,7 @@ export async function handle<Native>(
     if (lines.length === 0 && (!route.required || !isAsked(engine, route, exchange, method)))
       return exchange.pass();
     const startedAt = engine.world.monotonicNow();
-    const operation = operationOfRequest(route.operation, route.formerly, request, request.route);
+    const operation = operationOfRequest(route.operation, request, request.route, route.given);
     const prepared = await prepare(engine, route, exchange, operation, lines, wrapped);
     let outcome: Outcome;
     if ('work' in prepared) {
@@ -160,19 +167,26 @@ async function prepare<Native>(
     const stale = await staleness(route.freshness, native, request, parsed.key, engine.world);
     if (stale !== null) return { outcome: stale };
   }
-  const binding = route.bindTo === null ? undefined : await route.bindTo(exchange.native);
-  if (
-    route.bindTo !== null &&
-    (typeof binding !== 'string' ||
-      binding === '' ||
-      namesNobody(engine, operation.label, 'What bindTo gave', [binding]))
-  ) {
-    return { outcome: { kind: 'anonymous' } };
+  const { native, request } = exchange;
+  const binding =
+    route.bindTo === null ? undefined : await bindingOf(engine, operation.label, route.bindTo, native);
+  if (binding === null) return { outcome: { kind: 'anonymous' } };
+  const asked: Asked<Native> = { native, request, operation, scope, key: parsed.key };
+  let bridged: Awaited<ReturnType<typeof identitiesOf<Native>>> | null = null;
+  if (isBridged(route)) {
+    bridged = await identitiesOf(engine, route, asked);
+    if ('outcome' in bridged) return bridged;
   }
   const body = await exchange.readBody(route.requestSizeMaxBytes);
   if (body.kind === 'unreadable') return { outcome: { kind: 'request-unreadable', detail: body.detail } };
+  const ifNew = ruleForNew(parsed.key, route.key);
   if (body.kind === 'too-large') {
-    return { outcome: { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes } };
+    const ids = (bridged?.all ?? [identityNow(route, asked)]).map(({ id }) => id);
+    // A key that was paid under a looser rule is not told that its request can never be answered.
+    return {
+      outcome: (await engine.meetUnread(ids)) ??
+        ifNew ?? { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes },
+    };
   }
   if (body.kind === 'consumed') throw consumed(engine);
   const prepared = await handlerOf(engine, route, exchange, wrapped, body.decoded);
@@ -183,32 +197,33 @@ async function prepare<Native>(
       'A client sent a key that looks like personal data: ask for random keys (UUIDs).',
     );
   }
-  const { fingerprinter, settings } = route;
-  const plain = fingerprintInput(exchange, operation, body.decoded);
-  const input = typeof binding === 'string' ? { ...plain, binding } : plain;
-  const computed = fingerprinter.compute(input);
-  const names = recordNames(operation.names, route);
-  const idOf = (name: string | null): RecordId => ({ scope: encodeScope(scope, name), key: parsed.key });
+  const common = commonOf(exchange, body.decoded);
+  const placed =
+    bridged === null
+      ? placeNow(identityNow(route, asked), common, binding)
+      : placesOf(engine, bridged.all, asked, common, binding);
+  const { id, fingerprint, younger, ...place } = isPending(placed) ? await placed : placed;
   return {
     work: {
       operation: operation.label,
-      id: idOf(names.identity),
-      otherIds: names.others.map(idOf),
-      fingerprint: {
-        label: fingerprinter.label,
-        digest: typeof computed === 'string' ? computed : await computed,
-      },
-      async refingerprint(label) {
-        const digest = await fingerprinter.computeFor(label, input);
-        return digest === undefined ? undefined : { label, digest };
-      },
-      settings,
+      id,
+      fingerprint,
+      refingerprint: (label) => place.refingerprint(label),
+      younger,
+      settings: route.settings,
       input: prepared.input,
       entry: prepared.entry,
       pendingTimeMaxMs: prepared.pendingTimeMaxMs,
+      ifNew,
     },
     ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
   };
+}
+
+/** What a key of that form meets unless it is known: a rule that a deploy has tightened refuses no retry (F118). */
+function ruleForNew(key: string, options: KeyOptions): Outcome | null {
+  const fault = checkKey(key, options);
+  return fault === null ? null : { kind: 'key-malformed', fault, detail: describeKeyFault(fault, options) };
 }
 
 /** The field lines of the first header that carries a key. */
@@ -225,9 +240,14 @@ function keyLines<Native>({ header, otherHeaders }: Route<Native>, request: Http
 /** The request's key. Where several headers carry one, it is one key or none: nobody can say which of two was meant. */
 function keyOf<Native>(
   lines: readonly string[],
-  { header, otherHeaders, key: options }: Route<Native>,
+  { header, otherHeaders, key: { mode, lengthMax } }: Route<Native>,
   request: HttpRequest,
 ): KeyHeader {
+  // Grammar, and the length that any route may have taken: the rest of the form is a rule for fresh keys.
+  const options: KeyOptions = {
+    ...(mode !== undefined && { mode }),
+    lengthMax: Math.max(lengthMax ?? KEY_LENGTH_MAX, KEY_LENGTH_MAX),
+  };
   const parsed = parseKeyHeader(lines, options);
   if (otherHeaders.length === 0 || parsed.kind !== 'key') return parsed;
   for (const name of [header, ...otherHeaders]) {
@@ -251,15 +271,8 @@ function consumed(engine: Engine): OptionsError {
   return error;
 }
 
-function fingerprintInput<Native>(
-  { request }: Exchange<Native>,
-  operation: OperationOfRequest,
-  body: Uint8Array,
-): FingerprintInput {
+function commonOf<Native>({ request }: Exchange<Native>, body: Uint8Array): Common {
   return {
-    method: request.method.toUpperCase(),
-    operation: identityOf(operation.names),
-    path: operation.path,
     query: request.query,
     headers: (name) => request.headerLines(name),
     contentType: request.headerLines('content-type')[0],

@@ -41,6 +41,11 @@ export type ProblemCode =
   | 'closing'
   | 'record-newer'
   | 'limiter-unavailable'
+  | 'request-moved'
+  | 'kept-elsewhere'
+  | 'bridge-unfit'
+  | 'body-too-large-now'
+  | 'record-sealed'
   | 'key-expired'
   | 'key-reused'
   | 'response-not-stored'
@@ -117,6 +122,21 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   ),
   'limiter-unavailable': unavailableProblem(
     'It cannot be decided right now whether more may be started, so nothing was done.',
+  ),
+  'request-moved': unavailableProblem(
+    'This key was used with the same request at another path, by another method or in another session, and this server cannot tell whether that is the same.',
+  ),
+  'kept-elsewhere': unavailableProblem(
+    'What this key stands for is kept under a former name of this operation and cannot be compared from here.',
+  ),
+  'bridge-unfit': unavailableProblem(
+    'This server is not set up to find keys of this operation that were used before it was changed, so nothing was done.',
+  ),
+  'body-too-large-now': unavailableProblem(
+    'This key is known, and its body is larger than this server takes now, so it was not read and nothing was done.',
+  ),
+  'record-sealed': unavailableProblem(
+    'What this key stands for is sealed, and this server cannot open it, so nothing was done.',
   ),
   'key-expired': {
     status: 410,
@@ -254,8 +274,11 @@ const UNAVAILABLE_PROBLEMS: Readonly<Record<UnavailableReason, ProblemCode>> = {
   'newer-format': 'record-newer',
   'other-label': 'record-newer',
   limiter: 'limiter-unavailable',
-  // Why is for the operator, who is told by an event.
-  unreadable: 'store-unavailable',
+  moved: 'request-moved',
+  'kept-elsewhere': 'kept-elsewhere',
+  'bridge-unfit': 'bridge-unfit',
+  'too-large-now': 'body-too-large-now',
+  unreadable: 'record-sealed',
 };
 
 function keyProblem(what: string): Problem {

@@ -37,6 +37,7 @@ import {
   resolveSettings,
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
+import { compileFormer, FORMERLY_ROW, type Former, type FormerIdentity, operationName } from './former.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
 import { KEY_HEADER } from './problem.ts';
 import { ietf } from './profiles/ietf.ts';
@@ -57,8 +58,11 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly scope: ScopeFunction<Native> | ReturnType<typeof singleTenant>;
   /** The operation's name; default: method and route pattern, as far as the framework tells them. */
   readonly operation?: string;
-  /** Earlier names of the operation, oldest first (`POST /v1/payments/:` for a route); kept while its records live. */
-  readonly formerly?: readonly string[];
+  /**
+   * What the route was before deploys whose records may still be met, oldest first: a name, or an entry that says what it was called, how
+   * its scope was made, what was compared, and where it stood. It may go one retention after the last process without it.
+   */
+  readonly formerly?: readonly (string | FormerIdentity<Native>)[];
   /**
    * What a key is unique for: an `operation` of a caller (default), or the `caller`: a key that was used for another operation of the
    * caller is then refused, as Stripe does.
@@ -117,7 +121,9 @@ export interface Route<Native> extends KeyUniqueness {
   readonly settings: OperationSettings;
   readonly scope: ScopeFunction<Native>;
   readonly operation: string | null;
-  readonly formerly: readonly string[];
+  /** The same as the application spells it, parameters with their names. */
+  readonly given: string | null;
+  readonly formerly: readonly Former<Native>[];
   readonly required: boolean;
   /** Protected if they bring a key. */
   readonly methods: ReadonlySet<string>;
@@ -182,8 +188,15 @@ export function compileRoute<Native>(
   return Object.freeze({
     settings,
     scope: scopeFunction(options.scope),
-    operation: own.operation,
-    formerly: own.formerly,
+    operation: own.operation === null ? null : nameGiven(own.operation),
+    given: own.operation,
+    formerly: compileFormer(
+      own.formerly as readonly FormerIdentity<Native>[],
+      own.operation,
+      options.bindTo !== undefined,
+      digester,
+      secrets,
+    ),
     ...keyUniqueness(own),
     required: own.required,
     methods: own.methods === null ? CHANGING_METHODS : new Set(own.methods),
@@ -213,12 +226,6 @@ function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined)
   if (isSingleTenant(scope)) return () => scope;
   throw new OptionsError(NO_SCOPE);
 }
-
-const operationName: Row<string, undefined> = row((name, path) => {
-  if (typeof name !== 'string' || name === '')
-    throw new OptionsError(`${path} names an operation by a text that is not empty; it is ${shown(name)}.`);
-  return nameGiven(name);
-});
 
 const token: Row<string, undefined> = row((value, path) => {
   if (typeof value === 'string' && TOKEN.test(value)) return value;
@@ -304,18 +311,18 @@ const OWN_ROWS = {
   bufferTimeMaxMs: wholeNumber(0, TIMER_MAX_MS, 1_000),
   storeSetCookie: trueOrFalse(false),
   onOutcome: aFunction(),
+  formerly: FORMERLY_ROW,
 } satisfies Table<HttpOptions>;
 
 const ROWS = {
   ...OPERATION_ROWS,
   ...OWN_ROWS,
   operation: { ...operationName, absent: (): null => null },
-  formerly: listOf(operationName, []),
 } satisfies Table<RouteOptions<never>>;
 
-type HttpOptions = Omit<RouteOptions<never>, keyof OperationOptions | 'operation' | 'formerly'>;
+type HttpOptions = Omit<RouteOptions<never>, keyof OperationOptions | 'operation'>;
 
-/** The rows of a route's options without those of its operation: a served operation has said those itself. */
+/** The rows of a route's options without those of its operation: a served operation has said those itself, but for what its door was. */
 export const HTTP_ROWS: Table<HttpOptions> = OWN_ROWS;
 
 /** The rows of {@link RouteOptions}, for the tables of whatever takes them too. */

@@ -8,7 +8,14 @@ import type { Engine } from '../core/engine.ts';
 import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
-import { checkInput, entryOf, keptInput, type Operation, operationInternals } from '../ways/operation.ts';
+import {
+  checkInput,
+  entryOf,
+  keptInput,
+  type Operation,
+  operationInternals,
+  takeDoor,
+} from '../ways/operation.ts';
 import { parseJson } from './json-body.ts';
 import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 import type { Wrapped } from './wrapped.ts';
@@ -24,7 +31,7 @@ export interface ServedBody {
 
 /** Options of a served operation: those of a route, without what the operation itself has said. */
 export interface ServeOptions<Native, Input>
-  extends Omit<RouteOptions<Native>, keyof OperationOptions | 'operation' | 'formerly'> {
+  extends Omit<RouteOptions<Native>, keyof OperationOptions | 'operation'> {
   /** Makes the operation's input; default the body as JSON. What `schema` takes is what this gives. */
   readonly input?: (request: Native, body: ServedBody) => Input | Promise<Input>;
   /**
@@ -41,11 +48,12 @@ export interface Served<Native> {
   readonly wrapped: Wrapped<Native>;
 }
 
-const SERVE_ROWS = {
+/** The rows of {@link ServeOptions}. */
+export const SERVE_ROWS: Table<ServeOptions<never, never>> = {
   ...HTTP_ROWS,
   input: aFunction(),
   location: aFunction(),
-} satisfies Table<ServeOptions<never, never>>;
+};
 
 /** Checks the options and puts the operation's own in place. Throws `OptionsError`. */
 export function compileServed<Native, Input>(
@@ -53,7 +61,7 @@ export function compileServed<Native, Input>(
   options: ServeOptions<Native, Input>,
 ): Served<Native> {
   const internals = operationInternals(operation);
-  for (const name of [...OPERATION_OPTIONS, 'operation', 'formerly']) {
+  for (const name of [...OPERATION_OPTIONS, 'operation']) {
     if (name in Object(options)) {
       throw new OptionsError(
         `${name} belongs to the operation "${operation.name}": say it where it is defined.`,
@@ -68,7 +76,8 @@ export function compileServed<Native, Input>(
       'A served operation needs a key: required: false is for routes with a handler of their own.',
     );
   }
-  const { name, formerly } = internals.names;
+  const { name, formerly } = internals.names.spelt ?? { formerly: [], ...internals.names };
+  const oldest = formerly[0] ?? name;
   const route = compileRoute<Native>(
     {},
     {
@@ -78,11 +87,18 @@ export function compileServed<Native, Input>(
       ...internals.settings,
       storeSetCookie: routeOptions.storeSetCookie ?? false,
       operation: name,
-      formerly: formerly ?? [],
+      // What this door was is older than the names that the operation has kept: its own entries begin with the oldest of them.
+      formerly: [
+        ...(routeOptions.formerly ?? []).map((entry) =>
+          typeof entry === 'string' || entry.name !== undefined ? entry : { ...entry, name: oldest },
+        ),
+        ...formerly,
+      ],
     },
     internals.engine.world,
     internals.engine.fingerprintSecrets,
   );
+  takeDoor(internals, 'serve');
   return {
     engine: internals.engine,
     route,

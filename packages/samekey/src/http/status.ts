@@ -7,20 +7,20 @@
 
 import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../core/meeting.ts';
-import { type RecordNames, recordNames } from '../core/operation.ts';
+import { namesOldestFirst } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { firstLiving, FORMAT_VERSION, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
+import { firstLiving, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
 import { callerParts } from './caller.ts';
 import { httpDate } from './headers.ts';
-import { compileRoute, ROUTE_ROWS, type RouteOptions } from './route.ts';
+import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
 export interface StatusOptions<Native>
-  extends Pick<RouteOptions<Native>, 'scope' | 'profile' | 'keyUniqueFor' | 'keyWasUniqueFor'> {
+  extends Pick<RouteOptions<Native>, 'scope' | 'profile' | 'keyUniqueFor' | 'keyWasUniqueFor' | 'formerly'> {
   /** The key that the address names: `(req) => req.params.key`. */
   readonly key: (request: Native) => string;
 }
@@ -30,6 +30,7 @@ const STATUS_ROWS = {
   profile: ROUTE_ROWS.profile,
   keyUniqueFor: ROUTE_ROWS.keyUniqueFor,
   keyWasUniqueFor: ROUTE_ROWS.keyWasUniqueFor,
+  formerly: ROUTE_ROWS.formerly,
   key: required(aFunction()),
 } satisfies Table<StatusOptions<never>>;
 
@@ -43,7 +44,6 @@ export function createStatus<Native>(
   const { key, ...rest } = options;
   const { engine, settings } = internals;
   const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
-  const known = recordNames(internals.names, route);
   return async (request) => {
     const { name } = internals.names;
     const parts = callerParts(engine, name, await route.scope(request));
@@ -53,7 +53,8 @@ export function createStatus<Native>(
     const wanted: unknown = key(request);
     // The address is the client's: what no key can be must not look like a fault of the store.
     if (!mayBeKey(wanted)) return NOT_FOUND;
-    const record = await find(internals, known, parts, wanted);
+    const scopes = await scopesOf(internals, route, request, parts);
+    const record = await find(internals, scopes, wanted);
     const outcome = record === undefined ? unavailable('store') : standing(record, internals);
     if (outcome === null) return NOT_FOUND;
     if (outcome.kind === 'replay') {
@@ -72,14 +73,32 @@ const NOT_FOUND: StoredResponse = problemResponse(
   'There is no such request of this caller.',
 );
 
+/** Where its record may be kept, oldest first. */
+async function scopesOf<Native>(
+  { engine, names }: OperationInternals<never>,
+  { uniqueFor, wasUniqueFor, formerly }: Route<Native>,
+  request: Native,
+  parts: readonly string[],
+): Promise<readonly string[]> {
+  const kept = wasUniqueFor ?? uniqueFor;
+  const all = namesOldestFirst(names);
+  const at = (who: readonly string[], name: string, isFor: typeof kept): string =>
+    encodeScope(who, isFor === 'caller' ? null : name);
+  const scopes: string[] = [];
+  for (const { scope, name } of formerly) {
+    const who = scope === null ? parts : callerParts(engine, names.name, await scope(request));
+    if (who !== null) for (const one of name === null ? all : [name]) scopes.push(at(who, one, kept));
+  }
+  for (const name of all) scopes.push(at(parts, name, kept));
+  return [...new Set([...scopes, at(parts, names.name, uniqueFor)])];
+}
+
 async function find(
   { engine }: OperationInternals<never>,
-  { identity, others }: RecordNames,
-  scope: readonly string[],
+  scopes: readonly string[],
   key: string,
 ): Promise<SamekeyRecord | null | undefined> {
-  const ids = [identity, ...others].map((name) => ({ scope: encodeScope(scope, name), key }));
-  const records = await Promise.all(ids.map((id) => engine.find(id)));
+  const records = await Promise.all(scopes.map((scope) => engine.findKept({ scope, key })));
   const found = records.filter((record) => record !== null && record !== undefined);
   const record = firstLiving(found, engine.world.wallNow()) ?? found[0];
   return record ?? (records.includes(undefined) ? undefined : null);
@@ -90,7 +109,7 @@ function standing(record: SamekeyRecord | null, internals: OperationInternals<ne
   const { engine, settings, names } = internals;
   if (record === null || isForgotten(record)) return null;
   if (![names.name, ...(names.formerly ?? [])].includes(record.operation)) return null;
-  if (record.formatVersion > FORMAT_VERSION) return unavailable('newer-format', 5_000);
+  if (record.formatVersion > engine.readVersion) return unavailable('newer-format', 5_000);
   const now = engine.world.wallNow();
   if (isExpired(record, now)) return null;
   const outcome = outcomeSeen(record, settings, now, engine.usual.of(record.operation));

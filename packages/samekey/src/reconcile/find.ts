@@ -8,7 +8,8 @@
 import { OptionsError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
 import { messageKeyText, type MessageStore, type StoreWithMessages } from '../core/message.ts';
-import { identityOf, otherNames } from '../core/operation.ts';
+import { namesOldestFirst } from '../core/operation.ts';
+import { isPointer } from '../core/pointer.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { Store } from '../core/store.ts';
@@ -63,7 +64,8 @@ async function findById(
   const { key } = by;
   if (!mayBeKey(key)) throw new OptionsError('by.key is no key: pass the one that the call sent along.');
   const ids: RecordId[] = scopesOf(by, internals).map((scope) => ({ scope, key }));
-  return (await store.find(ids)).find((record) => record !== null) ?? null;
+  // Under its own identity or, while a bridge stands, a former one: a pointer there is no record.
+  return (await store.find(ids)).find((record) => record !== null && !isPointer(record)) ?? null;
 }
 
 function scopesOf(
@@ -78,7 +80,7 @@ function scopesOf(
   }
   const { scope, operation } = by;
   const names = internals?.operations.get(operation)?.names ?? { name: operation };
-  return [identityOf(names), ...otherNames(names)].map((name) => encodeScope(scope, name));
+  return namesOldestFirst(names).map((name) => encodeScope(scope, name));
 }
 
 async function findByEffect(

@@ -7,11 +7,12 @@
  * would not open, and never be taken for another.)
  */
 
+import { SEALED_TEXT } from '../core/seal-marks.ts';
 import type { Seal } from './ring.ts';
 
 /** The last byte, and the digit in {@link TEXT_MARK}, is the version of the envelope. */
 const MARK: readonly number[] = [0x89, 0x73, 0x6b, 0x73, 0x65, 0x61, 0x6c, 0x01];
-const TEXT_MARK = 'samekey-seal.1.';
+const TEXT_MARK = SEALED_TEXT;
 const KEY_ID = /^[\u{21}-\u{7e}]{1,255}$/u;
 
 /** The envelope of a seal, as bytes. Throws for an id that no envelope can hold. */

@@ -10,6 +10,7 @@ import { StoreError } from '../core/errors.ts';
 import type { NewMessage, StoredMessage } from '../core/message.ts';
 import type { RecordId, SamekeyRecord, Unreadable } from '../core/record.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
+import { SEALED_LINE } from '../core/seal-marks.ts';
 import type { FinishRequest, SettleRequest } from '../core/store.ts';
 import { envelopeBytes, envelopeText, sealInBytes, sealInText } from './envelope.ts';
 import { after, isPromise, type Maybe } from './maybe.ts';
@@ -30,8 +31,6 @@ export interface Sealer {
   openMessage<Message extends StoredMessage>(message: Message): Maybe<Message>;
 }
 
-/** No header has this name: a colon ends names on the wire. */
-const SEALED_LINE = ':samekey-seal';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -14,6 +14,7 @@ import type { AdapterHarness } from './adapter/harness.ts';
 import { identityTests } from './adapter/identity.ts';
 import { keyTests } from './adapter/keys.ts';
 import { type AddTest, onBench } from './adapter/kit.ts';
+import { moveTests } from './adapter/moves.ts';
 import { onceTests } from './adapter/once.ts';
 import { optionTests } from './adapter/options.ts';
 import { policyTests } from './adapter/policies.ts';
@@ -43,6 +44,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
   'the same request': samenessTests,
   'operation identity': identityTests,
   deploys: deployTests,
+  'moves across deploys': moveTests,
   answers: answerTests,
   streams: streamTests,
   policies: policyTests,

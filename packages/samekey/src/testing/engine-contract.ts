@@ -29,6 +29,7 @@ import type { StoreHarness, TestRunner } from './contract/context.ts';
 import { answerTests } from './engine/answers.ts';
 import { askingAgainTests } from './engine/asking-again.ts';
 import { type AddEngineTest, createBench } from './engine/bench.ts';
+import { bridgeTests } from './engine/bridges.ts';
 import { closingTests } from './engine/closing.ts';
 import { effectRuleTests } from './engine/effect-rules.ts';
 import { effectTests } from './engine/effects.ts';
@@ -67,5 +68,6 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('closing', () => closingTests(test));
     runner.describe('values', () => valueTests(test));
     runner.describe('effects', () => effectTests(test));
+    runner.describe('bridges across deploys', () => bridgeTests(test));
   });
 }

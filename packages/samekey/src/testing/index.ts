@@ -17,6 +17,7 @@ export {
 export { type Auditor, type AuditorOptions, createAuditor, type Violation } from './auditor.ts';
 export type { AttemptFacts, AuditedRequest, KeyFacts, ProcessFacts, RunFacts } from './audit/facts.ts';
 export { faultOf, type Transition, type WritingVerb } from './audit/transitions.ts';
+export { AS_EVER, DEPLOY_STATES, deployContract, type DeployRow } from './deploys-contract.ts';
 export { engineContract } from './engine-contract.ts';
 export { FAKE_WALL_START, type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
 export {

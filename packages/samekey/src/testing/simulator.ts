@@ -107,7 +107,9 @@ export async function simulate(options: SimulateOptions): Promise<History> {
   };
   const ids = scenario.intents.map(idOf);
   const gate = options.database === undefined ? null : createGate({ oneAtATime: true });
-  const watch = createWatch({ auditor, storeNow, ids, gate });
+  // Where code that knows a renamed operation leaves its pointers.
+  const pointers = scenario.intents.filter(({ operation }) => operation.renamed).map(renamedIdOf);
+  const watch = createWatch({ auditor, storeNow, ids: [...ids, ...pointers], gate });
   const { store, connect } = await storesOf(options, machine, watch);
   const context: Context = {
     scenario,
@@ -213,6 +215,10 @@ async function finish(
 
 function idOf({ scope, key, operation }: Intent): RecordId {
   return { scope: encodeScope(scope, operation.name), key };
+}
+
+function renamedIdOf({ scope, key, operation }: Intent): RecordId {
+  return { scope: encodeScope(scope, `${operation.name}-renamed`), key };
 }
 
 /** Runs until all have ended; a person settles what becomes unknown meanwhile. */

@@ -10,7 +10,7 @@ import { textOfError } from '../core/listener.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { DueRequest, Store } from '../core/store.ts';
-import type { Handler } from '../core/work.ts';
+import { type Handler, NO_PLACES } from '../core/work.ts';
 import type { OperationInternals } from './operation.ts';
 
 /** What it needs of an instance. */
@@ -80,7 +80,7 @@ async function push(
     {
       operation: record.operation,
       id: { scope, key },
-      otherIds: [],
+      younger: NO_PLACES,
       // Whose request it is was decided when it was accepted.
       fingerprint: record.fingerprint ?? { label: 'input', digest: await engine.world.sha256(input) },
       refingerprint: () => undefined,

@@ -6,13 +6,15 @@ import type { Engine } from '../core/engine.ts';
 import type { Comparable } from '../core/digest.ts';
 import { KeyError, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
-import { identityOf, type Operation as OperationNames, otherNames } from '../core/operation.ts';
+import { namesOldestFirst, type Operation as OperationNames } from '../core/operation.ts';
+import { listOf, nested, row, type Table, text } from '../core/options.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { valueOf } from '../core/reply.ts';
 import type { Issue } from '../core/schema.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { OperationSettings } from '../core/settings.ts';
-import type { Handler, Work } from '../core/work.ts';
+import type { RecordId } from '../core/record.ts';
+import { type Handler, NO_PLACES, type Work } from '../core/work.ts';
 
 /** What `run` resolves with: the outcome, and the handler's value where there is one. */
 export type RunOutcome<Value> =
@@ -26,11 +28,43 @@ export interface DirectRequest {
   readonly key: string;
   /** What must be equal on a retry: plain JSON, or bytes. `null` for nothing. */
   readonly fingerprint: Comparable;
+  /**
+   * What the operation was called and whom its keys were unique for, before deploys whose records may still be met; oldest first. An
+   * entry may go one retention after the last process without it.
+   */
+  readonly formerly?: readonly (string | FormerRequest)[] | undefined;
 }
+
+/** A request as it was; what it does not say is as it is now. */
+export interface FormerRequest {
+  readonly name?: string;
+  readonly scope?: readonly string[];
+}
+
+const FORMER_ROWS = { name: text(), scope: listOf(text()) } satisfies Table<FormerRequest>;
+
+/** Entries of `formerly` as a request gives them. Throws `OptionsError`. */
+export function formerRequests(given: unknown): readonly FormerRequest[] {
+  if (given === undefined) return NO_FORMER;
+  if (!Array.isArray(given)) throw new OptionsError(`formerly is a list: it is of type ${typeof given}.`);
+  return FORMERLY.read(given, 'formerly');
+}
+
+const FORMERLY = listOf<FormerRequest>(
+  row((entry, path) => {
+    if (typeof entry === 'string') return { name: text().read(entry, path) };
+    const { name, scope } = nested(FORMER_ROWS).read(entry, path);
+    // Not the copy: a declared single tenant is told by its list.
+    const parts = scope === undefined ? undefined : (entry as FormerRequest).scope;
+    return { ...(name !== undefined && { name }), ...(parts !== undefined && { scope: parts }) };
+  }),
+);
+const NO_FORMER: readonly FormerRequest[] = [];
 
 /** The same, with what is compared taken from it. */
 export interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
   readonly compared: Uint8Array;
+  readonly formerly: readonly FormerRequest[];
 }
 
 /** Runs a handler for one request. What the handler threw is thrown after the record was settled. */
@@ -76,21 +110,40 @@ async function workOf(
   // As long as any route may allow: the key of a request may be one that came over HTTP.
   const fault = faultOf(request.key);
   if (fault !== null) throw fault;
-  const idOf = (name: string): { scope: string; key: string } => ({
-    scope: encodeScope(request.scope, name),
-    key: request.key,
-  });
+  const { values } = engine;
+  const { scope, key, compared, formerly } = request;
+  const fingerprint = await values.compute(compared);
+  const refingerprint = (label: string): ReturnType<typeof values.computeFor> =>
+    values.computeFor(label, compared);
+  const [id, ...others] = idsOf(names, scope, key, formerly) as [RecordId, ...RecordId[]];
   return {
     operation: names.name,
-    id: idOf(identityOf(names)),
-    otherIds: otherNames(names).map(idOf),
-    fingerprint: await engine.values.compute(request.compared),
-    refingerprint: (label) => engine.values.computeFor(label, request.compared),
+    id,
+    fingerprint,
+    refingerprint,
+    younger:
+      others.length === 0 ? NO_PLACES : others.map((other) => ({ id: other, fingerprint, refingerprint })),
     settings,
     input,
     entry,
     pendingTimeMaxMs,
   };
+}
+
+/** Where records of the request are or were kept, oldest first and the present place last, each once. */
+function idsOf(
+  names: OperationNames,
+  scope: readonly string[],
+  key: string,
+  formerly: readonly FormerRequest[],
+): readonly RecordId[] {
+  const scopes = namesOldestFirst(names).map((name) => encodeScope(scope, name));
+  if (formerly.length > 0) {
+    const oldest = names.formerly?.[0] ?? names.name;
+    scopes.unshift(...formerly.map((was) => encodeScope(was.scope ?? scope, was.name ?? oldest)));
+  }
+  const now = scopes.at(-1) as string;
+  return [...new Set([...scopes.filter((one) => one !== now), now])].map((one) => ({ scope: one, key }));
 }
 
 /** A request as callers without types may give it. Throws `OptionsError`. */

@@ -11,14 +11,21 @@ import { anything, having, listOf, refuseOthers, required, type Table, text } fr
 import { OPERATION_ROWS, type OperationOptions, type OperationSettings } from '../core/settings.ts';
 import type { Handler, Work } from '../core/work.ts';
 import { type Issue, SCHEMA_ROW, type StandardSchema, validate } from '../core/schema.ts';
-import { type DirectRequest, meetInvalid, requestObject, type RunOutcome, runDirect } from './direct.ts';
+import {
+  type DirectRequest,
+  formerRequests,
+  meetInvalid,
+  requestObject,
+  type RunOutcome,
+  runDirect,
+} from './direct.ts';
 import type { InputCodec } from './input.ts';
 
 /** What every definition of an operation says. Options of {@link OperationOptions} are its own. */
 export interface Definition extends OperationOptions {
   /** The operation's name, unique in the application and kept for ever: records are found by it. */
   readonly name: string;
-  /** Earlier names, oldest first; never dropped from the list while records of them may live. */
+  /** Earlier names, oldest first; each may go one retention after the last process without this list. */
   readonly formerly?: readonly string[];
   /**
    * What the input must be, of any library that speaks Standard Schema; the handler gets what the schema makes of it. What is invalid claims
@@ -48,6 +55,7 @@ const REQUEST_ROWS = {
   key: required(anything<string>()),
   input: anything<unknown>(),
   fingerprint: anything<Comparable>(),
+  formerly: anything<NonNullable<DirectRequest['formerly']>>(),
 } satisfies Table<OperationRequest<unknown>>;
 
 /** A defined operation. Over HTTP it is served by the adapters' `serve`. */
@@ -73,6 +81,21 @@ export interface OperationInternals<Input> {
   readonly pendingTimeMaxMs: number | null;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
+  /** By which door its requests come: each compares something else, so a record of one is none for the other (F120). */
+  door?: 'serve' | 'run';
+}
+
+/** Throws `OptionsError` for an operation whose requests come by the other door. */
+export function takeDoor(
+  internals: Pick<OperationInternals<never>, 'door' | 'names'>,
+  door: 'serve' | 'run',
+): void {
+  if (internals.door === door) return;
+  if (internals.door !== undefined)
+    throw new OptionsError(
+      `The operation "${internals.names.name}" is served over HTTP and is also called by run: a served request is compared with method, path, query and body, one of run with its input, so neither finds the other's record. Define two operations, or send the calls of run to the served one.`,
+    );
+  internals.door = door;
 }
 
 /** Makes the operation's public side. */
@@ -84,12 +107,13 @@ export function createOperation<Input, Value>(internals: OperationInternals<Inpu
     async run(given) {
       const what = `A request for "${names.name}"`;
       refuseOthers(what, REQUEST_ROWS, requestObject(what, given));
-      const { scope, key, input, fingerprint } = given;
+      takeDoor(internals, 'run');
+      const { scope, key, input, fingerprint, formerly } = given;
       const compared =
         fingerprint === undefined
           ? comparableBytes('The input', input === undefined ? null : input)
           : comparableBytes('The fingerprint', fingerprint);
-      const request = { scope, key, compared };
+      const request = { scope, key, compared, formerly: formerRequests(formerly) };
       // Without a schema nothing is waited for: the input is kept as it is at this moment.
       const checked = internals.schema === null ? { value: input } : await checkInput(internals, input, null);
       if ('issues' in checked) {
@@ -151,5 +175,5 @@ export function operationInternals<Input>(operation: Operation<Input, unknown>):
 
 /** The names of a definition that has been read. */
 export function namesOf({ name, formerly = [] }: Definition): OperationNames {
-  return { name: nameGiven(name), formerly: formerly.map(nameGiven) };
+  return { name: nameGiven(name), formerly: formerly.map(nameGiven), spelt: { name, formerly } };
 }

@@ -7,7 +7,7 @@ import {
   type FingerprintInput,
   type FingerprintOptions,
 } from '../../src/core/fingerprint.ts';
-import { identityOf, operationOf, rewritePath } from '../../src/core/operation.ts';
+import { operationOf } from '../../src/core/operation.ts';
 import type { Digester } from '../../src/core/world.ts';
 
 const encoder = new TextEncoder();
@@ -377,20 +377,39 @@ describe('the label', () => {
   });
 });
 
+/** What stands before the dot and behind it, of an operation with a name of its own. */
+function partsOf(more: Partial<FingerprintInput>, request: Request = {}, bound = false): string[] {
+  const made = createFingerprinter({}, digester, bound).compute({
+    ...input(request),
+    isNamed: true,
+    ...more,
+  });
+  return typeof made === 'string' ? made.split('.') : [];
+}
+
 describe('a deploy', () => {
   // F59: renamed route parameter.
   test('that renames a route parameter changes nothing', () => {
     expect(printOf('/payments/:id')).toBe(printOf('/payments/:paymentId'));
   });
 
-  // F59: moved mount point, old and new code side by side.
-  test('that moves a mount point keeps the fingerprint, in the old code and in the new', () => {
-    const before = { name: operationOf('POST', '/v1/payments/:id') };
-    const after = { name: operationOf('POST', '/v2/payments/:id'), formerly: [before.name] };
-    const of = (operation: typeof after | typeof before, path: string) =>
-      print({ operation: identityOf(operation), path: rewritePath(path, operation) });
-    expect(of(after, '/v2/payments/7')).toBe(of(before, '/v1/payments/7'));
-    expect(of(after, '/v2/payments/8')).not.toBe(of(before, '/v1/payments/7'));
+  // F113: where it stands proves no other request, if its operation has a name of its own.
+  test('that moves a named operation changes only what stands behind the dot', () => {
+    const [main, aside] = partsOf({});
+    const elsewhere = [{ path: '/elsewhere' }, { method: 'PUT' }];
+    for (const more of elsewhere) {
+      const [same, other] = partsOf(more);
+      expect(same).toBe(main);
+      expect(other).not.toBe(aside);
+    }
+    expect(partsOf({}, { body: '{"a":2}' })).toEqual([expect.not.stringMatching(`^${main}$`), aside]);
+    expect(print({})).not.toContain('.');
+  });
+
+  test('that binds it to a session changes only what stands behind the dot', () => {
+    const [a, b] = ['a', 'b'].map((binding) => partsOf({ binding, isNamed: false }, {}, true));
+    expect(a?.[0]).toBe(b?.[0]);
+    expect(a?.[1]).not.toBe(b?.[1]);
   });
 });
 

@@ -173,7 +173,7 @@ describe('the machine', () => {
     await arrangeAny(bench, 'tombstone');
     const all = {
       ...ID,
-      formatVersion: 0,
+      readVersion: 0,
       claimId: OWN.claimId,
       fingerprint: { label: 'v2', digest: 'other' },
     };
@@ -181,9 +181,9 @@ describe('the machine', () => {
       const [result] = await bench.store.claim([claimRequest({ ...all, ...overrides })]);
       return result?.kind === 'found' ? result.because : String(result?.kind);
     };
-    const fresh = { formatVersion: 1, claimId: 'fresh' };
+    const fresh = { readVersion: 1, claimId: 'fresh' };
     expect(await because({})).toBe('newer-format');
-    expect(await because({ formatVersion: 1 })).toBe('spent');
+    expect(await because({ readVersion: 1 })).toBe('spent');
     expect(await because(fresh)).toBe('expired');
     await arrangeAnew(bench, 'completed');
     expect(await because(fresh)).toBe('other-label');

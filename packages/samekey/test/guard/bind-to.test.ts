@@ -8,14 +8,16 @@ import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
 
 const scope = (session: string): string[] => ['acme', session];
 const bindTo = (session: string): string => session;
+const now = (session: string): string => `s:${session}`;
 
 it('the same key from another session of the same caller is refused and does not run', async () => {
   const samekey = createSamekey({ store: memoryStore() });
   expect((await exchangeOf(samekey, { bindTo }, { native: 'laptop' })).end).toBe('released');
   const stolen = await exchangeOf(samekey, { bindTo }, { native: 'elsewhere' });
+  // Whether the session or the application's way to name it has changed, nobody can tell from here.
   expect([codeOf(stolen), stolen.answer?.status, stolen.calls]).toEqual([
-    'key-reused',
-    422,
+    'request-moved',
+    503,
     ['readBody', 'replaced'],
   ]);
   expect((await exchangeOf(samekey, { bindTo }, { native: 'laptop' })).answer?.status).toBe(201);
@@ -43,6 +45,16 @@ it('a session that is the text of a missing value is refused as anonymous, and t
   }
   expect(world.warnings.map((told) => told.split(':')[0])).toEqual(['caller-missing']);
   expect((await exchangeOf(samekey, { bindTo }, { native: 's:null' })).answer).toBeNull();
+});
+
+// F118
+it('a way to name sessions that has changed is bridged by the former one, for the session it named', async () => {
+  const samekey = createSamekey({ store: memoryStore() });
+  await exchangeOf(samekey, { bindTo }, { native: 'laptop' });
+  const bridge = { bindTo: now, formerly: [{ bindTo }] };
+  expect(codeOf(await exchangeOf(samekey, { bindTo: now }, { native: 'laptop' }))).toBe('request-moved');
+  expect((await exchangeOf(samekey, bridge, { native: 'laptop' })).answer?.status).toBe(201);
+  expect(codeOf(await exchangeOf(samekey, bridge, { native: 'elsewhere' }))).toBe('request-moved');
 });
 
 // F59

@@ -117,6 +117,7 @@ export function claimOf(caller: string, key: string, more: Partial<ClaimRequest>
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: 1,
+    readVersion: 1,
     entry: 'run',
     input: null,
     pendingTimeMaxMs: 0,

@@ -55,6 +55,7 @@ it('a key that is in progress in another process is told so, and not that there 
       tombstoneMs: 0,
       attemptMax: 10,
       formatVersion: 1,
+      readVersion: 1,
       entry: 'run',
       input: null,
       pendingTimeMaxMs: 0,

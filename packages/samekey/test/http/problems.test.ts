@@ -22,12 +22,16 @@ const FAULTS: readonly KeyFault[] = [
 ];
 const REASONS: readonly UnavailableReason[] = [
   'store',
-  'unreadable',
   'store-full',
   'closing',
   'newer-format',
   'other-label',
   'limiter',
+  'moved',
+  'kept-elsewhere',
+  'bridge-unfit',
+  'too-large-now',
+  'unreadable',
 ];
 const retryAfterMs = 2_500;
 

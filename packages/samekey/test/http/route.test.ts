@@ -39,8 +39,29 @@ it('a route takes what the instance says, unless it says otherwise', () => {
 });
 
 it('names of the form METHOD /pattern have their parameter names erased, others are kept', () => {
-  const route = compile({ ...GOOD, operation: 'pay', formerly: ['POST /v1/pay/:id', 'POST /pay/{id}'] });
-  expect([route.operation, route.formerly]).toEqual(['pay', ['POST /v1/pay/:', 'POST /pay/:']]);
+  const { operation, formerly } = compile({
+    ...GOOD,
+    operation: 'pay',
+    formerly: ['POST /v1/pay/:id', { name: 'POST /pay/{id}' }, { path: '/pay/:id' }],
+  });
+  expect(operation).toBe('pay');
+  expect(formerly.map(({ name, pattern }) => [name, pattern?.erased])).toEqual([
+    ['POST /v1/pay/:', '/v1/pay/:'],
+    ['POST /pay/:', '/pay/:'],
+    [null, '/pay/:'],
+  ]);
+});
+
+it('an entry of formerly that says nothing, or what nobody reads, is refused', () => {
+  for (const [entry, said] of [
+    [{}, /says nothing/],
+    [{ names: 'pay' }, /no option "formerly\[0\].names"/],
+    [{ path: 'v1' }, /path pattern/],
+    [{ scope: ['t'] }, /is a function/],
+    [7, /takes an object/],
+    ['', /not empty/],
+  ] as const)
+    expect(() => compile({ ...GOOD, formerly: [entry as never] })).toThrow(said);
 });
 
 it('a profile made by ietf is taken as it is', () => {

@@ -86,6 +86,7 @@ describe('an operator', () => {
         tombstoneMs: 0,
         attemptMax: 10,
         formatVersion: 1,
+        readVersion: 1,
         entry: 'run',
         input: null,
         pendingTimeMaxMs: 0,

@@ -17,6 +17,7 @@ export function claimOf(key: string, claimId: string = `claim-${key}`): ClaimReq
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: 1,
+    readVersion: 1,
     entry: 'run',
     input: null,
     pendingTimeMaxMs: 0,

@@ -24,7 +24,7 @@ vi.mock('../../src/core/replay-cache.ts', async (original) => {
         const any = { label: '', digest: '' };
         return {
           ...cache,
-          get: (...[id, others]: Parameters<typeof cache.get>) => cache.get(id, others, any),
+          get: (...[id]: Parameters<typeof cache.get>) => cache.get(id, any),
           put: (...[id, , ...rest]: Parameters<typeof cache.put>) => cache.put(id, any, ...rest),
         };
       }

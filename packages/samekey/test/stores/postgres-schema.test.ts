@@ -202,6 +202,22 @@ for (const source of availablePostgres()) {
       await store.close();
     });
 
+    // F120: what an application may do is not enough for a migration.
+    it('a migration without rights names who may run it, and changes nothing', async () => {
+      const db = await database();
+      const admin = await db.session();
+      const role = `reader_${new URL(db.url).pathname.slice(1)}`;
+      await admin.query(`CREATE ROLE ${role} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
+      const url = new URL(db.url);
+      url.username = role;
+      const store = postgresStore({ connect: () => postgres(url.href, { max: 1 }) });
+      await expect(store.migrate()).rejects.toThrow(
+        /as their owner, or as a role with CREATE .* migrate --print/,
+      );
+      expect((await store.status()).version).toBe(0);
+      await store.close();
+    });
+
     it('ready() finds missing privileges and row security', async () => {
       const db = await database();
       await db.store();

@@ -158,7 +158,7 @@ describe('a tier', () => {
       { fingerprint: { label: 'v1/sha256', digest: 'another' } },
       { fingerprint: { label: 'v2', digest: 'digest-of-the-first-body' } },
       { scope: 'tenant-2/payments' },
-      { formatVersion: 0 },
+      { readVersion: 0 },
       { claimId: record?.claimId ?? '' },
       { entry: 'take' },
     ];

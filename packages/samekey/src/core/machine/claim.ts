@@ -32,7 +32,7 @@ export function decideClaim(
     },
   });
 
-  if (record.formatVersion > request.formatVersion) return found('newer-format');
+  if (record.formatVersion > request.readVersion) return found('newer-format');
   // A claimId is good once: found anywhere but in its living claim it takes nothing, however late its request arrives.
   if (record.claimId === request.claimId) {
     if (record.state === 'in_progress') return repeat(record, view);
@@ -92,7 +92,8 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     proof: null,
     reason: null,
     response: null,
-    formatVersion: request.formatVersion,
+    // What earlier attempts have left in a newer format is read as that (F112).
+    formatVersion: Math.max(previous?.formatVersion ?? 0, request.formatVersion),
     sealKeyId: previous?.sealKeyId ?? null,
     reconcileAfter: null,
     inquiries: 0,

@@ -22,7 +22,10 @@ export interface ClaimRequest extends RecordId {
   readonly replayMinMs: number;
   readonly tombstoneMs: number;
   readonly attemptMax: number;
+  /** Written with a fresh record; one that is there keeps its own if that is newer. */
   readonly formatVersion: number;
+  /** The newest format that whoever asks can read: what is newer is found, and says so. */
+  readonly readVersion: number;
   /**
    * `run`: to run the attempt now. `accept`: only to note the request, as `pending`, for a worker; a key that is known is
    * `found`. `take`: a worker's, which may also begin what is `pending`.

@@ -54,13 +54,25 @@ export async function migrate(
         return;
       } catch (error) {
         await ask('ROLLBACK').catch(() => undefined);
-        if (!AGAIN.has(errorCodeOf(error) ?? '') || tries === TRIES_MAX) throw storeError(error, true);
+        const code = errorCodeOf(error) ?? '';
+        if (code === NO_PRIVILEGE) throw noRights(error, tables);
+        if (!AGAIN.has(code) || tries === TRIES_MAX) throw storeError(error, true);
         await new Promise((resolve) => void setTimeout(resolve, 50 + Math.random() * 50 * tries));
       }
     }
   } finally {
     await connection.close().catch(() => undefined);
   }
+}
+
+const NO_PRIVILEGE = '42501';
+
+/** What a running application may do is not enough here (F120). */
+function noRights(cause: unknown, { schema }: Tables): StoreError {
+  return new StoreError(
+    `PostgreSQL refused the migration (code ${NO_PRIVILEGE}): this role may not create or change the tables. Run it as their owner, or as a role with CREATE on the schema ${schema}; \`npx samekey migrate --print\` prints the SQL for whoever may.`,
+    { applied: 'no', cause },
+  );
 }
 
 type Ask = (text: string, ...values: string[]) => Promise<readonly SqlRow[]>;

@@ -34,7 +34,7 @@ export function createMemoryTier({ memoryBytesMax, trustMs, world }: Checked): M
   const cache = createReplayCache<Kept>({ world, bytesMax: memoryBytesMax, timeMaxMs: trustMs });
   return {
     get(id, fingerprint) {
-      const kept = cache.get(id, [], fingerprint);
+      const kept = cache.get(id, fingerprint);
       if (kept === null) return null;
       const sinceMs = Math.ceil(elapsedMs(world, kept.asked));
       const lifeLeftMs = kept.lifeLeftMs - sinceMs;

@@ -159,7 +159,7 @@ function isAnswerTo({ record }: Trusted, request: ClaimRequest): boolean {
     fingerprint !== null &&
     fingerprint.label === request.fingerprint.label &&
     fingerprint.digest === request.fingerprint.digest &&
-    record.formatVersion <= request.formatVersion &&
+    record.formatVersion <= request.readVersion &&
     record.claimId !== request.claimId
   );
 }

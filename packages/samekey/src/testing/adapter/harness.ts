@@ -6,6 +6,7 @@
 
 import type { Attempt } from '../../core/attempt.ts';
 import type { HeaderLine } from '../../core/response.ts';
+import type { FormerIdentity } from '../../http/former.ts';
 import type { RouteOptions } from '../../http/route.ts';
 import type { Samekey } from '../../samekey.ts';
 
@@ -57,7 +58,9 @@ export interface ContractRoute {
   /** Such as `/payments/:id`. */
   readonly pattern: string;
   /** The adapter's options, but for the scope. */
-  readonly options: Omit<RouteOptions<never>, 'scope' | 'onOutcome' | 'freshness' | 'bindTo'>;
+  readonly options: Omit<RouteOptions<never>, 'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly'> & {
+    readonly formerly?: readonly (string | Omit<FormerIdentity<never>, 'scope' | 'bindTo'>)[];
+  };
   /** The scope function, called with the request in the contract's form. */
   readonly scope: ContractScope;
   /** Runs before Samekey; false is answered with 403 and `refused`. */

@@ -265,7 +265,7 @@ const DEPLOYS: readonly Deploy[] = [
   {
     what: 'a mount with a parameter, whose former name is given',
     before: charge('/v1/t/:id'),
-    after: charge('/v2/t/:tenant', { options: { ...STANDARD, formerly: ['POST /v1/t/:id/charge'] } }),
+    after: charge('/v2/t/:tenant', { options: { ...STANDARD, formerly: ['POST /v1/t/:tenant/charge'] } }),
     target: '/v1/t/AbC/charge',
     targetAfter: '/v2/t/AbC/charge',
     where: hasPatterns,

@@ -78,6 +78,26 @@ export function claimTests(test: AddTest): void {
     assert.equal(only(await store.claim([request])).kind, 'claimed');
   });
 
+  // F112: a second format, made for the test. Code that reads both and still writes the first meets records of the second.
+  test('what is read and what is written have versions of their own', async (t) => {
+    const [first, both, second] = [
+      { formatVersion: 1, readVersion: 1 },
+      { formatVersion: 1, readVersion: 2 },
+      { formatVersion: 2, readVersion: 2 },
+    ];
+    const fence = await claimed(t.store, second);
+    await foundBecause(t.store, 'newer-format', first);
+    await foundBecause(t.store, 'in-progress', both);
+    await t.store.finish([finishRequest(fence, 'retryable', { proof: 'declared' })]);
+    await foundBecause(t.store, 'newer-format', first);
+    // The next attempt is of code that writes the first: what is left in the second stays that.
+    const next = await claimed(t.store, both);
+    assert.equal((await recordOf(t.store)).formatVersion, 2);
+    await t.store.finish([finishRequest(next, 'completed')]);
+    for (const code of [both, second]) await foundBecause(t.store, 'final', code);
+    await foundBecause(t.store, 'newer-format', first);
+  });
+
   test('a claim that arrives after its attempt was given up takes nothing', async (t) => {
     const late = claimRequest({ whenClaimEnds: 'resume' });
     await t.store.claim([late]);

@@ -88,6 +88,7 @@ export function claimRequest(overrides: Partial<ClaimRequest> = {}): ClaimReques
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: FORMAT_VERSION,
+    readVersion: FORMAT_VERSION,
     entry: 'run',
     input: null,
     pendingTimeMaxMs: CLAIM_TTL_MS,

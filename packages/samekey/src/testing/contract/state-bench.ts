@@ -98,7 +98,7 @@ const CLAIMS: Readonly<Record<string, Partial<ClaimRequest>>> = {
   'claim again with its own claimId': { claimId: OWN.claimId },
   'claim for another body': { fingerprint: { ...FINGERPRINT, digest: 'digest-of-another-body' } },
   'claim with a fingerprint made another way': { fingerprint: { label: 'v2', digest: 'other' } },
-  'claim by older code': { formatVersion: 0 },
+  'claim by older code': { readVersion: 0 },
   'claim where one attempt is allowed': { attemptMax: 1 },
 };
 

@@ -6,7 +6,7 @@
 import type { Attempt, Ending } from '../../core/attempt.ts';
 import type { Engine } from '../../core/engine.ts';
 import type { SamekeyEvent, StoreVerb } from '../../core/events.ts';
-import { identityOf, otherNames } from '../../core/operation.ts';
+import { namesOldestFirst } from '../../core/operation.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RecordId } from '../../core/record.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
@@ -82,7 +82,7 @@ const OPERATION = 'POST /payments';
 
 /** Where a request's record is kept. */
 export function idOf({ operation, formerly, scope, key }: EngineRequest = {}): RecordId {
-  const name = identityOf({ name: operation ?? OPERATION, formerly: formerly ?? [] });
+  const [name = OPERATION] = namesOldestFirst({ name: operation ?? OPERATION, formerly: formerly ?? [] });
   return { scope: encodeScope(scope ?? ['tenant-1'], name), key: key ?? 'key-1' };
 }
 
@@ -103,6 +103,10 @@ interface Failing {
   readonly verbs: readonly StoreVerb[];
   readonly fault: FaultKind;
   readonly silent: boolean;
+}
+
+function refingerprint(): undefined {
+  return undefined;
 }
 
 /** Starts a process. */
@@ -151,17 +155,21 @@ export function createNode({
     const { operation = OPERATION, formerly = [], scope, key, body = '{"amount":1}', ...rest } = request;
     const { entry = 'run', input, ...own } = rest;
     const digest = await world.sha256(new TextEncoder().encode(body));
+    const fingerprint = { label: 'contract', digest };
+    const [, ...younger] = namesOldestFirst({ name: operation, formerly });
     const work = {
       operation,
       input: input === undefined ? null : new TextEncoder().encode(input),
       entry,
       pendingTimeMaxMs: PENDING_TIME_MAX_MS,
       id: idOf(request),
-      otherIds: otherNames({ name: operation, formerly }).map((name) =>
-        idOf({ operation: name, ...(scope && { scope }), ...(key && { key }) }),
-      ),
-      fingerprint: { label: 'contract', digest },
-      refingerprint: () => undefined,
+      fingerprint,
+      refingerprint,
+      younger: younger.map((name) => ({
+        id: idOf({ operation: name, ...(scope && { scope }), ...(key && { key }) }),
+        fingerprint,
+        refingerprint,
+      })),
       settings: resolveSettings(defaults, own),
     } as const;
     return work;

@@ -111,6 +111,7 @@ export function claimOf(owner: FencedId): ClaimRequest {
     tombstoneMs: 0,
     attemptMax: 10,
     formatVersion: FORMAT_VERSION,
+    readVersion: FORMAT_VERSION,
     entry: 'run',
     input: null,
     pendingTimeMaxMs: 0,
