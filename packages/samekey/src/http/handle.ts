@@ -8,7 +8,7 @@
 import type { Ending } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
-import { checkKey, describeKeyFault, KEY_LENGTH_MAX, type KeyOptions, looksPersonal } from '../core/key.ts';
+import { checkKey, describeKeyFault, type KeyOptions, looksPersonal } from '../core/key.ts';
 import { type KeyHeader, parseKeyHeader, severalKeys } from '../core/key-header.ts';
 import { type OperationOfRequest, operationOfRequest } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
@@ -240,14 +240,9 @@ function keyLines<Native>({ header, otherHeaders }: Route<Native>, request: Http
 /** The request's key. Where several headers carry one, it is one key or none: nobody can say which of two was meant. */
 function keyOf<Native>(
   lines: readonly string[],
-  { header, otherHeaders, key: { mode, lengthMax } }: Route<Native>,
+  { header, otherHeaders, keyGrammar: options }: Route<Native>,
   request: HttpRequest,
 ): KeyHeader {
-  // Grammar, and the length that any route may have taken: the rest of the form is a rule for fresh keys.
-  const options: KeyOptions = {
-    ...(mode !== undefined && { mode }),
-    lengthMax: Math.max(lengthMax ?? KEY_LENGTH_MAX, KEY_LENGTH_MAX),
-  };
   const parsed = parseKeyHeader(lines, options);
   if (otherHeaders.length === 0 || parsed.kind !== 'key') return parsed;
   for (const name of [header, ...otherHeaders]) {

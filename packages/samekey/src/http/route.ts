@@ -11,7 +11,7 @@ import {
   type FingerprintSecrets,
   withSecrets,
 } from '../core/fingerprint.ts';
-import { KEY_ROW, type KeyOptions } from '../core/key.ts';
+import { KEY_LENGTH_MAX, KEY_ROW, type KeyOptions } from '../core/key.ts';
 import {
   aFunction,
   listOf,
@@ -135,7 +135,9 @@ export interface Route<Native> extends KeyUniqueness {
   readonly headerName: string;
   /** Others that may carry the key, in lower case. */
   readonly otherHeaders: readonly string[];
+  /** Its whole form: what is more than grammar is a rule for fresh keys. */
   readonly key: KeyOptions;
+  readonly keyGrammar: KeyOptions;
   readonly fingerprinter: Fingerprinter;
   readonly schema: StandardSchema | null;
   readonly freshness: Freshness<Native> | null;
@@ -203,6 +205,7 @@ export function compileRoute<Native>(
     asked: own.methods === null ? ASKED_METHODS : new Set(own.methods),
     ...keyHeaders(own.header),
     key: own.key ?? {},
+    keyGrammar: grammarOf(own.key ?? {}),
     fingerprinter: createFingerprinter(
       withSecrets(own.fingerprint ?? {}, secrets),
       digester,
@@ -218,6 +221,11 @@ export function compileRoute<Native>(
     bufferTimeMaxMs: own.bufferTimeMaxMs,
     onOutcome: options.onOutcome ?? null,
   });
+}
+
+/** Grammar, and the length that any route may have taken before (F118). */
+function grammarOf({ mode, lengthMax = KEY_LENGTH_MAX }: KeyOptions): KeyOptions {
+  return { ...(mode !== undefined && { mode }), lengthMax: Math.max(lengthMax, KEY_LENGTH_MAX) };
 }
 
 function scopeFunction<Native>(scope: RouteOptions<Native>['scope'] | undefined): ScopeFunction<Native> {
