@@ -158,10 +158,20 @@ export class OutcomeUnknownError extends SamekeyError {
   }
 }
 
+/** One thing about a store's tables that is not as it must be, and what mends it. */
+export interface SchemaFault {
+  readonly what: string;
+  readonly mend: string;
+}
+
 /** The store's tables or settings are not what this version needs. The message names the command that mends it. */
 export class SchemaError extends SamekeyError {
-  constructor(message: string) {
+  /** Each by itself, where tables differ from what the migrations make; else empty, and the message says it all. */
+  readonly faults: readonly SchemaFault[];
+
+  constructor(message: string, faults: readonly SchemaFault[] = []) {
     super('ERR_SAMEKEY_SCHEMA', message);
+    this.faults = faults;
   }
 }
 

@@ -9,6 +9,7 @@ import { bytesOf, decoded } from './literals.ts';
 import { MIGRATIONS, metaStatement, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
 import type { Ask } from './mysql-client.ts';
 import { errorNumberOf } from './mysql-errors.ts';
+import { checkShapes, checkTablesThere } from './shape.ts';
 import type { Tables } from './tables.ts';
 import { checkTransitions, missingTransitions, switchTransitions } from './transitions.ts';
 
@@ -75,7 +76,10 @@ export async function checkDatabase(ask: Ask, tables: Tables, auditTransitions?:
       `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli.`,
     );
   }
+  await checkTablesThere(ask, tables);
   await checkTables(ask, tables);
+  await checkPrivileges(ask, tables);
+  await checkShapes(ask, tables, found.version > SCHEMA_VERSION);
   if (auditTransitions === true) await checkTransitions(ask, tables);
 }
 
@@ -136,6 +140,44 @@ async function checkTables(ask: Ask, tables: Tables): Promise<void> {
     );
   }
 }
+
+/** EXPLAIN takes the privileges of what it explains, and changes nothing. */
+async function checkPrivileges(
+  ask: Ask,
+  { records, audit, counters, messages, groups }: Tables,
+): Promise<void> {
+  const all = ['INSERT', 'UPDATE', 'DELETE'] as const;
+  const needs = [
+    [records, 'scope', all],
+    [messages, 'topic', all],
+    [counters, 'scope', all],
+    [audit, 'scope', ['INSERT']],
+    [groups, 'slot', ['UPDATE']],
+  ] as const;
+  for (const [table, column, privileges] of needs) {
+    for (const privilege of privileges) {
+      const statement = {
+        INSERT: `INSERT INTO ${table} (${column}) SELECT ${column} FROM ${table} WHERE 1 = 0`,
+        UPDATE: `UPDATE ${table} SET ${column} = ${column} WHERE 1 = 0`,
+        DELETE: `DELETE FROM ${table} WHERE 1 = 0`,
+      }[privilege];
+      try {
+        await ask(`EXPLAIN ${statement}`);
+      } catch (error) {
+        const code = errorNumberOf((error as { cause?: unknown }).cause ?? error);
+        if (code === undefined) throw error;
+        // Privileges are looked at first: what else it says, as that a column has no value, means that they are there.
+        if (!DENIED.has(code)) continue;
+        throw new SchemaError(
+          `This user may not use ${table}: GRANT SELECT, ${privileges.join(', ')} ON ${table} to it.`,
+        );
+      }
+    }
+  }
+}
+
+/** ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR. */
+const DENIED: ReadonlySet<number> = new Set([1044, 1142, 1143]);
 
 interface SchemaState {
   readonly version: number;

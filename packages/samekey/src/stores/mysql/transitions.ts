@@ -15,6 +15,9 @@ import { quote, type Tables } from './tables.ts';
 const INSERTED = 'samekey_audit_inserted';
 const UPDATED = 'samekey_audit_updated';
 
+/** The triggers' names. */
+export const TRANSITIONS: ReadonlySet<string> = new Set([INSERTED, UPDATED]);
+
 /** A trigger, as this code wants it. */
 interface Trigger {
   readonly name: string;

@@ -11,6 +11,7 @@ import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts'
 import { plain } from './postgres-client.ts';
 import { checkReplicaIdentity } from './replica-identity.ts';
 import { checkServer } from './server.ts';
+import { checkShapes, checkTablesThere } from './shape.ts';
 import { findTransitionsStatement, transitionBody } from './transitions.ts';
 import type { Tables } from './tables.ts';
 
@@ -57,6 +58,7 @@ export async function checkDatabase(
         `run \`await store.migrate()\`, or \`${migrateCommand(tables)}\` of @samekey/cli.`,
     );
   }
+  await checkTablesThere(ask, tables, migrations);
   for (const needs of tablesOf(tables)) await checkTable(ask, needs);
   await checkUnique(ask, tables);
   await checkReplicaIdentity(ask, [...tablesOf(tables).map(({ table }) => table), tables.meta]);
@@ -66,6 +68,7 @@ export async function checkDatabase(
       `The PostgreSQL index ${missing.join(', ')} is missing or invalid: run \`await store.migrate()\`, or \`${migrateCommand(tables)}\` of @samekey/cli.`,
     );
   }
+  await checkShapes(ask, tables, migrations, state.version > needed);
 }
 
 /** `all`: both triggers that audit transitions are there, enabled, and do what this code's do; `some`: anything else of them is. */
@@ -123,6 +126,12 @@ export async function missingIndexes(
 /** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
 function tablesOf({ records, messages, audit, counters, meta }: Tables): readonly TableNeeds[] {
   return [
+    {
+      table: meta,
+      privileges: 'SELECT, UPDATE',
+      grantOn: meta,
+      hidden: 'how far the upkeep is',
+    },
     {
       table: records,
       privileges: 'SELECT, INSERT, UPDATE, DELETE',

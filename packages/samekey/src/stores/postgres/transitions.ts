@@ -13,6 +13,9 @@ const FUNCTION = 'samekey_audit_transition';
 const INSERTED = 'samekey_audit_inserted';
 const UPDATED = 'samekey_audit_updated';
 
+/** The triggers' names. */
+export const TRANSITIONS: ReadonlySet<string> = new Set([INSERTED, UPDATED]);
+
 /** What they do. Of a new row, OLD is null, and so is its state. */
 export function transitionBody({ audit, now }: Tables): string {
   // On one line: tools that take SQL apart at semicolons that end a line leave it whole.

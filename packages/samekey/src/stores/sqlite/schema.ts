@@ -9,6 +9,7 @@ import { SchemaError } from '../../core/errors.ts';
 import { number } from '../sql/record-row.ts';
 import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
 import type { Connection } from './sqlite-client.ts';
+import { checkTables } from './shape.ts';
 import type { Writer } from './writer.ts';
 
 /** Twenty processes that start together take their turns well within this. */
@@ -39,6 +40,7 @@ export function checkDatabase(connection: Connection, inMemory: boolean): void {
     );
   }
   checkUnique(connection);
+  checkTables(connection, found.version > SCHEMA_VERSION);
   if (inMemory) return;
   const mode = String(connection.pragma('journal_mode'));
   if (mode !== 'wal') {

@@ -150,13 +150,13 @@ const REMEDIES: Readonly<Record<number, readonly [message: string, transient: bo
   [7]: ['memory ran out', true],
   [8]: ['the database is read-only: check the file, its folder, the mount and PRAGMA query_only', true],
   [10]: ['reading or writing the file failed: check the disk and the kernel log', true],
-  [11]: ['the file is damaged: stop writing to it and restore a backup', false],
+  [11]: ['the file is damaged: stop writing to it and restore a backup', true],
   [13]: ['the disk is full: free space', true],
   [14]: ['the file or its -wal companion cannot be opened: check path and folder', true],
   [18]: ['the answer is larger than SQLite holds in one row', false],
   [19]: ['a value breaks a constraint of the table', false],
   [20]: ['a value has a type the column does not take', false],
-  [26]: ['the file is not an SQLite database: check the path', false],
+  [26]: ['the file is not an SQLite database: check the path', true],
 };
 
 /** libsql leaves a RETURNING statement open when it is given to `run()`; until it is collected, no COMMIT succeeds. */
