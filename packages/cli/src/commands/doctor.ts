@@ -16,6 +16,7 @@ interface DoctorFlags extends TargetFlags {
   readonly retryWindow?: number;
   readonly recoveryWindow?: number;
   readonly auditWindow?: number;
+  readonly transactionMax?: number;
 }
 
 const SIGNS: Readonly<Record<Level, string>> = {
@@ -41,17 +42,23 @@ export function doctorCommand(): Command {
       'how long an outage of yours may last in which nobody can retry',
       duration,
     )
-    .option('--audit-window <duration>', 'how long answers must be there for questions', duration);
+    .option('--audit-window <duration>', 'how long answers must be there for questions', duration)
+    .option(
+      '--transaction-max <duration>',
+      'how long a transaction of anybody may be open (default: 10m)',
+      duration,
+    );
   return withTarget(command).action(run);
 }
 
 async function run(flags: DoctorFlags): Promise<void> {
-  const { retryWindow, recoveryWindow, auditWindow, json } = flags;
+  const { retryWindow, recoveryWindow, auditWindow, transactionMax, json } = flags;
   await onTarget(flags, null, async (target) => {
     const findings = await examine(target, {
       retryMs: retryWindow ?? null,
       recoveryMs: recoveryWindow ?? null,
       auditMs: auditWindow ?? null,
+      transactionMs: transactionMax ?? null,
     });
     process.exitCode = exitCodeFor(findings);
     if (json === true) return say({ ...target.about, verdict: verdictOf(findings), findings });

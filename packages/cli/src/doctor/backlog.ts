@@ -1,45 +1,49 @@
-/** What waits: outcomes nobody knows, claims that nobody ended, work that nobody began, messages given up. */
+/** What waits: outcomes nobody knows, claims that nobody ended, work that nobody began, attempts that fail again and again. */
 
-import type { Store } from 'samekey';
 import { shortDuration } from '../operate/duration.ts';
 import { counted } from '../operate/print.ts';
-import type { MessagesOf } from '../operate/target.ts';
-import type { Check, Finding, Patient } from './finding.ts';
+import { type Check, type Finding, fine, type Patient } from './finding.ts';
+import { PENDING_LONG_MS, TIRED_ATTEMPTS, type Open } from './open-records.ts';
 
-/** Records of one state that are looked at; more are counted only. */
-const LOOKED_AT_MAX = 500;
 /** A reconciler or an operator should have looked by then. */
 const UNKNOWN_OLD_MS = 15 * 60_000;
-/** Then it is given up for lost: `unknownMax`. */
-const UNKNOWN_VERY_OLD_MS = 24 * 3_600_000;
 /** More are a backlog, whatever their age. */
 const UNKNOWN_MANY = 100;
-/** The sweeper comes every ten seconds. */
-const CLAIM_OVER_LONG_MS = 60_000;
-/** Workers look every second. */
-const PENDING_LONG_MS = 5 * 60_000;
-/** Records handed over whose message is looked for. */
-const HANDED_OVER_MAX = 20;
-/** A message that is due is taken within seconds where somebody listens to its topic. */
-const DUE_LONG_MS = 5 * 60_000;
+/** States that this version knows; others are of newer code, or of a hand. */
+const KNOWN: ReadonlySet<string> = new Set(['pending', 'in_progress', 'retryable', 'unknown']);
+
+/** Adds up the groups of one state. */
+function sum(patient: Patient, state: string, of: (group: Open) => number): number {
+  return groupsOf(patient, state).reduce((total, group) => total + of(group), 0);
+}
+
+function groupsOf({ open }: Patient, state: string): readonly Open[] {
+  return open.groups.filter((group) => group.state === state);
+}
+
+/** How long the first claim of a state has been over. */
+function longestOf(patient: Patient, state: string): number {
+  return Math.max(
+    0,
+    ...groupsOf(patient, state).map(({ firstLockedUntil }) => patient.now - firstLockedUntil),
+  );
+}
 
 /** Outcomes nobody knows. */
-export const unknown: Check = async ({ operator, counts, now }) => {
-  const count = counts.unknown;
+export const unknown: Check = (patient) => {
+  const count = sum(patient, 'unknown', (group) => group.count);
   if (count === 0) return [fine('unknown', 'No outcome is unknown.', { count })];
-  const records = await operator.list({ states: ['unknown'], limit: LOOKED_AT_MAX });
   // When it became unknown: its claim ended then.
-  const oldestMs = Math.max(0, ...records.map(({ lockedUntil }) => now - lockedUntil));
-  const givenUp = records.filter(({ reconcileAfter }) => (reconcileAfter ?? 0) > now + FAR_MS).length;
+  const oldestMs = longestOf(patient, 'unknown');
+  const givenUp = sum(patient, 'unknown', (group) => group.givenUp);
   const isOld = oldestMs > UNKNOWN_OLD_MS || count > UNKNOWN_MANY || givenUp > 0;
-  const more = count > records.length ? ` among the newest ${records.length}` : '';
   const forOperator =
     givenUp > 0 ? ` ${givenUp} of them were given up by the reconciler and wait for you.` : '';
   return [
     {
       check: 'unknown',
-      level: oldestMs > UNKNOWN_VERY_OLD_MS || isOld ? 'warning' : 'note',
-      what: `${counted(count, 'outcome is', 'outcomes are')} unknown, the oldest${more} for ${shortDuration(oldestMs)}: their clients are told 409.${forOperator}`,
+      level: isOld ? 'warning' : 'note',
+      what: `${counted(count, 'outcome is', 'outcomes are')} unknown, the oldest for ${shortDuration(oldestMs)}: their clients are told 409.${forOperator}`,
       measured: { count, oldestMs, givenUp },
       remedy:
         'npx samekey inspect --state unknown, then settle each; run a reconciler so that they settle by themselves.',
@@ -47,55 +51,62 @@ export const unknown: Check = async ({ operator, counts, now }) => {
   ];
 };
 
-/** Claims that are over and not ended. */
-export const claims: Check = async ({ operator, counts, now }) => {
-  const records =
-    counts.in_progress === 0 ? [] : await operator.list({ states: ['in_progress'], limit: LOOKED_AT_MAX });
-  const over = records.filter(({ lockedUntil }) => lockedUntil < now - CLAIM_OVER_LONG_MS);
-  const longestMs = Math.max(0, ...over.map(({ lockedUntil }) => now - lockedUntil));
-  const measured = { inProgress: counts.in_progress, over: over.length, longestMs };
-  if (over.length === 0)
-    return [
-      fine(
-        'claims',
-        `${counted(counts.in_progress, 'attempt is', 'attempts are')} running; no claim is over and still open.`,
-        measured,
-      ),
-    ];
-  return [
-    {
+/** Claims that are over and not ended, or that no clock of today ends. */
+export const claims: Check = (patient) => {
+  const inProgress = sum(patient, 'in_progress', ({ count }) => count);
+  const over = sum(patient, 'in_progress', (group) => group.over);
+  const far = sum(patient, 'in_progress', (group) => group.far);
+  const longestMs = longestOf(patient, 'in_progress');
+  const measured = { inProgress, over, longestMs: over > 0 ? longestMs : 0, far };
+  const findings: Finding[] = [];
+  if (over > 0)
+    findings.push({
       check: 'claims',
       level: 'warning',
-      what: `${counted(over.length, 'claim is', 'claims are')} over, one for ${shortDuration(longestMs)}, and nobody has ended them: no sweeper is running.`,
+      what: `${counted(over, 'claim is', 'claims are')} over, one for ${shortDuration(longestMs)}, and nobody has ended them: no sweeper is running.`,
       measured,
       remedy: 'Run npx samekey janitor, or a worker: both end claims. Once, now: npx samekey janitor --once.',
-    },
+    });
+  if (far > 0)
+    findings.push({
+      check: 'claims',
+      level: 'warning',
+      what: `${counted(far, 'claim ends', 'claims end')} more than a day from now: made by a clock that ran ahead; their keys are told "in progress" until then.`,
+      measured,
+      remedy:
+        'Set the clocks (chrony, systemd-timesyncd), stop the owner if it runs, then look at each: npx samekey inspect --state in_progress.',
+    });
+  if (findings.length > 0) return findings;
+  return [
+    fine(
+      'claims',
+      `${counted(inProgress, 'attempt is', 'attempts are')} running; no claim is over and still open.`,
+      measured,
+    ),
   ];
 };
 
 /** Work that was accepted and not begun, or handed over to a message that is gone. */
 export const pending: Check = async (patient) => {
-  const { operator, counts, now } = patient;
-  if (counts.pending === 0) return [fine('pending', 'No accepted work waits.', { count: 0 })];
-  const records = await operator.list({ states: ['pending'], limit: LOOKED_AT_MAX });
-  const waiting = records.filter(
-    ({ attempt, createdAt }) => attempt === 0 && createdAt < now - PENDING_LONG_MS,
-  );
-  const handed = records.filter(({ attempt, createdAt }) => attempt > 0 && createdAt < now - PENDING_LONG_MS);
+  const { operator, open } = patient;
+  const count = sum(patient, 'pending', (group) => group.count);
+  if (count === 0) return [fine('pending', 'No accepted work waits.', { count: 0 })];
+  const waiting = groupsOf(patient, 'pending')
+    .filter(({ isBegun }) => !isBegun)
+    .reduce((total, { old }) => total + old, 0);
   const lost: string[] = [];
-  for (const record of handed.slice(0, HANDED_OVER_MAX)) {
+  for (const record of open.handedOver) {
     const whole = await operator.find(record);
     if (whole?.record.state === 'pending' && whole.isHandedOver && whole.messages.length === 0)
       lost.push(record.operation);
   }
   const findings: Finding[] = [];
-  if (waiting.length > 0) {
-    const operations = [...new Set(waiting.map(({ operation }) => operation))].slice(0, 5).join(', ');
+  if (waiting > 0) {
     findings.push({
       check: 'pending',
       level: 'warning',
-      what: `${waiting.length} accepted requests have not been begun for more than ${shortDuration(PENDING_LONG_MS)} (${operations}).`,
-      measured: { count: counts.pending, waiting: waiting.length },
+      what: `${counted(waiting, 'accepted request has', 'accepted requests have')} not been begun for more than ${shortDuration(PENDING_LONG_MS)} (${open.waitingOperations.join(', ')}).`,
+      measured: { count, waiting },
       remedy:
         'Run npx samekey worker --app with a module that defines these operations; past their deadline they fail with 408.',
     });
@@ -104,55 +115,60 @@ export const pending: Check = async (patient) => {
     findings.push({
       check: 'pending',
       level: 'failure',
-      what: `${lost.length} requests were handed over to messages that are gone (${[...new Set(lost)].join(', ')}): they never end by themselves.`,
-      measured: { count: counts.pending, lost: lost.length },
+      what: `${counted(lost.length, 'request was', 'requests were')} handed over to messages that are gone (${[...new Set(lost)].join(', ')}): they never end by themselves.`,
+      measured: { count, lost: lost.length },
       remedy:
         'Somebody has deleted rows of samekey_messages: find out what happened to their work, and restore the rows from a backup.',
     });
   }
   if (findings.length > 0) return findings;
   return [
-    fine('pending', `${counts.pending} accepted requests wait, none for long.`, { count: counts.pending }),
+    fine('pending', `${counted(count, 'accepted request waits', 'accepted requests wait')}, none for long.`, {
+      count,
+    }),
   ];
 };
 
-/** Messages given up, and messages that nobody takes. */
-export const messages: Check = async ({ store, now }: Patient) => {
-  const queue = (store as Store & MessagesOf).messages;
-  if (queue === undefined) return [];
-  const counts = await queue.count();
-  const dead = counts.filter(({ state }) => state === 'dead');
-  const deadCount = dead.reduce((sum, { count }) => sum + count, 0);
+/** Keys that fail again and again, steps that nobody goes on with, and states that nobody here knows. */
+export const attempts: Check = (patient) => {
+  const open = patient.open.groups;
+  const total = (of: (group: Open) => number, groups: readonly Open[] = open): number =>
+    groups.reduce((sumOf, group) => sumOf + of(group), 0);
+  const tired = total(({ tired: n }) => n);
+  const openIntents = total(
+    ({ openIntents: n }) => n,
+    open.filter(({ state }) => state === 'retryable'),
+  );
+  const strange = open.filter(({ state }) => !KNOWN.has(state));
+  const measured = { tired, openIntents, strange: total(({ count }) => count, strange) };
   const findings: Finding[] = [];
-  if (deadCount > 0) {
+  if (tired > 0)
     findings.push({
-      check: 'messages',
+      check: 'attempts',
       level: 'warning',
-      what: `${deadCount} messages were given up (${dead.map(({ topic, count }) => `${topic}: ${count}`).join(', ')}).`,
-      measured: { dead: deadCount },
-      remedy: 'npx samekey requeue lists them with their last errors; mend the cause, then requeue them.',
+      what: `${counted(tired, 'key has', 'keys have')} used ${TIRED_ATTEMPTS} attempts or more: the tenth is the last, then clients are told "attempts exhausted".`,
+      measured,
+      remedy: 'npx samekey inspect --state retryable shows the last error of each: mend the cause.',
     });
-  }
-  for (const { topic, count } of counts.filter(({ state }) => state === 'ready')) {
-    const [first] = await queue.list({ states: ['ready'], topic, limit: 1 });
-    const lateMs = first === undefined || first.parked ? 0 : now - first.dueAt;
-    if (lateMs > DUE_LONG_MS) {
-      findings.push({
-        check: 'messages',
-        level: 'warning',
-        what: `${count} messages of the topic "${topic}" wait, the first for ${shortDuration(lateMs)}: nobody takes them, or not fast enough.`,
-        measured: { topic, ready: count, lateMs },
-        remedy: `Run a worker with a handler of "${topic}": npx samekey worker --app.`,
-      });
-    }
-  }
+  if (openIntents > 0)
+    findings.push({
+      check: 'attempts',
+      level: 'warning',
+      what: `${counted(openIntents, 'operation has', 'operations have')} stopped at a call whose result is not known, for more than an hour, and nobody goes on with ${openIntents === 1 ? 'it' : 'them'}: no completer is running.`,
+      measured,
+      remedy: 'Run npx samekey worker --app with a module that defines these operations: it pushes them on.',
+    });
+  if (strange.length > 0)
+    findings.push({
+      check: 'attempts',
+      level: 'warning',
+      what: `${total(({ count }) => count, strange)} records are in states that this version does not know: newer code wrote them, or a hand did.`,
+      measured,
+      remedy:
+        'Use the command of the newest version that runs; if nobody runs a newer one, restore these rows from a backup.',
+    });
   if (findings.length > 0) return findings;
-  return [fine('messages', 'No message was given up, and none waits for long.', { dead: 0 })];
+  return [
+    fine('attempts', 'No key is near its last attempt, and no operation has stopped at a call.', measured),
+  ];
 };
-
-/** Reconcilers put off what they have given up to the end of time. */
-const FAR_MS = 365 * 86_400_000;
-
-function fine(check: string, what: string, measured: Finding['measured']): Finding {
-  return { check, level: 'ok', what, measured, remedy: null };
-}

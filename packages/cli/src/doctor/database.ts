@@ -1,6 +1,6 @@
 /** The database itself: schema, durability, privileges, clock, size, and whether deleted is what has expired. */
 
-import { errorCode } from 'samekey';
+import { errorCode, type SchemaError } from 'samekey';
 import { messageOf } from '../cli-error.ts';
 import { shortDuration } from '../operate/duration.ts';
 import type { Check, Finding } from './finding.ts';
@@ -29,12 +29,22 @@ export const schema: Check = async ({ store }) => {
     await store.ready();
   } catch (error) {
     if (errorCode(error) !== 'ERR_SAMEKEY_SCHEMA') throw error;
+    const measured = { found: status?.version ?? null, needed: status?.needed ?? null };
+    const { faults } = error as SchemaError;
+    if (faults.length > 0)
+      return faults.map(({ what, mend }) => ({
+        check: 'schema',
+        level: 'failure',
+        what: `${what.charAt(0).toUpperCase()}${what.slice(1)}.`,
+        measured,
+        remedy: mend,
+      }));
     return [
       {
         check: 'schema',
         level: 'failure',
         what: messageOf(error),
-        measured: { found: status?.version ?? null, needed: status?.needed ?? null },
+        measured,
         remedy: 'The message names what mends it.',
       },
     ];

@@ -5,22 +5,31 @@ import type { SamekeyRecord } from 'samekey';
 import { isErased, isForgotten } from 'samekey/store-kit';
 import { explain } from '../cli-error.ts';
 import type { Target } from '../operate/target.ts';
-import { claims, messages, pending, unknown } from './backlog.ts';
+import { attempts, claims, pending, unknown } from './backlog.ts';
 import { bridges } from './bridges.ts';
 import { clock, schema, server, versions } from './database.ts';
 import { claimTtl, retention } from './durations.ts';
-import type { Check, Finding, Level, Patient, Sample, Windows } from './finding.ts';
+import type { Check, Finding, Level, Outline, Patient, Sample, Windows } from './finding.ts';
 import { keys } from './keys.ts';
+import { messages } from './messages.ts';
+import { openRecords } from './open-records.ts';
+import { seals } from './seals.ts';
+import { sessions } from './sessions.ts';
+import { tables } from './tables.ts';
 
 /** In the order in which they are told. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['database', server],
+  ['sessions', sessions],
+  ['tables', tables],
   ['clock', clock],
   ['versions', versions],
   ['unknown', unknown],
   ['claims', claims],
   ['pending', pending],
+  ['attempts', attempts],
   ['messages', messages],
+  ['seals', seals],
   ['claim-ttl', claimTtl],
   ['retention', retention],
   ['keys', keys],
@@ -36,23 +45,15 @@ const WEIGHT: Readonly<Record<Level, number>> = { failure: 0, warning: 1, note: 
 /** Looks at everything; the worst first. Where the tables do not fit, nothing else is asked. */
 export async function examine(target: Target, windows: Windows): Promise<readonly Finding[]> {
   const { store, operator, database } = target;
-  const outline = {
-    operator,
-    store,
-    database,
-    now: 0,
-    skewMs: null,
-    recent: [],
-    windows,
-    known: FORMAT_VERSION,
-  };
-  const counts = { pending: 0, in_progress: 0, completed: 0, failed: 0, retryable: 0, unknown: 0 };
-  const first = await run('schema', schema, { ...outline, counts });
+  const outline: Outline = { operator, store, database, windows, known: FORMAT_VERSION };
+  const nothing = { groups: [], waitingOperations: [], handedOver: [], isPart: false };
+  const first = await run('schema', schema, { ...outline, now: 0, skewMs: null, recent: [], open: nothing });
   if (first.some(({ level }) => level === 'failure')) return first;
+  const clocks = await times(target);
   const patient: Patient = {
     ...outline,
-    ...(await times(target)),
-    counts: await store.count(),
+    ...clocks,
+    open: await openRecords(outline, clocks.now),
     recent: await recentOf(target),
   };
   const findings = [...first];
@@ -120,5 +121,6 @@ function sampleOf(record: SamekeyRecord): Sample {
     sealKeyId: record.sealKeyId,
     isLiving: !isErased(record) && !isForgotten(record),
     mayHaveWaited: record.input !== null,
+    hasContent: record.input !== null || (record.response?.body?.length ?? 0) > 0,
   };
 }

@@ -1,9 +1,10 @@
 /** What the doctor looks at, and what it finds. Looking changes nothing. */
 
-import type { SamekeyRecord, State } from 'samekey';
+import type { SamekeyRecord } from 'samekey';
 import type { Operator } from 'samekey/operator';
 import type { OpenDatabase } from '../database/open-database.ts';
 import type { StoreWithSchema } from '../operate/target.ts';
+import type { OpenRecords } from './open-records.ts';
 
 /** `failure`: keys are not safe, or nothing works. `warning`: it will hurt. `note`: worth knowing. `ok`: looked at, and fine. */
 export type Level = 'failure' | 'warning' | 'note' | 'ok';
@@ -37,6 +38,8 @@ export interface Sample
     | 'formatVersion'
     | 'sealKeyId'
   > {
+  /** An answer or an input that a seal would seal. */
+  readonly hasContent: boolean;
   /** Neither erased nor forgotten: those expire when a hand said, not when the operation's retention does. */
   readonly isLiving: boolean;
   /** Its work may have waited for a worker. */
@@ -48,25 +51,37 @@ export interface Windows {
   readonly retryMs: number | null;
   readonly recoveryMs: number | null;
   readonly auditMs: number | null;
+  /** How long a transaction of anybody may be open; null: 10 minutes. */
+  readonly transactionMs: number | null;
 }
 
-/** Everything that checks look at. */
-export interface Patient {
+/** What is known before the tables are. */
+export interface Outline {
   readonly operator: Operator;
   readonly store: StoreWithSchema;
   /** Null with `--app`: then checks of the database itself are left out, which is said. */
   readonly database: OpenDatabase | null;
-  /** By the database's clock where it has one. */
-  readonly now: number;
-  /** How far the database's clock is before this machine's, in milliseconds; null where there is only one. */
-  readonly skewMs: number | null;
-  readonly counts: Readonly<Record<State, number>>;
-  /** The newest records. */
-  readonly recent: readonly Sample[];
   readonly windows: Windows;
   /** The newest record format that this version reads. */
   readonly known: number;
 }
 
+/** Everything that checks look at. */
+export interface Patient extends Outline {
+  /** By the database's clock where it has one. */
+  readonly now: number;
+  /** How far the database's clock is before this machine's, in milliseconds; null where there is only one. */
+  readonly skewMs: number | null;
+  /** All records that are not final. */
+  readonly open: OpenRecords;
+  /** The newest records. */
+  readonly recent: readonly Sample[];
+}
+
 /** A check: what it found, nothing where there is nothing to look at. */
 export type Check = (patient: Patient) => Promise<readonly Finding[]> | readonly Finding[];
+
+/** Looked at, and fine. */
+export function fine(check: string, what: string, measured: Finding['measured']): Finding {
+  return { check, level: 'ok', what, measured, remedy: null };
+}

@@ -10,7 +10,7 @@ const REAP_LAG_MAX_MS = 3_600_000;
 const DUE_COUNTED_MAX = 100_000;
 /** More dead than living rows: vacuum does not keep up. */
 const DEAD_SHARE_MAX = 1;
-const DEAD_ROWS_MIN = 100_000;
+const DEAD_ROWS_MIN = 20_000;
 
 /** Looks. */
 export async function postgresFindings(database: OpenDatabase, now: number): Promise<readonly Finding[]> {
