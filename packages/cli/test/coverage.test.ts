@@ -30,7 +30,12 @@ const app = file(
    app.get('/payments', (req, res) => res.end());
    setInterval(() => undefined, 1000);
    export default app;
-   export const make = async () => { const made = express(); made.get('/', (req, res) => res.end()); return made; };
+   export const make = async () => {
+     const made = express();
+     made.use(express.json());
+     made.post('/payments', (req, res) => res.end());
+     return made;
+   };
    export const fails = () => { throw new Error('no database'); };`,
 );
 
@@ -51,7 +56,11 @@ describe('samekey coverage', () => {
   it('ends with 0 when all are exempt, and takes a function that makes the application', async () => {
     const exempt = file('exempt.yaml', '- path: /payments\n  reason: a demo\n');
     expect(await run(app, '--exempt', exempt)).toMatchObject({ code: 0, stderr: '' });
-    expect(await run(app, '--export', 'make')).toMatchObject({ code: 0, stderr: '' });
+    const made = await run(app, '--export', 'make', '--exempt', exempt);
+    expect(made).toMatchObject({ code: 2, stderr: '' });
+    expect(made.stdout).toContain('middleware "jsonParser"');
+    const passed = await run(app, '--export', 'make', '--exempt', exempt, '--passes', 'jsonParser');
+    expect(passed).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('takes what a module says of itself', async () => {

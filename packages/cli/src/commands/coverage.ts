@@ -17,6 +17,7 @@ interface CoverageFlags {
   readonly export: string;
   readonly exempt?: string;
   readonly header?: string;
+  readonly passes?: string;
   readonly json?: true;
 }
 
@@ -27,6 +28,7 @@ export function coverageCommand(): Command {
     .argument('<module or document>', 'an application as a module of JavaScript, or an OpenAPI 3 document')
     .option('--export <name>', 'which export of the module', 'default')
     .option('--exempt <file>', 'a JSON or YAML list of { path, method?, reason }')
+    .option('--passes <names>', 'functions in front of routes that only pass requests on: jsonParser,cors')
     .option('--header <name>', 'OpenAPI: the header that carries the key (default: Idempotency-Key)')
     .option('--json', 'say it as one line of JSON')
     .action(run);
@@ -48,6 +50,7 @@ async function report(path: string, flags: CoverageFlags): Promise<void> {
   const options: CoverageOptions = {
     ...own,
     ...(flags.exempt !== undefined && { exempt: await exemptions(flags.exempt) }),
+    ...(flags.passes !== undefined && { passes: flags.passes.split(',').map((name) => name.trim()) }),
     ...(flags.header !== undefined && { header: flags.header }),
   };
   const found = coverage(app, options);

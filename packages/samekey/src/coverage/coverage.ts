@@ -15,7 +15,7 @@ import { honoList, honoRoutes } from './hono.ts';
 import { koaMiddleware, koaRoutes } from './koa.ts';
 import { isNest, nestRoutes } from './nest.ts';
 import { openApiDocument, openApiRoutes } from './openapi.ts';
-import { CHANGING, type Route, type Routes, type Unseen } from './route.ts';
+import { CHANGING, type Route, type Routes, type Unseen, type UnseenPart } from './route.ts';
 
 /** Options of {@link coverage}. */
 export interface CoverageOptions {
@@ -23,6 +23,11 @@ export interface CoverageOptions {
   readonly exempt?: readonly Exemption[];
   /** Express: applications that are used in this one (`app.use(path, other)`), and theirs. */
   readonly mounted?: readonly unknown[];
+  /**
+   * Functions in front of routes (body parsers, authentication, logs) that only pass requests on, or refuse them, and never do what a
+   * route does: themselves, or their names.
+   */
+  readonly passes?: readonly unknown[];
   /** OpenAPI: the header that carries the key; default `Idempotency-Key`. */
   readonly header?: string;
 }
@@ -37,13 +42,14 @@ export interface CoverageReport {
   readonly unseen: readonly Unseen[];
   /** Lines of `exempt` that are about no route. */
   readonly stale: readonly Exemption[];
-  /** No gaps, nothing unseen, nothing stale. */
+  /** Every state-changing route was seen and judged: no gaps, nothing unseen, nothing stale. */
   readonly isFull: boolean;
 }
 
 const ROWS = {
   exempt: EXEMPTIONS_ROW,
   mounted: listOf(anything<unknown>(), []),
+  passes: listOf(anything<unknown>(), []),
   header: text('Idempotency-Key'),
 } satisfies Table<CoverageOptions>;
 
@@ -81,8 +87,12 @@ export function isListable(app: unknown): boolean {
 
 /** Which state-changing routes are protected. Throws `OptionsError` as {@link routesOf}, and for exemptions without a reason. */
 export function coverage(app: unknown, options: CoverageOptions = {}): CoverageReport {
-  const { exempt = [] } = readOptions('coverage', ROWS, options);
-  const found = routesOf(app, options);
+  const { exempt = [], passes } = readOptions('coverage', ROWS, options);
+  const seen = routesOf(app, options);
+  const found = {
+    ...seen,
+    unseen: [...seen.unseen.filter((part) => !isSaid(part, passes)).map(told), ...nothing(seen)],
+  };
   const changing = found.routes.filter(({ method }) => CHANGING.includes(method));
   const routes = changing
     .map((route) => exempted(route, exempt))
@@ -135,6 +145,25 @@ function exempted(route: Route, exempt: readonly Exemption[]): Route {
   if (route.protectedBy !== null) return route;
   const found = exempt.find((each) => isAbout(each, route));
   return found === undefined ? route : { ...route, protectedBy: 'exempt', reason: found.reason.trim() };
+}
+
+/** Whether the application has said that it passes requests on. */
+function isSaid({ fn }: UnseenPart, passes: readonly unknown[]): boolean {
+  return (
+    fn !== undefined && (passes.includes(fn) || passes.includes((fn as { readonly name?: unknown }).name))
+  );
+}
+
+function told({ where, why }: UnseenPart): Unseen {
+  return { where, why };
+}
+
+/** An application of which nothing changes anything is more often one that was made elsewhere, or is not finished. */
+function nothing({ routes, unseen }: Routes): readonly Unseen[] {
+  if (unseen.length > 0 || routes.some(({ method }) => CHANGING.includes(method))) return [];
+  const why =
+    'It has no state-changing route at all: pass it when its routes are there, or say in "exempt" that it has none.';
+  return [{ where: 'the application', why }];
 }
 
 /** What nobody can look into has no methods: a line about one of them does not excuse it. */

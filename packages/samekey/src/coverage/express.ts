@@ -8,7 +8,16 @@
 import { type ExpressRoute, expressStack, type Layer, mountsOf } from '../adapters/express/layers.ts';
 import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
-import { CHANGING, covers, joined, judge, type Route, type Routes, type Unseen } from './route.ts';
+import {
+  CHANGING,
+  covers,
+  joined,
+  judge,
+  mayAnswerItself,
+  type Route,
+  type Routes,
+  type UnseenPart,
+} from './route.ts';
 
 interface ExpressApp {
   readonly parent?: unknown;
@@ -22,14 +31,16 @@ interface Active {
   isPassed: boolean;
 }
 
-/** Lists them. `mounted`: applications that are used in this one. */
-export function expressRoutes(root: unknown, mounted: readonly unknown[]): Routes {
+/** Lists them. `mounted`: applications that are used in this one. `asks`: whether functions in front of routes are told of as well. */
+export function expressRoutes(root: unknown, mounted: readonly unknown[], asks = true): Routes {
   const routes: Route[] = [];
-  const unseen: Unseen[] = [];
+  const unseen: UnseenPart[] = [];
   const functions: Active[] = [];
   walk(root, '', []);
   for (const { mount, fn, isPassed } of functions) {
-    if (!isPassed && mayAnswer(mount, fn)) unseen.push({ where: mount, why: ANSWERS });
+    if (!mayAnswer(fn)) continue;
+    if (!isPassed && hasPath(mount)) unseen.push({ where: mount, why: ANSWERS, fn });
+    else if (asks && !unseen.some((part) => part.fn === fn)) unseen.push(mayAnswerItself(fn, mount));
   }
   return { routes, unseen };
 
@@ -99,11 +110,17 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[]): Route
 const ANSWERS =
   'A function is mounted here, with no route behind it: what it answers cannot be seen. Exempt its path, or make it a route.';
 
-/** What has a path of its own and leads to no route is there to answer. Files are only read, and error handlers come last. */
-function mayAnswer(mount: string, fn: unknown): boolean {
-  const { name, length } = fn as { readonly name?: string; readonly length?: number };
+/** What leads to no route, or stands in front of some. Files are only read, error handlers come last, and two are Express's own. */
+function mayAnswer(fn: unknown): boolean {
+  const { name = '', length } = fn as { readonly name?: string; readonly length?: number };
   const isSaid = protectionOf(fn) !== null || exemptionOf(fn) !== null;
-  return mount !== '' && mount !== '/' && length !== 4 && name !== 'serveStatic' && !isSaid;
+  return length !== 4 && !HARMLESS.has(name) && !isSaid;
+}
+
+const HARMLESS: ReadonlySet<string> = new Set(['serveStatic', 'query', 'expressInit']);
+
+function hasPath(mount: string): boolean {
+  return mount !== '' && mount !== '/';
 }
 
 /** A mount that cannot be read: an expression, or a version that does not keep it. */

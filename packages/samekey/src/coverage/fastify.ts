@@ -22,6 +22,8 @@ interface FastifyRoute {
   readonly preHandler?: unknown;
 }
 
+type Watched = readonly FastifyRoute[] & { readonly isLate?: true };
+
 // Registered: the instance may be watched by one copy of this package and listed by another.
 const WATCHED: unique symbol = Symbol.for('samekey.coverage.watched');
 
@@ -32,7 +34,8 @@ const WATCHED: unique symbol = Symbol.for('samekey.coverage.watched');
 export function watchRoutes<App extends FastifyLike>(app: App): App {
   if (!isFastify(app)) throw new OptionsError('watchRoutes takes a Fastify instance, before its routes.');
   if (watchedRoutes(app) !== null) return app;
-  const routes: FastifyRoute[] = [];
+  const routes: FastifyRoute[] & { isLate?: true } = [];
+  if (hasRoutes(app)) routes.isLate = true;
   const listening = app as { addHook(name: 'onRoute', listener: (route: FastifyRoute) => void): unknown };
   listening.addHook('onRoute', (route) => void routes.push(route));
   return Object.defineProperty(app, WATCHED, { value: routes });
@@ -59,9 +62,18 @@ export function fastifyRoutes(app: FastifyLike): Routes {
     const chain = [onRequest, preParsing, preValidation, preHandler, handler].flat().filter(Boolean);
     return [...new Set([method].flat())].map((each) => judge(each.toUpperCase(), url, chain));
   });
-  return { routes, unseen: [] };
+  return { routes, unseen: watched.isLate === true ? [{ where: 'the application', why: LATE }] : [] };
 }
 
-function watchedRoutes(app: FastifyLike): readonly FastifyRoute[] | null {
-  return (app as { readonly [WATCHED]?: readonly FastifyRoute[] })[WATCHED] ?? null;
+const LATE =
+  'It had routes before it was watched, and those cannot be listed: call watchRoutes(app) before the first of them.';
+
+/** Whether a route is there already: its tree is printed as it grows. */
+function hasRoutes(app: FastifyLike): boolean {
+  const { printRoutes } = app as unknown as { printRoutes(): string };
+  return /[├└]/.test(printRoutes.call(app));
+}
+
+function watchedRoutes(app: FastifyLike): Watched | null {
+  return (app as { readonly [WATCHED]?: Watched })[WATCHED] ?? null;
 }

@@ -7,7 +7,7 @@
 
 import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
-import { CHANGING, judge, type Route, type Routes } from './route.ts';
+import { CHANGING, judge, mayAnswerItself, type Route, type Routes } from './route.ts';
 
 interface HonoRoute {
   readonly method: string;
@@ -43,23 +43,27 @@ export function honoRoutes(list: readonly HonoRoute[]): Routes {
       told.add(name);
       const chain = chainOf(list, each, path);
       const own = chain.filter((route) => route.method !== 'ALL');
-      routes.push(judge(each, path, chain.map(functionOf), own.map(functionOf)));
+      routes.push(judge(each, path, chain.map(functionOf), own.map(functionOf), mayGoOn));
     }
   }
-  const unseen = list
-    .filter((route, i) => isMounted(route) && !leadsOn(list, i))
-    .map(({ path }) => ({ where: path, why: ANSWERS }));
+  const unseen = list.flatMap((route, i) => {
+    if (!isMiddleware(route)) return [];
+    const fn = inner(route.handler);
+    const isEverywhere = route.path === '*' || route.path === '/*';
+    if (!isEverywhere && !leadsOn(list, i)) return [{ where: route.path, why: ANSWERS, fn }];
+    return [mayAnswerItself(fn, isEverywhere ? '' : route.path)];
+  });
   return { routes, unseen };
 }
 
 const ANSWERS =
   'A function stands here with no route behind it: what it answers cannot be seen. Exempt its path, or make it a route.';
 
-/** Middleware, as far as can be told, with a path of its own: or an application that was put there by `app.mount`. */
-function isMounted({ method, path, handler }: HonoRoute): boolean {
+/** Middleware, as far as can be told; or an application that was put there by `app.mount`. */
+function isMiddleware({ method, handler }: HonoRoute): boolean {
   const fn = inner(handler);
   const isSaid = protectionOf(fn) !== null || exemptionOf(fn) !== null;
-  return method === 'ALL' && fn.length >= 2 && path !== '*' && path !== '/*' && !isSaid;
+  return method === 'ALL' && fn.length >= 2 && !isSaid;
 }
 
 function leadsOn(list: readonly HonoRoute[], at: number): boolean {
@@ -77,6 +81,11 @@ function chainOf(list: readonly HonoRoute[], method: string, path: string): read
   const isFor = (route: HonoRoute): boolean => route.method === method || route.method === 'ALL';
   const last = list.findLastIndex((route) => isFor(route) && route.path === path);
   return list.slice(0, last + 1).filter((route) => isFor(route) && reaches(route.path, path));
+}
+
+/** What takes no `next` cannot pass a request on: it answers, and nothing behind it is reached. */
+function mayGoOn(fn: unknown): boolean {
+  return (fn as HonoHandler).length >= 2;
 }
 
 function functionOf({ handler }: HonoRoute): unknown {

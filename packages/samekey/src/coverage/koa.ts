@@ -3,7 +3,9 @@
  * routers are flat in it. Source: @koa/router 15.7, koa 3.3.
  */
 
-import { covers, judge, type Route, type Routes, type Unseen } from './route.ts';
+import { protectionOf } from '../http/marker.ts';
+import { exemptionOf } from './exempt.ts';
+import { covers, judge, mayAnswerItself, type Route, type Routes, type UnseenPart } from './route.ts';
 
 interface KoaLayer {
   readonly path: string | RegExp;
@@ -31,7 +33,7 @@ export function koaMiddleware(app: unknown): readonly unknown[] | null {
 /** Lists them. */
 export function koaRoutes(middleware: readonly unknown[]): Routes {
   const routes: Route[] = [];
-  const unseen: Unseen[] = [];
+  const unseen: UnseenPart[] = [];
   const before: unknown[] = [];
   for (const fn of middleware) {
     const { router } = fn as { readonly router?: KoaRouter };
@@ -43,8 +45,12 @@ export function koaRoutes(middleware: readonly unknown[]): Routes {
       where: 'the application',
       why: 'It has no router whose routes could be listed: use @koa/router, or describe it by an OpenAPI document.',
     });
+    return { routes, unseen };
   }
-  return { routes, unseen };
+  // Of the router's own is what tells which methods are allowed.
+  const beside = before.filter((fn) => protectionOf(fn) === null && exemptionOf(fn) === null);
+  const own = beside.filter((fn) => (fn as { readonly name?: unknown }).name !== 'allowedMethods');
+  return { routes, unseen: [...unseen, ...own.map((fn) => mayAnswerItself(fn, ''))] };
 }
 
 function routesOfRouter(stack: readonly KoaLayer[], before: readonly unknown[]): readonly Route[] {

@@ -51,7 +51,9 @@ export function nestRoutes(app: NestApp, mounted: readonly unknown[]): Routes {
     return { routes: [], unseen: [{ where: 'the application', why }] };
   }
   const beneath: unknown = app.getHttpAdapter().getInstance();
-  const { routes, unseen } = isFastify(beneath) ? fastifyRoutes(beneath) : expressRoutes(beneath, mounted);
+  const { routes, unseen } = isFastify(beneath)
+    ? fastifyRoutes(beneath)
+    : expressRoutes(beneath, mounted, false);
   const prefix = joined('', app.config?.getGlobalPrefix?.() ?? '');
   const declared = controllersOf(app).flatMap((controller) => declaredBy(controller, prefix));
   const applied = appliedIn(app);

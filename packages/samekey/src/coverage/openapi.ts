@@ -23,11 +23,16 @@ export function openApiRoutes(document: Json, header: string): Routes {
   const routes: Route[] = [];
   const unseen: Unseen[] = [];
   for (const [path, given] of Object.entries(objectOf(document['paths']))) {
-    const item = resolved(document, given);
-    if (item === null) {
-      unseen.push({ where: path, why: 'It stands in another document: bundle them into one.' });
-      continue;
+    // What stands beside a reference counts as well: which of the two holds is not defined, so both are judged.
+    for (const item of [resolved(document, given), besideReference(given)]) {
+      if (item === null)
+        unseen.push({ where: path, why: 'It stands in another document: bundle them into one.' });
+      else addItem(path, item);
     }
+  }
+  return { routes, unseen };
+
+  function addItem(path: string, item: Json): void {
     for (const method of METHODS) {
       if (item[method] === undefined) continue;
       const operation = objectOf(item[method]);
@@ -45,7 +50,12 @@ export function openApiRoutes(document: Json, header: string): Routes {
       routes.push(judged(name, path, operation, parameters as readonly Json[], header));
     }
   }
-  return { routes, unseen };
+}
+
+/** The members of a path item beside its `$ref`; none where there is no reference. */
+function besideReference(given: unknown): Json {
+  const { $ref: reference, ...own } = objectOf(given);
+  return reference === undefined ? {} : own;
 }
 
 function judged(

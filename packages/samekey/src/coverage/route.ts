@@ -21,11 +21,28 @@ export interface Unseen {
   readonly why: string;
 }
 
+/** The same, with the function that is not known to pass requests on. */
+export interface UnseenPart extends Unseen {
+  readonly fn?: unknown;
+}
+
+/** A function in front of routes, of which nobody can tell whether it answers some requests by itself (F115). */
+export function mayAnswerItself(fn: unknown, mount: string): UnseenPart {
+  const { name } = fn as { readonly name?: unknown };
+  const called = typeof name === 'string' && name !== '' ? `"${name}"` : 'without a name';
+  const at = mount === '' || mount === '/' ? '' : ` at ${mount}`;
+  return {
+    where: `middleware ${called}${at}`,
+    why: 'It may answer requests by itself, before or beside every route: if it only passes them on, name it in "passes".',
+    fn,
+  };
+}
+
 /** What was found. */
 export interface Routes {
   readonly routes: readonly Route[];
   /** Each counts as not protected. */
-  readonly unseen: readonly Unseen[];
+  readonly unseen: readonly UnseenPart[];
 }
 
 /** The methods whose requests change something; others are not asked for protection. */
@@ -33,18 +50,25 @@ export const CHANGING: readonly string[] = ['POST', 'PATCH', 'PUT', 'DELETE'];
 
 /**
  * Judges a route by its chain: the functions that a request goes through, in order, the last one answering. `own`: those that the route
- * has been given with its method, and not for all methods.
+ * has been given with its method, and not for all methods. `mayGoOn`: whether a request can get behind a function that is in front.
  */
 export function judge(
   method: string,
   path: string,
   chain: readonly unknown[],
   own: readonly unknown[] = [],
+  mayGoOn: (fn: unknown) => boolean = () => true,
 ): Route {
   let reason: string | null = null;
   for (const [i, fn] of chain.entries()) {
     const protection = protectionOf(fn);
-    if (protection === null) continue;
+    if (protection === null) {
+      if (i === chain.length - 1 || mayGoOn(fn) || exemptionOf(fn) !== null) continue;
+      // A twin of the route, registered before: it is the one that answers (F115).
+      const twin =
+        'Something in front of it answers, so that Samekey is never asked: look for a route of the same path before it.';
+      return { method, path, protectedBy: null, reason: reason ?? twin };
+    }
     if (!protection.methods.has(method)) {
       reason = `Samekey passes ${method} here: add it to "methods".`;
     } else if (protection.asked?.has(method) === false && !own.includes(fn)) {
@@ -57,6 +81,7 @@ export function judge(
     }
   }
   for (const fn of chain) {
+    // Behind an answer no exemption is reached either.
     const exemption = exemptionOf(fn);
     if (exemption !== null) return { method, path, protectedBy: 'exempt', reason: exemption };
   }

@@ -175,15 +175,50 @@ for (const [name, make] of [
       app.use('/v1/more', make.Router().post('/x', protect(), handler));
       app.use(/^\/odd/, handler);
       app.use((_req, res) => void res.status(404).end());
-      const { unseen, gaps } = coverage(app);
-      expect(unseen.map(({ where }) => where)).toEqual(['/graphql', '/docs', '/(?)']);
+      const { unseen, gaps } = coverage(app, { passes: [passes] });
+      expect(unseen.map(({ where }) => where)).toEqual(['/graphql', '/(?)', 'middleware without a name']);
       expect(gaps).toEqual([]);
-      const list = ['/graphql', '/docs', '/(?)'].map((path) => ({ path, reason: 'looked at by hand' }));
-      expect(coverage(app, { exempt: list }).isFull).toBe(true);
+      const list = unseen.map(({ where }) => ({ path: where, reason: 'looked at by hand' }));
+      expect(coverage(app, { exempt: list, passes: ['passes'] }).isFull).toBe(true);
     });
 
-    it('an application without routes is fully covered', () => {
-      expect(coverage(make())).toMatchObject({ isFull: true, routes: [] });
+    // F115
+    it('names what stands in front of routes and may answer, until the application says that it passes', () => {
+      const app = make();
+      const json = make.json();
+      app.use(json);
+      app.use('/v1', passes);
+      app.post('/v1/x', protect(), handler);
+      const { unseen, isFull } = coverage(app);
+      expect([isFull, unseen.map(({ where }) => where)]).toEqual([
+        false,
+        ['middleware "jsonParser"', 'middleware "passes" at /v1'],
+      ]);
+      expect(coverage(app, { passes: [json] }).isFull).toBe(false);
+      expect(coverage(app, { passes: [json, passes] }).isFull).toBe(true);
+      expect(coverage(app, { passes: ['jsonParser', 'passes'] }).isFull).toBe(true);
+    });
+
+    // F115
+    it('an application without a state-changing route is not full, until it is said to have none', () => {
+      const app = make();
+      app.get('/x', handler);
+      for (const one of [app, make()])
+        expect(coverage(one)).toMatchObject({
+          isFull: false,
+          routes: [],
+          unseen: [{ where: 'the application' }],
+        });
+      const exempt = [{ path: 'the application', reason: 'it only shows pages' }];
+      expect(coverage(app, { exempt }).isFull).toBe(true);
+    });
+
+    // F115
+    it('judges a twin of a route, registered before it, by itself', () => {
+      const app = make();
+      app.post('/x', handler);
+      app.post('/x', protect(), handler);
+      expect(lines(app)).toEqual(['POST /x -', 'POST /x samekey']);
     });
 
     it('a protected route still runs and replays: the mark changes nothing', async () => {

@@ -24,6 +24,8 @@ function lines(app: unknown): readonly string[] {
   );
 }
 
+const noted = (_context: unknown, next: () => Promise<void>): Promise<void> => next();
+
 describe('Hono', () => {
   const protect = idempotent(samekey, { scope });
 
@@ -72,13 +74,42 @@ describe('Hono', () => {
 
   it('reports what has a path and no route behind it: it may answer', () => {
     const app = new Hono();
-    app.use('*', (_c, next) => next());
-    app.use('/v1/*', (_c, next) => next());
+    app.use('*', noted);
+    app.use('/v1/*', noted);
     app.post('/v1/x', protect, (c) => c.text('ok'));
     app.use('/late/*', (_c, next) => next());
     app.mount('/old', () => new Response('old'));
     app.use('/said/*', exempt('reads only'));
-    expect(coverage(app).unseen.map(({ where }) => where)).toEqual(['/late/*', '/old/*']);
+    expect(coverage(app).unseen.map(({ where }) => where)).toEqual([
+      'middleware "noted"',
+      'middleware "noted" at /v1/*',
+      '/late/*',
+      '/old/*',
+    ]);
+    const passed = coverage(app, { passes: [noted] }).unseen;
+    expect(passed.map(({ where }) => where)).toEqual(['/late/*', '/old/*']);
+  });
+
+  // F115
+  it.each([
+    ['the same path', (app: Hono) => app.post('/x', (c) => c.text('twin'))],
+    ['all methods', (app: Hono) => app.all('/x', (c) => c.text('twin'))],
+    [
+      'another application',
+      (app: Hono) =>
+        app.route(
+          '/',
+          new Hono().post('/x', (c) => c.text('twin')),
+        ),
+    ],
+  ])('a twin of %s in front of a route answers for it', async (_, twin) => {
+    const app = new Hono();
+    twin(app);
+    app.post('/x', protect, (c) => c.text('protected'));
+    expect(await (await app.request('/x', { method: 'POST' })).text()).toBe('twin');
+    const { gaps, isFull } = coverage(app);
+    expect(isFull).toBe(false);
+    expect(gaps).toContainEqual(expect.objectContaining({ method: 'POST', path: '/x' }));
   });
 
   it('an exempt handler still answers', async () => {
@@ -135,6 +166,19 @@ describe('Koa', () => {
     expect(lines(new Koa().use(router.routes()).use(marked(passes.bind(null))))).toEqual(['POST /x -']);
   });
 
+  // F115
+  it('names middleware beside a router, which may answer, until the application says that it passes', () => {
+    const router = new Router().post('/x', marked(passes.bind(null)), koaHandler);
+    const app = new Koa().use(passes).use(router.routes()).use(router.allowedMethods()).use(koaHandler);
+    expect(coverage(app)).toMatchObject({
+      isFull: false,
+      gaps: [],
+      unseen: [{ where: 'middleware "passes"' }, { where: 'middleware "koaHandler"' }],
+    });
+    expect(coverage(app, { passes: [passes] }).isFull).toBe(false);
+    expect(coverage(app, { passes: [passes, 'koaHandler'] }).isFull).toBe(true);
+  });
+
   it('without a router it says that nothing can be seen', () => {
     expect(coverage(new Koa().use(koaHandler))).toMatchObject({
       isFull: false,
@@ -171,6 +215,21 @@ describe('Fastify', () => {
     ]);
     const answer = await app.inject({ method: 'POST', url: '/search' });
     expect([answer.statusCode, answer.body]).toEqual([200, 'ok']);
+    await app.close();
+  });
+
+  // F115
+  it('says so when a route was there before it was watched', async () => {
+    const app = fastify();
+    app.post('/early', handler);
+    watchRoutes(app);
+    app.post('/late', { preHandler: marked(hook.bind(null)) }, handler);
+    await app.ready();
+    expect(coverage(app)).toMatchObject({
+      isFull: false,
+      gaps: [],
+      unseen: [{ where: 'the application', why: expect.stringContaining('before the first') as unknown }],
+    });
     await app.close();
   });
 

@@ -68,3 +68,21 @@ it('what stands in another document, or nowhere, is not seen', () => {
   expect(report.unseen.map(({ where }) => where)).toEqual(['/elsewhere', '/round', 'POST /missing']);
   expect(report.isFull).toBe(false);
 });
+
+// F115
+it('operations beside a reference are judged too, and those of the reference', () => {
+  const paths = { '/x': { $ref: '#/components/pathItems/Pay', put: {}, post: {} } };
+  const report = coverage(
+    document(paths, { pathItems: { Pay: { post: { parameters: [KEY] }, delete: {} } } }),
+  );
+  expect(report.isFull).toBe(false);
+  expect(report.gaps.map(({ method }) => method).toSorted()).toEqual(['DELETE', 'POST', 'PUT']);
+});
+
+// F115
+it('a document without a state-changing operation is not full', () => {
+  expect(coverage(document({ '/x': { get: {} } }))).toMatchObject({
+    isFull: false,
+    unseen: [{ where: 'the application' }],
+  });
+});
