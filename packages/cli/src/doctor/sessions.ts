@@ -81,6 +81,14 @@ async function postgres({ query }: OpenDatabase, openMaxMs: number, add: Add): P
       min(pid) AS pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
       AND xact_start < clock_timestamp() - interval '${openMaxMs} milliseconds'`,
   );
+  const [seen = {}] = await query("SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS whole");
+  if (seen['whole'] !== true)
+    add(
+      'note',
+      'Transactions of other roles were not looked at: this role may not see them.',
+      {},
+      'GRANT pg_read_all_stats TO the role that runs the doctor.',
+    );
   tellOpen(open, openMaxMs, add, `SELECT pg_terminate_backend(${String(open['pid'])})`);
   const [prepared = {}] = await query(
     `SELECT count(*)::int AS n, max(extract(epoch FROM clock_timestamp() - prepared))::float8 * 1000 AS ms, min(gid) AS gid

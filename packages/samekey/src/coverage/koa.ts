@@ -47,10 +47,8 @@ export function koaRoutes(middleware: readonly unknown[]): Routes {
     });
     return { routes, unseen };
   }
-  // Of the router's own is what tells which methods are allowed.
   const beside = before.filter((fn) => protectionOf(fn) === null && exemptionOf(fn) === null);
-  const own = beside.filter((fn) => (fn as { readonly name?: unknown }).name !== 'allowedMethods');
-  return { routes, unseen: [...unseen, ...own.map((fn) => mayAnswerItself(fn, ''))] };
+  return { routes, unseen: beside.map((fn) => mayAnswerItself(fn, '')) };
 }
 
 function routesOfRouter(stack: readonly KoaLayer[], before: readonly unknown[]): readonly Route[] {

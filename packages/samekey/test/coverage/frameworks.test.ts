@@ -169,14 +169,19 @@ describe('Koa', () => {
   // F115
   it('names middleware beside a router, which may answer, until the application says that it passes', () => {
     const router = new Router().post('/x', marked(passes.bind(null)), koaHandler);
-    const app = new Koa().use(passes).use(router.routes()).use(router.allowedMethods()).use(koaHandler);
+    const allowed = router.allowedMethods();
+    const app = new Koa().use(passes).use(router.routes()).use(allowed).use(koaHandler);
     expect(coverage(app)).toMatchObject({
       isFull: false,
       gaps: [],
-      unseen: [{ where: 'middleware "passes"' }, { where: 'middleware "koaHandler"' }],
+      unseen: [
+        { where: 'middleware "passes"' },
+        { where: 'middleware without a name' },
+        { where: 'middleware "koaHandler"' },
+      ],
     });
-    expect(coverage(app, { passes: [passes] }).isFull).toBe(false);
-    expect(coverage(app, { passes: [passes, 'koaHandler'] }).isFull).toBe(true);
+    expect(coverage(app, { passes: [passes, allowed] }).isFull).toBe(false);
+    expect(coverage(app, { passes: [passes, allowed, 'koaHandler'] }).isFull).toBe(true);
   });
 
   it('without a router it says that nothing can be seen', () => {
