@@ -11,9 +11,9 @@ import { countOf, instant, msOf, nameOf, numberAt, textAt } from './sql.ts';
 /** The sweeper comes every ten seconds. */
 export const CLAIM_OVER_LONG_MS = 60_000;
 /** Workers look every second. */
-export const PENDING_LONG_MS = 5 * 60_000;
+export const PENDING_LONG_MS: number = 5 * 60_000;
 /** No claim is made for longer, and no deadline set: an hour and a day. */
-export const CLAIM_FAR_MS = 25 * 3_600_000;
+export const CLAIM_FAR_MS: number = 25 * 3_600_000;
 /** Of ten attempts: two are left. */
 export const TIRED_ATTEMPTS = 8;
 /** The completer comes every few seconds. */

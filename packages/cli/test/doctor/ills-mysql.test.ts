@@ -9,13 +9,14 @@ import { startLoad } from './load.ts';
 
 // Settings of the server are changed: only on one that is started here.
 const sources = availableMysql().filter(({ programs }) => programs !== null);
+const storeOf = (url: string) => mysqlStore({ connect: () => createConnection(url) });
+
 describe.each(sources.slice(0, 1))('samekey doctor on $name', (source) => {
   let server: MysqlServer;
   beforeAll(async () => {
     server = await startMysql(source);
   }, 60_000);
   afterAll(() => server.stop());
-  const storeOf = (url: string) => mysqlStore({ connect: () => createConnection(url) });
   findsIlls('mysql', () => ({
     async fresh() {
       const url = await server.createDatabase();

@@ -8,13 +8,14 @@ import { findsIlls } from './ills-suite.ts';
 import { startLoad } from './load.ts';
 
 const source = anyPostgres();
+const storeOf = (url: string) => postgresStore({ connect: () => new Client({ connectionString: url }) });
+
 describe.runIf(source !== undefined)('samekey doctor on PostgreSQL', () => {
   let server: PostgresServer;
   beforeAll(async () => {
     if (source !== undefined) server = await startPostgres(source, { max_prepared_transactions: '5' });
   }, 60_000);
   afterAll(() => server.stop());
-  const storeOf = (url: string) => postgresStore({ connect: () => new Client({ connectionString: url }) });
   findsIlls('postgres', () => ({
     async fresh() {
       const url = await server.createDatabase();

@@ -11,7 +11,6 @@ import { DRIFT, ENDING, type Ill, type Kind, newer, ROWS, SETTINGS } from './ill
 
 /** A kind of database, as the suite needs it. */
 export interface Patients {
-  readonly kind: Kind;
   /** The name of a new database with the tables in it. */
   fresh(): Promise<string>;
   /** Another session on it. */
@@ -56,12 +55,17 @@ export function illsOf(findings: readonly Finding[]): readonly string[] {
 }
 
 function isFound(told: readonly string[], { check, said }: Ill): boolean {
-  return told.some((text) => text.startsWith(`${check === '' ? '' : `${check}: `}`) && said.test(text));
+  return told.some((text) => text.startsWith(check === '' ? '' : `${check}: `) && said.test(text));
 }
 
 /** The ills of this kind. */
 function of(kind: Kind, ills: readonly Ill[]): readonly Ill[] {
   return ills.filter(({ plant }) => plant[kind] !== undefined);
+}
+
+function expectAll(told: readonly string[], ills: readonly Ill[]): void {
+  const missed = ills.filter((ill) => !isFound(told, ill)).map(({ ill }) => ill);
+  expect(missed, told.join('\n')).toEqual([]);
 }
 
 /** Adds the tests. `patients` is asked once its server is up. */
@@ -100,11 +104,6 @@ export function findsIlls(kind: Kind, patients: () => Patients): void {
         await admin.close();
       }
     }
-  }
-
-  function expectAll(told: readonly string[], ills: readonly Ill[]): void {
-    const missed = ills.filter((ill) => !isFound(told, ill)).map(({ ill }) => ill);
-    expect(missed, told.join('\n')).toEqual([]);
   }
 
   // F151

@@ -16,6 +16,15 @@ const CLIENTS = 3;
 /** Then there is something to measure, and every kind of record. */
 const UNDER_WAY = 40;
 
+/** `Promise.withResolvers`, which Node 20 does not have. */
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let wake: (() => void) | undefined;
+  const promise = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  return { promise, resolve: () => wake?.() };
+}
+
 /** Starts it. */
 export function startLoad(store: Store): Load {
   const samekey = createSamekey({ store, policy: 'payments', retentionMs: 2 * 86_400_000 });
@@ -27,10 +36,7 @@ export function startLoad(store: Store): Load {
   worker.start();
   janitor.start();
   const state = { going: true };
-  let wake = (): void => undefined;
-  const underWay = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
+  const { promise: underWay, resolve: wake } = withResolvers();
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
     while (state.going) {
       const key = crypto.randomUUID();

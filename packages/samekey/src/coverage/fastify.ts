@@ -70,8 +70,7 @@ const LATE =
 
 /** Whether a route is there already: its tree is printed as it grows. */
 function hasRoutes(app: FastifyLike): boolean {
-  const { printRoutes } = app as unknown as { printRoutes(): string };
-  return /[├└]/.test(printRoutes.call(app));
+  return /[├└]/.test((app as unknown as { printRoutes(): string }).printRoutes());
 }
 
 function watchedRoutes(app: FastifyLike): Watched | null {

@@ -32,7 +32,7 @@ interface Patient {
 interface Lane {
   readonly name: string;
   readonly kind: 'sqlite' | 'postgres' | 'mysql';
-  start(): Promise<Patient>;
+  readonly start: () => Promise<Patient>;
 }
 
 function sqliteLane(): Lane {

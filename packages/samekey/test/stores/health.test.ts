@@ -79,7 +79,7 @@ describe('a store that nobody has made ready is told of once, with its mend', ()
       retryStrategy: null,
     });
     client.on('error', () => undefined);
-    const told = await warned(redisStore({ client }));
+    const told = await warned(redisStore({ client, durability: 'none' }));
     client.disconnect();
     expect(told).toEqual([expect.stringMatching(/^store-down: /)]);
   });

@@ -94,10 +94,10 @@ function columnOf([, name, type, isNullable, collation, extra, expression, fallb
     name: String(name),
     type: typeName(String(type)),
     isNullable: isNullable === 'YES',
-    collation: collation === null ? '' : String(collation),
+    collation: typeof collation === 'string' ? collation : '',
     generated: isNumbered ? 'identity' : isComputed ? plainSql(String(expression)) : '',
     // MariaDB says NULL in words.
-    fallback: fallback === null || fallback === 'NULL' ? '' : plainSql(String(fallback)),
+    fallback: typeof fallback !== 'string' || fallback === 'NULL' ? '' : plainSql(fallback),
     definition: '',
   };
 }

@@ -93,7 +93,6 @@ function columnFaults(
     const mend = mends.column?.(table, column) ?? restore;
     const differ = (what: string, is: string, must: string): readonly SchemaFault[] =>
       is === must ? [] : [{ what: `${name} ${what} ${is || 'nothing'}, not ${must || 'nothing'}`, mend }];
-    const nullity = (isNullable: boolean): string => (isNullable ? 'NULL' : 'NOT NULL');
     return [
       ...differ('is of the type', has.type, column.type),
       ...differ('is', nullity(has.isNullable), nullity(column.isNullable)),
@@ -102,6 +101,10 @@ function columnFaults(
       ...(column.fallback === '' ? [] : differ('has the default', has.fallback, column.fallback)),
     ];
   });
+}
+
+function nullity(isNullable: boolean): string {
+  return isNullable ? 'NULL' : 'NOT NULL';
 }
 
 function same(a: IndexShape, b: IndexShape): boolean {

@@ -145,7 +145,8 @@ function partsOf(body: string): readonly string[] {
   let depth = 0;
   let isText = false;
   let from = 0;
-  for (const [at, char] of [...body].entries()) {
+  for (let at = 0; at < body.length; at += 1) {
+    const char = body[at];
     if (char === "'") isText = !isText;
     if (isText) continue;
     if (char === '(') depth += 1;

@@ -55,7 +55,7 @@ function tableOf(connection: Connection, name: string, sql: string): TableShape 
       collation: '',
       generated:
         isKey && /AUTOINCREMENT/i.test(sql) ? 'identity' : Number(row['hidden']) > 1 ? 'computed' : '',
-      fallback: row['dflt_value'] === null ? '' : plainSql(String(row['dflt_value'])),
+      fallback: typeof row['dflt_value'] === 'string' ? plainSql(row['dflt_value']) : '',
       definition: '',
     };
   });
