@@ -308,7 +308,7 @@ export const ENDING: readonly Ill[] = [
   },
   {
     ill: 'a table is kept by an engine that forgets',
-    plant: same(['mysql'], 'ALTER TABLE samekey_counters ENGINE = MyISAM'),
+    plant: same(['mysql'], 'ALTER TABLE samekey_groups ENGINE = MyISAM'),
     check: 'schema',
     said: /ENGINE = InnoDB/,
   },

@@ -1,6 +1,6 @@
 /** What the migrations make of a file, and what is there: held against each other by `ready()` (F151). */
 
-import { checkShape, type Found, type Mends, type Stranger } from '../sql/schema-drift.ts';
+import { checkShape, checkThere, type Found, type Mends, type Stranger } from '../sql/schema-drift.ts';
 import {
   type ColumnShape,
   type IndexShape,
@@ -33,7 +33,13 @@ export function wantedShapes(): readonly TableShape[] {
 /** Throws `SchemaError` with every difference. */
 export function checkTables(connection: Connection, isNewer: boolean): void {
   const wanted = wantedShapes();
-  checkShape(wanted, { ...foundIn(connection, wanted), isNewer }, MENDS);
+  const found = foundIn(connection, wanted);
+  const there = new Set(found.tables.map(({ name }) => name));
+  checkThere(
+    wanted.map(({ name }) => name).filter((name) => !there.has(name)),
+    MENDS,
+  );
+  checkShape(wanted, { ...found, isNewer }, MENDS);
 }
 
 function foundIn(connection: Connection, wanted: readonly TableShape[]): Omit<Found, 'isNewer'> {
