@@ -127,12 +127,6 @@ export async function missingIndexes(
 function tablesOf({ records, messages, audit, counters, meta }: Tables): readonly TableNeeds[] {
   return [
     {
-      table: meta,
-      privileges: 'SELECT, UPDATE',
-      grantOn: meta,
-      hidden: 'how far the upkeep is',
-    },
-    {
       table: records,
       privileges: 'SELECT, INSERT, UPDATE, DELETE',
       grantOn: `${records}, ${meta}`,
@@ -155,6 +149,12 @@ function tablesOf({ records, messages, audit, counters, meta }: Tables): readonl
       privileges: 'SELECT, INSERT, UPDATE, DELETE',
       grantOn: counters,
       hidden: 'counts of keys',
+    },
+    {
+      table: meta,
+      privileges: 'SELECT, UPDATE',
+      grantOn: meta,
+      hidden: 'how far the upkeep is',
     },
   ];
 }
