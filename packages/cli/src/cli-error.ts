@@ -3,7 +3,7 @@
 import { errorCode } from 'samekey';
 
 /** Exit codes of all commands: docs/reference/cli.md says them. */
-export const EXIT = { failed: 1, refused: 2, notJudged: 4 } as const;
+export const EXIT = { failed: 1, refused: 2, notJudged: 4, contradiction: 5 } as const;
 
 /** An expected failure: its message says what happened and what to do, in one line. */
 export class CliError extends Error {
@@ -16,6 +16,12 @@ export class CliError extends Error {
 export class RefusedError extends CliError {
   override readonly name = 'RefusedError';
   override readonly exitCode: number = EXIT.refused;
+}
+
+/** Nothing was done: somebody else has said otherwise, which stands. */
+export class ContradictionError extends CliError {
+  override readonly name = 'ContradictionError';
+  override readonly exitCode: number = EXIT.contradiction;
 }
 
 /** One line for what was expected to go wrong; the whole stack for a bug. */

@@ -17,7 +17,7 @@ import { janitorCommand } from './commands/janitor.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { reopenCommand } from './commands/reopen.ts';
-import { requeueCommand } from './commands/requeue.ts';
+import { dropCommand, requeueCommand } from './commands/requeue.ts';
 import { settleCommand } from './commands/settle.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -48,6 +48,7 @@ const COMMANDS: readonly (() => Command)[] = [
   forgetCommand,
   eraseCommand,
   requeueCommand,
+  dropCommand,
   auditCommand,
   doctorCommand,
   janitorCommand,

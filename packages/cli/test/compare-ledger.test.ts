@@ -42,6 +42,25 @@ describe('samekey compare-ledger', () => {
     expect(equal.stdout).toMatch(/^Equal\.$/m);
   });
 
+  // F156
+  it('reads lines that end either way, also in one file', async () => {
+    const ours = file('.csv', 'reference,amount', 'a,1\r', 'b,2\r');
+    const theirs = file('.csv', 'reference,amount\r', 'a,1', 'b,2');
+    expect(await compare(ours, theirs)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  // F156
+  it('does not judge two files without a line: it ends with 4', async () => {
+    const [ours, theirs] = [file('.csv', HEADER), file('.ndjson', '')];
+    const nothing = await compare(ours, theirs);
+    expect(nothing).toMatchObject({ code: 4, stderr: '' });
+    expect(nothing.stdout).toContain('Not judged');
+    const json = await compare(ours, theirs, '--json');
+    expect(json.code).toBe(4);
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'totals', isJudged: false });
+    expect((await compare(file('.csv', HEADER, 'a,1,EUR,paid'), theirs)).code).toBe(2);
+  });
+
   it('ends with 2 and tells every difference with its lines, for people and as JSON', async () => {
     const ours = file('.csv', HEADER, 'a,1,EUR,paid', 'b,2.00,EUR,paid', 'c,3,EUR,paid', 'c,3,EUR,paid');
     const theirs = file('.csv', HEADER, 'b,2.01,EUR,refunded', 'c,3.00,EUR,paid', 'd,4,EUR,paid');

@@ -25,6 +25,22 @@ describe('the question before an act', () => {
     await expect(confirm({}, 'Settle it?', terminal(typed))).rejects.toThrow(RefusedError);
   });
 
+  // F156
+  it('takes the end of the input, which is Ctrl-D, for no', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const asked = confirm({}, 'Settle it?', { stdin, stderr: new PassThrough() });
+    stdin.end();
+    await expect(asked).rejects.toThrow(RefusedError);
+  });
+
+  it('takes Ctrl-C for no', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const stderr = Object.assign(new PassThrough(), { isTTY: true });
+    const asked = confirm({}, 'Settle it?', { stdin, stderr });
+    stdin.write('\u0003');
+    await expect(asked).rejects.toThrow(RefusedError);
+  });
+
   it('is not asked where nobody can answer, and not where --yes was given', async () => {
     const nobody = terminal('y', false);
     await expect(confirm({}, 'Settle it?', nobody)).rejects.toThrow(/--yes/);

@@ -11,11 +11,11 @@ import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAIN } from './built.ts';
 import { kinds } from './operating.ts';
 import { freshFolder } from './running-demo.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/guides/operating.md', import.meta.url), 'utf8');
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const SERVER = fileURLToPath(new URL('apps/payments-server.mjs', import.meta.url));
 const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324';
 const DOWN = new Error('the server ended');

@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { MAIN } from './built.ts';
 
-/** The command, built. */
-export const MAIN: string = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+export { MAIN };
 
 /** A started command. */
 export class Command {

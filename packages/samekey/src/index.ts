@@ -61,6 +61,7 @@ export type {
   FencedId,
   FinishRequest,
   FinishResult,
+  ForgetRequest,
   HandRequest,
   ReopenRequest,
   HandResult,

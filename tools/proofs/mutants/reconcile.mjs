@@ -105,6 +105,14 @@ export const reconcile = [
     breaks: 'Nobody hears that a provider knows nothing of what was answered as done.',
   },
   {
+    name: 'reconcile-the-first-of-two',
+    file: 'reconcile/find.ts',
+    find: 'if (first === undefined || second === undefined) return first ?? null;',
+    put: 'if (first !== second) return first ?? null;',
+    tests: WEBHOOKS,
+    breaks: "One tenant's charge gets the answer that another's bank gave.",
+  },
+  {
     name: 'reconcile-webhook-of-an-earlier-attempt',
     file: 'reconcile/tell.ts',
     find: "const attempt = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;",

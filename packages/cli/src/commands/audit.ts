@@ -49,6 +49,9 @@ async function run(key: string | undefined, flags: AuditFlags): Promise<void> {
     say(`Database: ${shown}`);
     if (rows.length === 0) return say('No such rows.');
     for (const line of auditLines(rows, flags.showKeys === true)) say(line);
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length >= (flags.limit ?? LIMIT))
+      say(`The newest ${rows.length}; there may be more (--before ${last.seq}).`);
 
     /** A record that is gone has rows still: they are found by its whole scope. */
     async function idOf(): Promise<{ readonly scope?: string; readonly key?: string }> {

@@ -1,16 +1,17 @@
 /**
  * `samekey compare-ledger`: compares our books with the provider's export, both sorted by reference.
  *
- * Exit codes: 0 equal · 2 they differ · 1 it failed: a file cannot be read, or a line cannot be compared. After 1 nothing is known.
+ * Exit codes: 0 equal · 2 they differ · 4 neither side has a line, so nothing was judged · 1 it failed: a file cannot be read, or a line
+ * cannot be compared. After 1 nothing is known.
  */
 
 import { extname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { compareLedgers, type LedgerDifference, type LedgerSide, type ShownLine } from 'samekey/reconcile';
-import { CliError } from '../cli-error.ts';
+import { CliError, EXIT } from '../cli-error.ts';
 import { type Columns, lineOf, parseColumns, parsePairs } from '../ledger/columns.ts';
 import { type LedgerFormat, readRecords } from '../ledger/records.ts';
-import { totalsText } from '../ledger/totals-text.ts';
+import { isJudged, totalsText } from '../ledger/totals-text.ts';
 import { harmless, oneLine } from '../operate/print.ts';
 
 const EXIT_DIFFERENT = 2;
@@ -81,10 +82,11 @@ async function run(flags: CompareFlags): Promise<void> {
     const leftOut = Math.max(0, count - maxDifferences);
     await say(
       json === true
-        ? JSON.stringify({ kind: 'totals', ...next.value, leftOut })
+        ? JSON.stringify({ kind: 'totals', ...next.value, isJudged: isJudged(next.value), leftOut })
         : totalsText(next.value, leftOut, maxDifferences),
     );
-    if (!next.value.equal) process.exitCode = EXIT_DIFFERENT;
+    if (!isJudged(next.value)) process.exitCode = EXIT.notJudged;
+    else if (!next.value.equal) process.exitCode = EXIT_DIFFERENT;
     return;
   }
 }
@@ -140,9 +142,12 @@ function shown({ line, amount, currency, state }: ShownLine): string {
 
 /** Waits for whoever reads: a pipe that is slow must not fill the memory. Of JSON, only characters that mean the same are escaped. */
 async function say(line: string): Promise<void> {
-  if (!process.stdout.write(`${harmless(line)}\n`)) {
-    await new Promise<void>((resolve) => void process.stdout.once('drain', resolve));
-  }
+  const { stdout } = process;
+  if (stdout.write(`${harmless(line)}\n`) || stdout.destroyed) return;
+  await new Promise<void>((resolve) => {
+    // Who read may have left: nobody drains it then.
+    for (const event of ['drain', 'close', 'error']) stdout.once(event, () => resolve());
+  });
 }
 
 function wholeNumber(most = Number.MAX_SAFE_INTEGER): (text: string) => number {

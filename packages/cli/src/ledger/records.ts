@@ -62,7 +62,14 @@ async function* textsOf(path: string, file: ReadStream): AsyncGenerator<string, 
 async function* readCsv(path: string, file: ReadStream, delimiter: string): AsyncGenerator<FileRecord> {
   const texts = Readable.from(textsOf(path, file));
   const parser = texts.pipe(
-    parse({ delimiter, info: true, skip_empty_lines: true, max_record_size: RECORD_BYTES_MAX }),
+    parse({
+      delimiter,
+      info: true,
+      // Lines of either kind, also in one file: else the first one would decide for all (F156).
+      record_delimiter: ['\r\n', '\n', '\r'],
+      skip_empty_lines: true,
+      max_record_size: RECORD_BYTES_MAX,
+    }),
   );
   // A fault in the middle of the file must not pass for its end.
   texts.once('error', (error) => parser.destroy(error));

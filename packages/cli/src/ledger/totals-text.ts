@@ -3,6 +3,11 @@
 import { LEDGER_DIFFERENCES, type LedgerTotals } from 'samekey/reconcile';
 import { oneLine } from '../operate/print.ts';
 
+/** Whether there was anything to compare: two empty files are more likely two wrong files than two equal ones (F156). */
+export function isJudged({ linesOurs, linesTheirs }: LedgerTotals): boolean {
+  return linesOurs + linesTheirs > 0;
+}
+
 /** Some lines: what was read, what differs, and the sums. */
 export function totalsText(totals: LedgerTotals, leftOut: number, differencesMax: number): string {
   const { differences, equal, linesOurs, linesTheirs, paired, sums } = totals;
@@ -16,6 +21,10 @@ export function totalsText(totals: LedgerTotals, leftOut: number, differencesMax
       ({ currency, ours, theirs }) =>
         `Sum ${oneLine(currency ?? '(no currency)')}: ours ${ours}, theirs ${theirs}`,
     ),
-    equal ? 'Equal.' : `Different: ${kinds.join(', ')}.`,
+    !isJudged(totals)
+      ? 'Not judged: neither side has a line.'
+      : equal
+        ? 'Equal.'
+        : `Different: ${kinds.join(', ')}.`,
   ].join('\n');
 }

@@ -5,11 +5,11 @@
  * shown, or not at all.
  */
 
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import type { SamekeyRecord } from 'samekey';
 import type { Act, ActResult } from 'samekey/operator';
-import { EXIT, RefusedError } from '../cli-error.ts';
+import { ContradictionError, EXIT, RefusedError } from '../cli-error.ts';
 import { shortDuration } from './duration.ts';
 import { findRecord, type RecordFlags } from './find-record.ts';
 import { say } from './print.ts';
@@ -90,12 +90,18 @@ export async function confirm(
   if (stdin.isTTY !== true)
     throw new RefusedError('Nobody is there to be asked: pass --yes to do it without a question.');
   const terminal = createInterface({ input: stdin, output: stderr });
-  try {
-    const answer = await terminal.question(`${question} [y/N] `);
-    if (!/^y(?:es)?$/i.test(answer.trim())) throw new RefusedError('Nothing was done.');
-  } finally {
-    terminal.close();
-  }
+  const answer = await new Promise<string>((resolve) => {
+    // F156: Ctrl-D and the end of the input close it, and so does Ctrl-C: no answer is no.
+    terminal.once('SIGINT', () => terminal.close());
+    terminal.once('close', () => {
+      stderr.write('\n');
+      resolve('');
+    });
+    terminal.question(`${question} [y/N] `, resolve);
+  });
+  terminal.removeAllListeners('close');
+  terminal.close();
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new RefusedError('Nothing was done.');
 }
 
 function tell(
@@ -108,6 +114,7 @@ function tell(
 ): void {
   if (json === true) {
     if (result.kind === 'refused' || result.kind === 'absent') process.exitCode = EXIT.refused;
+    if (result.kind === 'contradiction') process.exitCode = EXIT.contradiction;
     const record =
       'record' in result && result.record !== null ? recordJson(result.record, now, false) : null;
     return say({ ...target.about, ...result, record });
@@ -116,7 +123,19 @@ function tell(
     const before = result.kind === 'already' ? 'It had been done before: ' : '';
     return say(before + words.done(asked));
   }
+  if (result.kind === 'contradiction') throw new ContradictionError(contradiction(result.record));
   throw new RefusedError(refusal(result, words));
+}
+
+/** Somebody else has settled it, and otherwise. */
+function contradiction(record: SamekeyRecord): string {
+  const { response, state, reason } = record;
+  const answer = response === null ? '' : `, with the status ${response.status}`;
+  const why = reason === null ? '' : `: "${reason}"`;
+  return (
+    `Nothing was done: somebody has settled it otherwise, as ${state}${answer}${why}. That stands, and the audit has a row that says that you ` +
+    'say otherwise. Find out who is right (samekey audit with its key names who settled it).'
+  );
 }
 
 function refusal(

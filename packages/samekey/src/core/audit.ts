@@ -18,7 +18,7 @@ export interface ByHand {
 }
 
 /**
- * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`), something that happened (`contradiction`,
+ * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`, `drop`), something that happened (`contradiction`,
  * `give-up`), or any change of a record's state (`transition`; only with the store's option `auditTransitions`).
  */
 export type AuditAct =
@@ -29,6 +29,7 @@ export type AuditAct =
   | 'contradiction'
   | 'give-up'
   | 'requeue'
+  | 'drop'
   | 'transition';
 
 /** All acts. */
@@ -40,6 +41,7 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   'contradiction',
   'give-up',
   'requeue',
+  'drop',
   'transition',
 ];
 

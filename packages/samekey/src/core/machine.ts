@@ -22,7 +22,7 @@ export {
   serverView,
   type View,
 } from './machine/decision.ts';
-export { decideErase, decideForget, decideReopen, decideSettle } from './machine/hand.ts';
+export { decideErase, decideForget, decideReopen, decideSettle, mayHaveHappened } from './machine/hand.ts';
 export {
   decideCheckpoint,
   decideFinish,

@@ -7,7 +7,7 @@
  */
 
 import type { DeadRequest, Lease, NewMessage, RetryRequest, StoredMessage, TakeRequest } from './message.ts';
-import { REOPEN_DELAY_MS, type SamekeyRecord } from './record.ts';
+import { type Fence, reopenedClaimId, type SamekeyRecord } from './record.ts';
 
 /** A new message's row. */
 export function decideEnqueue(message: NewMessage, place: number, now: number): StoredMessage {
@@ -105,31 +105,39 @@ export function decideDead(message: StoredMessage, request: DeadRequest, now: nu
 }
 
 /**
- * Whether a dead letter may be delivered again, by the record of the attempt that handed it over: not if that attempt has been decided
- * otherwise since, as done or as without effect, or another has begun. Its work would be done beside the other's.
+ * Whether a dead letter may be delivered again, by the record of the attempt that handed it over. A message of its own is owed for ever.
+ * One that is a request's work is not delivered beside what was decided since: not if that attempt is done or without effect, if another
+ * has begun, or if the record is gone with all that it knew (F142). Nor does delivering again change what was answered: a failed request
+ * has to be reopened first, with its reason (F148).
  */
 export function mayRequeue({ owner }: Pick<StoredMessage, 'owner'>, record: SamekeyRecord | null): boolean {
-  if (owner === null || record === null) return true;
-  if (record.claimId !== owner.claimId || record.attempt !== owner.attempt) return false;
-  return record.state === 'unknown' || record.state === 'failed' || record.state === 'pending';
+  if (owner === null) return true;
+  if (record === null) return false;
+  if (isOf(record, owner)) return record.state === 'unknown' || record.state === 'pending';
+  const reopened = { ...owner, claimId: reopenedClaimId(owner.claimId) };
+  return isOf(record, reopened) && record.state === 'retryable';
+}
+
+function isOf(record: Fence, { claimId, attempt }: Fence): boolean {
+  return record.claimId === claimId && record.attempt === attempt;
 }
 
 /**
- * Once more, with all its deliveries before it again; in a group it comes last. `record`: of its attempt as it was. What was told as
- * failed may still be replayed from memory elsewhere, and is not done beside that.
+ * Once more, with all its deliveries before it again; in a group it comes last. `record`: of its attempt as it was. What was reopened may
+ * still be replayed from memory elsewhere, and is not done beside that.
  */
 export function decideRequeue(
   message: StoredMessage,
   place: number,
   now: number,
-  record: Pick<SamekeyRecord, 'state'> | null,
+  record: Pick<SamekeyRecord, 'state' | 'lockedUntil'> | null,
 ): StoredMessage {
   return {
     ...message,
     place: message.group === null ? message.place : place,
     state: 'ready',
     parked: false,
-    dueAt: now + (message.owner !== null && record?.state === 'failed' ? REOPEN_DELAY_MS : 0),
+    dueAt: message.owner !== null && record?.state === 'retryable' ? Math.max(now, record.lockedUntil) : now,
     // What a dead worker left open is settled by whoever requeued it: it is not held to be a suspect any more.
     finished: message.started,
     forgiven: message.started,

@@ -8,7 +8,7 @@
  */
 
 import type { ByHand, NewAuditRow } from './audit.ts';
-import type { RecordId, Unreadable } from './record.ts';
+import type { RecordId, SamekeyRecord, Unreadable } from './record.ts';
 import type { FencedId, FinishRequest } from './store.ts';
 
 /** `ready`: waits for its time. `leased`: with a worker. `dead`: given up, kept until somebody requeues or drops it. */
@@ -171,11 +171,11 @@ export interface MessageStore {
   /**
    * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
    * the same write, and so does the record of an attempt that was handed over become `pending` again. Left as they are: those whose
-   * attempt has been decided otherwise since (`mayRequeue`).
+   * attempt has been decided or answered since, or whose record is gone (`mayRequeue`).
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
-  /** Deletes dead letters; gives the ids of those that are gone. */
-  drop(ids: readonly string[]): Promise<readonly string[]>;
+  /** Deletes dead letters; gives the ids of those that are gone. Each leaves a row in the audit, by the same write. */
+  drop(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   list(request: MessageListRequest): Promise<readonly StoredMessage[]>;
   count(): Promise<readonly MessageCount[]>;
   /** Puts right what a process left that died between two statements; gives how many messages. */
@@ -186,19 +186,37 @@ export interface MessageStore {
   idle?(): Promise<void>;
 }
 
-/** The row that a requeued message leaves in the audit: under its record's key, else under its own id. */
-export function requeueRow({ id, owner }: StoredMessage, { reason, actor }: ByHand): NewAuditRow {
+/**
+ * The row that a message leaves in the audit which was requeued or dropped: under its record's key, else under its own id. `record`: of its
+ * attempt, as it was; dropping changes nothing of it.
+ */
+export function messageRow(
+  act: 'requeue' | 'drop',
+  { id, owner }: Pick<StoredMessage, 'id' | 'owner'>,
+  record: Pick<SamekeyRecord, 'operation' | 'state'> | null,
+  { reason, actor }: ByHand,
+): NewAuditRow {
+  const from = owner === null ? null : (record?.state ?? null);
   return {
     scope: owner?.scope ?? '',
     key: owner?.key ?? id,
-    operation: null,
+    operation: owner === null ? null : (record?.operation ?? null),
     attempt: owner?.attempt ?? 0,
-    act: 'requeue',
-    from: null,
-    to: null,
+    act,
+    from,
+    to: act === 'requeue' && from !== null ? 'pending' : from,
     reason,
     actor,
   };
+}
+
+/** The record, if it still is that of the attempt that handed the message over. */
+export function ofAttempt(
+  { owner }: Pick<StoredMessage, 'owner'>,
+  record: SamekeyRecord | null,
+): SamekeyRecord | null {
+  const isIt = record !== null && owner?.claimId === record.claimId && owner.attempt === record.attempt;
+  return isIt ? record : null;
 }
 
 /** A store that keeps messages too. */

@@ -48,6 +48,7 @@ export type {
   EraseRequest,
   EraseResult,
   FencedId,
+  ForgetRequest,
   HandRequest,
   HandResult,
   ListRequest,

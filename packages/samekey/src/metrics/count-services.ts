@@ -100,6 +100,9 @@ export function countReconciler(recorder: Recorder, labels: Labels): (event: Rec
         return recorder.add('reconcile.given_up.count', {});
       case 'contradiction':
         return recorder.add('contradiction.count', { source: 'reconciler' });
+      // Whoever took the webhook is told, and the log says it.
+      case 'webhook-ambiguous':
+        return undefined;
       case 'store-error':
         return recorder.add('store.error.count', { source: 'reconciler', verb: labels.verb(event.verb) });
       default:

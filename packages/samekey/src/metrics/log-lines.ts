@@ -56,6 +56,7 @@ export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>
   'swept-record': ['info', 'A record was moved on, because nobody did.'],
   'time-up': ['warn', 'A delivery ran longer than it may.'],
   'transaction-not-started': ['warn', 'A handler did not run: no transaction could be begun.'],
+  'webhook-ambiguous': ['error', 'A webhook may be about several records, and nothing was done to any.'],
 };
 
 /** Outcomes that say more than that a request was answered. */

@@ -3,13 +3,12 @@
  * Nothing is forced, and nothing is tried again under another fence.
  */
 
-import { NEVER_KNOWN } from '../core/machine.ts';
-import type { Fence, RecordId, SamekeyRecord } from '../core/record.ts';
-import type { StoredResponse } from '../core/response.ts';
-import { checkWholeNumber } from '../core/options.ts';
-import { storableByHand } from '../core/stored-response.ts';
+import { mayHaveHappened, NEVER_KNOWN } from '../core/machine.ts';
+import { type Fence, isForgotten, type RecordId, type SamekeyRecord } from '../core/record.ts';
+import { sameResponse, type StoredResponse } from '../core/response.ts';
 import type { FencedId, HandResult, Store } from '../core/store.ts';
-import { callTimeOf, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
+import { callTimeOf, hasResult, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
+import { type CheckedSettlement, readForgetting, readId, readReopening, readSettlement } from './requests.ts';
 
 /** What every act by hand names. */
 export interface Act {
@@ -48,94 +47,125 @@ export interface Reopening extends Act {
   readonly effect?: 'none';
 }
 
+/** How a record is dropped. */
+export interface Forgetting extends Act {
+  /**
+   * Of an outcome that nobody came to know (`outcome-never-known`), and of an effect that was begun and never ended: that nothing happened.
+   * Needed there, and means nothing elsewhere.
+   */
+  readonly effect?: 'none';
+}
+
 /**
  * Why an act was refused. `state`: the record is in no state for it. `changed`: it is not what was seen any more. `not-proven`: "no
- * effect" without a word on why nothing can happen any more, or for a key to reopen whose outcome nobody knows. `too-early`: a call may still be under way. `no-open-effect`: a result was
+ * effect" without a word on why nothing can happen any more, or for a key to reopen or to forget whose outcome nobody knows. `too-early`: a call may still be under way. `no-open-effect`: a result was
  * given, and there is no effect that it could be of.
  */
 export type RefusedBecause = 'state' | 'changed' | 'not-proven' | 'too-early' | 'no-open-effect';
 
 /**
- * What became of an act. `applied`: done; `record` is what it was done to. `already`: this was done before. `absent`: there is no such
- * record. `refused`: nothing was done; `record` is what stands there, null when it is gone.
+ * What became of an act. `applied`: done; `record` is what it was done to. `already`: this was done before. `contradiction`: somebody has
+ * settled it otherwise, which stands and is `record`; the audit has a row of it. `absent`: there is no such record. `refused`: nothing was
+ * done; `record` is what stands there, null when it is gone.
  */
 export type ActResult =
   | { readonly kind: 'applied'; readonly record: SamekeyRecord }
   | { readonly kind: 'already'; readonly record: SamekeyRecord }
+  | { readonly kind: 'contradiction'; readonly record: SamekeyRecord }
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused'; readonly because: RefusedBecause; readonly record: SamekeyRecord | null };
 
 type Write = () => Promise<readonly HandResult[]>;
 
-/** Decides an unknown outcome. Throws `OptionsError` for a response that no server could send. */
-export function settle(
+/** What an act comes to by what was found, or how it is written. */
+type Prepared = RefusedBecause | 'already' | 'contradiction' | Write;
+
+/** Decides an unknown outcome. Throws `OptionsError` for what is no settlement, and for a response that no server could send. */
+export async function settle(
   store: Store,
   actor: string | null,
   id: RecordId,
-  settlement: Settlement,
+  given: Settlement,
 ): Promise<ActResult> {
-  const { to, reason } = settlement;
-  return act(store, id, settlement, ['unknown'], (fenced, record) => {
-    const by = { ...fenced, reason, actor };
-    if (to !== 'retryable') {
-      const { response: given = null } = settlement;
-      const response = given === null ? null : storableByHand('The response of a settlement', given);
-      return () => store.settle([{ ...by, to, response }]);
-    }
+  const settlement = readSettlement(given);
+  const { to, reason, response } = settlement;
+  const result = await act(store, id, settlement.seen, ['unknown'], (fenced, record): Prepared => {
+    if (isSettled(record)) return says(record, settlement) ? 'already' : 'contradiction';
+    const by = { ...fenced, reason, actor, to, response };
+    if (to !== 'retryable') return () => store.settle([by]);
     if (settlement.effectResult !== undefined) {
       const newSteps = stepsWithResult(record, settlement.effectResult);
-      return newSteps === null
-        ? 'no-open-effect'
-        : () => store.settle([{ ...by, to, response: null, newSteps }]);
+      return newSteps === null ? 'no-open-effect' : () => store.settle([{ ...by, newSteps }]);
     }
     if (settlement.because === undefined && shownBy(record) === null) return 'not-proven';
-    const claimEndedForMs = checkWholeNumber(
-      'callTimeMaxMs',
-      settlement.callTimeMaxMs ?? callTimeOf(record),
-      0,
-    );
-    return () => store.settle([{ ...by, to, response: null, claimEndedForMs }]);
+    const claimEndedForMs = settlement.callTimeMaxMs ?? callTimeOf(record);
+    return () => store.settle([{ ...by, claimEndedForMs }]);
   });
+  if (result.kind !== 'contradiction') return result;
+  // F152: nothing was written, and two people have said two things: somebody has to look.
+  const { scope, key, operation, attempt, state: from } = result.record;
+  await store.note([{ scope, key, operation, attempt, act: 'contradiction', from, to, reason, actor }]);
+  return result;
 }
 
-/** Lets a failed key run again. */
-export function reopen(
+/** Whether somebody else than its owner has decided what it is, and it can be read what. */
+function isSettled(record: SamekeyRecord): boolean {
+  const { proof, state, unreadable } = record;
+  return proof === 'settled' && state !== 'unknown' && unreadable === undefined && !isForgotten(record);
+}
+
+/** Whether the record says what is said now. */
+function says(record: SamekeyRecord, { to, response, effectResult }: CheckedSettlement): boolean {
+  return (
+    record.state === to &&
+    sameResponse(record.response, response) &&
+    (effectResult === undefined || hasResult(record, effectResult))
+  );
+}
+
+/** Lets a failed key run again. Throws `OptionsError`. */
+export async function reopen(
   store: Store,
   actor: string | null,
   id: RecordId,
   given: Reopening,
 ): Promise<ActResult> {
-  const { reason, effect } = given;
-  return act(store, id, given, ['failed'], (fenced, record) => {
+  const { reason, effect, seen } = readReopening(given);
+  return act(store, id, seen, ['failed'], (fenced, record) => {
     if (record.reason === NEVER_KNOWN && effect !== 'none') return 'not-proven';
     return () => store.reopen([{ ...fenced, reason, actor, ...(effect !== undefined && { effect }) }]);
   });
 }
 
-/** Drops a record: its key acts as never used. */
-export function forget(store: Store, actor: string | null, id: RecordId, given: Act): Promise<ActResult> {
-  return act(
-    store,
-    id,
-    given,
-    ['completed', 'failed', 'retryable'],
-    (fenced) => () => store.forget([{ ...fenced, reason: given.reason, actor }]),
-  );
+/** Drops a record: its key acts as never used. Throws `OptionsError`. */
+export async function forget(
+  store: Store,
+  actor: string | null,
+  id: RecordId,
+  given: Forgetting,
+): Promise<ActResult> {
+  const { reason, effect, seen } = readForgetting(given);
+  return act(store, id, seen, ['completed', 'failed', 'retryable'], (fenced, record) => {
+    if (mayHaveHappened(record) && effect !== 'none') return 'not-proven';
+    return () => store.forget([{ ...fenced, reason, actor, ...(effect !== undefined && { effect }) }]);
+  });
 }
 
 async function act(
   store: Store,
-  { scope, key }: RecordId,
-  { seen }: Act,
+  id: RecordId,
+  seen: Fence | undefined,
   states: readonly SamekeyRecord['state'][],
-  prepare: (id: FencedId, record: SamekeyRecord) => RefusedBecause | Write,
+  prepare: (id: FencedId, record: SamekeyRecord) => Prepared,
 ): Promise<ActResult> {
+  const { scope, key } = readId(id);
   const [record] = await store.find([{ scope, key }]);
   if (record === null || record === undefined) return { kind: 'absent' };
   if (seen !== undefined && (seen.claimId !== record.claimId || seen.attempt !== record.attempt))
     return { kind: 'refused', because: 'changed', record };
   const { claimId, attempt } = record;
   const write = prepare({ scope, key, claimId, attempt }, record);
+  if (write === 'already' || write === 'contradiction') return { kind: write, record };
   if (typeof write === 'string') {
     return states.includes(record.state)
       ? { kind: 'refused', because: write, record }
@@ -145,6 +175,8 @@ async function act(
   const [result] = await write();
   if (result === undefined || result.kind === 'refused') {
     const now = result?.record ?? null;
+    if (now !== null && isSame(record, now) && states.includes('unknown') && isSettled(now))
+      return { kind: 'contradiction', record: now };
     return { kind: 'refused', because: refusalOf(record, now, states.includes(record.state)), record: now };
   }
   return { kind: result.kind, record };
@@ -152,9 +184,12 @@ async function act(
 
 /** Why the store refused it, from what stood there before and now. */
 function refusalOf(before: SamekeyRecord, now: SamekeyRecord | null, fitted: boolean): RefusedBecause {
-  const isSame = now !== null && now.claimId === before.claimId && now.attempt === before.attempt;
-  if (!isSame) return 'changed';
+  if (now === null || !isSame(before, now)) return 'changed';
   if (!fitted) return 'state';
   // Where nothing has moved, only the time stood in the way.
   return now.state === before.state ? 'too-early' : 'changed';
+}
+
+function isSame(before: SamekeyRecord, now: SamekeyRecord): boolean {
+  return now.claimId === before.claimId && now.attempt === before.attempt;
 }

@@ -4,9 +4,10 @@
  * carries the key that the next one carries. Pure.
  */
 
+import { jsonOf } from '../core/json-value.ts';
 import { isOwnerGone } from '../core/owner-gone.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import { openIntent, readSteps, stepsTextWith } from '../core/steps.ts';
+import { openIntent, readSteps, type Step, stepsTextWith } from '../core/steps.ts';
 
 /**
  * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone (`owner-gone`), or
@@ -36,14 +37,25 @@ export function stepsWithResult(record: SamekeyRecord, result: unknown): string 
   return stepsTextWith(readSteps(record.steps) ?? [], intent, result);
 }
 
+/** Whether the result of its last effect is this one. Throws `ValueError` for what JSON cannot hold. */
+export function hasResult(record: SamekeyRecord, result: unknown): boolean {
+  const last = stepsOf(record).findLast((step) => step.kind === 'effect');
+  if (last === undefined || last.done === null) return false;
+  return JSON.stringify(last.done.result ?? null) === (jsonOf('The result of an effect', result) ?? 'null');
+}
+
 /** Longer than any sane time-out of a client. */
 const CALL_TIME_MAX_MS = 60_000;
 
 function openEffect(record: SamekeyRecord): ReturnType<typeof openIntent> {
+  return openIntent(stepsOf(record));
+}
+
+function stepsOf(record: SamekeyRecord): readonly Step[] {
   try {
-    return openIntent(readSteps(record.steps) ?? []);
+    return readSteps(record.steps) ?? [];
   } catch {
     // Sealed, and the store was opened without its keys: nothing is shown.
-    return null;
+    return [];
   }
 }

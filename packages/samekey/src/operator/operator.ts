@@ -12,8 +12,19 @@ import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';
 import { having, kindOf, orNull, readOptions, required, row, type Table } from '../core/options.ts';
 import type { EraseResult, ListRequest, Store } from '../core/store.ts';
-import { type Act, type ActResult, forget, reopen, type Reopening, type Settlement, settle } from './acts.ts';
+import {
+  type Act,
+  type ActResult,
+  forget,
+  type Forgetting,
+  reopen,
+  type Reopening,
+  type Settlement,
+  settle,
+} from './acts.ts';
+import { type LetterRequest, requestsOf } from './letters.ts';
 import { lookAt, messagesIn, type WholeRecord } from './look.ts';
+import { checkAudit, checkLetters, checkList, readErasing, readId, readLetters } from './requests.ts';
 
 /** Options of {@link createOperator}. */
 export interface OperatorOptions {
@@ -41,8 +52,11 @@ export interface Operator {
    * nobody came to know only with `effect: 'none'`.
    */
   reopen(id: RecordId, act: Reopening): Promise<ActResult>;
-  /** Drops a final or retryable record: the key acts as never used, after as long. */
-  forget(id: RecordId, act: Act): Promise<ActResult>;
+  /**
+   * Drops a final or retryable record: the key acts as never used, after as long. What may have happened (`outcome-never-known`, an
+   * effect that was begun and never ended) only with `effect: 'none'`.
+   */
+  forget(id: RecordId, act: Forgetting): Promise<ActResult>;
   /**
    * Empties the records of a caller, given by the parts of its scope or their encoding, at most `limit` of them (default 1,000), and keeps
    * their keys: an erased key never runs again. `left`: call again later.
@@ -53,8 +67,18 @@ export interface Operator {
   ): Promise<EraseResult>;
   /** Messages that were given up, the oldest first; none where the store keeps no messages. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly StoredMessage[]>;
-  /** Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. */
+  /**
+   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Left as they are: what is no dead letter
+   * (any more), and those whose request was decided or answered since, or is gone: `requestsOf` says which.
+   */
   requeue(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
+  /**
+   * Deletes dead letters; gives the ids of those that were. What is a message of its own is still owed to whoever it was for: drop it only
+   * when it has been delivered otherwise.
+   */
+  drop(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
+  /** What became of the request that each dead letter is the work of, in the order given. Throws `StoreError`. */
+  requestsOf(letters: readonly StoredMessage[]): Promise<readonly LetterRequest[]>;
 }
 
 /** Few enough for one transaction. */
@@ -83,19 +107,31 @@ export function createOperator(options: OperatorOptions): Operator {
   const { store, actor } = readOptions('createOperator', OPERATOR_ROWS, options);
   const messages = messagesIn(store);
   return Object.freeze<Operator>({
-    find: (id) => lookAt(store, id),
-    list: (request = {}) => store.list(request),
-    audit: (request = {}) => store.audit(request),
+    find: async (id) => lookAt(store, readId(id)),
+    list: async (request = {}) => store.list(checkList(request)),
+    audit: async (request = {}) => store.audit(checkAudit(request)),
     settle: (id, settlement) => settle(store, actor, id, settlement),
     reopen: (id, act) => reopen(store, actor, id, act),
     forget: (id, act) => forget(store, actor, id, act),
-    erase(caller, { reason, limit = ERASE_LIMIT }) {
+    async erase(caller, given) {
+      const { reason, limit = ERASE_LIMIT } = readErasing(given);
       const scope = typeof caller === 'string' ? caller : callerScope(caller);
       if (scope === '' || scope.includes('|'))
         throw new OptionsError('Erased is a whole caller: its part of the scope, before the operation.');
       return store.erase({ scope, reason, actor, limit });
     },
-    deadLetters: async (request = {}) => (await messages?.list({ ...request, states: ['dead'] })) ?? [],
-    requeue: async (ids, { reason }) => (await messages?.requeue(ids, { reason, actor })) ?? [],
+    async deadLetters(request = {}) {
+      const checked = checkLetters(request);
+      return (await messages?.list({ ...checked, states: ['dead'] })) ?? [];
+    },
+    async requeue(given, by) {
+      const { ids, reason } = readLetters('requeue', given, by);
+      return (await messages?.requeue(ids, { reason, actor })) ?? [];
+    },
+    async drop(given, by) {
+      const { ids, reason } = readLetters('drop', given, by);
+      return (await messages?.drop(ids, { reason, actor })) ?? [];
+    },
+    requestsOf: (letters) => requestsOf(store, letters),
   });
 }

@@ -57,12 +57,13 @@ export interface Outbox {
   /** Dead letters, the oldest first. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly DeadLetter[]>;
   /**
-   * Delivers dead letters again, under the same downstream key; gives the ids of those that were dead. `reason` and `actor` go to the
-   * audit. Throws `StoreError` without a reason.
+   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Not delivered: what is no dead letter,
+   * and the work of a request that was decided or answered since, or is gone. `reason` and `actor` go to the audit. Throws `StoreError`
+   * without a reason.
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
-  /** Deletes dead letters; gives the ids of those that were. */
-  drop(ids: readonly string[]): Promise<readonly string[]>;
+  /** Deletes dead letters; gives the ids of those that were. As `requeue`, each with its row in the audit. */
+  drop(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** How many messages there are, by topic and state. Reads the whole table. */
   count(): Promise<readonly MessageCount[]>;
 }
@@ -103,7 +104,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     deadLetters: async (request = {}) =>
       (await messages.list({ ...request, states: ['dead'] })).map(deadLetter),
     requeue: (ids, by) => messages.requeue(ids, by),
-    drop: (ids) => messages.drop(ids),
+    drop: (ids, by) => messages.drop(ids, by),
     count: () => messages.count(),
   });
 }

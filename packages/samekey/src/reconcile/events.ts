@@ -38,6 +38,13 @@ export type ReconcileEvent =
       readonly inquiries: number;
       readonly afterMs: number;
     } & OfRecord)
+  /** A webhook named an id that the provider's calls of several records have noted: nothing was done to any of them. */
+  | {
+      readonly type: 'webhook-ambiguous';
+      readonly source: string;
+      readonly operation: string;
+      readonly count: number;
+    }
   | { readonly type: 'store-error'; readonly verb: string; readonly error: unknown };
 
 /** The name of an event of a reconciler. */

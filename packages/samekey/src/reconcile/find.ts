@@ -2,7 +2,9 @@
  * Finds the record that a webhook is about. By its own id that is one look; by what the provider knows (the downstream key, its own
  * id) the open records are looked through, newest first.
  *
- * Invariant: `lookupMax` records and as many messages at most, in pages; what lies behind them is not found and said not to be.
+ * Invariants: `lookupMax` records and as many messages at most, in pages; what lies behind them is not found and said not to be · a
+ * downstream key is nobody else's, and an id of a provider is: another provider, and another account there, may give the same one. So it is
+ * looked for in its operation only, and two that have it are told and never chosen from (F141).
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -11,7 +13,7 @@ import { messageKeyText, type MessageStore, type StoreWithMessages } from '../co
 import { namesOldestFirst } from '../core/operation.ts';
 import { isPointer } from '../core/pointer.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
-import { encodeScope } from '../core/scope.ts';
+import { callerOf, callerScope, encodeScope } from '../core/scope.ts';
 import type { Store } from '../core/store.ts';
 import type { World } from '../core/world.ts';
 import type { SamekeyInternals } from '../samekey.ts';
@@ -30,8 +32,20 @@ export type ToldAbout =
     }
   /** The key that an effect's call, or a message's delivery, carried. */
   | { readonly downstreamKey: string }
-  /** What the provider calls it, if the call or the delivery noted that (`noteProviderId`). */
-  | { readonly providerId: string };
+  /**
+   * What the provider calls it, if the call or the delivery noted that (`noteProviderId`), and the operation that calls this provider. With
+   * `scope` only of this caller: needed where callers have accounts of their own there.
+   */
+  | { readonly providerId: string; readonly operation: string; readonly scope?: readonly string[] };
+
+/** The record; null: there is none within the bounds. Or several that it may be. */
+export type Found =
+  | SamekeyRecord
+  | null
+  | { readonly operation: string; readonly ambiguous: readonly RecordId[] };
+
+type ByProviderId = Extract<ToldAbout, { providerId: string }>;
+type ByDownstreamKey = Extract<ToldAbout, { downstreamKey: string }>;
 
 /** What it needs. */
 export interface FindOptions {
@@ -45,16 +59,47 @@ const PAGE = 1_000;
 /** Unknown ones first: they are few, and most webhooks are about them. */
 const OPEN: readonly (readonly State[])[] = [['unknown'], ['in_progress', 'pending', 'retryable']];
 
-/** Finds the record; null when there is none within the bounds. Throws `OptionsError` for what names none. */
-export async function findRecord(by: ToldAbout, options: FindOptions): Promise<SamekeyRecord | null> {
+/** Finds the record. Throws `OptionsError` for what names none. */
+export async function findRecord(by: ToldAbout, options: FindOptions): Promise<Found> {
   if ('key' in by) return findById(by, options);
   const wanted = 'providerId' in by ? by.providerId : by?.downstreamKey;
   if (typeof wanted !== 'string' || wanted === '') {
     throw new OptionsError(
-      'tell needs by: { scope, key }, { scope, operation, key }, { downstreamKey } or { providerId }, each a text.',
+      'tell needs by: { scope, key }, { scope, operation, key }, { downstreamKey } or { providerId, operation }, each a text.',
     );
   }
-  return (await findByEffect(by, options)) ?? (await findByMessage(by, options));
+  if ('providerId' in by) return findByProviderId(by, options);
+  for await (const record of byEffect(by, [undefined], options)) return record;
+  for await (const record of byMessage(by, options)) return record;
+  return null;
+}
+
+/** All that may be it: they are one, or none is. */
+async function findByProviderId(by: ByProviderId, options: FindOptions): Promise<Found> {
+  const { operation, scope } = by;
+  if (typeof operation !== 'string' || operation === '') {
+    throw new OptionsError(
+      'by.providerId goes with by.operation, the operation that calls this provider: another provider may give the same id.',
+    );
+  }
+  const names = namesOf(operation, options.internals);
+  const caller = scope === undefined ? null : callerScope(scope);
+  const found = new Map<string, SamekeyRecord>();
+  for (const records of [byEffect(by, names, options), byMessage(by, options)]) {
+    for await (const record of records) {
+      const isHis = caller === null || callerOf(record.scope) === caller;
+      if (isHis && names.includes(record.operation)) found.set(idText(record), record);
+    }
+  }
+  const [first, second] = found.values();
+  if (first === undefined || second === undefined) return first ?? null;
+  return { operation, ambiguous: [...found.values()].map(({ scope: of, key }) => ({ scope: of, key })) };
+}
+
+/** As records have them. */
+function namesOf(operation: string, internals: SamekeyInternals | null): readonly string[] {
+  const names = internals?.operations.get(operation)?.names;
+  return [...new Set([operation, names?.name ?? operation, ...(names?.formerly ?? [])])];
 }
 
 async function findById(
@@ -83,11 +128,13 @@ function scopesOf(
   return namesOldestFirst(names).map((name) => encodeScope(scope, name));
 }
 
-async function findByEffect(
-  by: Exclude<ToldAbout, { key: string }>,
+/** Records whose open effect is it, of these operations (undefined: of all); `lookupMax` of each are looked at. */
+async function* byEffect(
+  by: ByProviderId | ByDownstreamKey,
+  operations: readonly (string | undefined)[],
   { store, world, lookupMax }: FindOptions,
-): Promise<SamekeyRecord | null> {
-  for (const states of OPEN) {
+): AsyncGenerator<SamekeyRecord, void> {
+  for (const [states, operation] of OPEN.flatMap((open) => operations.map((name) => [open, name] as const))) {
     const seen = new Set<string>();
     let before: number | null = null;
     for (let left = lookupMax; left > 0; ) {
@@ -95,12 +142,13 @@ async function findByEffect(
       const page: readonly SamekeyRecord[] = await store.list({
         states,
         limit,
+        ...(operation === undefined ? {} : { operation }),
         ...(before === null ? {} : { createdBefore: before }),
       });
       for (const record of page) {
         const effect = seen.has(idText(record)) ? null : await openEffectOf(record, world);
         const known = 'providerId' in by ? effect?.providerId : effect?.downstreamKey;
-        if (known === ('providerId' in by ? by.providerId : by.downstreamKey)) return record;
+        if (known === ('providerId' in by ? by.providerId : by.downstreamKey)) yield record;
       }
       const last = page.at(-1);
       if (last === undefined || page.length < limit) break;
@@ -112,16 +160,15 @@ async function findByEffect(
       for (const record of page) seen.add(idText(record));
     }
   }
-  return null;
 }
 
 /** Handed-over attempts: their messages know the provider's id, and the key of their deliveries. */
-async function findByMessage(
-  by: Exclude<ToldAbout, { key: string }>,
+async function* byMessage(
+  by: ByProviderId | ByDownstreamKey,
   { store, world, lookupMax }: FindOptions,
-): Promise<SamekeyRecord | null> {
+): AsyncGenerator<SamekeyRecord, void> {
   const messages: MessageStore | undefined = (store as Partial<StoreWithMessages>).messages;
-  if (messages === undefined) return null;
+  if (messages === undefined) return;
   let after: number | undefined;
   for (let left = lookupMax; left > 0; ) {
     const limit = Math.min(PAGE, left);
@@ -132,13 +179,15 @@ async function findByMessage(
         'providerId' in by
           ? providerId === by.providerId
           : (await messageKey(id, world)) === by.downstreamKey;
-      if (isIt) return (await store.find([owner]))[0] ?? null;
+      const record = isIt ? ((await store.find([owner]))[0] ?? null) : null;
+      // Another request may stand under its key by now, or another attempt, which its message is not about.
+      if (record !== null && record.claimId === owner.claimId && record.attempt === owner.attempt)
+        yield record;
     }
     after = page.at(-1)?.place;
     if (page.length < limit) break;
     left -= page.length;
   }
-  return null;
 }
 
 async function messageKey(id: string, world: World): Promise<string> {

@@ -5,7 +5,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { anything, readOptions, required, type Table, text } from '../core/options.ts';
-import type { SamekeyRecord, State } from '../core/record.ts';
+import type { RecordId, SamekeyRecord, State } from '../core/record.ts';
 import { openEffectOf } from './effect-of.ts';
 import { findRecord, type FindOptions, type ToldAbout } from './find.ts';
 import { type CallRule, callTimeOf, carriesKey, noEffectCounts, rememberedUntil } from './no-effect.ts';
@@ -23,11 +23,12 @@ export interface Told {
 
 /**
  * What became of it, in the order in which it is found out. `not-known-here`: no such record, or not found within `lookupMax`.
- * `not-yet`: somebody is at work on it; answer so that the webhook comes again (503). `too-early`: "no effect" does not count yet; the
+ * `ambiguous`: several have this id of the provider, and nothing was done to any: name the caller's scope, or the record. `not-yet`: somebody is at work on it; answer so that the webhook comes again (503). `too-early`: "no effect" does not count yet; the
  * same. `contradiction`: the record says something else and was left as it is. `already`: it says so already. `applied`: it does now.
  */
 export type ToldResult =
   | { readonly kind: 'not-known-here' }
+  | { readonly kind: 'ambiguous'; readonly ids: readonly RecordId[] }
   | { readonly kind: 'not-yet'; readonly state: State }
   | {
       readonly kind: 'too-early';
@@ -67,6 +68,11 @@ export function createTell(
       throw new OptionsError('"not-known" tells nothing: leave such a webhook alone.');
     const record = await findRecord(by, find);
     if (record === null) return { kind: 'not-known-here' };
+    if ('ambiguous' in record) {
+      const { operation, ambiguous: ids } = record;
+      options.emit({ type: 'webhook-ambiguous', source, operation, count: ids.length });
+      return { kind: 'ambiguous', ids };
+    }
     const rule = options.operations.get(record.operation) ?? UNKNOWN_OPERATION;
     const effect = await openEffectOf(record, options.world);
     // Which effect is open cannot be told here: another process may have the key.

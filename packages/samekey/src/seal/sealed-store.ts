@@ -7,10 +7,11 @@
  * it is · nothing is decided here.
  */
 
+import { isSettledAs, settlements } from '../core/ends.ts';
 import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { StoreWithMessages } from '../core/message.ts';
-import { idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
+import { type Fence, idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
 import { aFunction, readOptions, type Table, trueOrFalse } from '../core/options.ts';
 import type {
   Capabilities,
@@ -18,6 +19,8 @@ import type {
   ClaimResult,
   DueRequest,
   FoundReason,
+  HandResult,
+  SettleRequest,
   Store,
   TakeUnknownRequest,
 } from '../core/store.ts';
@@ -182,6 +185,29 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     return async (requests) => all((await verb(await all(requests.map(seal)))).map(openResult));
   }
 
+  /** The store behind compares what is sealed, of which no two are equal: what it refuses is compared again as it was said. */
+  async function settle(given: readonly SettleRequest[]): Promise<readonly HandResult[]> {
+    const requests = settlements(given);
+    const results = await opening(
+      (sealedOnes: readonly SettleRequest[]) => store.settle(sealedOnes),
+      sealSettlement,
+    )(requests);
+    return results.map((result, i) => {
+      const record = result.kind === 'refused' ? result.record : null;
+      const request = requests[i] as SettleRequest;
+      const isIt = record !== null && isOwnedBy(record, request) && isSettledAs(record, request);
+      return isIt ? { kind: 'already' } : result;
+    });
+  }
+
+  function sealSettlement(request: SettleRequest): Maybe<SettleRequest> {
+    return after(sealAnswer(sealer, request), (settled) =>
+      settled.newSteps === undefined
+        ? settled
+        : after(sealer.steps(settled, settled.newSteps), (newSteps) => ({ ...settled, newSteps })),
+    );
+  }
+
   const { messages } = store as Partial<StoreWithMessages>;
   const transactional = store as Partial<TransactionalStore>;
   const { capabilities } = store;
@@ -202,15 +228,7 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     due,
     takeUnknown,
     postpone: opening((requests) => store.postpone(requests)),
-    settle: opening(
-      (requests) => store.settle(requests),
-      (request) =>
-        after(sealAnswer(sealer, request), (settled) =>
-          settled.newSteps === undefined
-            ? settled
-            : after(sealer.steps(settled, settled.newSteps), (newSteps) => ({ ...settled, newSteps })),
-        ),
-    ),
+    settle,
     reopen: opening((requests) => store.reopen(requests)),
     forget: opening((requests) => store.forget(requests)),
     list: async (request) => all((await store.list(request)).map(openRecord)),
@@ -224,6 +242,11 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
         withinSealed((transactional as TransactionalStore).within(handle), sealer, openResult),
     }),
   } as unknown as Sealed<S>;
+}
+
+/** Whether it still is the record that the request names. */
+function isOwnedBy(record: SamekeyRecord, { claimId, attempt }: Fence): boolean {
+  return record.claimId === claimId && record.attempt === attempt;
 }
 
 /** The envelope takes some of it. */

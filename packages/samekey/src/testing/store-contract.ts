@@ -25,6 +25,7 @@
  */
 
 import { auditTests } from './contract/audit.ts';
+import { byHandTests } from './contract/by-hand.ts';
 import { byteTests } from './contract/bytes.ts';
 import { capabilityTests } from './contract/capabilities.ts';
 import { claimTests } from './contract/claims.ts';
@@ -73,6 +74,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('erasing', () => erasingTests(test));
     runner.describe('progress', () => progressTests(test));
     runner.describe('verdicts', () => verdictTests(test));
+    runner.describe('by hand', () => byHandTests(test));
     runner.describe('transactions', () => transactionTests(test));
     runner.describe('offers', () => offerTests(test));
     runner.describe('transitions', () =>

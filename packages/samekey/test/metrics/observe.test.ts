@@ -50,7 +50,10 @@ describe.each(kinds())('a look at a store on $name', (kind) => {
     expect(valueOf(exposed, name('dead_letters'), { topic: 'doomed' })).toBe(1);
 
     // Gone is zero, not what it was.
-    await place.outbox.drop((await place.outbox.deadLetters()).map(({ id }) => id));
+    await place.outbox.drop(
+      (await place.outbox.deadLetters()).map(({ id }) => id),
+      { reason: 'delivered by hand', actor: null },
+    );
     for (const observer of observers) await observer.look();
     expect(valueOf(await meters.exposed(), name('dead_letters'), { topic: 'doomed' })).toBe(0);
     for (const observer of observers) await observer.stop();

@@ -72,5 +72,6 @@ export const RECONCILER: readonly ReconcileEvent[] = [
   { type: 'reconcile-failed', ...of, error },
   { type: 'reconcile-given-up', ...of, inquiries: 9 },
   { type: 'contradiction', ...of, wanted: 'completed', found: 'failed' },
+  { type: 'webhook-ambiguous', source: 'webhook:bank', operation: of.operation, count: 2 },
   { type: 'store-error', verb: 'settle', error },
 ];

@@ -1,7 +1,7 @@
 /** The operator's functions: what they find, that an act meets what was seen or nothing, and when "no effect" counts. */
 
-import { createSamekey, type SamekeyRecord, type Store } from 'samekey';
-import { createOperator } from 'samekey/operator';
+import { createSamekey, type SamekeyRecord, type Store, type StoredResponse } from 'samekey';
+import { createOperator, type Operator, type Settlement } from 'samekey/operator';
 import { memoryStore } from 'samekey/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { type Step, stepsText } from '../../src/core/steps.ts';
@@ -111,14 +111,20 @@ describe('an operator', () => {
       ...store,
       settle: async (requests) => {
         await store.settle(
-          requests.map((each) => ({ ...each, to: 'failed', reason: 'by another', actor: 'bob' })),
+          requests.map((each) => ({
+            ...each,
+            to: 'failed',
+            response: { ...ANSWER, status: 402 },
+            reason: 'by another',
+            actor: 'bob',
+          })),
         );
         return store.settle(requests);
       },
     };
     const operator = createOperator({ store: raced, actor: 'alice' });
     const result = await operator.settle(ID, { to: 'completed', reason: 'found', response: ANSWER });
-    expect(result).toMatchObject({ kind: 'refused', because: 'changed', record: { state: 'failed' } });
+    expect(result).toMatchObject({ kind: 'contradiction', record: { state: 'failed' } });
     expect((await found(store)).reason).toBe('by another');
     expect(record.state).toBe('unknown');
   });
@@ -155,6 +161,106 @@ describe('an operator', () => {
     expect(await operator.forget(ID, { reason: 'r' })).toMatchObject({ kind: 'refused', because: 'state' });
     const absent = { ...ID, key: 'never' };
     expect(await operator.settle(absent, { to: 'failed', reason: 'r' })).toEqual({ kind: 'absent' });
+  });
+
+  // F155
+  it('forgets what may have happened only on the word that nothing did', async () => {
+    const { store } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await store.sweep(1, { unknownMaxMs: 1 });
+    const reason = 'asked the bank';
+    expect(await operator.forget(ID, { reason })).toMatchObject({ kind: 'refused', because: 'not-proven' });
+    expect(await operator.audit()).toEqual([]);
+    expect(await operator.forget(ID, { reason, effect: 'none' })).toMatchObject({ kind: 'applied' });
+  });
+
+  // F152
+  it('tells a second operator what stands there, as a result of its own, and notes it', async () => {
+    const { store } = await withUnknown();
+    const first = createOperator({ store, actor: 'alice' });
+    const second = createOperator({ store, actor: 'bob' });
+    await first.settle(ID, { to: 'completed', reason: 'found at the provider', response: ANSWER });
+    const stands = await found(store);
+    for (const said of [
+      { to: 'completed', response: { ...ANSWER, body: new TextEncoder().encode('{"id":2}') } },
+      { to: 'completed', response: { ...ANSWER, status: 200 } },
+      { to: 'completed' },
+      { to: 'failed', response: { ...ANSWER, status: 402 } },
+      { to: 'retryable' },
+      { to: 'retryable', because: 'owner-gone' },
+      { to: 'retryable', effectResult: 1 },
+    ] as const) {
+      const result = await second.settle(ID, { ...said, reason: 'I know better' });
+      expect(result).toEqual({ kind: 'contradiction', record: stands });
+      expect(await found(store)).toEqual(stands);
+      expect(await second.audit({ limit: 1 })).toMatchObject([
+        { act: 'contradiction', from: 'completed', to: said.to, actor: 'bob', reason: 'I know better' },
+      ]);
+    }
+    const same = await second.settle(ID, { to: 'completed', reason: 'I know too', response: ANSWER });
+    expect(same).toMatchObject({ kind: 'already' });
+    expect(await second.audit({ acts: ['contradiction'] })).toHaveLength(7);
+  });
+
+  // F144
+  it.each<[string, unknown, RegExp]>([
+    ['a line break in a value', { ...ANSWER, headers: [['X-A', 'a\r\nX-B: b']] }, /X-A.*cannot/],
+    ['a value that is not Latin', { ...ANSWER, headers: [['X-A', 'Łódź']] }, /X-A.*cannot/],
+    ['a name that is none', { ...ANSWER, headers: [['X A', 'a']] }, /no name/],
+    ['a trailer that is none', { ...ANSWER, trailers: [['X A', 'a']] }, /no name/],
+    ['headers that are no lines', { ...ANSWER, headers: { a: 'b' } }, /list of lines/],
+    ['a Map as its body', { ...ANSWER, body: new Map([['id', 1]]) }, /bytes/],
+    ['a text as its body', { ...ANSWER, body: '{"id":1}' }, /bytes/],
+    ['a status that is none', { ...ANSWER, status: 700 }, /200 to 599/],
+  ])('refuses an answer with %s before anything is written', async (_what, response, message) => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    const settlement = { to: 'completed', reason: 'found', response: response as StoredResponse } as const;
+    await expect(operator.settle(ID, settlement)).rejects.toThrow(message);
+    const { claimId, attempt } = record;
+    await expect(store.settle([{ ...ID, claimId, attempt, actor: null, ...settlement }])).rejects.toThrow(
+      message,
+    );
+    expect(await found(store)).toEqual(record);
+    expect(await operator.audit()).toEqual([]);
+  });
+
+  // F145
+  it.each<[string, object, RegExp]>([
+    ['a state that is none', { to: 'done' }, /"completed" or "failed" or "retryable"; it is "done"/],
+    ['no state', {}, /to is missing/],
+    ['a misspelt option', { to: 'retryable', becuase: 'owner-gone' }, /Did you mean "because"/],
+    ['a misspelt word', { to: 'retryable', because: 'owner gone' }, /"owner-gone" or "downstream-key"/],
+    ['a 500 as done', { to: 'completed', response: { ...ANSWER, status: 500 } }, /200 to 399; it has 500/],
+    ['a 201 as refused', { to: 'failed', response: ANSWER }, /400 to 599; it has 201/],
+    ['an answer of what runs again', { to: 'retryable', response: ANSWER }, /has no answer/],
+    ['a proof of what is done', { to: 'completed', because: 'owner-gone' }, /because of settle go with/],
+    ['a time as a text', { to: 'retryable', callTimeMaxMs: '5s' }, /callTimeMaxMs must be a whole number/],
+    ['a fence that is none', { to: 'failed', seen: { claimId: 'c' } }, /attempt is missing/],
+  ])('refuses to settle with %s, and says what is right', async (_what, wrong, message) => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    await expect(operator.settle(ID, { reason: 'r', ...wrong } as Settlement)).rejects.toThrow(message);
+    expect(await found(store)).toEqual(record);
+  });
+
+  // F145: the same kind in every other request of an operator.
+  it.each<[string, (operator: Operator) => Promise<unknown>, RegExp]>([
+    ['reopen', (o) => o.reopen(ID, { reason: 'r', efect: 'none' } as never), /Did you mean "effect"/],
+    ['reopen', (o) => o.reopen(ID, { reason: 'r', effect: 'no' } as never), /effect is "none"/],
+    ['forget', (o) => o.forget(ID, { resaon: 'r' } as never), /Did you mean "reason"/],
+    ['erase', (o) => o.erase('acme', { reason: 'r', limt: 1 } as never), /Did you mean "limit"/],
+    ['requeue', (o) => o.requeue(['m'], { reasn: 'r' } as never), /Did you mean "reason"/],
+    ['requeue', (o) => o.requeue('m' as never, { reason: 'r' }), /ids of requeue is a list/],
+    ['list', (o) => o.list({ state: ['unknown'] } as never), /Did you mean "states"/],
+    ['list', (o) => o.list({ states: ['unknwon'] } as never), /it is "unknwon"/],
+    ['audit', (o) => o.audit({ act: ['settle'] } as never), /Did you mean "acts"/],
+    ['deadLetters', (o) => o.deadLetters({ topics: 'mail' } as never), /Did you mean "topic"/],
+    ['find', (o) => o.find({ scope: 'acme' } as never), /key is missing/],
+  ])('refuses misspelt options of %s', async (_what, call, message) => {
+    const { store } = await withUnknown();
+    await expect(call(createOperator({ store, actor: 'alice' }))).rejects.toThrow(message);
   });
 
   it.each(['', '   ', 'x'.repeat(1_001)])('refuses an act without a usable reason: "%s"', async (reason) => {

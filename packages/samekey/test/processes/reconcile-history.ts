@@ -220,7 +220,7 @@ export async function reconcileHistory(seed: number, planted: Planted = {}): Pro
       { scope: ['t'], operation: kind, key },
       { scope: `t|${kind}`, key },
     ];
-    if (noted) ways.push({ providerId: `intent of ${key}` });
+    if (noted) ways.push({ providerId: `intent of ${key}`, operation: kind });
     if (downstreamKey !== null) ways.push({ downstreamKey });
     return random.pick(ways);
   }

@@ -30,7 +30,14 @@ export interface Bench {
   /** A key of `pay` whose process died: its owner told nothing. */
   died(key?: string): Promise<SamekeyRecord>;
   /** A key of the phased operation `order` whose effect `charge` (rule `reconcile`) ended in nobody knows what. */
-  open(key?: string): Promise<SamekeyRecord>;
+  open(
+    key?: string,
+    given?: {
+      readonly scope?: string;
+      readonly providerId?: string;
+      readonly operation?: 'order' | 'refund';
+    },
+  ): Promise<SamekeyRecord>;
   /** Runs it again, as its client would. */
   again(key?: string): Promise<string>;
   record(key?: string): Promise<SamekeyRecord>;
@@ -55,18 +62,20 @@ export function createBench(): Bench {
 
   const instance = (own: FakeWorld) => {
     const samekey = createSamekey({ store, world: own, replayCacheBytesMax: 0, ...SETTINGS });
-    const order = samekey.phased({
-      name: 'order',
-      run: async (_input: null, attempt) =>
-        attempt.effect<string>('charge', ({ noteProviderId }) => charge(noteProviderId), {
-          rule: 'reconcile',
-          callTimeMaxMs: 4_000,
-        }),
-    });
-    return { samekey, order };
+    const phased = (name: 'order' | 'refund') =>
+      samekey.phased({
+        name,
+        run: async (_input: null, attempt) =>
+          attempt.effect<string>('charge', ({ noteProviderId }) => charge(noteProviderId), {
+            rule: 'reconcile',
+            callTimeMaxMs: 4_000,
+          }),
+      });
+    return { samekey, order: phased('order'), refund: phased('refund') };
   };
   let charge = chargeAnew;
-  const { samekey, order } = instance(world);
+  const { samekey, ...operations } = instance(world);
+  const { order } = operations;
 
   async function inquire(record: SamekeyRecord, inquiry: Inquiry): Promise<Verdict> {
     asked.push({ at: world.timeline.now, key: record.key, inquiry });
@@ -109,12 +118,12 @@ export function createBench(): Bench {
       await store.sweep(10);
       return bench.record(key);
     },
-    async open(key = 'k') {
+    async open(key = 'k', { scope = 't', providerId = `pi_${key}`, operation = 'order' } = {}) {
       charge = async (note) => {
-        await note(`pi_${key}`);
+        await note(providerId);
         throw new Error('the line broke');
       };
-      await order.run({ scope: ['t'], key, input: null });
+      await operations[operation].run({ scope: [scope], key, input: null });
       charge = chargeAnew;
       return bench.record(key);
     },

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
-import type { Told, ToldAbout } from '../../src/reconcile/index.ts';
+import type { Told, ToldAbout, VerdictAnswer } from '../../src/reconcile/index.ts';
 import { readSteps } from '../../src/core/steps.ts';
 import { claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
 import { CALL_TIME_MAX_MS, createBench } from './bench.ts';
@@ -16,6 +16,11 @@ const told = (verdict: Told['verdict'], by: ToldAbout = BY_ID): Told => ({
   verdict,
   source: 'webhook:bank',
 });
+
+/** An answer with these header lines. */
+function lines(headers: readonly (readonly [string, string])[]): Pick<VerdictAnswer, 'response'> {
+  return { response: { status: 201, headers, body: new Uint8Array(0) } };
+}
 
 describe('a webhook', () => {
   it('settles an unknown outcome, and a duplicate of it is told that it is known', async () => {
@@ -59,7 +64,8 @@ describe('a webhook', () => {
   it.each<[string, (bench: ReturnType<typeof createBench>) => ToldAbout | Promise<ToldAbout>]>([
     ['what the call sent along', () => ({ scope: 't|order', key: 'k', attempt: 1 })],
     ['scope, operation and key', () => ({ scope: ['t'], operation: 'order', key: 'k' })],
-    ['what the provider calls it', () => ({ providerId: 'pi_k' })],
+    ['what the provider calls it', () => ({ providerId: 'pi_k', operation: 'order' })],
+    ['that and the caller', () => ({ providerId: 'pi_k', operation: 'order', scope: ['t'] })],
     [
       'the downstream key',
       async (bench) => {
@@ -77,11 +83,82 @@ describe('a webhook', () => {
     const reconciler = bench.reconciler();
     expect(await reconciler.tell(told(verdict, about))).toEqual({ kind: 'applied', to: 'retryable' });
     // Known by the effect no more, for it is not open any more; by its id it is.
-    const again = 'scope' in about ? { kind: 'already', state: 'retryable' } : { kind: 'not-known-here' };
+    const again = 'key' in about ? { kind: 'already', state: 'retryable' } : { kind: 'not-known-here' };
     expect(await reconciler.tell(told(verdict, about))).toEqual(again);
     expect(await bench.again('k')).toBe('executed "ch_7"');
     expect(await bench.record('a')).toMatchObject({ state: 'unknown' });
     expect(readSteps((await bench.record('z')).steps)).toMatchObject([{ done: null }]);
+  });
+
+  // F141
+  it('is not about the record of another operation, whose provider has given the same id', async () => {
+    const bench = createBench();
+    await bench.open('old', { providerId: '1001' });
+    await bench.open('new', { providerId: '1001', operation: 'refund', scope: 'u' });
+    const verdict = { kind: 'took-effect', result: 'ch_7' } as const;
+    const by = { providerId: '1001', operation: 'order' };
+    expect(await bench.reconciler().tell(told(verdict, by))).toEqual({ kind: 'applied', to: 'retryable' });
+    expect(await bench.record('old')).toMatchObject({ state: 'retryable' });
+    expect(await bench.record('new')).toMatchObject({ state: 'unknown' });
+    expect(await bench.reconciler().tell(told(verdict, by))).toEqual({ kind: 'not-known-here' });
+  });
+
+  // F141
+  it('that may be about two is refused and told, and settles the one whose caller it names', async () => {
+    const bench = createBench();
+    const a = await bench.open('a', { providerId: '1001', scope: 't' });
+    const b = await bench.open('b', { providerId: '1001', scope: 'u' });
+    const verdict = { kind: 'took-effect', result: 'ch_7' } as const;
+    const by = { providerId: '1001', operation: 'order' };
+    const ids = [b, a].map(({ scope, key }) => ({ scope, key }));
+    expect(await bench.reconciler().tell(told(verdict, by))).toEqual({
+      kind: 'ambiguous',
+      ids: expect.arrayContaining(ids) as unknown,
+    });
+    expect(bench.events).toEqual([
+      { type: 'webhook-ambiguous', source: 'webhook:bank', operation: 'order', count: 2 },
+    ]);
+    for (const { key } of ids) expect(await bench.record(key)).toMatchObject({ state: 'unknown' });
+    expect(await bench.store.audit({})).toEqual([]);
+    const his = { ...by, scope: ['t'] };
+    expect(await bench.reconciler().tell(told(verdict, his))).toEqual({ kind: 'applied', to: 'retryable' });
+    expect(await bench.record('a')).toMatchObject({ state: 'retryable' });
+    expect(await bench.record('b')).toMatchObject({ state: 'unknown' });
+  });
+
+  // F144: what a webhook says passes the gate of every answer, before anything is applied.
+  it.each<[string, unknown, RegExp]>([
+    ['a line break in a header', lines([['X-A', 'a\r\nb: c']]), /cannot/],
+    ['a value that is not Latin', lines([['X-A', 'Łódź']]), /cannot/],
+    ['a Map as its body', { response: { status: 201, headers: [], body: new Map() } }, /bytes/],
+    ['a Map as its answer', { answer: new Map([['id', 1]]) }, /Map/],
+    ['a reply of a Map', { answer: reply(201, { id: new Map() }) }, /Map/],
+  ])('with %s is refused before anything is written', async (_what, answer, message) => {
+    const bench = createBench();
+    await bench.thrown();
+    const verdict = { kind: 'completed', ...(answer as object) } as Told['verdict'];
+    await expect(bench.reconciler().tell(told(verdict))).rejects.toThrow(message);
+    expect(await bench.record()).toMatchObject({ state: 'unknown', response: null });
+    expect(await bench.store.audit({})).toEqual([]);
+  });
+
+  // F144
+  it('whose answer brings framing and a session of its own is stored without them', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    const own = [
+      ['Content-Length', '999'],
+      ['Transfer-Encoding', 'chunked'],
+      ['Connection', 'x-hop'],
+      ['X-Hop', '1'],
+      ['Set-Cookie', 'session=1'],
+    ] as const;
+    const kept = [['Content-Type', 'application/json']] as const;
+    const body = new TextEncoder().encode('{}');
+    const response = { status: 201, headers: [...own, ...kept], body, trailers: [...own] };
+    const verdict = { kind: 'completed', response } as const;
+    expect(await bench.reconciler().tell(told(verdict))).toEqual({ kind: 'applied', to: 'completed' });
+    expect((await bench.record()).response).toEqual({ status: 201, headers: kept, body });
   });
 
   it('about nobody is told so', async () => {
@@ -92,7 +169,9 @@ describe('a webhook', () => {
       { ...BY_ID, key: 'other' },
       { ...BY_ID, scope: ['u'] },
       { downstreamKey: 'x' },
-      { providerId: 'x' },
+      { providerId: 'x', operation: 'order' },
+      { providerId: 'pi_k', operation: 'pay' },
+      { providerId: 'pi_k', operation: 'order', scope: ['u'] },
     ])
       expect(await reconciler.tell(told(PAID, by))).toEqual({ kind: 'not-known-here' });
   });
@@ -104,7 +183,7 @@ describe('a webhook', () => {
       if (i % 3 === 0) await bench.world.advance(1);
     }
     // The newest come first, and some were made in the same millisecond.
-    const by = { providerId: 'pi_k-0' };
+    const by = { providerId: 'pi_k-0', operation: 'order' };
     const verdict = { kind: 'took-effect', result: 1 } as const;
     expect(await bench.reconciler({ lookupMax: 11 }).tell(told(verdict, by))).toEqual({
       kind: 'not-known-here',
@@ -243,6 +322,7 @@ describe('a webhook', () => {
     ['a verdict that tells nothing', { verdict: { kind: 'not-known' } as never }, /tells nothing/],
     ['no source', { source: '' }, /source/],
     ['nobody it is about', { by: {} as never }, /needs by/],
+    ['an id of the provider and no operation', { by: { providerId: 'pi' } as never }, /by\.operation/],
     ['a key that is none', { by: { ...BY_ID, key: '' } }, /no key/],
     ['parts of a scope without an operation', { by: { scope: ['t'], key: 'k' } as never }, /by\.operation/],
     ['what nobody reads', { reason: 'x' } as never, /no option "reason"/],

@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts';
 import { serve } from '../../src/adapters/fetch/index.ts';
 import { HANDED_ON, HEADERS_NEVER_STORED, UNSTORABLE } from '../../src/testing/hostile-values.ts';
+import { createOperator } from '../../src/operator/index.ts';
 import type { Delivery } from '../../src/worker/index.ts';
 import { ended, kinds, type Place, signal } from './bench.ts';
 
@@ -282,16 +283,17 @@ for (const kind of kinds()) {
       expect(await order.run(REQUEST)).toMatchObject({ kind: 'replay', value: { shipped: true } });
     });
 
-    it('a delivery whose request was dropped meanwhile says so, and leaves a row in the audit', async () => {
+    // F142
+    it('a message whose request was settled and dropped is never delivered again, and cleared by hand', async () => {
       const at = await place();
       const { order } = ordersOf(at);
-      let works = false;
       const dead = ended(2);
+      let deliveries = 0;
       const handlers = {
         audit: () => undefined,
         ship(): unknown {
-          if (!works) throw new Error('reset by peer');
-          return { shipped: true };
+          deliveries += 1;
+          throw new Error('reset by peer');
         },
       };
       const worker = at.worker({ onEvent: dead.onEvent, deliveriesMax: 1, handlers });
@@ -299,37 +301,24 @@ for (const kind of kinds()) {
       worker.start();
       await dead.promise;
       await worker.stop();
-      const [unknown] = await at.store.list({ states: ['unknown'] });
+      const operator = createOperator({ store: at.store, actor: 'operator-1' });
+      const [unknown] = await operator.list({ states: ['unknown'] });
       if (unknown === undefined) throw new Error('the request must be unknown');
-      const by = { reason: 'never mind', actor: 'operator-1' };
-      const { scope, key, claimId, attempt } = unknown;
-      const dropped = { scope, key, claimId, attempt, ...by };
-      await at.store.settle([{ ...dropped, to: 'failed', response: null }]);
-      expect(await at.store.forget([dropped])).toEqual([{ kind: 'applied' }]);
-      works = true;
-      const [letter] = await at.outbox.deadLetters();
-      const id = letter?.id ?? '';
-      await at.outbox.requeue([id], { reason: 'mended', actor: 'operator-1' });
-      const done = ended(1);
-      const second = at.worker({ onEvent: done.onEvent, deliveriesMax: 1, handlers });
-      second.start();
-      await done.promise;
-      const { record } = second.events.find((event) => event.type === 'contradiction') ?? {};
-      await expect
-        .poll(() => at.store.audit({ acts: ['contradiction'] }))
-        .toEqual([
-          expect.objectContaining({
-            scope: record?.scope,
-            key: 'k-1',
-            attempt: 1,
-            from: null,
-            to: 'completed',
-            reason: `message ${id}`,
-            actor: null,
-          }),
-        ]);
-      expect(await at.store.audit({ acts: ['requeue'] })).toMatchObject([
-        { key: 'k-1', reason: 'mended', actor: 'operator-1' },
+      const reason = 'never mind';
+      const letters = await operator.deadLetters();
+      expect(await operator.requestsOf(letters)).toEqual(['open']);
+      await operator.settle(unknown, { to: 'failed', reason, response: null });
+      expect(await operator.requestsOf(letters)).toEqual(['answered']);
+      await operator.forget(unknown, { reason });
+      expect(await operator.requestsOf(letters)).toEqual(['gone']);
+      const ids = letters.map(({ id }) => id);
+      expect(await operator.requeue(ids, { reason: 'mended' })).toEqual([]);
+      expect(await operator.audit({ acts: ['requeue'] })).toEqual([]);
+      expect(deliveries).toBe(1);
+      expect(await operator.drop(ids, { reason: 'of a request that is gone' })).toEqual(ids);
+      expect(await operator.deadLetters()).toEqual([]);
+      expect(await operator.audit({ acts: ['drop'] })).toMatchObject([
+        { key: 'k-1', reason: 'of a request that is gone', actor: 'operator-1' },
       ]);
     });
 

@@ -46,7 +46,7 @@ for (const kind of kinds()) {
     const place = kind.use();
 
     it.each<[string, (key: string) => ToldAbout]>([
-      ['what the provider calls it', () => ({ providerId: 'shp_1' })],
+      ['what the provider calls it', () => ({ providerId: 'shp_1', operation: 'order' })],
       ['the key of its deliveries', (downstreamKey) => ({ downstreamKey })],
     ])('a webhook finds its record by %s and settles it', async (_what, by) => {
       const at = await place();

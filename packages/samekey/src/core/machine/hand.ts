@@ -12,7 +12,8 @@ import {
   REOPEN_DELAY_MS,
   type SamekeyRecord,
 } from '../record.ts';
-import type { FencedId, HandResult, ReopenRequest, SettleRequest } from '../store.ts';
+import { isSettledAs } from '../ends.ts';
+import type { FencedId, ForgetRequest, HandResult, ReopenRequest, SettleRequest } from '../store.ts';
 import {
   type Decision,
   ERASED,
@@ -25,15 +26,14 @@ import {
   type View,
 } from './decision.ts';
 
-/** A reconciler or an operator says how an unknown outcome ended. */
+/** A reconciler or an operator says how an unknown outcome ended. Who says otherwise than was settled is refused (F152). */
 export function decideSettle(
   record: SamekeyRecord | null,
   request: SettleRequest,
   view: View,
 ): Decision<HandResult> {
   if (!sameFence(record, request) || isForgotten(record)) return refused(record);
-  if (record.state === request.to && record.proof === 'settled')
-    return { write: undefined, result: { kind: 'already' } };
+  if (isSettledAs(record, request)) return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'unknown') return refused(record);
   // Of an unknown outcome `lockedUntil` is when its claim ended.
   if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);
@@ -88,12 +88,13 @@ export function decideReopen(
 }
 
 /**
- * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. While other processes may
+ * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. What may have happened runs again
+ * only on the word that nothing did: with the record goes what would have kept it from happening twice (F155). While other processes may
  * still replay its answer, its key stays behind, without request and answer.
  */
 export function decideForget(
   record: SamekeyRecord | null,
-  request: FencedId,
+  request: FencedId & Pick<ForgetRequest, 'effect'>,
   view: View,
 ): Decision<HandResult> {
   const already: Decision<HandResult> = { write: undefined, result: { kind: 'already' } };
@@ -105,6 +106,7 @@ export function decideForget(
   }
   if (!sameFence(record, request) || isErased(record)) return refused(record);
   if (!isFinal(record) && record.state !== 'retryable') return refused(record);
+  if (mayHaveHappened(record) && request.effect !== 'none') return refused(record);
   const opened = record.state === 'retryable' && view.claimLeftMs > 0;
   if (!opened && !isReplayable(record, view.now)) return { write: null, result: { kind: 'applied' } };
   const lockedUntil = view.now + REOPEN_DELAY_MS;
@@ -128,6 +130,14 @@ export function decideForget(
     input: null,
   };
   return { write, result: { kind: 'applied' } };
+}
+
+/**
+ * Whether a record that may run again by an act of hand may have taken effect, and nobody has said: given up as never known, or with an
+ * effect that was begun and never ended.
+ */
+export function mayHaveHappened({ reason, intentAt, proof }: SamekeyRecord): boolean {
+  return reason === NEVER_KNOWN || (intentAt !== null && proof !== 'settled');
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the owner of an attempt may write: it goes on, notes, gives away, ends. Each under its fence. */
 
-import { type Fence, isHandedOver, type RecordId, type SamekeyRecord } from '../record.ts';
+import { type Fence, isHandedOver, type RecordId, reopenedClaimId, type SamekeyRecord } from '../record.ts';
+import { checkEnds } from '../ends.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -85,20 +86,21 @@ export function decideHandOver(
 
 /**
  * The dead letter of an attempt is to be delivered again: its record waits for that, and nobody settles, reopens or forgets it
- * meanwhile. In the write that makes the message ready.
+ * meanwhile. In the write that makes the message ready. One that was reopened gets back the claimId that the message carries.
  */
 export function decideHandOverAgain(
   record: SamekeyRecord | null,
   request: RecordId & Fence,
   _view: View,
 ): Decision<HandResult> {
-  if (record === null) return { write: undefined, result: { kind: 'already' } };
-  if (!sameFence(record, request)) return refused(record);
+  const isReopened = sameFence(record, { ...request, claimId: reopenedClaimId(request.claimId) });
+  if (!isReopened && !sameFence(record, request)) return refused(record);
   if (isHandedOver(record)) return { write: undefined, result: { kind: 'already' } };
-  if (record.state !== 'unknown' && record.state !== 'failed') return refused(record);
+  if (record.state !== (isReopened ? 'retryable' : 'unknown')) return refused(record);
   return {
     write: {
       ...record,
+      claimId: request.claimId,
       state: 'pending',
       lockedUntil: NEVER,
       proof: null,
@@ -121,6 +123,7 @@ export function decideFinish(
   request: FinishRequest,
   view: View,
 ): Decision<FinishResult> {
+  checkEnds([request]);
   if (!sameFence(record, request)) return { write: undefined, result: { kind: 'refused', record } };
   // What somebody else decided under this fence is not this attempt's own earlier write.
   const byOthers = record.proof === 'settled' || (record.reason !== null && BY_OTHERS.has(record.reason));

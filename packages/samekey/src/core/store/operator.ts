@@ -54,6 +54,15 @@ export interface ReopenRequest extends HandRequest {
   readonly effect?: 'none';
 }
 
+/** A record dropped. */
+export interface ForgetRequest extends HandRequest {
+  /**
+   * For what may have happened (`outcome-never-known`, or an effect that was begun and never ended): whoever forgets it says that nothing
+   * did. Refused without.
+   */
+  readonly effect?: 'none';
+}
+
 /** Whose records are to lose what they hold. */
 export interface EraseRequest extends ByHand {
   /** The caller's part of the scope, as `callerScope` encodes it: everything before the `|`. */
@@ -73,7 +82,10 @@ export interface EraseResult {
 
 /** The operator's hand and eyes. Acts by hand say why and leave a row in the audit in the same write; refused ones leave none. */
 export interface OperatorStore extends AuditStore {
-  /** `unknown` → `completed`, `failed` or `retryable`. */
+  /**
+   * `unknown` → `completed`, `failed` or `retryable`. `already`: settled before to the same, byte for byte; what was settled otherwise is
+   * `refused`. Throws `OptionsError` for another state, and for an answer that does not pass the gate or does not fit its state.
+   */
   settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
   /**
    * `failed` → `retryable` under a fence of its own, with at least one more attempt. If its answer could be replayed, no claim is granted for
@@ -84,7 +96,7 @@ export interface OperatorStore extends AuditStore {
    * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the key
    * stays for `REOPEN_DELAY_MS` and is met as "in progress".
    */
-  forget(requests: readonly HandRequest[]): Promise<readonly HandResult[]>;
+  forget(requests: readonly ForgetRequest[]): Promise<readonly HandResult[]>;
   /**
    * Empties a caller's records: answers, inputs, steps and fingerprints go, and so do the dead letters of these records. Their keys stay as
    * tombstones that never expire: they never run again, and are met as "answer not stored". A row in the audit for each.

@@ -8,6 +8,7 @@
 
 import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
 import { createClaimWatch } from '../../core/claim-watch.ts';
+import { settlements } from '../../core/ends.ts';
 import {
   decideCheckpoint,
   decideClaim,
@@ -121,7 +122,7 @@ export function dynamodbStore(
 
     ...upkeep,
 
-    settle: (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
     audit: (request) => audit.audit(request),

@@ -18,6 +18,7 @@ import {
   transitionRow,
 } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
+import { checkEnds, settlements } from '../../core/ends.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -159,7 +160,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }),
     renew: async (requests) => apply(requests, decideRenew),
     checkpoint: async (requests) => apply(requests, decideCheckpoint),
-    finish: async (requests) => apply(requests, decideFinish),
+    async finish(requests) {
+      checkEnds(requests);
+      return apply(requests, decideFinish);
+    },
     find: async (ids) => ids.map((id) => records.get(idText(id)) ?? null),
 
     async sweep(most, until) {
@@ -202,7 +206,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return result as HandResult;
       }),
 
-    settle: async (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: async (requests) => byHand('reopen', requests, decideReopen),
     forget: async (requests) => byHand('forget', requests, decideForget),
     async erase(request) {

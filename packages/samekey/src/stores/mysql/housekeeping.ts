@@ -13,6 +13,7 @@ import {
 } from '../../core/audit.ts';
 import { type Counters, takeOff } from '../../core/counters.ts';
 import { StoreError } from '../../core/errors.ts';
+import { settlements } from '../../core/ends.ts';
 import {
   type Decision,
   decideForget,
@@ -199,7 +200,7 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
     },
     postpone: (requests) => retried(requests, decidePostpone, giveUpRow),
 
-    settle: (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
   };

@@ -13,7 +13,8 @@ import {
   type MessageListRequest,
   type MessageState,
   type MessageStore,
-  requeueRow,
+  messageRow,
+  ofAttempt,
   type StoredMessage,
 } from '../../core/message.ts';
 import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../../core/message-machine.ts';
@@ -198,9 +199,7 @@ export function createMessages(
         const recordOf = ({ owner }: StoredMessage): SamekeyRecord | null =>
           (owner === null ? undefined : records.get(idText(owner)))?.record ?? null;
         const again = dead.filter(({ message }) => mayRequeue(message, recordOf(message)));
-        const handed = again.flatMap(({ message }) =>
-          recordOf(message) === null ? [] : (message.owner ?? []),
-        );
+        const handed = again.flatMap(({ message }) => message.owner ?? []);
         await apply(ask, tables, handed, decideHandOverAgain, { lock: 'FOR UPDATE' });
         await lockGroups(
           ask,
@@ -225,23 +224,36 @@ export function createMessages(
         await insertAudit(
           ask,
           tables,
-          again.map(({ message }) => requeueRow(message, by)),
+          again.map(({ message }) => messageRow('requeue', message, recordOf(message), by)),
         );
         return again.map(({ message }) => message.id);
       });
       if (done.length > 0) ring();
       return done;
     },
-    drop: (ids) =>
-      writes.together(async (ask) => {
+    async drop(ids, by) {
+      checkByHand([by]);
+      return writes.together(async (ask) => {
         const dead = await readDead(ask, tables, ids, 'FOR UPDATE');
+        const owners = dead.flatMap(({ message }) => message.owner ?? []);
+        const records = await read(ask, tables, owners, 'FOR UPDATE');
+        const recordOf = (message: StoredMessage): SamekeyRecord | null =>
+          message.owner === null
+            ? null
+            : ofAttempt(message, records.get(idText(message.owner))?.record ?? null);
+        await insertAudit(
+          ask,
+          tables,
+          dead.map(({ message }) => messageRow('drop', message, recordOf(message), by)),
+        );
         await writeMessages(
           ask,
           tables,
           dead.map(({ message }) => ({ before: message, after: null })),
         );
         return dead.map(({ message }) => message.id);
-      }),
+      });
+    },
     async list(request) {
       if (request.states?.length === 0) return [];
       const rows = await reads.alone((ask) => ask(listStatement(tables, request)));

@@ -4,6 +4,7 @@
  */
 
 import type { NewAuditRow } from '../../core/audit.ts';
+import { checkEnds } from '../../core/ends.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -82,6 +83,7 @@ export interface RowsWithBodies {
 
 /** Rows of `FINISH_INPUT`. */
 export function finishRows(requests: readonly FinishRequest[]): RowsWithBodies {
+  checkEnds(requests);
   const bodies = new Bodies();
   const rows = requests.map((request) => {
     const { response } = request;

@@ -198,7 +198,11 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
       const values = [textArray(ids), shown(by.reason), shown(by.actor)];
       return idsOf(await writes.ask(requeueDead, values));
     },
-    drop: async (ids) => idsOf(await writes.ask(upkeep.dropStatement(tables), [textArray(ids)])),
+    async drop(ids, by) {
+      checkByHand([by]);
+      const values = [textArray(ids), shown(by.reason), shown(by.actor)];
+      return idsOf(await writes.ask(upkeep.dropStatement(tables), values));
+    },
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const states = textArray(request.states ?? MESSAGE_STATES);

@@ -10,6 +10,7 @@
  */
 
 import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../core/audit.ts';
+import { settlements } from '../../core/ends.ts';
 import {
   type Decision,
   decideForget,
@@ -181,7 +182,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
     postpone: (requests) => records.byHand(upkeep.ask, requests, decidePostpone, giveUpRow),
 
-    settle: (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
     erase: createErase(tables, erasing),

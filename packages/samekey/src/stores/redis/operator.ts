@@ -2,6 +2,7 @@
 
 import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../core/audit.ts';
 import { isListed } from '../../core/listed.ts';
+import { settlements } from '../../core/ends.ts';
 import {
   type Decision,
   decideErase,
@@ -165,7 +166,7 @@ export function createOperator(
   }
 
   return {
-    settle: (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
     erase,

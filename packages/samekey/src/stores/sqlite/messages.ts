@@ -12,7 +12,8 @@ import {
   type LeaseResult,
   type MessageStore,
   type NewMessage,
-  requeueRow,
+  messageRow,
+  ofAttempt,
   type TakenMessage,
   type TakeRequest,
   type TakeResult,
@@ -203,7 +204,7 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
           const record = row.owner === null ? null : records.find(row.owner);
           if (!mayRequeue(row, record)) return false;
           if (row.owner !== null) records.apply([row.owner], decideHandOverAgain);
-          options.audit.add([requeueRow(row, by)], now);
+          options.audit.add([messageRow('requeue', row, record, by)], now);
           const after = { ...row, ...decideRequeue(row, row.place, now, record) };
           if (row.group === null) rows.write(after);
           else {
@@ -216,14 +217,19 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
       if (done.length > 0) ring();
       return done;
     },
-    drop: (ids) =>
-      write(() =>
+    async drop(ids, by) {
+      checkByHand([by]);
+      return write((now) =>
         ids.filter((id) => {
           const row = rows.dead(id);
-          if (row !== null) rows.remove(row.place);
-          return row !== null;
+          if (row === null) return false;
+          const record = row.owner === null ? null : ofAttempt(row, records.find(row.owner));
+          rows.remove(row.place);
+          options.audit.add([messageRow('drop', row, record, by)], now);
+          return true;
         }),
-      ),
+      );
+    },
     list: (request) => writer.read(() => rows.list(request)),
     count: () => writer.read(() => rows.count()),
     // What ends the first of a group unparks the next in the same transaction: nothing can be left.

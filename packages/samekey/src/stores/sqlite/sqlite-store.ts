@@ -8,6 +8,7 @@
  */
 
 import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
+import { settlements } from '../../core/ends.ts';
 import {
   decideCheckpoint,
   decideClaim,
@@ -220,7 +221,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       return requests.length === 0 ? [] : writer.write(() => records.postpone(requests));
     },
 
-    settle: (requests) => byHand('settle', requests, decideSettle),
+    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: (requests) => byHand('reopen', requests, decideReopen),
     forget: (requests) => byHand('forget', requests, decideForget),
     erase,

@@ -102,6 +102,9 @@ export const ANSWER: StoredResponse = {
   body: new TextEncoder().encode('{"id":1}'),
 };
 
+/** What a refused request is told by hand. */
+export const REFUSAL: StoredResponse = { ...ANSWER, status: 402 };
+
 /** The end of an attempt; a final one carries an answer, `retryable` a proof. */
 export function finishRequest(
   owner: FencedId,
@@ -129,7 +132,7 @@ export function settleRequest(owner: FencedId, to: SettleRequest['to']): SettleR
     to,
     reason: 'asked the bank',
     actor: 'reconciler-1',
-    response: to === 'retryable' ? null : ANSWER,
+    response: to === 'retryable' ? null : to === 'failed' ? REFUSAL : ANSWER,
   };
 }
 

@@ -4,7 +4,18 @@ import assert from 'node:assert/strict';
 import { isStoreError } from '../../core/errors.ts';
 import type { NewMessage } from '../../core/message.ts';
 import { claimRequest, finishRequest } from '../contract/context.ts';
-import { type AddOutboxTest, failed, given, LEASE_MS, look, message, take, takeOne } from './bench.ts';
+import {
+  type AddOutboxTest,
+  endOf,
+  failed,
+  given,
+  handedOver,
+  LEASE_MS,
+  look,
+  message,
+  take,
+  takeOne,
+} from './bench.ts';
 
 /** Adds the tests. */
 export function deliveryTests(test: AddOutboxTest): void {
@@ -142,9 +153,8 @@ export function deliveryTests(test: AddOutboxTest): void {
     assert.deepEqual(await take(messages), []);
   });
 
-  test('a dead letter is kept, and once requeued has all its deliveries again', async ({
-    store: { messages },
-  }) => {
+  test('a dead letter is kept, and once requeued has all its deliveries again', async ({ store }) => {
+    const { messages } = store;
     const [sent, other] = [message(), message()];
     await messages.enqueue([sent, other]);
     const taken = await take(messages);
@@ -155,20 +165,28 @@ export function deliveryTests(test: AddOutboxTest): void {
       await messages.requeue([sent.id, 'unknown'], { reason: 'mended', actor: 'operator-1' }),
       [sent.id],
     );
-    assert.deepEqual(await messages.drop([sent.id, other.id]), [other.id]);
+    const by = { reason: 'sent by hand', actor: 'operator-1' };
+    await assert.rejects(async () => messages.drop([other.id], { ...by, reason: ' ' }));
+    assert.deepEqual(await messages.drop([sent.id, other.id], by), [other.id]);
+    assert.deepEqual(await messages.drop([other.id], by), []);
+    const rows = await store.audit({ acts: ['drop'] });
+    assert.deepEqual(
+      rows.map(({ scope, key, from, to, reason, actor }) => ({ scope, key, from, to, reason, actor })),
+      [{ scope: '', key: other.id, from: null, to: null, ...by }],
+    );
     const again = await takeOne(messages, { deliveriesMax: 1 });
     assert.deepEqual([again.id, again.started, again.exhausted], [sent.id, 2, false]);
   });
 
-  test('requeuing says why and leaves a row in the audit, under the key of the record or the id of the message', async ({
-    store,
-  }) => {
+  test('requeuing says why and leaves a row in the audit, under the key of the record or the id of the message', async (t) => {
+    const { store } = t;
     const { messages } = store;
-    const owner = { scope: 'tenant-1/payments', key: 'key-1', claimId: 'claim-1', attempt: 2 };
-    const [alone, inGroup, owned] = [message(), message({ group: 'g' }), message({ owner })];
-    await messages.enqueue([alone, inGroup, owned]);
-    for (const taken of await take(messages)) await messages.dead([given(taken)]);
-    const ids = [alone.id, inGroup.id, owned.id];
+    const owner = await handedOver(t, 'k');
+    const [alone, inGroup, ownedId] = [message(), message({ group: 'g' }), 'of-k'];
+    await messages.enqueue([alone, inGroup]);
+    for (const taken of await take(messages))
+      await messages.dead([given(taken, taken.id === ownedId ? endOf(owner, 'unknown') : null)]);
+    const ids = [alone.id, inGroup.id, ownedId];
     await assert.rejects(
       () => messages.requeue(ids, { reason: ' ', actor: null }),
       (error) => isStoreError(error) && error.applied === 'no',
@@ -178,10 +196,12 @@ export function deliveryTests(test: AddOutboxTest): void {
     assert.deepEqual(await messages.requeue(ids, { reason: 'again', actor: null }), []);
     const rows = (await store.audit({})).map(({ seq: _seq, at: _at, ...row }) => row);
     const common = { operation: null, act: 'requeue', from: null, to: null, reason: 'mended', actor: null };
+    const { scope, key, attempt } = owner;
+    const his = { ...common, scope, key, attempt, operation: 'mail', from: 'unknown', to: 'pending' };
     assert.deepEqual(
       rows.toSorted((a, b) => ids.indexOf(a.key) - ids.indexOf(b.key)),
       [
-        { ...common, scope: owner.scope, key: owner.key, attempt: 2 },
+        his,
         { ...common, scope: '', key: alone.id, attempt: 0 },
         { ...common, scope: '', key: inGroup.id, attempt: 0 },
       ],

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { REOPEN_DELAY_MS } from '../../core/record.ts';
+import { ANSWER } from '../contract/context.ts';
 import {
   type AddOutboxTest,
   claimOf,
@@ -152,14 +153,23 @@ export function togetherTests(test: AddOutboxTest): void {
     assert.equal(await stateOf(t, owner), 'unknown');
   });
 
-  for (const to of ['unknown', 'failed'] as const) {
-    test(`requeued, the ${to} record waits for its message again: nobody lets it run beside the delivery`, async (t) => {
+  for (const [what, to] of [
+    ['unknown', 'unknown'],
+    ['reopened', 'failed'],
+  ] as const) {
+    test(`requeued, the ${what} record waits for its message again: nobody lets it run beside the delivery`, async (t) => {
       const { messages } = t.store;
       const by = { reason: 'mended', actor: 'operator-1' };
       const owner = await handedOver(t, 'k');
       const dead = await takeOne(messages);
-      await messages.dead([given(dead, endOf(owner, to))]);
+      await messages.dead([given(dead, { ...endOf(owner, to), response: to === 'failed' ? ANSWER : null })]);
       assert.equal(await stateOf(t, owner), to);
+      if (to === 'failed') {
+        // F148: what was answered is changed by the act for it alone.
+        assert.deepEqual(await messages.requeue([dead.id], by), []);
+        assert.deepEqual((await t.store.find([owner]))[0]?.response, ANSWER);
+        assert.deepEqual(await t.store.reopen([{ ...owner, ...by }]), [{ kind: 'applied' }]);
+      }
       assert.deepEqual(await messages.requeue([dead.id], by), [dead.id]);
       assert.equal(await stateOf(t, owner), 'pending');
       for (const end of ['completed', 'failed', 'retryable'] as const) {
@@ -182,6 +192,52 @@ export function togetherTests(test: AddOutboxTest): void {
     });
   }
 
+  // F148
+  test('an answer given by hand is not changed by delivering its dead letter again', async (t) => {
+    const { messages } = t.store;
+    const by = { reason: 'mended', actor: 'operator-1' };
+    const owner = await handedOver(t, 'k');
+    const letter = await takeOne(messages);
+    await messages.dead([given(letter, endOf(owner, 'unknown'))]);
+    await t.store.settle([{ ...owner, ...by, to: 'failed', response: { ...ANSWER, status: 402 } }]);
+    assert.deepEqual(await messages.requeue([letter.id], by), []);
+    const [record] = await t.store.find([owner]);
+    assert.deepEqual([record?.state, record?.response?.status], ['failed', 402]);
+  });
+
+  // F142
+  test('a dead letter that is the work of a request is not delivered again once its record is gone; one of its own is owed for ever', async (t) => {
+    const { messages } = t.store;
+    const by = { reason: 'mended', actor: 'operator-1' };
+    const ends = ['completed', 'failed', 'retryable', 'forgotten'] as const;
+    const letters: string[] = [];
+    for (const end of ends) {
+      const owner = await handedOver(t, end);
+      const letter = await takeOne(messages);
+      await messages.dead([given(letter, endOf(owner, 'unknown'))]);
+      const to = end === 'forgotten' ? 'failed' : end;
+      assert.deepEqual(await t.store.settle([{ ...owner, ...by, to, response: null }]), [
+        { kind: 'applied' },
+      ]);
+      if (end === 'forgotten') await t.store.forget([{ ...owner, ...by }]);
+      letters.push(letter.id);
+    }
+    const own = message();
+    await messages.enqueue([own]);
+    await messages.dead([given(await takeOne(messages))]);
+    assert.deepEqual(await messages.requeue(letters, by), []);
+    await t.advance(2_000_000);
+    for (let left = 3; left > 0; ) left -= (await t.store.reap(10)).count;
+    for (const end of ends)
+      assert.deepEqual(await t.store.find([{ scope: 'tenant-1/mail', key: end }]), [null]);
+    assert.deepEqual(await messages.requeue([...letters, own.id], by), [own.id]);
+    assert.equal((await takeOne(messages)).id, own.id);
+    // They are cleared by an act of their own, which the audit keeps.
+    assert.deepEqual((await messages.drop(letters, by)).toSorted(), letters.toSorted());
+    const dropped = await t.store.audit({ acts: ['drop'] });
+    assert.deepEqual(dropped.map(({ key }) => key).toSorted(), [...ends].toSorted());
+  });
+
   test('a dead letter whose attempt has been decided otherwise since is not delivered again', async (t) => {
     const { messages } = t.store;
     const by = { reason: 'mended', actor: 'operator-1' };
@@ -199,9 +255,11 @@ export function togetherTests(test: AddOutboxTest): void {
       assert.equal(claim?.kind, 'claimed');
       assert.deepEqual(await messages.requeue([lease.id], by), []);
       // Nor when that one has ended as a dead letter's attempt might have: it is not this message's.
-      const next = { ...endOf(owner, 'failed'), claimId: 'claim-again', attempt: 2, handedOver: false };
-      assert.equal((await t.store.finish([next]))[0]?.kind, 'applied');
-      assert.deepEqual(await messages.requeue([lease.id], by), []);
+      for (const end of ['unknown', 'failed'] as const) {
+        const next = { ...endOf(owner, end), claimId: 'claim-again', attempt: 2, handedOver: false };
+        assert.equal((await t.store.finish([next]))[0]?.kind, 'applied');
+        assert.deepEqual(await messages.requeue([lease.id], by), []);
+      }
       assert.deepEqual(
         [await stateOf(t, owner), (await look(messages, lease.id))?.state],
         ['failed', 'dead'],

@@ -86,7 +86,7 @@ export async function settleSome(context: Context, p: number): Promise<void> {
       ? settledHonestly(context, record)
       : random.pick(['completed', 'failed', 'retryable'] as const);
     context.trace(record, () => `operator settles ${claimId}#${attempt} as ${to}`);
-    const settled = response(200, [['x-scope', 'settled']], '{"by":"operator"}');
+    const settled = response(to === 'failed' ? 402 : 200, [['x-scope', 'settled']], '{"by":"operator"}');
     await store.settle([
       {
         ...fence,
