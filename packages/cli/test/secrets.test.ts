@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   forget: ['k', '--reason', 'r'],
   erase: ['--caller', 'c', '--reason', 'r'],
   requeue: ['m', '--reason', 'r'],
+  drop: ['m', '--reason', 'r'],
   audit: [],
   doctor: [],
   janitor: ['--once'],

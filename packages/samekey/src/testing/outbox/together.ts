@@ -227,7 +227,8 @@ export function togetherTests(test: AddOutboxTest): void {
     await messages.dead([given(await takeOne(messages))]);
     assert.deepEqual(await messages.requeue(letters, by), []);
     await t.advance(2_000_000);
-    for (let left = 3; left > 0; ) left -= (await t.store.reap(10)).count;
+    // A clock that is moved may have to keep pace first.
+    for (let round = 0; round < 10; round += 1) await t.store.reap(10);
     for (const end of ends)
       assert.deepEqual(await t.store.find([{ scope: 'tenant-1/mail', key: end }]), [null]);
     assert.deepEqual(await messages.requeue([...letters, own.id], by), [own.id]);
