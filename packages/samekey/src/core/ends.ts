@@ -7,6 +7,7 @@ import { OptionsError, StoreError } from './errors.ts';
 import { shown } from './options.ts';
 import type { SamekeyRecord } from './record.ts';
 import { sameResponse, type StoredResponse } from './response.ts';
+import { SEALED_LINE } from './seal-marks.ts';
 import type { FinishRequest, SettleRequest } from './store.ts';
 import { storableByHand, type StorableResponse } from './stored-response.ts';
 
@@ -28,10 +29,20 @@ export function checkEnds(requests: readonly Pick<FinishRequest, 'to'>[]): void 
 
 /** Requests to settle, as a store may write them: states of the table, answers that have passed the gate. Throws `OptionsError`. */
 export function settlements(requests: readonly SettleRequest[]): readonly SettleRequest[] {
-  return requests.map((request) => {
-    const response = settledAnswer('A settlement', request.to, request.response);
-    return { ...request, response };
-  });
+  return requests.map(settlement);
+}
+
+/** The same for one. */
+export function settlement(request: SettleRequest): SettleRequest {
+  const { to, response } = request;
+  if (!isSealed(response)) return { ...request, response: settledAnswer('A settlement', to, response) };
+  // The sealed store in front has looked at it while it was clear.
+  settledAnswer('A settlement', to, { ...response, headers: [] });
+  return request;
+}
+
+function isSealed(response: StoredResponse | null): response is StoredResponse {
+  return Array.isArray(response?.headers) && response.headers[0]?.[0] === SEALED_LINE;
 }
 
 /** The answer of a settlement, checked against its state; `what` begins the message. Throws `OptionsError`. */

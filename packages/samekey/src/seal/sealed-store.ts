@@ -7,7 +7,7 @@
  * it is · nothing is decided here.
  */
 
-import { isSettledAs, settlements } from '../core/ends.ts';
+import { isSettledAs, settledAnswer } from '../core/ends.ts';
 import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { StoreWithMessages } from '../core/message.ts';
@@ -187,7 +187,10 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
 
   /** The store behind compares what is sealed, of which no two are equal: what it refuses is compared again as it was said. */
   async function settle(given: readonly SettleRequest[]): Promise<readonly HandResult[]> {
-    const requests = settlements(given);
+    const requests = given.map((request) => {
+      const response = settledAnswer('A settlement', request.to, request.response);
+      return { ...request, response };
+    });
     const results = await opening(
       (sealedOnes: readonly SettleRequest[]) => store.settle(sealedOnes),
       sealSettlement,

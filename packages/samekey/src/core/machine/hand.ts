@@ -12,7 +12,7 @@ import {
   REOPEN_DELAY_MS,
   type SamekeyRecord,
 } from '../record.ts';
-import { isSettledAs } from '../ends.ts';
+import { isSettledAs, settlement } from '../ends.ts';
 import type { FencedId, ForgetRequest, HandResult, ReopenRequest, SettleRequest } from '../store.ts';
 import {
   type Decision,
@@ -29,9 +29,11 @@ import {
 /** A reconciler or an operator says how an unknown outcome ended. Who says otherwise than was settled is refused (F152). */
 export function decideSettle(
   record: SamekeyRecord | null,
-  request: SettleRequest,
+  given: SettleRequest,
   view: View,
 ): Decision<HandResult> {
+  // Stores ask before they begin, for all at once; here, so that no store can leave it out.
+  const request = settlement(given);
   if (!sameFence(record, request) || isForgotten(record)) return refused(record);
   if (isSettledAs(record, request)) return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'unknown') return refused(record);
