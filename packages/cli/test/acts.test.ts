@@ -68,23 +68,19 @@ for (const kind of kinds()) {
       expect(audit).not.toContain('k-completed');
     });
 
-    it('says so when the same was done before, and changes nothing', async () => {
+    // F152
+    it('says so when the same was done before, and what stands when it was done otherwise; neither changes anything', async () => {
       const before = await recordOf('k-completed');
-      const again = [
-        'settle',
-        'k-completed',
-        '--to',
-        'completed',
-        '--status',
-        '201',
-        '--reason',
-        'again',
-        ...BY,
-      ];
-      const { code, stdout } = await samekey(...again);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/^It had been done before/);
+      const settle = ['settle', 'k-completed', '--to', 'completed', '--status', '201', '--reason', 'again'];
+      const same = ['--body', '{"id":"pay_7"}', '--header', 'Location: /payments/7'];
+      const agreed = await samekey(...settle, ...same, ...BY);
+      expect(agreed.code).toBe(0);
+      expect(agreed.stdout).toMatch(/^It had been done before/);
+      const other = await samekey(...settle, '--body', '{"id":"pay_8"}', ...BY);
+      expect(other.code).toBe(5);
+      expect(other.stderr).toMatch(/somebody has settled it otherwise, as completed, with the status 201/);
       expect(await recordOf('k-completed')).toEqual(before);
+      expect((await samekey('audit', '--act', 'contradiction')).stdout).toMatch(/completed.*again$/m);
     });
 
     // F61: "no such payment" is not yet "no payment" while the owner may wake.
