@@ -93,4 +93,22 @@ export const seal = [
     tests: SEALED,
     breaks: 'Each retry uses up an attempt of a record whose steps cannot be read.',
   },
+  {
+    name: 'seal-element-clear',
+    file: 'seal/sealed-store.ts',
+    find: 'openResult(await (handsOut as HandsOut).completionItem(await sealAnswer(sealer, request))),',
+    put: 'openResult(await (handsOut as HandsOut).completionItem(request)),',
+    tests: ['seal/stored-bytes.test.ts'],
+    only: 'completionItem',
+    breaks: 'The end of an attempt in a transaction of the caller stores its answer clear (F123).',
+  },
+  {
+    name: 'seal-passes-what-it-does-not-know',
+    file: 'seal/sealed-store.ts',
+    find: 'if (stranger === undefined) return;',
+    put: 'return;',
+    tests: ['seal/stored-bytes.test.ts'],
+    only: 'nobody knows',
+    breaks: 'A way into a store that sealed() does not know stays open, and clear (F123).',
+  },
 ];

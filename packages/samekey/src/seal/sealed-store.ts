@@ -12,12 +12,13 @@ import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { StoreWithMessages } from '../core/message.ts';
 import { type Fence, idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
-import { aFunction, readOptions, type Table, trueOrFalse } from '../core/options.ts';
+import { aFunction, listOf, readOptions, type Table, text, trueOrFalse } from '../core/options.ts';
 import type {
   Capabilities,
   ClaimRequest,
   ClaimResult,
   DueRequest,
+  FinishRequest,
   FoundReason,
   HandResult,
   SettleRequest,
@@ -53,6 +54,16 @@ export interface SealedOptions {
    * meets is an event of its instance too (`record-unreadable`).
    */
   readonly onUnreadable?: (found: UnreadableFound) => unknown;
+  /**
+   * Functions that a store of your own has beside the verbs of `Store`, by name, of which you know that nothing of requests and answers goes
+   * through them. Others are refused. Default none.
+   */
+  readonly passes?: readonly string[];
+}
+
+/** A store that makes an element of the caller's own transaction, to be written by somebody else. */
+interface HandsOut {
+  completionItem(request: FinishRequest): Promise<object>;
 }
 
 /** A sealed store: the store it was made of, as far as types go; only in a transaction its verbs may be promised. */
@@ -79,6 +90,7 @@ const SKIPPED_MAX = 1_000;
 const SEALED_ROWS = {
   sealsNew: trueOrFalse(true),
   onUnreadable: aFunction<NonNullable<SealedOptions['onUnreadable']>>(),
+  passes: listOf(text(), []),
 } satisfies Table<SealedOptions>;
 
 /**
@@ -87,7 +99,8 @@ const SEALED_ROWS = {
  */
 export function sealed<S extends Store>(store: S, ring: SealRing, options: SealedOptions = {}): Sealed<S> {
   check(store, ring);
-  const { sealsNew, onUnreadable } = readOptions('sealed', SEALED_ROWS, options);
+  const { sealsNew, onUnreadable, passes } = readOptions('sealed', SEALED_ROWS, options);
+  checkVerbs(store, passes);
   const sealer = !sealsNew ? readingOnly(createSealer(ring)) : createSealer(ring);
   const suspects = new Set<string>();
   let skipped = 0;
@@ -213,6 +226,7 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
 
   const { messages } = store as Partial<StoreWithMessages>;
   const transactional = store as Partial<TransactionalStore>;
+  const handsOut = store as Partial<HandsOut>;
   const { capabilities } = store;
   const own: Store = {
     ...store,
@@ -239,6 +253,10 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
   return {
     ...own,
     [CLEAR]: store,
+    ...(handsOut.completionItem && {
+      completionItem: async (request: FinishRequest) =>
+        openResult(await (handsOut as HandsOut).completionItem(await sealAnswer(sealer, request))),
+    }),
     ...(messages && { messages: sealedMessages(messages, sealer, tell) }),
     ...(transactional.within && {
       within: (handle: unknown) =>
@@ -286,6 +304,31 @@ function remember(suspects: Set<string>, text: string): void {
   const [oldest] = suspects;
   if (suspects.size >= SUSPECTS_MAX && oldest !== undefined) suspects.delete(oldest);
   suspects.add(text);
+}
+
+/**
+ * Verbs that take nothing which is sealed, beside those above. Whatever is in neither list might write an answer in clear: a store that has
+ * such a verb is refused, until its owner says that it does not (`passes`).
+ */
+const PASSED: ReadonlySet<string> = new Set([
+  ...['sweep', 'reap', 'erase', 'count', 'audit', 'note', 'pruneAudit', 'ready', 'close', 'refuseCaller'],
+  ...['onClockOff', 'migrate', 'status', 'transaction', 'transactionFault', 'reapBodies'],
+]);
+const SEALED: ReadonlySet<string> = new Set([
+  ...['claim', 'renew', 'finish', 'checkpoint', 'find', 'due', 'takeUnknown', 'postpone', 'settle', 'reopen'],
+  ...['forget', 'list', 'within', 'completionItem'],
+]);
+
+function checkVerbs(store: Store, passes: readonly string[]): void {
+  const stranger = Object.entries(store).find(
+    ([name, value]) =>
+      typeof value === 'function' && !PASSED.has(name) && !SEALED.has(name) && !passes.includes(name),
+  )?.[0];
+  if (stranger === undefined) return;
+  throw new OptionsError(
+    `sealed() does not know whether ${stranger}() of this store keeps or hands out anything of a request or an answer. If it does ` +
+      `not, say so: sealed(store, ring, { passes: ['${stranger}'] }).`,
+  );
 }
 
 function check(store: Store, ring: SealRing): void {
