@@ -90,4 +90,14 @@ export const engine = [
     only: 'once|races|lifetimes',
     breaks: 'A request that waits for another waits for longer than its client does.',
   },
+  {
+    name: 'engine-ended-inside-is-proof',
+    file: 'core/commit-once.ts',
+    find: "if (!isWhole) return { kind: 'stopped', to: 'unknown', reason: ENDED_INSIDE, error };",
+    put: '',
+    tests: ['tx/sqlite.test.ts'],
+    only: 'ended inside',
+    breaks:
+      'A transaction that was committed inside the handler counts as rolled back, and the handler runs again (F122).',
+  },
 ];

@@ -25,11 +25,60 @@ export const mysql = [
   {
     name: 'mysql-implicit-commit-unnoticed',
     file: 'stores/mysql/within.ts',
-    find: 'if (errorNumberOf((error as { cause?: unknown }).cause) !== NO_SAVEPOINT) throw error;\n        throw ended(marked);',
-    put: 'if (errorNumberOf((error as { cause?: unknown }).cause) !== NO_SAVEPOINT) throw error;',
+    find: 'throw numberOfCause(error) === NO_SAVEPOINT ? ended(wasOpen) : error;',
+    put: 'if (numberOfCause(error) !== NO_SAVEPOINT) throw error;',
     tests: SPECIFICS,
     breaks:
       "A schema change commits the handler's writes, and the end of the attempt is written outside of them.",
+  },
+  {
+    name: 'mysql-session-as-it-comes',
+    file: 'stores/mysql/link.ts',
+    find: 'for (const statement of sessionStatements(options.lockWaitMaxS ?? 1))',
+    put: 'for (const statement of sessionStatements(options.lockWaitMaxS ?? 1).slice(0, 1))',
+    tests: ['stores/hostile-sessions.test.ts'],
+    only: 'autocommit|completion_type|select_limit|READ ONLY',
+    breaks:
+      'What a server makes of its sessions decides whether a claim that was acknowledged is committed (F121).',
+  },
+  {
+    name: 'mysql-demoted-primary-written-to',
+    file: 'stores/mysql/session.ts',
+    find: 'return `IF(${holds}, 0,',
+    put: 'return `IF(TRUE OR ${holds}, 0,',
+    tests: ['stores/hostile-sessions.test.ts'],
+    only: 'a primary that was demoted',
+    breaks:
+      'A busy session of an administrator goes on claiming on a primary that another one has replaced (F125).',
+  },
+  {
+    name: 'mysql-writes-after-a-deadlock',
+    file: 'stores/mysql/within.ts',
+    find: "const LATER_READ_ONLY = 'SET SESSION TRANSACTION READ ONLY';",
+    put: "const LATER_READ_ONLY = 'SET SESSION TRANSACTION READ WRITE';",
+    tests: ['tx/knex-mysql.test.ts'],
+    only: 'deadlock that the handler catches',
+    breaks:
+      'What a handler sends after a deadlock that it caught commits by itself, and again with the next run (F122).',
+  },
+  {
+    name: 'mysql-ended-taken-for-rolled-back',
+    file: 'stores/mysql/within.ts',
+    find: '          return isVictim;',
+    put: '          return true;',
+    tests: ['tx/mysql2.test.ts'],
+    only: 'ended inside',
+    breaks:
+      'What a procedure committed inside the handler is proven to have been rolled back, and is done again (F122).',
+  },
+  {
+    name: 'mysql-releases-the-library-s-savepoint',
+    file: 'stores/mysql/within.ts',
+    find: '        if (!isLimited) await checkOpen();\n        await enqueue(',
+    put: '        if (!isLimited) await checkOpen();\n        else if (mark !== null) {\n          await release(mark, true);\n          await ask(`SAVEPOINT ${mark}`);\n        }\n        await enqueue(',
+    tests: ['tx/knex-mysql.test.ts'],
+    only: 'nested',
+    breaks: 'What a nested transaction of the library rolled back is committed, with its message (F124).',
   },
   {
     name: 'mysql-second-request-sees-the-first-state',
@@ -66,5 +115,14 @@ export const mysql = [
     tests: ['stores/mysql-transitions.test.ts'],
     only: 'renewals, replays and claims that lose',
     breaks: 'The audit fills with rows of renewals.',
+  },
+  {
+    name: 'mysql-holders-live-on',
+    file: 'stores/mysql/holders.ts',
+    find: 'if (other === undefined || other.state === record.state) continue;',
+    put: 'if (other !== undefined) continue;',
+    tests: SPECIFICS,
+    only: 'stands still before its COMMIT',
+    breaks: 'A process that is frozen before its COMMIT holds its key for eight hours (F126).',
   },
 ];

@@ -237,4 +237,14 @@ export const postgres = [
     only: 'no database',
     breaks: 'Every request is answered 503, and nothing on stderr says why.',
   },
+  {
+    name: 'postgres-ended-inside-unseen',
+    file: 'stores/postgres/tables.ts',
+    find: '    clockOpen: clock(OPEN),',
+    put: '    clockOpen: clock(),',
+    tests: ['tx/pg.test.ts'],
+    only: 'ended inside',
+    breaks:
+      'A handler that commits its transaction is ended outside of it, or runs again although its writes stand (F122).',
+  },
 ];

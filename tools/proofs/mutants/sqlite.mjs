@@ -59,8 +59,8 @@ export const sqlite = [
   },
   {
     name: 'sqlite-transaction-of-another',
-    file: 'stores/sqlite/sqlite-store.ts',
-    find: 'if (open.has(tx)) return;',
+    file: 'stores/sqlite/within.ts',
+    find: 'if (isOpen(tx)) return;',
     put: 'if (tx !== null) return;',
     tests: ['stores/sqlite-turns.test.ts'],
     breaks: 'A write is made outside of the transaction that it was to share the fate of.',
@@ -82,5 +82,15 @@ export const sqlite = [
     tests: CONTRACT,
     only: 'audit',
     breaks: 'An act by hand leaves no row in the audit.',
+  },
+  {
+    name: 'sqlite-ended-inside-unseen',
+    file: 'stores/sqlite/within.ts',
+    find: '      checkMark();\n      return asStoreError(',
+    put: '      return asStoreError(',
+    tests: ['tx/sqlite.test.ts'],
+    only: 'ended inside',
+    breaks:
+      'A handler that commits its transaction is ended outside of it, or runs again although its writes stand (F122).',
   },
 ];

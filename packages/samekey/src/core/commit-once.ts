@@ -29,7 +29,17 @@ export type Commit<Done> =
   | { readonly kind: 'not-started'; readonly error: unknown }
   /** The record is no longer this attempt's; rolled back. */
   | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
+  /** It was ended inside, by somebody else than the source: what was committed by then stands (F122). */
+  | {
+      readonly kind: 'stopped';
+      readonly to: 'unknown';
+      readonly reason: typeof ENDED_INSIDE;
+      readonly error: unknown;
+    }
   | { readonly kind: 'unclear'; readonly error: unknown };
+
+/** The reason of a record whose transaction was ended inside the handler. */
+export const ENDED_INSIDE = 'transaction-ended-inside';
 
 /** One transaction. */
 export interface CommitPlan<Tx, Done> {
@@ -76,6 +86,8 @@ interface Run<Done> {
   done: Again<Done>['done'];
   /** What the transaction's function threw. */
   failure: { readonly error: unknown } | null;
+  /** Whether rolling back undoes all of it. */
+  isWhole: boolean;
   /** Called when COMMIT is about to be sent. */
   onDone: () => void;
 }
@@ -87,7 +99,13 @@ export async function tryOnce<Tx, Done>(
   plan: CommitPlan<Tx, Done>,
 ): Promise<Commit<Done> | Again<Done>> {
   const { source, store } = transactions;
-  const run: Run<Done> = { began: false, done: null, failure: null, onDone: () => undefined };
+  const run: Run<Done> = {
+    began: false,
+    done: null,
+    failure: null,
+    isWhole: true,
+    onDone: () => undefined,
+  };
   const silence = new Promise<'silent'>((resolve) => {
     run.onDone = () => void owner.world.setTimer(COMMIT_TIME_MAX_MS, () => resolve('silent'));
   });
@@ -121,8 +139,9 @@ function begin<Tx, Done>(
 ): Promise<void> {
   return source.run(async (tx, handle) => {
     let left: (() => void) | undefined;
+    let within: Within | undefined;
     try {
-      const within = store.within(handle);
+      within = store.within(handle);
       left = enroll(tx, within);
       await makeSure(owner, source, within);
       run.began = true;
@@ -131,6 +150,8 @@ function begin<Tx, Done>(
       run.onDone();
     } catch (error) {
       run.failure = { error };
+      // Also if it was the last write that failed: what it says of the record is no proof of what the handler did.
+      if (run.began && within?.undoes !== undefined) run.isWhole = await within.undoes(error);
       throw error;
     } finally {
       left?.();
@@ -156,8 +177,9 @@ function unanswered<Tx, Done>(
 function afterFault<Done>(
   store: TransactionalStore,
   error: unknown,
-  { began, done }: Run<Done>,
+  { began, done, isWhole }: Run<Done>,
 ): Commit<Done> | Again<Done> {
+  if (!isWhole) return { kind: 'stopped', to: 'unknown', reason: ENDED_INSIDE, error };
   if (error instanceof Refused) return { kind: 'lost', record: error.record };
   if (began) return afterError(store, error, done);
   return error instanceof FenceLostError ? { kind: 'lost', record: null } : { kind: 'not-started', error };

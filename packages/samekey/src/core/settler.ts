@@ -7,6 +7,7 @@
 
 import type { Abandoned } from './abandoned.ts';
 import type { Ending, RunningAttempt } from './attempt.ts';
+import { ENDED_INSIDE } from './commit-once.ts';
 import { type Conclusion, conclude, finishRequest, isLost, type OpenEnding } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
@@ -138,14 +139,20 @@ export function createSettler(options: SettlerOptions): Settler {
   async function stopped(
     attempt: RunningAttempt,
     flight: Flight,
-    { to, reason }: Extract<Ending, { kind: 'stopped' }>,
+    { to, reason, error }: Extract<Ending, { kind: 'stopped' }>,
   ): Promise<Outcome> {
+    const unknown: Outcome = { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
     // If this cannot be written, the claim ends by itself, and the next attempt finds the same steps.
     if (to !== null) {
       const proof = to === 'retryable' ? 'policy' : null;
       const conclusion: Conclusion = { to, proof, reason, response: null, unbind: false };
       const sentAt = world.monotonicNow();
       const result = await save(attempt, conclusion).catch(() => null);
+      if (result === null && reason === ENDED_INSIDE) {
+        // No step tells the next attempt, which would run what stands already.
+        keepSaving(attempt, flight, conclusion, { kind: 'threw', error, response: null }, sentAt);
+        return unknown;
+      }
       if (result?.kind === 'refused') {
         const outcome = lost(attempt, flight, result.record);
         leave(attempt, flight, outcome);
@@ -156,7 +163,7 @@ export function createSettler(options: SettlerOptions): Settler {
     }
     leave(attempt, flight, null);
     return to === 'unknown'
-      ? { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) }
+      ? unknown
       : { kind: 'in-progress', retryAfterMs: retryAfter(to === null ? attempt.settings.claimTtlMs : 0) };
   }
 

@@ -78,6 +78,12 @@ export interface Within {
   enqueue(messages: readonly NewMessage[]): void | Promise<void>;
   /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
   limit?(timeMaxMs: number): Promise<void>;
+  /**
+   * Asked once after `limit`, when the transaction is about to be rolled back because of this error: whether nothing of it will stand. False
+   * where it was ended inside (a COMMIT of the handler's, a procedure that commits): what was committed by then stands, and nobody knows
+   * what that is. Never rejects. Absent: the database does not let a transaction be ended inside.
+   */
+  undoes?(error: unknown): boolean | Promise<boolean>;
 }
 
 /**

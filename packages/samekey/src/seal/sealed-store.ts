@@ -12,7 +12,7 @@ import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import type { StoreWithMessages } from '../core/message.ts';
 import { type Fence, idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
-import { aFunction, listOf, readOptions, type Table, text, trueOrFalse } from '../core/options.ts';
+import { aFunction, listOf, readOptions, type Table, text as aText, trueOrFalse } from '../core/options.ts';
 import type {
   Capabilities,
   ClaimRequest,
@@ -90,7 +90,7 @@ const SKIPPED_MAX = 1_000;
 const SEALED_ROWS = {
   sealsNew: trueOrFalse(true),
   onUnreadable: aFunction<NonNullable<SealedOptions['onUnreadable']>>(),
-  passes: listOf(text(), []),
+  passes: listOf(aText(), []),
 } satisfies Table<SealedOptions>;
 
 /**
@@ -311,12 +311,38 @@ function remember(suspects: Set<string>, text: string): void {
  * such a verb is refused, until its owner says that it does not (`passes`).
  */
 const PASSED: ReadonlySet<string> = new Set([
-  ...['sweep', 'reap', 'erase', 'count', 'audit', 'note', 'pruneAudit', 'ready', 'close', 'refuseCaller'],
-  ...['onClockOff', 'migrate', 'status', 'transaction', 'transactionFault', 'reapBodies'],
+  'sweep',
+  'reap',
+  'erase',
+  'count',
+  'audit',
+  'note',
+  'pruneAudit',
+  'ready',
+  'close',
+  'refuseCaller',
+  'onClockOff',
+  'migrate',
+  'status',
+  'transaction',
+  'transactionFault',
+  'reapBodies',
 ]);
 const SEALED: ReadonlySet<string> = new Set([
-  ...['claim', 'renew', 'finish', 'checkpoint', 'find', 'due', 'takeUnknown', 'postpone', 'settle', 'reopen'],
-  ...['forget', 'list', 'within', 'completionItem'],
+  'claim',
+  'renew',
+  'finish',
+  'checkpoint',
+  'find',
+  'due',
+  'takeUnknown',
+  'postpone',
+  'settle',
+  'reopen',
+  'forget',
+  'list',
+  'within',
+  'completionItem',
 ]);
 
 function checkVerbs(store: Store, passes: readonly string[]): void {

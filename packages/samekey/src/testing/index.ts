@@ -44,6 +44,13 @@ export {
 export type { TraceLine } from './simulator/context.ts';
 export { describeFailure } from './simulator/report.ts';
 export type { HistoryKind, Intent, OperationPlan, Scenario } from './simulator/scenario.ts';
+export { sealedContract, type SealedHarness, type SealedUnderTest } from './sealed-contract.ts';
+export {
+  type HostileSetting,
+  sessionsContract,
+  type SessionsHarness,
+  type SessionsUnderTest,
+} from './sessions-contract.ts';
 export {
   storeContract,
   type StoreHarness,

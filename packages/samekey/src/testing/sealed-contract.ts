@@ -53,32 +53,30 @@ type Walk = (t: SealedUnderTest, store: Store) => Promise<unknown>;
 
 /** Nothing that is sealed goes in by these. */
 const HOLDS_NOTHING: readonly string[] = [
-  ...[
-    'renew',
-    'find',
-    'sweep',
-    'due',
-    'reap',
-    'takeUnknown',
-    'postpone',
-    'reopen',
-    'forget',
-    'erase',
-    'list',
-  ],
-  ...[
-    'count',
-    'audit',
-    'note',
-    'pruneAudit',
-    'ready',
-    'close',
-    'refuseCaller',
-    'onClockOff',
-    'migrate',
-    'status',
-  ],
-  ...['transaction', 'transactionFault', 'reapBodies'],
+  'renew',
+  'find',
+  'sweep',
+  'due',
+  'reap',
+  'takeUnknown',
+  'postpone',
+  'reopen',
+  'forget',
+  'erase',
+  'list',
+  'count',
+  'audit',
+  'note',
+  'pruneAudit',
+  'ready',
+  'close',
+  'refuseCaller',
+  'onClockOff',
+  'migrate',
+  'status',
+  'transaction',
+  'transactionFault',
+  'reapBodies',
 ];
 
 const VERBS: Readonly<Record<string, Walk>> = {
@@ -102,8 +100,9 @@ const VERBS: Readonly<Record<string, Walk>> = {
     if ('messages' in store) await t.transaction(store, async (within) => within.enqueue([MESSAGE]));
   },
   async completionItem(_, store) {
-    const { completionItem } = store as unknown as HandsOut;
-    const handedOut = await completionItem(finishRequest(await claimed(store), 'completed', ended));
+    const handedOut = await (store as unknown as HandsOut).completionItem(
+      finishRequest(await claimed(store), 'completed', ended),
+    );
     assert.equal(handedOut.kind, 'item');
     return handedOut;
   },
@@ -115,7 +114,17 @@ const MESSAGE_VERBS: Readonly<Record<string, Walk>> = {
   dead: (t, store) => endDelivery(t, store, 'dead'),
 };
 const MESSAGES_HOLD_NOTHING: readonly string[] = [
-  ...['take', 'extend', 'retry', 'note', 'requeue', 'drop', 'list', 'count', 'tidy', 'listen', 'idle'],
+  'take',
+  'extend',
+  'retry',
+  'note',
+  'requeue',
+  'drop',
+  'list',
+  'count',
+  'tidy',
+  'listen',
+  'idle',
 ];
 
 const MESSAGE: NewMessage = {

@@ -4,13 +4,15 @@
  *
  * Invariants: a database of its own for each test · tests wait for signals and probe points · faults are made for real: sessions
  * are ended, servers killed, answers to COMMIT swallowed on the wire.
- * Sources: semantics §5; field cases F14, F16, F22, F60, F63, F64.
+ * Sources: semantics §5; field cases F14, F16, F22, F60, F63, F64, F122, F124.
  */
 
 import type { TestRunner } from './contract/context.ts';
 import { commitTests } from './tx/commits.ts';
+import { caughtDeadlockTests, endedInsideTests } from './tx/ended-inside.ts';
 import type { TxHarness } from './tx/harness.ts';
 import { type AddTest, onTxBench } from './tx/kit.ts';
+import { nestedTests } from './tx/nested.ts';
 import { ownerTests } from './tx/owners.ts';
 import { conflictTests, rerunTests } from './tx/reruns.ts';
 import { oneWriterTests } from './tx/one-writer.ts';
@@ -26,6 +28,9 @@ const PARTS: readonly (readonly [
   add: (test: AddTest) => void,
 ])[] = [
   ['together', null, togetherTests],
+  ['nested', null, nestedTests],
+  ['ended inside', null, endedInsideTests],
+  ['deadlocks that are caught', ['mysql'], caughtDeadlockTests],
   ['values', null, valueTests],
   ['runs again', ['postgres', 'mysql'], conflictTests],
   ['runs again at will', ['postgres'], rerunTests],
@@ -38,6 +43,7 @@ const PARTS: readonly (readonly [
 export function txContract(runner: TestRunner, harness: TxHarness): void {
   for (const [part, on, addTests] of PARTS) {
     if (on?.includes(harness.dialect) === false) continue;
+    if (part === 'ended inside' && harness.noticesEnds === false) continue;
     runner.describe(`${harness.name} keeps the transaction contract: ${part}`, () => {
       addTests((title, body, options = {}) => void runner.it(title, () => onTxBench(harness, options, body)));
     });

@@ -2,7 +2,7 @@
  * A transaction on a connection that a pool of `mysql2/promise` or `mariadb` lent.
  *
  * Invariants: statements that end a transaction are refused before they are sent, those included that commit without saying so
- * (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · every error is followed by an explicit ROLLBACK, because a lock wait
+ * (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · what a session's `completion_type` makes of COMMIT is overruled · every error is followed by an explicit ROLLBACK, because a lock wait
  * that timed out undoes its statement only · after a deadlock, which has rolled back everything, nothing is sent any more that would commit
  * by itself · a connection that cannot even roll back is given to nobody else.
  */
@@ -33,21 +33,25 @@ export async function runOnMysql<Connection extends LentConnection, Result>(
   const connection = await pool.getConnection();
   const settings = settingsOf(connection);
   const ask = (sql: string): Promise<unknown> => connection.query({ ...settings, sql } as never);
-  const guard = guarded(withoutEnds(connection), NEVER);
+  const watched = withoutEnds(connection);
+  const guard = guarded(watched.connection, NEVER);
   let isBroken = false;
   try {
     if (isolation !== undefined) await ask(isolationStatement(isolation));
     await ask('START TRANSACTION');
     const handle = handleOf(async (sql) => {
+      const cause = watched.cause();
+      // The transaction went with the deadlock, whatever the handler made of it; only the session can still be put right.
+      if (cause !== undefined && !sql.startsWith('SET SESSION')) throw cause;
       const rows = rowsOf(await ask(sql));
       return Array.isArray(rows) ? (rows as unknown[]) : [];
     });
     const result = await body(guard.tx, handle);
     guard.close();
-    await ask('COMMIT');
+    await ask('COMMIT AND NO CHAIN NO RELEASE');
     return result;
   } catch (error) {
-    await ask('ROLLBACK').catch(() => {
+    await ask('ROLLBACK AND NO CHAIN NO RELEASE').catch(() => {
       isBroken = true;
     });
     throw error;
@@ -82,12 +86,15 @@ const ENDS =
 /** Deadlock, and a change since the snapshot: the server has rolled back the whole transaction. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set([1213, 1020]);
 
-function withoutEnds<Connection extends object>(connection: Connection): Connection {
+/** The connection as the handler gets it; `cause`: the error with which the server has rolled back everything, if it has. */
+function withoutEnds<Connection extends object>(
+  connection: Connection,
+): { readonly connection: Connection; readonly cause: () => Error | undefined } {
   let rolledBack: Error | undefined;
   const notice = (error: unknown): void => {
     if (error instanceof Error && ROLLED_BACK.has((error as { errno?: unknown }).errno)) rolledBack = error;
   };
-  return new Proxy(connection, {
+  const proxy = new Proxy(connection, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function' || !TEXTS.has(String(name))) return value;
@@ -107,4 +114,5 @@ function withoutEnds<Connection extends object>(connection: Connection): Connect
       };
     },
   });
+  return { connection: proxy, cause: () => rolledBack };
 }

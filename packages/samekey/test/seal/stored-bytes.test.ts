@@ -119,7 +119,7 @@ for (const source of availableDynamoDb().slice(-1)) {
     async function open(): Promise<SealedUnderTest> {
       const client = dynamoClient(server.url);
       const tableName = await server.createTable();
-      const clear = dynamodbStore({ client, tableName, timeToLive: false }) as DynamoDbStore;
+      const clear = dynamodbStore({ client, tableName, timeToLive: false });
       await clear.ready();
       return {
         clear,

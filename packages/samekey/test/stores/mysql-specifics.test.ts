@@ -14,6 +14,7 @@ import {
   only,
   settleRequest,
 } from '../../src/testing/contract/context.ts';
+import { SERVER_CLOCK } from '../../src/stores/mysql/tables.ts';
 import { availableMysql, lockWaits, type MysqlServer, startMysql } from '../services/mysql.ts';
 
 for (const source of availableMysql()) {
@@ -99,7 +100,8 @@ for (const source of availableMysql()) {
       await theirs.query('START TRANSACTION');
       const within = store.within(theirs);
       await within.limit(10_000);
-      await theirs.query('CREATE TABLE made_inside (id INT)');
+      // It commits first, and is then refused.
+      await expect(theirs.query('CREATE TABLE made_inside (id INT)')).rejects.toMatchObject({ errno: 1792 });
       // Also when the next transaction has begun since.
       await theirs.query('START TRANSACTION');
       await expect(within.finish(finishRequest(owner, 'completed'))).rejects.toThrow(
@@ -114,6 +116,34 @@ for (const source of availableMysql()) {
       const theirs = await session();
       await expect(store.within(theirs).finish(finishRequest(owner, 'completed'))).rejects.toThrow(/in none/);
       expect(only(await store.find([owner]))?.state).toBe('in_progress');
+    });
+
+    // F126
+    it('a transaction that stands still before its COMMIT holds its record no longer than the claim, and a moment', async () => {
+      const theirs = await session();
+      await theirs.query('CREATE TABLE offset_ms (ms BIGINT NOT NULL) ENGINE = MyISAM');
+      await theirs.query('INSERT INTO offset_ms VALUES (0)');
+      const clock = `${SERVER_CLOCK} + (SELECT ms FROM offset_ms)`;
+      const other = mysqlStore({ connect: () => createConnection(url), clock });
+      const owner = await claimed(other, { key: 'stands still', claimTtlMs: 5_000 });
+      const frozen = await session();
+      frozen.on('error', () => undefined);
+      await frozen.query('START TRANSACTION');
+      const within = other.within(frozen);
+      await within.limit(5_000);
+      expect((await within.finish(finishRequest(owner, 'completed'))).kind).toBe('applied');
+      const mine = async (): Promise<readonly unknown[]> =>
+        (await other.sweep(100)).filter(({ key }) => key === owner.key);
+      // Its claim lives: it is left alone, and so is its session.
+      expect(await mine()).toEqual([]);
+      await frozen.query('SELECT 1');
+      await (await session()).query('UPDATE offset_ms SET ms = 10000');
+      await mine();
+      await expect.poll(mine, { timeout: 15_000 }).toMatchObject([{ from: 'in_progress', to: 'unknown' }]);
+      await expect(frozen.query('COMMIT')).rejects.toThrow();
+      expect(only(await other.find([owner]))?.state).toBe('unknown');
+      await other.close();
+      sessions.splice(sessions.indexOf(frozen), 1);
     });
 
     // F35: neither case nor trailing blanks make two keys one, whatever the database's collation is.

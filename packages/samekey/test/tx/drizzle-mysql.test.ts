@@ -22,6 +22,7 @@ contractOnMysql<Tx>('Drizzle over mysql2', (uri, begin, connectionLimit) => {
     source: fromDrizzle(db, { ...begin, dialect: 'mysql' }),
     query: (tx, text) => tx.execute(sql.raw(text)),
     insert: (tx, id, amount) => tx.insert(orders).values({ id, amount }),
+    nested: (tx, body) => tx.transaction(body),
     close: () => pool.promise().end(),
   };
 });

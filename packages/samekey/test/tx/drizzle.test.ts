@@ -25,6 +25,7 @@ contractOnPostgres<Tx>({
       source: fromDrizzle(db, begin),
       query: (tx, query) => tx.execute(sql.raw(query)),
       insert: (tx, id, amount) => tx.insert(orders).values({ id, amount }),
+      nested: (tx, body) => tx.transaction(body),
       close: () => pool.end(),
     };
   },
@@ -40,6 +41,7 @@ contractOnPostgres<TxOverPostgresJs>({
       source: fromDrizzle(db, begin),
       query: (tx, query) => tx.execute(sql.raw(query)),
       insert: (tx, id, amount) => tx.insert(orders).values({ id, amount }),
+      nested: (tx, body) => tx.transaction(body),
       close: () => client.end({ timeout: 1 }),
     };
   },

@@ -18,6 +18,7 @@ contractOnMysql<Knex.Transaction>('Knex', (uri, begin, max) => {
     source: fromKnex<Knex.Transaction>(db, { ...begin, dialect: 'mysql' }),
     query: (tx, text) => tx.raw(text),
     insert: (tx, id, amount) => tx('Orders').insert({ Id: id, Amount: amount }),
+    nested: (tx, body) => tx.transaction(body),
     close: () => db.destroy(),
   };
 });

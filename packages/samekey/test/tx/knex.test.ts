@@ -21,6 +21,7 @@ contractOnPostgres<Knex.Transaction>({
       source: fromKnex<Knex.Transaction>(db, begin),
       query: (tx, text) => tx.raw(text),
       insert: (tx, id, amount) => tx('Orders').insert({ Id: id, Amount: amount }),
+      nested: (tx, body) => tx.transaction(body),
       close: () => db.destroy(),
     };
   },

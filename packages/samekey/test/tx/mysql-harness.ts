@@ -19,6 +19,8 @@ export interface OpenLibrary<Tx> {
   query(tx: Tx, text: string): PromiseLike<unknown>;
   /** By the library's own means; default: by `query`. */
   insert?(tx: Tx, id: string, amount: number): PromiseLike<unknown>;
+  /** Default: by SQL. */
+  nested?(tx: Tx, body: (inner: Tx) => Promise<void>): Promise<void>;
   close(): Promise<unknown>;
 }
 
@@ -101,11 +103,14 @@ async function bench<Tx>(
       library.insert === undefined
         ? query(tx, `INSERT INTO orders VALUES ('${id}', ${amount})`)
         : library.insert(tx as Tx, id, amount),
+    ...(library.nested && {
+      nested: async (tx, body) => library.nested?.(tx as Tx, (inner) => body(inner)),
+    }),
     beside: (text) => beside(url, text),
     advance: async (ms) => void (await beside(url, `UPDATE clock_offset SET ms = ms + ${ms}`)),
     loseCommitReply: (then) =>
       proxy.arm({
-        statement: /^\s*commit;?\s*$/i,
+        statement: /^\s*commit\b/i,
         what: 'lose-reply',
         leaves: then === 'close' ? 'closed' : 'half-open',
       }),

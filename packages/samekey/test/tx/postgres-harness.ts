@@ -30,6 +30,8 @@ export interface OpenLibrary<Tx> {
   readonly source: TransactionSource<Tx>;
   query(tx: Tx, text: string): PromiseLike<unknown>;
   insert(tx: Tx, id: string, amount: number): PromiseLike<unknown>;
+  /** Default: by SQL. */
+  nested?(tx: Tx, body: (inner: Tx) => Promise<void>): Promise<void>;
   close(): Promise<unknown>;
 }
 
@@ -86,6 +88,8 @@ function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: M
     dialect: 'postgres',
     refusesLateUse: library.refusesLateUse,
     straysRunFirst: library.straysRunFirst ?? true,
+    // The engines that it is for agree in no setting that ends with its transaction.
+    noticesEnds: make !== distributed,
     open: (options) => open(library, server(), make, options),
   };
 }
@@ -120,6 +124,9 @@ async function open<Tx>(
     another,
     query: async (tx, text) => opened.query(tx as Tx, text),
     insert: async (tx, id, amount) => opened.insert(tx as Tx, id, amount),
+    ...(opened.nested && {
+      nested: async (tx, body) => opened.nested?.(tx as Tx, (inner) => body(inner)),
+    }),
     beside: (text) => beside(url, text),
     async advance(ms) {
       await beside(url, `SELECT setval('clock_offset_ms', last_value + ${ms}) FROM clock_offset_ms`);

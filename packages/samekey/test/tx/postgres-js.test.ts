@@ -14,6 +14,9 @@ contractOnPostgres<postgres.TransactionSql>(
         source: fromPostgresJs(sql, begin),
         query: (tx, text) => tx.unsafe(text),
         insert: (tx, id, amount) => tx`INSERT INTO orders VALUES (${id}, ${amount})`,
+        async nested(tx, body) {
+          await tx.savepoint((inner) => body(inner));
+        },
         close: () => sql.end({ timeout: 1 }),
       };
     },

@@ -11,6 +11,7 @@ contractOnMysql<EntityManager>('TypeORM', async (url, begin, poolSize) => {
     source: fromTypeorm<EntityManager>(dataSource, { ...begin, dialect: 'mysql' }),
     query: (tx, text) => tx.query(text),
     insert: (tx, id, amount) => tx.query('INSERT INTO orders VALUES (?, ?)', [id, amount]),
+    nested: (tx, body) => tx.transaction(body),
     close: () => dataSource.destroy(),
   };
 });

@@ -14,6 +14,7 @@ contractOnPostgres<EntityManager>({
       source: fromTypeorm(dataSource, begin),
       query: (tx, text) => tx.query(text),
       insert: (tx, id, amount) => tx.query('INSERT INTO orders VALUES ($1, $2)', [id, amount]),
+      nested: (tx, body) => tx.transaction(body),
       close: () => dataSource.destroy(),
     };
   },

@@ -16,6 +16,7 @@ import { literalOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
 import { isConflict } from './mysql-errors.ts';
 import { apply, BUSY, checkIds, inOrder, read, type SeenById } from './records.ts';
+import { COMMITS_ITSELF } from './session.ts';
 import { quote, type Tables, TEXTS } from './tables.ts';
 
 /** Statements that one flush of claims sends at most when something blocks it; each waits a second. */
@@ -130,11 +131,14 @@ const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at', 'ex
  * at time 0, and the server adds its time.
  */
 function insertStatement({ records, now }: Tables, requests: readonly ClaimRequest[]): string {
-  const rows = requests.map((request) => {
+  const rows = requests.map((request, row) => {
     const values = recordValues(freshRecord(request)).map((value, i) => {
       const name = RECORD_COLUMNS[i] ?? '';
       const literal = literalOf(value, TEXTS.has(name));
-      return FROM_NOW.has(name) ? `${now} + ${literal}` : literal;
+      if (!FROM_NOW.has(name)) return literal;
+      // Fails the whole statement where it would not count.
+      const condition = row === 0 && name === 'created_at' ? ` + ${COMMITS_ITSELF}` : '';
+      return `${now} + ${literal}${condition}`;
     });
     return `(${values.join(', ')})`;
   });

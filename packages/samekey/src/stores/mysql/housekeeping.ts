@@ -24,14 +24,15 @@ import {
   decideTakeUnknown,
   UNKNOWN_MAX_MS,
 } from '../../core/machine.ts';
-import { DOUBLED_MAX, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { DOUBLED_MAX, idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../core/store.ts';
 import { exact } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
-import { apply, BUSY, checkIds, type Decide, type RowOf, seenColumns, seenOf } from './records.ts';
+import { endHolders, HELD_MAX_MS } from './holders.ts';
+import { apply, BUSY, checkIds, type Decide, read, type RowOf, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 
 /** An operator's write tries this often, with pauses that grow to 100 ms. */
@@ -121,6 +122,18 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
     return results.filter((result): result is Result => result !== undefined && result !== BUSY);
   }
 
+  /** Of these records, those that somebody holds well beyond their claims. */
+  function endHoldersOf(over: readonly RecordId[]): Promise<void> {
+    return upkeep.alone(async (ask) => {
+      const seen = await read(ask, tables, over, '');
+      const held = over.filter((id) => {
+        const { record, now: at } = seen.get(idText(id)) ?? {};
+        return record?.state === 'in_progress' && at !== undefined && record.lockedUntil + HELD_MAX_MS <= at;
+      });
+      await endHolders(ask, tables, held, async (these) => (await read(ask, tables, these, '')).values());
+    });
+  }
+
   return {
     async sweep(limit, options = {}) {
       const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
@@ -136,7 +149,10 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
         }
         return candidates;
       });
-      return taken<Swept>(over, (record, view) => decideSweep(record, view, options));
+      const swept = await taken<Swept>(over, (record, view) => decideSweep(record, view, options));
+      // Most sweeps find nothing that is over; of what is, some is held for a moment.
+      if (swept.length < over.length) await endHoldersOf(over);
+      return swept;
     },
 
     async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {

@@ -9,9 +9,9 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { decoded } from './literals.ts';
 import type { Ask, Connection } from './mysql-client.ts';
 import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
+import { BEGIN, checkSession, COMMIT, ROLLBACK, sessionStatements } from './session.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
@@ -38,31 +38,10 @@ const SERVER = 'MySQL';
 const CONNECT_TIME_MAX_MS = 5_000;
 const BACKOFF_MIN_MS = 20;
 const BACKOFF_MAX_MS = 1_000;
-/** The server ends a session that says nothing for so long, in seconds: nobody waits longer for the locks of a frozen process. */
-const SILENCE_MAX_S = 30;
 /** By then a session is taken for ended, in milliseconds. */
 const IDLE_MAX_MS = 20_000;
 /** A deadlock's victim is tried so often. */
 const TRIES_MAX = 5;
-
-/** `lockWaitMaxS`: for a table that somebody's LOCK TABLES, backup or ALTER TABLE holds; the servers wait for a day, or a year. */
-const sessionOf = (lockWaitMaxS: number): readonly string[] => [
-  'SET NAMES utf8mb4',
-  `SET SESSION lock_wait_timeout = ${lockWaitMaxS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = ${SILENCE_MAX_S}`,
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-];
-
-/**
- * Who may administer a server may write to it although it is read-only, as a replica is, or a primary that another one has replaced:
- * what is written there is lost, and what is read may be old.
- */
-async function checkWritable(ask: Ask): Promise<void> {
-  const [row = []] = await ask('SELECT @@read_only, @@innodb_read_only');
-  if (row.every((value) => /^(?:0|off)$/i.test(String(decoded(value))))) return;
-  throw new StoreError('The MySQL server is read-only, probably a replica: connect to the primary.', {
-    applied: 'no',
-  });
-}
 
 /** What became of the connection. */
 interface Lost {
@@ -94,9 +73,9 @@ export function createLink(options: LinkOptions): Link {
     let opening: Connection | undefined;
     try {
       opening = await openedWithin(options.open(), CONNECT_TIME_MAX_MS, SERVER, (late) => late.destroy());
-      for (const statement of sessionOf(options.lockWaitMaxS ?? 1))
+      for (const statement of sessionStatements(options.lockWaitMaxS ?? 1))
         await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
-      await within(checkWritable(opening.ask), CONNECT_TIME_MAX_MS, SERVER);
+      await within(checkSession(opening.ask), CONNECT_TIME_MAX_MS, SERVER);
       connection = opening;
       backoffMs = 0;
       return opening;
@@ -142,14 +121,14 @@ export function createLink(options: LinkOptions): Link {
     const current = await connect();
     let committing = false;
     try {
-      await send(current, 'START TRANSACTION');
+      await send(current, BEGIN);
       const result = await work((sql) => send(current, sql));
       committing = true;
-      await send(current, 'COMMIT');
+      await send(current, COMMIT);
       return result;
     } catch (error) {
       // Also after a lock wait that timed out, which undoes its statement only (innodb_rollback_on_timeout).
-      if (connection === current) await send(current, 'ROLLBACK').catch(() => drop(current));
+      if (connection === current) await send(current, ROLLBACK).catch(() => drop(current));
       // Before COMMIT was sent nothing can have been applied, whatever became of the connection.
       lost.isBeforeCommit = !committing && connection !== current;
       if (!committing && !isConflict(error)) throw storeError(error, 'connect');

@@ -10,6 +10,7 @@ import { exact, number } from '../sql/record-row.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import type { Ask, SqlRow } from './mysql-client.ts';
 import type { Lock } from './records.ts';
+import { WRITABLE } from './session.ts';
 import { quote, type Tables } from './tables.ts';
 
 /** A message as it was read. */
@@ -50,7 +51,8 @@ export function insertedRow(message: StoredMessage, now: string): string {
   const cells = messageValues(message).map((value, i) => {
     const name = MESSAGE_COLUMNS[i] ?? '';
     const literal = literalOf(value, TEXTS.has(name));
-    return FROM_NOW.has(name) ? `${now} + ${literal}` : literal;
+    if (!FROM_NOW.has(name)) return literal;
+    return name === 'created_at' ? `${now} + ${literal} + ${WRITABLE}` : `${now} + ${literal}`;
   });
   return `(${cells.join(', ')})`;
 }
@@ -123,7 +125,7 @@ export async function writeMessages(
   const gone = changes.filter(({ after }) => after === null);
   if (gone.length > 0) {
     const fences = gone.map(({ before }) => `(${fence('', before)})`);
-    await ask(`DELETE FROM ${messages} WHERE ${fences.join(' OR ')}`);
+    await ask(`DELETE FROM ${messages} WHERE (${fences.join(' OR ')}) AND (${WRITABLE}) = 0`);
   }
   const rows = changes.flatMap(({ before, after }) =>
     after === null ? [] : [{ message: before, before: messageValues(before), after: messageValues(after) }],
@@ -142,7 +144,9 @@ export async function writeMessages(
   });
   if (sets.length === 0) return;
   const fences = rows.map(({ message }) => `(${fence('m.', message)})`).join(' OR ');
-  await ask(`UPDATE ${messages} AS m FORCE INDEX (PRIMARY) SET ${sets.join(', ')} WHERE ${fences}`);
+  await ask(
+    `UPDATE ${messages} AS m FORCE INDEX (PRIMARY) SET ${sets.join(', ')} WHERE (${fences}) AND (${WRITABLE}) = 0`,
+  );
 }
 
 function fence(alias: string, { place, state, started, leaseId }: StoredMessage): string {

@@ -48,7 +48,7 @@ export async function lockGroups(
   if (slots.size === 0) return;
   const wanted = [...slots].toSorted((a, b) => a - b).map(numberOf);
   const found = await ask(
-    `SELECT slot FROM ${groups} FORCE INDEX (PRIMARY) WHERE slot IN (${wanted.join(', ')}) ORDER BY slot FOR UPDATE`,
+    `SELECT slot FROM ${groups} FORCE INDEX (PRIMARY) WHERE slot IN (${wanted.join(', ')}) ORDER BY slot LIMIT ${slots.size} FOR UPDATE`,
   );
   if (found.length === slots.size) return;
   throw new StoreError(

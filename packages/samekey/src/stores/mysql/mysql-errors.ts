@@ -7,6 +7,7 @@
  */
 
 import { SamekeyError, StoreError } from '../../core/errors.ts';
+import { stoppedBecause } from './session.ts';
 
 /** Deadlock, lock wait timeout, and "record has changed since last read" of MariaDB's snapshot isolation. */
 const AGAIN: ReadonlySet<number> = new Set([1213, 1205, 1020]);
@@ -48,7 +49,11 @@ export function breaksConnection(error: unknown): boolean {
   const number = errorNumberOf(error);
   if (number === undefined) return true;
   return (
-    UNCLEAR.has(number) || number === 1290 || number === 1836 || (error as { fatal?: unknown }).fatal === true
+    UNCLEAR.has(number) ||
+    number === 1290 ||
+    number === 1836 ||
+    stoppedBecause(error) !== undefined ||
+    (error as { fatal?: unknown }).fatal === true
   );
 }
 
@@ -92,7 +97,7 @@ export function storeError(error: unknown, at: 'connect' | 'statement' | 'commit
   if (error instanceof SamekeyError) return error;
   const number = errorNumberOf(error);
   const code = (error as { code?: unknown } | null)?.code;
-  const remedy = REMEDIES.find(([known]) => known === number)?.[1];
+  const remedy = stoppedBecause(error) ?? REMEDIES.find(([known]) => known === number)?.[1];
   const shown =
     number !== undefined ? `error ${number}` : typeof code === 'string' ? `code ${code}` : 'no code';
   return new StoreError(

@@ -14,6 +14,7 @@ import { exact, number, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/r
 import { insertAudit } from './audit.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import type { Ask, SqlRow } from './mysql-client.ts';
+import { WRITABLE } from './session.ts';
 import { BYTE_TEXTS, COLUMNS, quote, type Tables, TEXTS } from './tables.ts';
 
 /** A record as it was read. */
@@ -96,11 +97,16 @@ export function seenOf(row: SqlRow): Seen {
   return { now: number(row[0]), row: String(row[1]), record: rowRecord(fields) };
 }
 
+/** The row of an id, called `r`. */
+export function idCondition({ scope, key }: RecordId): string {
+  return `r.scope = ${bytesOf(scope)} AND r.${KEY} = ${bytesOf(key)}`;
+}
+
 /** Row by row by the unique index, whatever the statistics say: a derived table first, then a look-up for each of its rows. */
 function readStatement(tables: Tables, ids: readonly RecordId[], lock: Lock): string {
   const first = ids[0];
   if (ids.length === 1 && first !== undefined) {
-    return `SELECT ${seenColumns(tables)} FROM ${tables.records} AS r WHERE r.scope = ${bytesOf(first.scope)} AND r.${KEY} = ${bytesOf(first.key)} ${lock}`;
+    return `SELECT ${seenColumns(tables)} FROM ${tables.records} AS r WHERE ${idCondition(first)} ${lock}`;
   }
   const rows = ids.map(({ scope, key }) => `SELECT ${bytesOf(scope)} AS scope, ${bytesOf(key)} AS ${KEY}`);
   return (
@@ -160,7 +166,7 @@ async function writeChanges(ask: Ask, tables: Tables, changes: readonly Change[]
   const written = changes.flatMap(({ seen, write }) => (write === null ? [] : [{ seen, write }]));
   if (gone.length > 0) {
     const fences = gone.map(({ seen }) => `(${fence('', seen)})`);
-    await ask(`DELETE FROM ${tables.records} WHERE ${fences.join(' OR ')}`);
+    await ask(`DELETE FROM ${tables.records} WHERE (${fences.join(' OR ')}) AND (${WRITABLE}) = 0`);
   }
   const statement = updateStatement(tables, written);
   if (statement !== undefined) await ask(statement);
@@ -197,8 +203,10 @@ function updateStatement(
       return `r.${quote(name)} = ${cell.text}`;
     return `r.${quote(name)} = CASE r.id ${cells.map(({ row, text }) => `WHEN ${row} THEN ${text}`).join(' ')} END`;
   });
+  // So that others can end it if it stands still before its COMMIT.
+  sets.push('r.holder = CONNECTION_ID()');
   const fences = rows.map(({ seen }) => `(${fence('r.', seen)})`).join(' OR ');
-  return `UPDATE ${records} AS r FORCE INDEX (PRIMARY) SET ${sets.join(', ')} WHERE ${fences}`;
+  return `UPDATE ${records} AS r FORCE INDEX (PRIMARY) SET ${sets.join(', ')} WHERE (${fences}) AND (${WRITABLE}) = 0`;
 }
 
 /** Two flushes that meet take their rows in one order, so neither waits for the other in a circle; each id once. */

@@ -235,6 +235,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
 const SESSION: Readonly<Record<string, string>> = {
   application_name: 'samekey',
+  // Off, an element NULL of our arrays is the text "NULL".
+  array_nulls: 'on',
   default_transaction_isolation: 'read committed',
   idle_in_transaction_session_timeout: '5000',
 };

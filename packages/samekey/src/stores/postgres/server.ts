@@ -15,13 +15,14 @@ const OWN_STORAGE = `(current_setting('neon.timeline_id', true) IS NOT NULL OR E
 
 const SETTINGS = `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
   pg_is_in_recovery()::text, current_setting('transaction_read_only'), current_setting('fsync'),
-  current_setting('full_page_writes'), current_setting('transaction_isolation'), ${OWN_STORAGE}`;
+  current_setting('full_page_writes'), current_setting('transaction_isolation'), ${OWN_STORAGE}, current_setting('array_nulls')`;
 
 /** Throws `SchemaError` for a server that is not fit. */
 export async function checkServer(ask: Ask): Promise<void> {
   await checkIsPostgres(ask);
   const row = (await ask(plain(SETTINGS), []))[0] ?? [];
-  const [version, encoding, standby, readOnly, fsync, pages, isolation, ownStorage] = row.map(String);
+  const [version, encoding, standby, readOnly, fsync, pages, isolation, ownStorage, arrayNulls] =
+    row.map(String);
   const isOwnStorage = ownStorage === 'true';
   const faults: readonly (readonly [fault: boolean, message: string])[] = [
     [Number(version) < OLDEST_SERVER, `is version ${version}; 15 is the oldest: upgrade it`],
@@ -35,6 +36,10 @@ export async function checkServer(ask: Ask): Promise<void> {
     [
       !isOwnStorage && pages !== 'on',
       'may damage pages: ALTER SYSTEM SET full_page_writes = on, then reload',
+    ],
+    [
+      arrayNulls !== 'on',
+      'takes NULL in an array for a text, so values would be mixed up: ALTER ROLE … SET array_nulls = on',
     ],
     [
       isolation !== 'read committed',

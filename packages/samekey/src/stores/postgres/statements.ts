@@ -31,7 +31,7 @@ import {
 } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';
-import { instant, interval, milliseconds, type Tables } from './tables.ts';
+import { instant, interval, milliseconds, OPEN_SETTING, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
 export const FINISH_FENCE: string =
@@ -108,10 +108,10 @@ RETURNING r.scope, r.key`,
 }
 
 /** The same for one row inside a user's transaction. */
-export function checkpointWithinStatement(tables: Tables): Statement {
+export function checkpointWithinStatement(tables: Tables, isLimited = false): Statement {
   return statement(
-    'checkpoint_within',
-    `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(CHECKPOINT_INPUT, 'one')})
+    isLimited ? 'checkpoint_within_limited' : 'checkpoint_within',
+    `WITH ${clockOf(tables, isLimited)}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(CHECKPOINT_INPUT, 'one')})
 ${updateCheckpoint(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${CHECKPOINT_FENCE}
 RETURNING r.scope, r.key`,
   );
@@ -124,11 +124,11 @@ function updateCheckpoint({ records }: Tables): string {
 }
 
 /** Gives an attempt to the worker of a message, inside a user's transaction. Gives the id of the row written. */
-export function handOverStatement({ records, clockWithin }: Tables): Statement {
+export function handOverStatement(tables: Tables, isLimited = false): Statement {
   return statement(
-    'hand_over',
-    `WITH ${clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(HAND_OVER_INPUT, 'one')})
-UPDATE ${records} AS r SET state = 'pending', locked_until = ${instant(String(NEVER))}
+    isLimited ? 'hand_over_limited' : 'hand_over',
+    `WITH ${clockOf(tables, isLimited)}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(HAND_OVER_INPUT, 'one')})
+UPDATE ${tables.records} AS r SET state = 'pending', locked_until = ${instant(String(NEVER))}
 FROM q WHERE r.scope = q.scope AND r.key = q.key AND r.claim_id = q.claim_id AND r.attempt = q.attempt
   AND r.state = 'in_progress'
 RETURNING r.scope, r.key`,
@@ -159,10 +159,10 @@ RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
 }
 
 /** The same for one row inside a user's transaction: it waits for the row as the transaction's other writes do. */
-export function finishWithinStatement(tables: Tables): Statement {
+export function finishWithinStatement(tables: Tables, isLimited = false): Statement {
   return statement(
-    'finish_within',
-    `WITH ${tables.clockWithin}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(FINISH_INPUT, 'one')})
+    isLimited ? 'finish_within_limited' : 'finish_within',
+    `WITH ${clockOf(tables, isLimited)}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(FINISH_INPUT, 'one')})
 ${updateFinished(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE}
 RETURNING r.scope, r.key, ${milliseconds('r.expires_at')} AS expires_ms`,
   );
@@ -178,12 +178,20 @@ function leastLimit(name: string): string {
   return `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
 }
 
-/** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. */
+/** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark that ends with it. */
 export function limitStatement(): Statement {
-  return statement(
-    'limit',
-    `SELECT ${['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit).join(', ')}`,
-  );
+  const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit);
+  return statement('limit', `SELECT ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`);
+}
+
+/** Whether the transaction that was marked is still open: `1`. */
+export function isOpenStatement(): Statement {
+  return statement('is_open', `SELECT current_setting('${OPEN_SETTING}', true) AS open`);
+}
+
+/** Inside a user's transaction; `isLimited`: one that was marked. */
+function clockOf({ clockWithin, clockOpen }: Tables, isLimited: boolean): string {
+  return isLimited ? clockOpen : clockWithin;
 }
 
 /** The end of an attempt, in its record `r`, from the row `q` of the input. */

@@ -17,6 +17,8 @@ export interface Tables {
   readonly clock: string;
   /** The same inside a user's transaction, whose lock_timeout is the user's. */
   readonly clockWithin: string;
+  /** The same after `limit`: an error in any transaction but the one that it has met. */
+  readonly clockOpen: string;
   /** The record's columns as the store reads them, times in milliseconds, bytes as hexadecimal text; of a row called `r`. */
   readonly columns: string;
 }
@@ -42,6 +44,11 @@ const DURABLE =
   "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
   "THEN 'on' ELSE current_setting('synchronous_commit') END, true) AS durable";
 
+/** A setting that is gone with its transaction: 1, or empty, which is no number (22P02). */
+export const OPEN_SETTING = 'samekey.open';
+export const ENDED_MARK = 'samekey: ended inside';
+const OPEN = `coalesce(nullif(current_setting('${OPEN_SETTING}', true), ''), '${ENDED_MARK}')::int AS open`;
+
 /**
  * What a query on unknown outcomes by age must say word for word to find their index, and below what one must say that asks for those
  * that are due. Both mean "is unknown", and neither follows from the other: else the planner would take the one index for the
@@ -66,6 +73,7 @@ export function createTables(schema: string, now: string): Tables {
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),
+    clockOpen: clock(OPEN),
     // Each has a name of its own: libraries that give rows as objects would fold two of one name into one.
     columns: RECORD_COLUMNS.map(columnOf).join(', '),
   });

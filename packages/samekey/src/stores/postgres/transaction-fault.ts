@@ -34,20 +34,41 @@ const OF_PRISMA = /^P[1-9]\d{3}$/;
 
 /** Every `code` in an error and in what it wraps, the outermost first. */
 function codesOf(error: unknown): string[] {
-  const codes: string[] = [];
+  return wrapped(error).flatMap(({ code, originalCode }) =>
+    [code, originalCode].filter((found) => typeof found === 'string'),
+  );
+}
+
+/** Every message in an error and in what it wraps. */
+export function textsOf(error: unknown): string[] {
+  return wrapped(error).flatMap(({ message, originalMessage }) =>
+    [message, originalMessage].filter((found) => typeof found === 'string'),
+  );
+}
+
+/** Whether an error, or what it wraps, says that the connection is gone. */
+export function losesConnection(error: unknown): boolean {
+  return codesOf(error).some((code) => LOST.test(code));
+}
+
+/** Of the server (08, 57P, 25P03: it idled for too long), of the network, and of postgres.js. */
+const LOST =
+  /^(?:08\w{3}|57P\w{2}|25P03|ECONNRESET|ECONNABORTED|ENOTCONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|CONNECTION_[A-Z]+)$/;
+
+/** An error and what it wraps, the outermost first. */
+function wrapped(error: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const all: Record<string, unknown>[] = [];
   let level: readonly unknown[] = [error];
   for (let depth = 0; depth < DEPTH_MAX && level.length > 0; depth += 1) {
     const inner: unknown[] = [];
     for (const one of level) {
       if (typeof one !== 'object' || one === null) continue;
-      const { code, originalCode } = one as { code?: unknown; originalCode?: unknown };
-      for (const found of [code, originalCode]) if (typeof found === 'string') codes.push(found);
-      const wrapped = one as Record<string, unknown>;
-      inner.push(...WRAPPERS.map((name) => wrapped[name]));
+      all.push(one as Record<string, unknown>);
+      inner.push(...WRAPPERS.map((name) => (one as Record<string, unknown>)[name]));
     }
     level = inner;
   }
-  return codes;
+  return all;
 }
 
 const WRAPPERS: readonly string[] = ['cause', 'driverError', 'originalError', 'meta', 'driverAdapterError'];

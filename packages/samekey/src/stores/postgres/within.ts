@@ -29,13 +29,17 @@ import {
   isSqlTransaction,
   type PgPoolClient,
   type PostgresTransaction,
+  type Statement,
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
+import { ENDED_MARK } from './tables.ts';
+import { losesConnection, textsOf } from './transaction-fault.ts';
 import {
   checkpointWithinStatement,
   finishWithinStatement,
   handOverStatement,
+  isOpenStatement,
   limitStatement,
 } from './statements.ts';
 
@@ -59,10 +63,14 @@ export function createWithin(
   prepare: boolean,
   enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>,
 ): (tx: PostgresTransaction) => WithinPostgres {
-  const statement = finishWithinStatement(records.tables);
-  const checkpoints = checkpointWithinStatement(records.tables);
-  const handOvers = handOverStatement(records.tables);
+  const { tables } = records;
+  const [unlimited, limited] = [false, true].map((isLimited) => ({
+    finish: finishWithinStatement(tables, isLimited),
+    checkpoint: checkpointWithinStatement(tables, isLimited),
+    handOver: handOverStatement(tables, isLimited),
+  })) as [Statements, Statements];
   const limits = limitStatement();
+  const isOpen = isOpenStatement();
 
   return (tx) => {
     const ask: Ask = async (asked, values) => {
@@ -70,9 +78,14 @@ export function createWithin(
       try {
         return (await askTransaction(tx, asked, values, prepare)).rows;
       } catch (error) {
-        throw storeError(error, true);
+        if (!isEnded(error)) throw storeError(error, true);
+        isOver = true;
+        throw ended(error);
       }
     };
+    let statements = unlimited;
+    /** Noticed: what is open now, if anything is, is somebody else's. */
+    let isOver = false;
     checkOpen(tx);
     return {
       async finish(request) {
@@ -80,7 +93,7 @@ export function createWithin(
         const values = [...inputValues(rows, FINISH_INPUT.length, 'one'), bodies];
         // The second try: it was renewed between the update's look and ours.
         for (let tries = 0; tries < 2; tries += 1) {
-          const [row] = await ask(statement, values);
+          const [row] = await ask(statements.finish, values);
           if (row !== undefined) return { kind: 'applied', expiresAt: number(row[2]) };
           const found = await records.find(ask, [request]);
           const result = notFinished(request, found.get(idText(request)));
@@ -90,13 +103,13 @@ export function createWithin(
       },
       async checkpoint(request) {
         const values = inputValues([checkpointRow(request)], CHECKPOINT_INPUT.length, 'one');
-        if ((await ask(checkpoints, values)).length > 0) return { kind: 'applied' };
+        if ((await ask(statements.checkpoint, values)).length > 0) return { kind: 'applied' };
         const found = await records.find(ask, [request]);
         return notNoted(request, found.get(idText(request)));
       },
       async handOver(owner) {
         const values = inputValues([handOverRow(owner)], HAND_OVER_INPUT.length, 'one');
-        if ((await ask(handOvers, values)).length > 0) return { kind: 'applied' };
+        if ((await ask(statements.handOver, values)).length > 0) return { kind: 'applied' };
         const seen = (await records.find(ask, [owner])).get(idText(owner));
         const record = seen?.record ?? null;
         return decideHandOver(record, owner, serverView(record, seen?.now ?? 0)).result;
@@ -104,9 +117,42 @@ export function createWithin(
       enqueue: (messages) => enqueueWithin(ask, messages),
       async limit(timeMaxMs) {
         await ask(limits, [String(timeMaxMs)]);
+        statements = limited;
+      },
+      async undoes(error) {
+        if (isOver) return false;
+        // What is sent on a connection that is lost could reach its next user.
+        if (statements === unlimited || losesConnection(error)) return true;
+        // The library may learn of the loss after its query has failed.
+        await new Promise((resolve) => void setTimeout(resolve, 0));
+        try {
+          const { rows } = await askTransaction(tx, isOpen, [], false);
+          return rows[0]?.[0] === '1';
+        } catch {
+          // A transaction in which a statement has failed answers nothing; without a connection there is none.
+          return true;
+        }
       },
     };
   };
+}
+
+interface Statements {
+  readonly finish: Statement;
+  readonly checkpoint: Statement;
+  readonly handOver: Statement;
+}
+
+/** In whatever a library wrapped it. */
+function isEnded(error: unknown): boolean {
+  return textsOf(error).some((text) => text.includes(ENDED_MARK));
+}
+
+function ended(cause: unknown): StoreError {
+  return new StoreError(
+    'The transaction was ended inside the handler, by COMMIT or ROLLBACK: what was committed by then may stand. Leave both to Samekey.',
+    { applied: 'no', transient: false, cause },
+  );
 }
 
 /** Throws `StoreError` for one that is in none: it would commit each statement by itself. Drivers that cannot tell are believed. */

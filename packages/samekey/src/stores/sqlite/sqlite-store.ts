@@ -14,29 +14,17 @@ import {
   decideClaim,
   decideFinish,
   decideForget,
-  decideHandOver,
   decideRenew,
   decideReopen,
   decideSettle,
   UNKNOWN_MAX_MS,
 } from '../../core/machine.ts';
 import { takeOff } from '../../core/counters.ts';
-import { isStoreError, StoreError } from '../../core/errors.ts';
-import type { NewMessage, StoreWithMessages } from '../../core/message.ts';
+import { isStoreError } from '../../core/errors.ts';
+import type { StoreWithMessages } from '../../core/message.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
-import type {
-  CheckpointRequest,
-  CheckpointResult,
-  FencedId,
-  FinishRequest,
-  FinishResult,
-  HandResult,
-  Reaped,
-  Store,
-  SweepOptions,
-  Swept,
-} from '../../core/store.ts';
+import type { HandResult, Reaped, Store, SweepOptions, Swept } from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
@@ -48,34 +36,11 @@ import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createMessages } from './messages.ts';
 import { createRecords, type Decide } from './records.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
-import {
-  type Connection,
-  createConnection,
-  type SqliteDatabase,
-  storeError,
-  isBusy,
-  resultCode,
-} from './sqlite-client.ts';
+import { type Connection, createConnection, isBusy, resultCode } from './sqlite-client.ts';
 import * as sql from './statements.ts';
 import { turnsOf } from './turns.ts';
+import { createWithin, type SqliteTransaction, type WithinSqlite } from './within.ts';
 import { createWriter } from './writer.ts';
-
-/** An open transaction of `transaction()`: proof for `within`, and the client to do the business writes on. */
-export interface SqliteTransaction {
-  readonly database: SqliteDatabase;
-}
-
-/** The store's verbs inside a user's transaction: they commit or roll back with it. */
-export interface WithinSqlite {
-  /** Ends an attempt together with the transaction's other writes. On `refused` the transaction must roll back. */
-  finish(request: FinishRequest): FinishResult;
-  /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
-  checkpoint(request: CheckpointRequest): CheckpointResult;
-  /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
-  handOver(owner: FencedId): HandResult;
-  /** Puts messages in: they are delivered if and when the transaction commits. */
-  enqueue(messages: readonly NewMessage[]): void;
-}
 
 /** The SQLite store, with what only a store in the application's own database can do. */
 export interface SqliteStore extends Store, StoreWithMessages {
@@ -185,6 +150,13 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     return counts;
   }
 
+  const within = createWithin({
+    connection,
+    records,
+    isOpen: (tx) => open.has(tx),
+    enqueue: (messages) => outbox.enqueueWithin(messages),
+  });
+
   return {
     name: 'sqlite',
     capabilities: Object.freeze({
@@ -249,42 +221,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       outbox.committed();
       return result;
     },
-    within(tx) {
-      function checkOpen(): void {
-        if (open.has(tx)) return;
-        throw new StoreError(
-          'within() was given a transaction that has ended or belongs to another store: use it inside the function ' +
-            'that transaction() of this store runs, and await everything there.',
-          { applied: 'no', transient: false },
-        );
-      }
-      checkOpen();
-      function one<Request extends RecordId, Result>(
-        request: Request,
-        decide: Decide<Request, Result>,
-      ): Result {
-        checkOpen();
-        checkIds([request]);
-        try {
-          return records.apply([request], decide)[0] as Result;
-        } catch (error) {
-          throw storeError(error);
-        }
-      }
-      return {
-        finish: (request) => one(request, decideFinish),
-        checkpoint: (request) => one(request, decideCheckpoint),
-        handOver: (owner) => one(owner, decideHandOver),
-        enqueue(messages) {
-          checkOpen();
-          try {
-            outbox.enqueueWithin(messages);
-          } catch (error) {
-            throw storeError(error);
-          }
-        },
-      };
-    },
+    within,
     transactionFault(error) {
       if (isStoreError(error)) return error.applied === 'no' ? 'rolled-back' : 'unclear';
       if (isBusy(error)) return 'again';

@@ -46,6 +46,8 @@ const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 25;
 /** https://sqlite.org/pragma.html#pragma_synchronous */
 const FULL = 2;
+/** The first refuses writes; with the others statements give other rows, or other names of columns, than they say (F121). */
+const REFUSED_PRAGMAS: readonly string[] = ['query_only', 'count_changes', 'full_column_names'];
 
 /** Makes the door of one connection. */
 export function createWriter(options: WriterOptions): Writer {
@@ -88,6 +90,16 @@ export function createWriter(options: WriterOptions): Writer {
    */
   function makeDurable(): void {
     if (durable) return;
+    for (const name of REFUSED_PRAGMAS) {
+      if (Number(connection.pragma(name)) !== 1) continue;
+      throw new StoreError(
+        `PRAGMA ${name} is on for this connection of SQLite: turn it off before the store uses it.`,
+        {
+          applied: 'no',
+          transient: false,
+        },
+      );
+    }
     connection.exec(`PRAGMA synchronous = ${Math.max(FULL, Number(connection.pragma('synchronous')))}`);
     // macOS only: without it fsync stops at the drive's cache.
     if (Number(connection.pragma('fullfsync')) !== 1) connection.exec('PRAGMA fullfsync = ON');

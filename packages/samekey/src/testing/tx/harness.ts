@@ -31,6 +31,8 @@ export interface TxBench<Tx = unknown> {
   query(tx: Tx, text: string): Promise<unknown>;
   /** Inserts an order by the library's own means. */
   insert(tx: Tx, id: string, amount: number): Promise<unknown>;
+  /** Runs `body` in a nested transaction of the library's own, which a throw rolls back. Absent: it has none but by SQL. */
+  nested?(tx: Tx, body: (inner: Tx) => Promise<void>): Promise<void>;
   /** Runs SQL beside, and gives its rows. */
   beside(text: string): Promise<readonly ContractRow[]>;
   /** Moves the store's clock, and with it the ends of claims. */
@@ -56,5 +58,7 @@ export interface TxHarness {
    * that rolls back is refused.
    */
   readonly straysRunFirst: boolean;
+  /** Whether the store notices that its transaction was ended inside the handler; default true. */
+  readonly noticesEnds?: boolean;
   open(options: TxOpenOptions): Promise<TxBench>;
 }

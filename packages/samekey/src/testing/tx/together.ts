@@ -218,11 +218,13 @@ export function togetherTests(test: AddTest): void {
       assert.deepEqual(await t.beside('SELECT n FROM made_inside'), []);
       return;
     }
-    await assert.rejects(order.run(REQUEST));
+    // Some sources refuse it before it is sent. Elsewhere the server commits what was before it, and nobody knows what that is (F122).
+    const isRefused = ['mysql2', 'mariadb'].includes(t.source.name);
+    await order.run(REQUEST).catch(() => undefined);
     const second = await order.run(REQUEST);
-    assert.equal(second.kind === 'executed' ? second.value : second.kind, 2);
+    assert.equal(second.kind === 'executed' ? second.value : second.kind, isRefused ? 2 : 'unknown');
     const orders = await t.beside('SELECT id FROM orders ORDER BY id');
-    assert.deepEqual(orders.at(-1), { id: 'o-1-2' });
+    assert.deepEqual(orders, [{ id: isRefused ? 'o-1-2' : 'o-1-1' }]);
   });
 
   test('an answer of a mebibyte with every byte in it is stored as it is', async (t) => {

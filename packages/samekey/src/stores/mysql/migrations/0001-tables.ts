@@ -4,7 +4,7 @@
  *
  * One narrow index finds all that is due, because `due_at` means what the state needs: the end of a claim or deadline, since when
  * nobody knows, or when it may be deleted. Times are milliseconds since 1970 (F45). No CHECK on states: newer code may write states this
- * schema's code does not know. The body stands last.
+ * schema's code does not know. The body stands last. `holder` is the number of the session that wrote the row last.
  *
  * Messages of the outbox. There are no partial indexes, so generated columns are null where a row does not concern an index: `line` of
  * a message that is alone or dead, `parked_line` of one that may be taken, `dead_id` and `dead_scope` of one that lives. Stored ones,
@@ -60,6 +60,7 @@ export const tables: Migration = {
   steps LONGTEXT ${TEXT},
   intent_at BIGINT,
   input LONGBLOB,
+  holder BIGINT UNSIGNED,
   due_at BIGINT GENERATED ALWAYS AS (CASE WHEN state IN ('completed', 'failed', 'retryable') THEN expires_at + tombstone_ms ELSE locked_until END) STORED,
   response_body LONGBLOB,
   UNIQUE KEY samekey_identity (scope, \`key\`),
