@@ -137,6 +137,19 @@ export function isDue(record: SamekeyRecord, now: number, backoff: Backoff = {})
   return record.lockedUntil + pauseOf(record, backoff) <= now;
 }
 
+/** A place among those that are due (`DuePlace`): by `createdAt`, then by scope and key. Below 0: `a` comes first. */
+export function compareDue(a: DueOrder, b: DueOrder): number {
+  return a.createdAt - b.createdAt || compareText(a.scope, b.scope) || compareText(a.key, b.key);
+}
+
+type DueOrder = Pick<SamekeyRecord, 'createdAt' | 'scope' | 'key'>;
+
+/** Both are ASCII, so code units are bytes. */
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
 /** As in `DueRequest`. */
 interface Backoff {
   readonly backoffMinMs?: number;

@@ -84,8 +84,6 @@ export function storeBehind(store: Store): Store {
 const ENVELOPE_BYTES_MAX = 1_024;
 /** Records whose steps could not be opened, remembered so that no further attempt of theirs is begun in vain. */
 const SUSPECTS_MAX = 10_000;
-/** How many more records are asked for than are wanted, because that many could not be opened last time. */
-const SKIPPED_MAX = 1_000;
 
 const SEALED_ROWS = {
   sealsNew: trueOrFalse(true),
@@ -103,7 +101,6 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
   checkVerbs(store, passes);
   const sealer = !sealsNew ? readingOnly(createSealer(ring)) : createSealer(ring);
   const suspects = new Set<string>();
-  let skipped = 0;
 
   function tell(found: UnreadableFound): void {
     if (onUnreadable !== undefined) callListener(onUnreadable, [found], () => undefined);
@@ -175,11 +172,7 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
   }
 
   async function due(request: DueRequest): Promise<readonly SamekeyRecord[]> {
-    const limit = request.limit + Math.min(skipped, SKIPPED_MAX);
-    const records = await all((await store.due({ ...request, limit })).map(openRecord));
-    const readable = records.filter(({ unreadable }) => unreadable === undefined);
-    skipped = records.length - readable.length;
-    return readable.slice(0, request.limit);
+    return all((await store.due(request)).map(openRecord));
   }
 
   /**

@@ -65,6 +65,7 @@ export {
 } from '../core/message-machine.ts';
 export { reapedOf } from '../core/reaped.ts';
 export {
+  compareDue,
   DOUBLED_MAX,
   FORMAT_VERSION,
   idText,

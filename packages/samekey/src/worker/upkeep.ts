@@ -1,7 +1,7 @@
 /** What a worker does beside its messages: ends claims that are over, puts groups right, pushes unfinished operations on. */
 
 import { createSweeper } from '../janitor/sweeper.ts';
-import { pushDue } from '../ways/completer.ts';
+import { type Completer, createCompleter, type Pushed } from '../ways/completer.ts';
 import type { CheckedWorkerOptions } from './options.ts';
 import { createSleeper } from '../lifecycle/sleep.ts';
 
@@ -18,15 +18,14 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
     return stopping;
   }
 
-  async function every(ms: number, verb: string, index: 0 | 1, body: () => Promise<boolean>): Promise<void> {
+  async function every(ms: number, verb: string, index: 0 | 1, body: () => Promise<void>): Promise<void> {
     while (!isStopping()) {
-      let again = false;
       try {
-        again = await body();
+        await body();
       } catch (error) {
         emit({ type: 'store-error', verb, error });
       }
-      if (!again && !stopping) await sleepers[index].sleep(ms * (0.75 + Math.random() / 2));
+      if (!isStopping()) await sleepers[index].sleep(ms * (0.75 + Math.random() / 2));
     }
   }
 
@@ -38,30 +37,48 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
     emit,
   });
 
-  async function sweep(): Promise<boolean> {
+  async function sweep(): Promise<void> {
     const startedAt = performance.now();
     const count = await sweeper(isStopping);
     emit({ type: 'janitor-run', verb: 'sweep', count, durationMs: performance.now() - startedAt });
-    return false;
   }
 
-  async function push(): Promise<boolean> {
-    if (internals === null) return false;
-    const pushed = await pushDue(internals, options.concurrency, { backoffMinMs, backoffMaxMs });
-    for (const { record, outcome } of pushed) {
-      const { scope, key, operation } = record;
-      emit({ type: 'pushed', id: { scope, key }, operation, outcome });
-    }
-    return pushed.some(({ outcome: { kind } }) => kind === 'executed' || kind === 'response-not-stored');
+  /** More may be due than there are places: whoever ends wakes the next look. */
+  let isFull = false;
+
+  function pushed({ record, outcome }: Pushed): void {
+    const { scope, key, operation } = record;
+    emit({ type: 'pushed', id: { scope, key }, operation, outcome });
+    // What did not run would be begun again at once: the store may be away.
+    const ran = outcome.kind === 'executed' || outcome.kind === 'response-not-stored';
+    if (isFull && ran) sleepers[1].wake();
+  }
+
+  const completer: Completer | null =
+    internals === null
+      ? null
+      : createCompleter(internals, {
+          concurrency: options.concurrency,
+          backoffMinMs,
+          backoffMaxMs,
+          ended: pushed,
+          failed: (error) => emit({ type: 'store-error', verb: 'push', error }),
+          isStopping,
+        });
+
+  async function push(of: Completer): Promise<void> {
+    isFull = true;
+    isFull = await of.look();
   }
 
   const loops = [
     every(options.sweepMs, 'sweep', 0, sweep),
-    ...(internals === null ? [] : [every(options.pushMs, 'push', 1, push)]),
+    ...(completer === null ? [] : [every(options.pushMs, 'push', 1, () => push(completer))]),
   ];
   return async () => {
     stopping = true;
     for (const sleeper of sleepers) sleeper.wake();
     await Promise.all(loops);
+    await completer?.idle();
   };
 }

@@ -231,8 +231,13 @@ describe('a seal that does not open', () => {
     const without = sealed(clear, NEW_ONLY);
     await without.claim([accept('d')]);
     const due = { operations: ['POST /payments'], limit: 2 };
-    await without.due(due);
-    expect((await without.due(due)).map(({ key }) => key)).toEqual(['d']);
+    const page = await without.due(due);
+    expect(page.map(({ unreadable }) => unreadable?.part)).toEqual(['input', 'input']);
+    const next = await without.due({ ...due, after: page[1] ?? null });
+    expect(next.map(({ key, unreadable }) => [key, unreadable?.part])).toEqual([
+      ['c', 'input'],
+      ['d', undefined],
+    ]);
     expect(await sealed(clear, RING).due({ ...due, limit: 9 })).toHaveLength(4);
   });
 

@@ -41,6 +41,7 @@ import {
   giveUpRow,
   handRow,
   idText,
+  compareDue,
   isDue,
   isListed,
   isPurgeable,
@@ -163,10 +164,11 @@ export function shelfStore(options: ShelfStoreOptions): Store {
       }
       return swept;
     },
-    due: async ({ operations, limit, ...backoff }) =>
+    due: async ({ operations, limit, after, ...backoff }) =>
       all()
         .filter((record) => operations.includes(record.operation) && isDue(record, now(), backoff))
-        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .filter((record) => !after || compareDue(record, after) > 0)
+        .toSorted(compareDue)
         .slice(0, limit),
     async takeUnknown({ operations, limit, ...request }) {
       const taken: SamekeyRecord[] = [];

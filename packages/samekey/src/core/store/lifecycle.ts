@@ -58,7 +58,12 @@ export interface DueRequest {
   readonly backoffMinMs?: number;
   /** At most; default `backoffMinMs`. */
   readonly backoffMaxMs?: number;
+  /** Only what comes after this one, for paging: one that an earlier page ended with. Null: from the beginning. */
+  readonly after?: DuePlace | null;
 }
+
+/** Where a record stands among those that are due: by `createdAt`, then by the bytes of scope and key. */
+export type DuePlace = Pick<SamekeyRecord, 'createdAt' | 'scope' | 'key'>;
 
 /** Keeping the store in order. */
 export interface LifecycleStore {
@@ -68,8 +73,8 @@ export interface LifecycleStore {
    */
   sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
   /**
-   * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first. Looks
-   * only; whoever begins one claims it.
+   * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first, in the order of
+   * `DuePlace`. Looks only; whoever begins one claims it. Also what cannot be opened, which others are not to be kept out by.
    */
   due(request: DueRequest): Promise<readonly SamekeyRecord[]>;
   /**

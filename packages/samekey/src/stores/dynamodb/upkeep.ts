@@ -3,7 +3,7 @@
 import { checkErase, giveUpRow, handRow } from '../../core/audit.ts';
 import type { ClaimWatch } from '../../core/claim-watch.ts';
 import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../../core/machine.ts';
-import { isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
+import { compareDue, isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../core/store.ts';
 import { writeInParallel } from './calls.ts';
@@ -61,7 +61,7 @@ export function createUpkeep(
       return swept.filter((told) => told !== undefined && told !== BUSY);
     },
 
-    async due({ operations, limit, ...backoff }) {
+    async due({ operations, limit, after, ...backoff }) {
       if (operations.length === 0) return [];
       const found = [
         ...(await look.open('pending', { walk: 'due' })),
@@ -71,7 +71,8 @@ export function createUpkeep(
       return found
         .flatMap(({ record }) => (record === null ? [] : [record]))
         .filter((record) => operations.includes(record.operation) && isDue(record, now, backoff))
-        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .filter((record) => !after || compareDue(record, after) > 0)
+        .toSorted(compareDue)
         .slice(0, Math.max(0, limit));
     },
 

@@ -37,6 +37,7 @@ import {
 } from '../../core/machine.ts';
 import { isListed } from '../../core/listed.ts';
 import {
+  compareDue,
   idText,
   isDue,
   isPurgeable,
@@ -178,10 +179,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return swept;
     },
     reap: async (most) => reap(most),
-    due: async ({ operations, limit: most, ...backoff }) =>
+    due: async ({ operations, limit: most, after, ...backoff }) =>
       [...records.values()]
         .filter((record) => operations.includes(record.operation) && isDue(record, now(), backoff))
-        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .filter((record) => !after || compareDue(record, after) > 0)
+        .toSorted(compareDue)
         .slice(0, most),
 
     async takeUnknown({ operations, limit: most, ...request }) {

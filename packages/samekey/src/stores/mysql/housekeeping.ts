@@ -26,7 +26,7 @@ import {
 } from '../../core/machine.ts';
 import { DOUBLED_MAX, idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
-import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../core/store.ts';
+import type { DueRequest, HandResult, LifecycleStore, OperatorStore, Swept } from '../../core/store.ts';
 import { exact } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
@@ -155,7 +155,7 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
       return swept;
     },
 
-    async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
+    async due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0 || limit < 1) return [];
       const doubled = `${numberOf(backoffMinMs)} * (1 << LEAST(GREATEST(r.attempt, 2) - 2, ${DOUBLED_MAX}))`;
       const pause = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN 0 ELSE LEAST(${numberOf(backoffMaxMs)}, ${doubled}) END`;
@@ -165,7 +165,7 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
             'AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND (' +
             `r.state = 'pending' AND r.attempt = 0 AND r.locked_until > ${now} OR ` +
             `r.state = 'retryable' AND r.locked_until + ${pause} <= ${now} AND (r.intent_at IS NOT NULL OR r.expires_at > ${now})` +
-            `) AND ${isOneOf(operations)} ORDER BY r.created_at, r.id LIMIT ${numberOf(limit)}`,
+            `) AND ${isOneOf(operations)}${behind(after)} ORDER BY r.created_at, r.scope, r.key LIMIT ${numberOf(limit)}`,
         ),
       );
       return rows.map((row) => seenOf(row).record);
@@ -225,4 +225,11 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
 /** Byte by byte: the column's collation would take `a ` for `a`. */
 export function isOneOf(operations: readonly string[]): string {
   return `CAST(r.operation AS BINARY) IN (${operations.map((name) => bytesOf(exact(name))).join(', ')})`;
+}
+
+/** Only what comes after it in the order of `DuePlace`. */
+function behind(after: DueRequest['after']): string {
+  if (!after) return '';
+  const place = `${numberOf(after.createdAt)}, ${bytesOf(after.scope)}, ${bytesOf(after.key)}`;
+  return ` AND (r.created_at, r.scope, r.key) > (${place})`;
 }

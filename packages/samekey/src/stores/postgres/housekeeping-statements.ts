@@ -66,7 +66,7 @@ FROM t CROSS JOIN found LEFT JOIN (SELECT r.* FROM
 const PAUSE = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN interval '0'
     ELSE make_interval(secs => least($4::float8, $3::float8 * power(2, least(r.attempt - 2, ${DOUBLED_MAX}))) / 1000) END`;
 
-/** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first. */
+/** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first; behind $5, $6, $7 unless null. */
 export function dueStatement({ records, clock, columns }: Tables): Statement {
   return statement(
     'due',
@@ -75,7 +75,8 @@ SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
 WHERE r.watched AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
   r.state = 'retryable' AND r.locked_until + ${PAUSE} <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
-ORDER BY r.created_at LIMIT $2::int`,
+  AND ($5::bigint IS NULL OR (r.created_at, r.scope, r.key) > (${instant('$5::bigint')}, $6::text, $7::text))
+ORDER BY r.created_at, r.scope, r.key LIMIT $2::int`,
   );
 }
 

@@ -166,10 +166,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await takeOff(counters, reaped.byScope);
       return reaped;
     },
-    async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
+    async due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0 || limit < 1) return [];
       const names = textArray(operations.map(exact));
-      const values = [names, String(limit), String(backoffMinMs), String(backoffMaxMs)];
+      const place = [after ? String(after.createdAt) : null, after?.scope ?? null, after?.key ?? null];
+      const values = [names, String(limit), String(backoffMinMs), String(backoffMaxMs), ...place];
       return (await upkeep.ask(dues, values)).map((row) => seenOf(row).record);
     },
 

@@ -12,7 +12,7 @@ import {
   UNKNOWN_MAX_MS,
 } from '../../core/machine.ts';
 import { reapedOf } from '../../core/reaped.ts';
-import { isDue, type SamekeyRecord } from '../../core/record.ts';
+import { compareDue, isDue, type SamekeyRecord } from '../../core/record.ts';
 import type {
   DueRequest,
   HandResult,
@@ -22,7 +22,7 @@ import type {
   Swept,
 } from '../../core/store.ts';
 import type { Seen } from './fields.ts';
-import type { Keys } from './keys.ts';
+import type { Keys, Place } from './keys.ts';
 import type { Rows } from './rows.ts';
 import { scriptOf, type Server } from './server.ts';
 import type { Entry, Shards } from './shards.ts';
@@ -30,9 +30,15 @@ import { REAP } from './statements.ts';
 
 /** Records of one call at most, so that one pipeline stays short. */
 const ROWS_MAX = 1_000;
-/** Entries of a shard that one look at what is due reads at most; the oldest come first. */
-const DUE_LOOK_MAX = 10_000;
+/** Unknown outcomes that one take looks through at most for those of the operations it asks for. */
+const ASK_LOOK_MAX = 10_000;
 const DUE_PAGE = 200;
+
+/** What is due, as the index tells of it: without its input. */
+interface DueEntry {
+  readonly place: Place;
+  readonly record: SamekeyRecord;
+}
 
 const reapScript = scriptOf(REAP);
 
@@ -84,35 +90,38 @@ export function createHousekeeping(
   }
 
   async function due(request: DueRequest): Promise<readonly SamekeyRecord[]> {
-    const { operations, limit, ...backoff } = request;
+    const { operations, limit, after, ...backoff } = request;
     if (operations.length === 0 || limit < 1) return [];
     const found = await Promise.all(keys.shards.map((shard) => dueIn(shard)));
     const oldest = found
       .flat()
-      .toSorted((a, b) => a.score - b.score)
+      .toSorted((a, b) => compareDue(a.record, b.record))
       .slice(0, limit);
     const whole = await rows.readReadable(oldest.map(({ place }) => place));
     return whole.flatMap((seen) =>
       seen !== null && isDue(seen.record, seen.now, backoff) ? [seen.record] : [],
     );
 
-    async function dueIn(shard: number): Promise<readonly Entry[]> {
-      const kept: Entry[] = [];
-      for (let offset = 0; offset < DUE_LOOK_MAX && kept.length < limit; offset += DUE_PAGE) {
-        const page = await shards.stretch(shard, 'due', 'up', '-inf', offset, DUE_PAGE);
-        if (page.length === 0) break;
+    /** The first ones of a shard, and all that were made in the millisecond of the last. */
+    async function dueIn(shard: number): Promise<readonly DueEntry[]> {
+      const kept: DueEntry[] = [];
+      const from = after ? String(after.createdAt) : '-inf';
+      for (let offset = 0; ; offset += DUE_PAGE) {
+        const page = await shards.stretch(shard, 'due', 'up', from, offset, DUE_PAGE);
+        if (page.length === 0) return kept;
         const records = await shards.look(page.map(({ place }) => place));
         const [clock] = await rows.read([(page[0] as Entry).place]);
-        for (const [n, entry] of page.entries()) {
+        for (const [n, { place }] of page.entries()) {
           const record = records[n] ?? null;
-          // Whatever is in this index has its input.
           if (record === null || clock === null || clock === undefined) continue;
-          if (!operations.includes(record.operation)) continue;
-          if (isDue({ ...record, input: NOT_LOADED }, clock.now, backoff)) kept.push(entry);
+          const last = kept[limit - 1]?.record;
+          if (last !== undefined && record.createdAt > last.createdAt) return kept;
+          if (!operations.includes(record.operation) || (after && compareDue(record, after) <= 0)) continue;
+          // Whatever is in this index has its input.
+          if (isDue({ ...record, input: NOT_LOADED }, clock.now, backoff)) kept.push({ place, record });
         }
-        if (page.length < DUE_PAGE) break;
+        if (page.length < DUE_PAGE) return kept;
       }
-      return kept.slice(0, limit);
     }
   }
 
@@ -124,7 +133,7 @@ export function createHousekeeping(
     if (limit < 1 || operations?.length === 0) return [];
     const most = Math.min(limit, ROWS_MAX);
     // Those of operations that nobody asked for must not hide what stands behind them.
-    const ripe = await shards.ripe('ask', 0, operations === null ? most : DUE_LOOK_MAX);
+    const ripe = await shards.ripe('ask', 0, operations === null ? most : ASK_LOOK_MAX);
     const wanted: Entry[] = [];
     for (let at = 0; at < ripe.length && wanted.length < most; at += DUE_PAGE) {
       const page = ripe.slice(at, at + DUE_PAGE);

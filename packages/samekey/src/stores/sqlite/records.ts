@@ -205,11 +205,12 @@ export function createRecords(
       const values: ColumnValue[] = [...states, ...filters, limit];
       return connection.all(text, ...values).map(rowRecord);
     },
-    due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
+    due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0) return [];
       const now = clock.now(connection);
       const times: ColumnValue[] = [now, backoffMaxMs, backoffMinMs, now, now];
-      const values: ColumnValue[] = [...times, ...operations, Math.max(0, limit)];
+      const place = [after?.createdAt ?? -1, after?.scope ?? '', after?.key ?? ''];
+      const values: ColumnValue[] = [...times, ...operations, ...place, Math.max(0, limit)];
       return connection.all(sql.selectDue(operations.length), ...values).map(rowRecord);
     },
     neverStarted(limit) {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { EXHAUSTED, NEVER_STARTED } from '../../core/machine.ts';
+import { compareDue, type SamekeyRecord } from '../../core/record.ts';
 import type { CheckpointRequest, FencedId } from '../../core/store.ts';
 import {
   type AddTest,
@@ -180,6 +181,25 @@ export function progressTests(test: AddTest): void {
       ['kept'],
     );
     assert.deepEqual(await t.store.due({ operations: [], limit: 10 }), []);
+  });
+
+  // F149: whoever cannot read the first thousand must get past them.
+  test('what is due comes in one order, page by page, also what was noted in the same moment', async (t) => {
+    const keys = ['b', 'a', '~', 'B', 'a b', 'c'];
+    await t.store.claim(keys.map((key) => claimRequest({ key, entry: 'accept', input: INPUT })));
+    await t.advance(1);
+    await t.store.claim([claimRequest({ key: '0', entry: 'accept', input: INPUT })]);
+    const paged: SamekeyRecord[] = [];
+    for (;;) {
+      const page = await t.store.due({ ...DUE, limit: 2, after: paged.at(-1) ?? null });
+      if (page.length === 0) break;
+      assert.ok(page.length <= 2);
+      paged.push(...page);
+    }
+    assert.deepEqual(paged, paged.toSorted(compareDue));
+    assert.deepEqual(paged.map(({ key }) => key).toSorted(), ['0', ...keys].toSorted());
+    assert.equal(paged.at(-1)?.key, '0');
+    assert.deepEqual(paged, await t.store.due({ ...DUE, limit: 100 }));
   });
 
   test('what was declared correctable waits for its client, and then keeps the corrected input', async (t) => {

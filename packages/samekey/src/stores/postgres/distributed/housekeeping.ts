@@ -144,7 +144,7 @@ export function createHousekeeping(records: Records, upkeep: Link, counters: Cou
       return taken<Swept>(candidates, (record, view) => decideSweep(record, view, options));
     },
 
-    async due({ operations, limit, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
+    async due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0 || limit < 1) return [];
       const now = String(await records.time(upkeep.ask));
       const names = textArray(operations.map(exact));
@@ -154,6 +154,9 @@ export function createHousekeeping(records: Records, upkeep: Link, counters: Cou
         String(backoffMinMs),
         String(backoffMaxMs),
         String(limit),
+        after ? String(after.createdAt) : null,
+        after?.scope ?? null,
+        after?.key ?? null,
       ]);
       return rows.map((row) => seenOf(row).record);
     },
@@ -230,7 +233,8 @@ ORDER BY r.reconcile_after LIMIT $3::bigint`,
 AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > $2::bigint OR
   r.state = 'retryable' AND r.locked_until + ${pause} <= $2::bigint AND (r.intent_at IS NOT NULL OR r.expires_at > $2::bigint))
-ORDER BY r.created_at LIMIT $5::bigint`,
+AND ($6::bigint IS NULL OR (r.created_at, r.scope, r.key) > ($6::bigint, $7::text, $8::text))
+ORDER BY r.created_at, r.scope, r.key LIMIT $5::bigint`,
     ),
   };
 }
