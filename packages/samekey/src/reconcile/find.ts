@@ -97,7 +97,7 @@ async function findByProviderId(by: ByProviderId, options: FindOptions): Promise
 }
 
 /** As records have them. */
-function namesOf(operation: string, internals: SamekeyInternals | null): readonly string[] {
+export function namesOf(operation: string, internals: SamekeyInternals | null): readonly string[] {
   const names = internals?.operations.get(operation)?.names;
   return [...new Set([operation, names?.name ?? operation, ...(names?.formerly ?? [])])];
 }

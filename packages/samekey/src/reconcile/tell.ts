@@ -7,11 +7,13 @@ import { OptionsError } from '../core/errors.ts';
 import { anything, readOptions, required, type Table, text } from '../core/options.ts';
 import type { RecordId, SamekeyRecord, State } from '../core/record.ts';
 import { openEffectOf } from './effect-of.ts';
-import { findRecord, type FindOptions, type ToldAbout } from './find.ts';
+import { findRecord, type FindOptions, namesOf, type ToldAbout } from './find.ts';
 import { type CallRule, callTimeOf, carriesKey, noEffectCounts, rememberedUntil } from './no-effect.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
 import type { Settler } from './settle.ts';
+import { stateUnderWay } from './under-way.ts';
 import { checkVerdict, type Verdict } from './verdict.ts';
+import { createWatch } from './watch.ts';
 
 /** A word that came by itself. */
 export interface Told {
@@ -61,19 +63,30 @@ export function createTell(
   settle: Settler,
   watchedMs: ((record: SamekeyRecord) => number) | null,
 ): (told: Told) => Promise<ToldResult> {
+  const ruleOf = (operation: string): CallRule => options.operations.get(operation) ?? UNKNOWN_OPERATION;
+  const watchedCallMs = createWatch(options.world);
+
+  /** Its webhook may have overtaken the answer to a call (F153). */
+  async function aboutNobody(by: ToldAbout): Promise<ToldResult> {
+    if (!('providerId' in by)) return { kind: 'not-known-here' };
+    const operations = namesOf(by.operation, find.internals);
+    const state = await stateUnderWay(operations, { ...find, ruleOf, watchedMs: watchedCallMs });
+    return state === null ? { kind: 'not-known-here' } : { kind: 'not-yet', state };
+  }
+
   return async (told) => {
     const { by, source } = readOptions('tell', TOLD_ROWS, told);
     const verdict = checkVerdict(told.verdict);
     if (verdict.says === 'not-known')
       throw new OptionsError('"not-known" tells nothing: leave such a webhook alone.');
     const record = await findRecord(by, find);
-    if (record === null) return { kind: 'not-known-here' };
+    if (record === null) return aboutNobody(by);
     if ('ambiguous' in record) {
       const { operation, ambiguous: ids } = record;
       options.emit({ type: 'webhook-ambiguous', source, operation, count: ids.length });
       return { kind: 'ambiguous', ids };
     }
-    const rule = options.operations.get(record.operation) ?? UNKNOWN_OPERATION;
+    const rule = ruleOf(record.operation);
     const effect = await openEffectOf(record, options.world);
     // Which effect is open cannot be told here: another process may have the key.
     if (record.unreadable !== undefined && verdict.to === 'retryable')

@@ -5,13 +5,16 @@
  * Invariant: bounded; what has to be dropped is watched anew, so time is only ever counted too short.
  */
 
-import { idText, type SamekeyRecord } from '../core/record.ts';
+import { idText, type RecordId } from '../core/record.ts';
 import type { World } from '../core/world.ts';
 
 const WATCHED_MAX = 10_000;
 
-/** Begins: gives for a record how long it has been watched, in milliseconds. */
-export function createWatch(world: Pick<World, 'monotonicNow'>): (record: SamekeyRecord) => number {
+/** How long a record has been watched under its claim, in milliseconds. */
+export type Watch = (record: RecordId & { readonly claimId: string }) => number;
+
+/** Begins. */
+export function createWatch(world: Pick<World, 'monotonicNow'>): Watch {
   const since = new Map<string, { readonly claimId: string; readonly at: number }>();
   return (record) => {
     const id = idText(record);
