@@ -127,7 +127,7 @@ export const TABLE = [
   { at: 'outbox', may: ['core', 'system'] },
   // What a worker pushes on are the operations of an instance.
   { at: 'worker', may: ['core', 'janitor', 'lifecycle', 'outbox', 'samekey', 'system', 'ways'] },
-  { at: 'janitor', may: ['core', 'lifecycle', 'samekey'] },
+  { at: 'janitor', may: ['core', 'lifecycle', 'samekey', 'system'] },
   { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
   { at: 'operator', may: ['core'] },
   // Operations in files, for programs that are no browser.

@@ -18,6 +18,17 @@ export interface ProviderNotes {
 
 const PROVIDER_ID_LENGTH_MAX = 255;
 
+/** Whether it can be noted. */
+export function isProviderId(providerId: unknown): providerId is string {
+  return typeof providerId === 'string' && providerId !== '' && providerId.length <= PROVIDER_ID_LENGTH_MAX;
+}
+
+/** Throws `StepError` for what cannot be noted. */
+export function checkProviderId(providerId: unknown): asserts providerId is string {
+  if (isProviderId(providerId)) return;
+  throw new StepError(`A provider's id is a text of 1 to ${PROVIDER_ID_LENGTH_MAX} characters.`);
+}
+
 /** Begins; `write` stores one, and stops trying once `isOver`. */
 export function createNotes(
   world: Pick<World, 'setTimer'>,
@@ -34,9 +45,7 @@ export function createNotes(
   return {
     note: async (providerId: string): Promise<void> => {
       if (ended) throw new StepError('The call has ended: return what the provider calls it.');
-      if (typeof providerId !== 'string' || providerId === '' || providerId.length > PROVIDER_ID_LENGTH_MAX) {
-        throw new StepError(`A provider's id is a text of 1 to ${PROVIDER_ID_LENGTH_MAX} characters.`);
-      }
+      checkProviderId(providerId);
       last = last.then(() => (ended ? undefined : write(providerId, () => ended)));
       await inTime(last);
     },

@@ -8,6 +8,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
+import { keepAlive } from '../lifecycle/alive.ts';
 import { createSleeper, type Sleeper } from '../lifecycle/sleep.ts';
 import type { JanitorVerb } from './events.ts';
 import { checkJanitorOptions, type JanitorOptions } from './options.ts';
@@ -45,10 +46,12 @@ const AUDIT_MS = 3_600_000;
 /** Makes a janitor; it does nothing before `start()` or `run()`. Throws `OptionsError`. */
 export function createJanitor(options: JanitorOptions): Janitor {
   const checked = checkJanitorOptions(options);
-  const { emit } = checked;
+  const { emit, world } = checked;
+  const now = (): number => world.monotonicNow();
   const sleepers = new Set<Sleeper>();
   const running = new Set<Promise<unknown>>();
   let isStarted = false;
+  let letEnd = (): void => undefined;
   let isStopped = false;
 
   function isStopping(): boolean {
@@ -57,7 +60,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
 
   async function sleep(ms: number): Promise<void> {
     if (isStopped) return;
-    const sleeper = createSleeper();
+    const sleeper = createSleeper(world);
     sleepers.add(sleeper);
     await sleeper.sleep(ms);
     sleepers.delete(sleeper);
@@ -97,10 +100,10 @@ export function createJanitor(options: JanitorOptions): Janitor {
   async function loop(verb: JanitorVerb, everyMs: number): Promise<void> {
     const body = bodies()[verb];
     // Not all at the moment of a deploy.
-    await sleep(Math.random() * Math.min(everyMs, FIRST_WAIT_MAX_MS));
+    await sleep(world.random() * Math.min(everyMs, FIRST_WAIT_MAX_MS));
     while (!isStopping()) {
       await round(verb, body, isStopping);
-      await sleep(everyMs * (0.75 + Math.random() / 2));
+      await sleep(everyMs * (0.75 + world.random() / 2));
     }
   }
 
@@ -126,23 +129,25 @@ export function createJanitor(options: JanitorOptions): Janitor {
         throw new OptionsError('The janitor was started or stopped before: make a new one.');
       }
       isStarted = true;
+      if (options.world === undefined) letEnd = keepAlive();
       void underWay(loop('sweep', checked.sweepMs));
       void underWay(loop('reap', checked.reapMs));
       if (checked.auditRetentionMs !== null || checked.transitionRetentionMs !== null) {
         void underWay(loop('audit', AUDIT_MS));
       }
     },
-    run: () => underWay(runOnce()),
+    run() {
+      // Its pauses are timers too.
+      const end = options.world === undefined ? keepAlive() : (): void => undefined;
+      return underWay(runOnce()).finally(end);
+    },
     async stop() {
       isStopped = true;
       for (const sleeper of sleepers) sleeper.wake();
       await Promise.allSettled(running);
+      letEnd();
     },
   };
-}
-
-function now(): number {
-  return performance.now();
 }
 
 /** The first round of a loop begins within this. */

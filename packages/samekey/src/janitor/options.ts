@@ -4,9 +4,19 @@ import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
 import { UNKNOWN_MAX_MS } from '../core/machine.ts';
 import type { MessageStore } from '../core/message.ts';
-import { aFunction, anything, orNull, readOptions, type Table, wholeNumber } from '../core/options.ts';
+import {
+  aFunction,
+  anything,
+  having,
+  orNull,
+  readOptions,
+  type Table,
+  wholeNumber,
+} from '../core/options.ts';
 import type { Store } from '../core/store.ts';
+import type { World } from '../core/world.ts';
 import { internalsOf, type Samekey } from '../samekey.ts';
+import { systemWorld } from '../system.ts';
 import type { JanitorEvent } from './events.ts';
 import type { AuditRetention } from './pruner.ts';
 
@@ -25,6 +35,8 @@ export interface JanitorOptions extends Partial<AuditRetention> {
   /** How long `run()` may take, in milliseconds; default 600,000. */
   readonly runTimeMaxMs?: number;
   readonly onEvent?: (event: JanitorEvent) => void;
+  /** The machine; default `systemWorld()`. For tests. */
+  readonly world?: World;
 }
 
 /** The options with their defaults filled in. */
@@ -48,6 +60,7 @@ const ROWS = {
   transitionRetentionMs: orNull(wholeNumber(0, undefined, null)),
   runTimeMaxMs: wholeNumber(1, undefined, 600_000),
   onEvent: aFunction<(event: JanitorEvent) => void>(),
+  world: having<World>(['newClaimId'], 'a world: systemWorld(), or one for tests'),
 } satisfies Table<JanitorOptions>;
 
 /** Fills in defaults. Throws `OptionsError` naming the option. */
@@ -60,6 +73,7 @@ export function checkJanitorOptions(options: JanitorOptions): CheckedJanitorOpti
   return {
     ...own,
     store,
+    world: own.world ?? systemWorld(),
     messages: (store as { readonly messages?: MessageStore }).messages ?? null,
     emit(event) {
       // A listener's fault is not the janitor's.

@@ -28,16 +28,20 @@ export function createPruner(options: PrunerOptions): (isStopping: () => boolean
   ];
   return async (isStopping) => {
     let pruned = 0;
-    for (const [acts, olderThanMs] of kinds) {
-      if (olderThanMs === null) continue;
-      while (!isStopping()) {
-        const count = await store.pruneAudit({ acts, olderThanMs, limit });
-        pruned += count;
-        if (count < limit) break;
-        await pause(PAUSE_MS);
+    try {
+      for (const [acts, olderThanMs] of kinds) {
+        if (olderThanMs === null) continue;
+        while (!isStopping()) {
+          const count = await store.pruneAudit({ acts, olderThanMs, limit });
+          pruned += count;
+          if (count < limit) break;
+          await pause(PAUSE_MS);
+        }
       }
+    } finally {
+      // Also when a later batch failed: these rows are gone.
+      if (pruned > 0) emit({ type: 'audit-pruned', count: pruned });
     }
-    if (pruned > 0) emit({ type: 'audit-pruned', count: pruned });
     return pruned;
   };
 }

@@ -1,13 +1,15 @@
 /** A pause that can be ended early; a wake while nobody sleeps ends the next pause. */
 
+import type { World } from '../core/world.ts';
+
 /** One sleeper. */
 export interface Sleeper {
   sleep(ms: number): Promise<void>;
   wake(): void;
 }
 
-/** Makes it. It keeps the process alive: a worker waits for work. */
-export function createSleeper(): Sleeper {
+/** Makes it. */
+export function createSleeper(world: Pick<World, 'setTimer'>): Sleeper {
   let woken = false;
   let end: (() => void) | null = null;
   return {
@@ -17,9 +19,9 @@ export function createSleeper(): Sleeper {
         return Promise.resolve();
       }
       return new Promise((resolve) => {
-        const timer = setTimeout(() => end?.(), ms);
+        const timer = world.setTimer(ms, () => end?.());
         end = () => {
-          clearTimeout(timer);
+          timer.cancel();
           end = null;
           woken = false;
           resolve();

@@ -31,6 +31,7 @@ export function countWorker(
         return recorder.add('store.error.count', { source: 'worker', verb: labels.verb(event.verb) });
       // The instance tells of them as outcomes, and the delivery has been counted.
       case 'pushed':
+      case 'late-answer':
       case 'answer-not-stored':
         return undefined;
       default:

@@ -35,6 +35,10 @@ export const LOG_LINES: Readonly<Record<LoggedType, readonly [LogLevel, string]>
   'handler-ended': ['debug', 'A handler has ended.'],
   'handler-error': ['warn', 'A handler threw.'],
   'janitor-run': ['debug', 'The janitor has done a round.'],
+  'late-answer': [
+    'warn',
+    'A delivery ended after its lease; nobody knew what became of its request, so its answer was taken.',
+  ],
   'lease-lost': ['warn', 'A message is somebody else’s by now: its lease ended before its handler did.'],
   'limiter-failed': ['warn', 'The limiter failed, or did not answer in time.'],
   misuse: ['warn', 'Samekey is used in a way that will hurt; see the code.'],

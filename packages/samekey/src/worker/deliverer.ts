@@ -9,17 +9,20 @@ import {
   InvariantError,
   isNotExecutedError,
   isOutcomeUnknownError,
+  isStoreError,
   OutcomeUnknownError,
 } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import { messageKeyText, type TakenMessage } from '../core/message.ts';
 import { contradictionRow, createNoter } from '../core/noter.ts';
+import { pause } from '../core/pause.ts';
+import type { SamekeyRecord } from '../core/record.ts';
 import { answerOf, isReply } from '../core/reply.ts';
 import type { FinishRequest } from '../core/store.ts';
-import { systemWorld } from '../system.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
 import type { DeliveringOptions, WorkerProbePoint } from './options.ts';
+import { type LateEnd, meaningOf } from './late-end.ts';
 import { recordOfAnswer, recordOfDeath, recordOfUnknown } from './settle.ts';
 
 /** A message whose worker died with its last delivery. */
@@ -29,6 +32,9 @@ const ERROR_LENGTH_MAX = 2_000;
 
 /** Longest time of one note to the audit, in milliseconds. */
 const NOTE_TIME_MAX_MS = 5_000;
+/** How often the record of a delivery that came too late is looked for, and the first pause between, in milliseconds. */
+const LATE_TRIES_MAX = 5;
+const LATE_PAUSE_MS = 500;
 
 /** Delivers. */
 export interface Deliverer {
@@ -46,8 +52,7 @@ export function createDeliverer(
   ends: Ends,
   isStopping: () => boolean,
 ): Deliverer {
-  const { emit, handlers, leaseMs, deliveryTimeMaxMs } = options;
-  const world = systemWorld();
+  const { emit, handlers, leaseMs, deliveryTimeMaxMs, world } = options;
   const noter = createNoter({
     store: options.store,
     world,
@@ -64,14 +69,67 @@ export function createDeliverer(
     if (options.probe !== undefined) await options.probe(point, taken.id);
   }
 
-  /** Told, and noted beside the delivery: the message has ended as it should. */
-  function contradicted(delivery: RunningDelivery, record: FinishRequest): void {
-    emit({ type: 'contradiction', ...about(delivery), record });
+  /** Told, and noted beside the delivery: its end does not fit the record. */
+  function contradicted(
+    delivery: RunningDelivery,
+    record: Pick<FinishRequest, 'scope' | 'key' | 'attempt' | 'to'>,
+    found: SamekeyRecord | null,
+  ): void {
     const { scope, key, attempt, to: wanted } = record;
+    emit({ type: 'contradiction', ...about(delivery), record: { scope, key } });
     const reason = `message ${delivery.taken.id}`;
+    const operation = found?.operation ?? null;
     void noter.note(
-      contradictionRow({ id: { scope, key }, operation: null, attempt, found: null, wanted, reason }),
+      contradictionRow({
+        id: { scope, key },
+        operation,
+        attempt,
+        found: found?.state ?? null,
+        wanted,
+        reason,
+      }),
     );
+  }
+
+  /** The message is somebody else's, or gone; what its handler did stays done. `answer`: null, if nobody knows what that was. */
+  async function endedLate(delivery: RunningDelivery, answer: FinishRequest | null): Promise<void> {
+    if (delivery.tellLost()) emit({ type: 'lease-lost', ...about(delivery) });
+    const { owner } = delivery.taken;
+    if (owner === null) return;
+    let end: LateEnd = 'not-known';
+    if (answer !== null) end = answer.to === 'completed' ? 'success' : 'refusal';
+    const found = await patiently('find', () => options.store.find([owner]));
+    if (found === undefined) return;
+    const [record = null] = found;
+    const wanted = answer ?? ({ ...owner, to: 'completed' } as const);
+    let meaning = meaningOf(record, owner, end);
+    let stands = record;
+    if (answer !== null && (meaning === 'take' || meaning === 'take-and-tell')) {
+      // No longer handed over: nobody knew what became of it. Whatever was decided in between refuses this.
+      const request: FinishRequest = { ...answer, handedOver: false };
+      const [result] = (await patiently('finish', () => options.store.finish([request]))) ?? [];
+      if (result?.kind === 'refused') {
+        stands = result.record;
+        meaning = meaningOf(stands, owner, end);
+      } else if (result !== undefined) {
+        options.store.hints?.changed(answer);
+        emit({ type: 'late-answer', ...told(delivery), record: answer.to });
+      }
+    }
+    if (meaning === 'contradiction' || meaning === 'take-and-tell') contradicted(delivery, wanted, stands);
+  }
+
+  /** Repeats what the store could not answer for; undefined when it never did. */
+  async function patiently<T>(verb: string, call: () => Promise<T>): Promise<T | undefined> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await call();
+      } catch (error) {
+        emit({ type: 'store-error', verb, error });
+        if (tries === LATE_TRIES_MAX || !isStoreError(error) || !error.transient) return undefined;
+        await pause(world, LATE_PAUSE_MS * tries);
+      }
+    }
   }
 
   async function succeeded(delivery: RunningDelivery, value: unknown): Promise<void> {
@@ -84,14 +142,13 @@ export function createDeliverer(
     if (options.probe !== undefined) await probe('end.before', delivery);
     const result = await ends.done({ ...lease, record }, leasedUntil);
     if (options.probe !== undefined) await probe('end.applied', delivery);
+    if (result === 'unclear') return;
+    if (result === 'lost') return endedLate(delivery, record);
     if (record !== null) options.store.hints?.changed(record);
-    if (result === 'contradiction' && record !== null) contradicted(delivery, record);
-    if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
-    else if (result !== 'unclear') {
-      emit({ type: 'delivered', ...told(delivery) });
-      if (answer?.error !== undefined)
-        emit({ type: 'answer-not-stored', ...about(delivery), error: answer.error });
-    }
+    if (result === 'contradiction' && record !== null) contradicted(delivery, record, null);
+    emit({ type: 'delivered', ...told(delivery) });
+    if (answer?.error !== undefined)
+      emit({ type: 'answer-not-stored', ...about(delivery), error: answer.error });
   }
 
   async function failed(delivery: RunningDelivery, error: unknown): Promise<void> {
@@ -109,8 +166,16 @@ export function createDeliverer(
       leasedUntil,
     );
     if (options.probe !== undefined) await probe('end.applied', delivery);
-    if (result === 'lost') emit({ type: 'lease-lost', ...about(delivery) });
-    else emit({ type: 'delivery-failed', ...told(delivery), error, proven, retryInMs: delayMs });
+    if (result === 'lost') return lost(delivery, proven);
+    // Told once it is written (F150): until then it is not known to be tried again.
+    if (result !== 'unclear')
+      emit({ type: 'delivery-failed', ...told(delivery), error, proven, retryInMs: delayMs });
+  }
+
+  /** The end of a failed delivery came too late. */
+  async function lost(delivery: RunningDelivery, proven: boolean): Promise<void> {
+    if (!proven) return endedLate(delivery, null);
+    if (delivery.tellLost()) emit({ type: 'lease-lost', ...about(delivery) });
   }
 
   async function bury(
@@ -124,17 +189,34 @@ export function createDeliverer(
         ? recordOfDeath(taken, how.proven)
         : recordOfUnknown(taken, delivery.saidUnknown);
     const result = await ends.dead({ ...lease, error: textOf(error), ...how, record }, leasedUntil);
+    // Without a word of the store it is no dead letter yet (F150): it comes again when its lease has ended.
+    if (result === 'unclear') return;
+    // What was not begun did nothing.
+    if (result === 'lost') return lost(delivery, how.proven || !how.begun);
     if (record !== null) options.store.hints?.changed(record);
-    if (result === 'lost') return emit({ type: 'lease-lost', ...about(delivery) });
-    if (result === 'contradiction' && record !== null) contradicted(delivery, record);
+    if (result === 'contradiction' && record !== null) contradicted(delivery, record, null);
     emit({ type: 'dead-letter', ...told(delivery), error, record: record?.to ?? null });
+  }
+
+  function told(delivery: RunningDelivery): ReturnType<typeof about> & {
+    durationMs: number;
+    traceparent: string | null;
+  } {
+    const { headers } = delivery.taken;
+    const traceparent =
+      headers === null ? undefined : (JSON.parse(headers) as { traceparent?: string }).traceparent;
+    return {
+      ...about(delivery),
+      durationMs: world.monotonicNow() - delivery.startedAt,
+      traceparent: traceparent ?? null,
+    };
   }
 
   return {
     async begin(taken, askedAt) {
       return new RunningDelivery(taken, {
         downstreamKey: isSync ? () => digestOf(taken) as string : constant(await digestOf(taken)),
-        startedAt: performance.now(),
+        startedAt: world.monotonicNow(),
         leasedUntil: askedAt + leaseMs,
         timeMaxMs: deliveryTimeMaxMs,
         async note(request) {
@@ -187,20 +269,6 @@ function about({ taken }: RunningDelivery): { id: string; topic: string; deliver
   return { id: taken.id, topic: taken.topic, delivery: taken.started };
 }
 
-function told(delivery: RunningDelivery): ReturnType<typeof about> & {
-  durationMs: number;
-  traceparent: string | null;
-} {
-  const { headers } = delivery.taken;
-  const traceparent =
-    headers === null ? undefined : (JSON.parse(headers) as { traceparent?: string }).traceparent;
-  return {
-    ...about(delivery),
-    durationMs: performance.now() - delivery.startedAt,
-    traceparent: traceparent ?? null,
-  };
-}
-
 function received(taken: TakenMessage): ReceivedMessage {
   const { id, topic, group, createdAt, headers } = taken;
   return {
@@ -215,11 +283,11 @@ function received(taken: TakenMessage): ReceivedMessage {
 
 /** Doubled with each delivery; half of it is chance, so that what failed together does not come again together. */
 function backoff(
-  { backoffMinMs, backoffMaxMs }: Pick<DeliveringOptions, 'backoffMinMs' | 'backoffMaxMs'>,
+  { backoffMinMs, backoffMaxMs, world }: Pick<DeliveringOptions, 'backoffMinMs' | 'backoffMaxMs' | 'world'>,
   deliveries: number,
 ): number {
   const most = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(40, deliveries - 1));
-  return Math.round(most * (0.5 + Math.random() / 2));
+  return Math.round(most * (0.5 + world.random() / 2));
 }
 
 function textOf(error: unknown): string {

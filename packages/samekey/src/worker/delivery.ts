@@ -2,6 +2,7 @@
 
 import { FenceLostError } from '../core/errors.ts';
 import type { Lease, LeaseResult, TakenMessage } from '../core/message.ts';
+import { checkProviderId } from '../core/provider-notes.ts';
 import { MESSAGE_UNKNOWN, unknownReason } from '../core/said-unknown.ts';
 import { isSuspect, mayHaveRunBefore } from '../core/message-machine.ts';
 
@@ -28,7 +29,10 @@ export interface Delivery {
   readonly providerId: string | null;
   /** Aborted when the lease is lost, the time is up, or the worker stops and will not wait any longer. */
   readonly signal: AbortSignal;
-  /** Records what the provider called it; resolves when that is stored. Rejects with `FenceLostError` when the lease is lost. */
+  /**
+   * Records what the provider called it; resolves when that is stored. Rejects with `FenceLostError` when the lease is lost, and with
+   * `StepError` for what is no text of 1 to 255 characters.
+   */
   noteProviderId(providerId: string): Promise<void>;
   /** Lengthens the time this handler may run, by so many milliseconds from now. */
   extend(ms: number): void;
@@ -71,6 +75,7 @@ export class RunningDelivery implements Delivery {
   timedOut = false;
   readonly #note: (lease: Lease & { readonly providerId: string }) => Promise<LeaseResult>;
   readonly #downstreamKey: () => string;
+  #isLostTold = false;
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
 
@@ -111,6 +116,13 @@ export class RunningDelivery implements Delivery {
     return mayHaveRunBefore(this.taken);
   }
 
+  /** Whether to tell that its lease is lost: once, however often it is found out. */
+  tellLost(): boolean {
+    const isFirst = !this.#isLostTold;
+    this.#isLostTold = true;
+    return isFirst;
+  }
+
   /** Made when first asked for: most handlers never look. */
   get signal(): AbortSignal {
     if (this.#abort === null) {
@@ -121,6 +133,7 @@ export class RunningDelivery implements Delivery {
   }
 
   async noteProviderId(providerId: string): Promise<void> {
+    checkProviderId(providerId);
     if ((await this.#note({ ...this.lease, providerId })) !== 'applied') throw new FenceLostError();
     this.providerId = providerId;
   }

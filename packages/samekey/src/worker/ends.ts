@@ -5,6 +5,7 @@
 
 import { isStoreError } from '../core/errors.ts';
 import type { DeadRequest, DoneRequest, Lease, LeaseResult, RetryRequest } from '../core/message.ts';
+import { pause } from '../core/pause.ts';
 import type { DeliveringOptions } from './options.ts';
 import { createGroup, type Submit } from './group.ts';
 
@@ -23,7 +24,11 @@ const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 1_000;
 
 /** Makes them. */
-export function createEnds({ messages, emit }: Pick<DeliveringOptions, 'messages' | 'emit'>): Ends {
+export function createEnds({
+  messages,
+  emit,
+  world,
+}: Pick<DeliveringOptions, 'messages' | 'emit' | 'world'>): Ends {
   async function patiently<Request>(
     verb: string,
     submit: Submit<Request, LeaseResult>,
@@ -39,16 +44,16 @@ export function createEnds({ messages, emit }: Pick<DeliveringOptions, 'messages
         emit({ type: 'store-error', verb, error });
         if (!isStoreError(error)) return 'unclear';
         unclear ||= error.applied === 'unknown';
-        if (!error.transient || performance.now() + pauseMs >= leasedUntil) return 'unclear';
-        await new Promise((resolve) => void setTimeout(resolve, pauseMs * (0.5 + Math.random() / 2)));
+        if (!error.transient || world.monotonicNow() + pauseMs >= leasedUntil) return 'unclear';
+        await pause(world, pauseMs * (0.5 + world.random() / 2));
       }
     }
   }
 
-  const dones = createGroup<DoneRequest, LeaseResult>((requests) => messages.done(requests));
-  const retries = createGroup<RetryRequest, LeaseResult>((requests) => messages.retry(requests));
-  const deads = createGroup<DeadRequest, LeaseResult>((requests) => messages.dead(requests));
-  const notes = createGroup<Lease & { readonly providerId: string }, LeaseResult>((requests) =>
+  const dones = createGroup<DoneRequest, LeaseResult>(world, (requests) => messages.done(requests));
+  const retries = createGroup<RetryRequest, LeaseResult>(world, (requests) => messages.retry(requests));
+  const deads = createGroup<DeadRequest, LeaseResult>(world, (requests) => messages.dead(requests));
+  const notes = createGroup<Lease & { readonly providerId: string }, LeaseResult>(world, (requests) =>
     messages.note(requests),
   );
   return {

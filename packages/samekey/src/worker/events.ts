@@ -38,6 +38,8 @@ export type WorkerEvent =
     } & Delivered)
   /** The message is somebody else's by now: the lease ended before the handler did. */
   | ({ readonly type: 'lease-lost' } & OfMessage)
+  /** The lease was lost, nobody knew what became of the request, and the answer was taken all the same; `record`: what it is now. */
+  | ({ readonly type: 'late-answer'; readonly record: State } & Delivered)
   /** The worker has pushed an unfinished operation on. */
   | { readonly type: 'pushed'; readonly id: RecordId; readonly operation: string; readonly outcome: Outcome }
   /** `swept-record`: what nobody moved on; `janitor-run`: a round of the sweeper; `store-error`: the store failed. */

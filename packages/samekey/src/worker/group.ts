@@ -4,6 +4,8 @@
  */
 
 import { isStoreError } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
+import { soon } from '../lifecycle/within.ts';
 
 /** Sends one request, together with others. Rejects with what the flush rejected with. */
 export type Submit<Request, Result> = (request: Request) => Promise<Result>;
@@ -16,6 +18,7 @@ interface Item<Request, Result> {
 
 /** Makes a group. */
 export function createGroup<Request, Result>(
+  world: Pick<World, 'soon' | 'setTimer'>,
   send: (requests: readonly Request[]) => Promise<readonly Result[]>,
   rowsMax = 500,
 ): Submit<Request, Result> {
@@ -24,7 +27,7 @@ export function createGroup<Request, Result>(
 
   async function flushAll(): Promise<void> {
     // Whatever ends in this turn goes together.
-    await new Promise((resolve) => void setTimeout(resolve, 0));
+    await soon(world);
     while (queue.length > 0) {
       const items = queue.slice(0, rowsMax);
       queue = queue.slice(items.length);

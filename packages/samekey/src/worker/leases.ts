@@ -6,15 +6,15 @@ import type { DeliveringOptions } from './options.ts';
 
 /** Starts keeping; what it returns ends that. */
 export function keepLeases(
-  options: Pick<DeliveringOptions, 'messages' | 'leaseMs' | 'emit'>,
+  options: Pick<DeliveringOptions, 'messages' | 'leaseMs' | 'emit' | 'world'>,
   open: ReadonlySet<RunningDelivery>,
   release: (delivery: RunningDelivery) => void,
 ): () => void {
-  const { messages, leaseMs, emit } = options;
+  const { messages, leaseMs, emit, world } = options;
   let extending = false;
 
   async function tick(): Promise<void> {
-    const now = performance.now();
+    const now = world.monotonicNow();
     const kept: RunningDelivery[] = [];
     for (const delivery of open) {
       if (now < delivery.runsUntil && !delivery.lost) kept.push(delivery);
@@ -43,7 +43,7 @@ export function keepLeases(
     delivery.lost = true;
     delivery.abort(new FenceLostError());
     const { id, topic, started } = delivery.taken;
-    emit({ type: 'lease-lost', id, topic, delivery: started });
+    if (delivery.tellLost()) emit({ type: 'lease-lost', id, topic, delivery: started });
     release(delivery);
   }
 
@@ -61,6 +61,11 @@ export function keepLeases(
     }
   }
 
-  const timer = setInterval(() => void tick(), Math.max(10, leaseMs / 3));
-  return () => clearInterval(timer);
+  const everyMs = Math.max(10, leaseMs / 3);
+  let timer = world.setTimer(everyMs, again);
+  function again(): void {
+    timer = world.setTimer(everyMs, again);
+    void tick();
+  }
+  return () => timer.cancel();
 }

@@ -9,6 +9,7 @@ import {
   anything,
   byName,
   checkWholeNumber,
+  having,
   nestedWithDefaults,
   readOptions,
   type Table,
@@ -16,8 +17,10 @@ import {
   wholeNumber,
 } from '../core/options.ts';
 import type { Store } from '../core/store.ts';
+import type { World } from '../core/world.ts';
 import { messagesOf } from '../outbox/outbox.ts';
 import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
+import { systemWorld } from '../system.ts';
 import type { MessageHandler } from './delivery.ts';
 import type { WorkerEvent } from './events.ts';
 
@@ -73,6 +76,8 @@ export interface WorkerOptions {
   /** How long an outcome stays unknown before it fails for good, in milliseconds; default 30 days, the same as a janitor's. */
   readonly unknownMaxMs?: number;
   readonly onEvent?: (event: WorkerEvent) => void;
+  /** The machine; default `systemWorld()`. For tests. */
+  readonly world?: World;
   /** For tests. */
   readonly probe?: (point: WorkerProbePoint, messageId: string) => void | Promise<void>;
 }
@@ -97,6 +102,7 @@ export interface CheckedWorkerOptions {
   readonly pushMs: number;
   readonly unknownMaxMs: number;
   readonly emit: (event: WorkerEvent) => void;
+  readonly world: World;
   readonly probe: WorkerOptions['probe'];
 }
 
@@ -124,6 +130,7 @@ const ROWS = {
   pushMs: wholeNumber(1, undefined, 1_000),
   unknownMaxMs: wholeNumber(1, undefined, UNKNOWN_MAX_MS),
   onEvent: aFunction<(event: WorkerEvent) => void>(),
+  world: having<World>(['newClaimId'], 'a world: systemWorld(), or one for tests'),
   probe: aFunction<NonNullable<WorkerOptions['probe']>>(),
 } satisfies Table<WorkerOptions>;
 
@@ -140,6 +147,7 @@ export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions
   return {
     ...own,
     store,
+    world: own.world ?? systemWorld(),
     // Without handlers it only pushes operations on and sweeps, which every store can do.
     messages:
       handlers.size > 0

@@ -3,6 +3,7 @@
  * called it, and only then is the message done (F53). A repeat after that recording publishes nothing.
  */
 
+import { isProviderId } from '../core/provider-notes.ts';
 import type { Delivery, MessageHandler, ReceivedMessage } from './delivery.ts';
 
 /** Publishes one message and gives the provider's id of it, if it has one. */
@@ -16,7 +17,8 @@ export function relay<Payload = unknown>(publish: Publish<Payload>): MessageHand
   return async (message, delivery) => {
     if (delivery.providerId !== null) return { providerId: delivery.providerId };
     const providerId = await publish(message, delivery);
-    if (providerId === null || providerId === undefined) return undefined;
+    // It is published: what cannot be noted must not bring it back (F147).
+    if (!isProviderId(providerId)) return undefined;
     await delivery.noteProviderId(providerId);
     return { providerId };
   };

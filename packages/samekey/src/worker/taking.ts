@@ -11,6 +11,7 @@ import type { Deliverer } from './deliverer.ts';
 import type { RunningDelivery } from './delivery.ts';
 import type { DeliveringOptions } from './options.ts';
 import { createSleeper } from '../lifecycle/sleep.ts';
+import { soon } from '../lifecycle/within.ts';
 
 /** The loop. */
 export interface Taking {
@@ -33,12 +34,12 @@ const IDLE_TOLD_MS = 5_000;
 
 /** Starts it. */
 export function startTaking(options: DeliveringOptions, deliverer: Deliverer): Taking {
-  const { messages, concurrency, batchSizeMax, pollMs, emit } = options;
+  const { messages, concurrency, batchSizeMax, pollMs, emit, world } = options;
   const topics = [...options.handlers.keys()];
   const open = new Set<RunningDelivery>();
   /** Those whose handlers run. */
   const running = new Set<RunningDelivery>();
-  const sleeper = createSleeper();
+  const sleeper = createSleeper(world);
   let stopping = false;
   let sleptMs = 0;
   let taken = 0;
@@ -63,7 +64,7 @@ export function startTaking(options: DeliveringOptions, deliverer: Deliverer): T
       if (free() < 1) {
         await sleeper.sleep(pollMs);
         // Whatever ends in this turn makes room for one take together.
-        await new Promise((resolve) => void setTimeout(resolve, 0));
+        await soon(world);
         continue;
       }
       const result = await takeOnce(free());
@@ -80,21 +81,21 @@ export function startTaking(options: DeliveringOptions, deliverer: Deliverer): T
 
   /** What comes before this is stored is found by the next look, which is soon at first. */
   function tellIdle(): void {
-    const now = performance.now();
+    const now = world.monotonicNow();
     if (!options.listen || now - toldIdleAt < IDLE_TOLD_MS) return;
     toldIdleAt = now;
     void messages.idle?.().catch(() => undefined);
   }
 
   async function takeOnce(limit: number): Promise<TakeResult | undefined> {
-    const askedAt = performance.now();
+    const askedAt = world.monotonicNow();
     const hasSuspect = [...running].some(({ isSuspect }) => isSuspect);
     try {
       const result = await messages.take({
         // In turns, so that a topic that is always full does not keep the others waiting.
         topics: [...topics.slice(taken % topics.length), ...topics.slice(0, taken % topics.length)],
         limit,
-        leaseId: crypto.randomUUID(),
+        leaseId: world.newClaimId(),
         leaseMs: options.leaseMs,
         suspectsMax: hasSuspect ? 0 : 1,
         deliveriesMax: options.deliveriesMax,
@@ -108,7 +109,7 @@ export function startTaking(options: DeliveringOptions, deliverer: Deliverer): T
       return result;
     } catch (error) {
       emit({ type: 'store-error', verb: 'take', error });
-      await sleeper.sleep(Math.min(pollMs, 200 + Math.random() * 300));
+      await sleeper.sleep(Math.min(pollMs, 200 + world.random() * 300));
       return undefined;
     }
   }

@@ -10,8 +10,8 @@ const SWEEP_MAX = 1_000;
 
 /** Starts it; what it returns stops it and resolves when nothing is under way. */
 export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> {
-  const { emit, internals, messages, store, backoffMinMs, backoffMaxMs } = options;
-  const sleepers = [createSleeper(), createSleeper()] as const;
+  const { emit, internals, messages, store, backoffMinMs, backoffMaxMs, world } = options;
+  const sleepers = [createSleeper(world), createSleeper(world)] as const;
   let stopping = false;
 
   function isStopping(): boolean {
@@ -25,7 +25,7 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
       } catch (error) {
         emit({ type: 'store-error', verb, error });
       }
-      if (!isStopping()) await sleepers[index].sleep(ms * (0.75 + Math.random() / 2));
+      if (!isStopping()) await sleepers[index].sleep(ms * (0.75 + world.random() / 2));
     }
   }
 
@@ -38,9 +38,9 @@ export function startUpkeep(options: CheckedWorkerOptions): () => Promise<void> 
   });
 
   async function sweep(): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = world.monotonicNow();
     const count = await sweeper(isStopping);
-    emit({ type: 'janitor-run', verb: 'sweep', count, durationMs: performance.now() - startedAt });
+    emit({ type: 'janitor-run', verb: 'sweep', count, durationMs: world.monotonicNow() - startedAt });
   }
 
   /** More may be due than there are places: whoever ends wakes the next look. */

@@ -11,6 +11,8 @@ import { keepLeases } from './leases.ts';
 import { checkWorkerOptions, type DeliveringOptions, type WorkerOptions } from './options.ts';
 import { startTaking, type Taking } from './taking.ts';
 import { startUpkeep } from './upkeep.ts';
+import { keepAlive } from '../lifecycle/alive.ts';
+import { within } from '../lifecycle/within.ts';
 
 /** A worker. */
 export interface Worker {
@@ -36,21 +38,22 @@ const STOP_ROWS = { drainMs: wholeNumber(0, undefined, 10_000) } satisfies Table
 /** Makes a worker; it does nothing before `start()`. Throws `OptionsError`. */
 export function createWorker(options: WorkerOptions): Worker {
   const checked = checkWorkerOptions(options);
-  const { messages } = checked;
+  const { messages, world } = checked;
   let taking: Taking | null = null;
   let started = false;
   let ends: (() => void)[] = [];
   let stopUpkeep: (() => Promise<void>) | null = null;
   let stopping: Promise<number> | null = null;
+  let letEnd = (): void => undefined;
 
   async function stop(drainMs: number): Promise<number> {
     await taking?.stop();
     const upkeep = stopUpkeep?.();
-    await within(Promise.all([taking?.idle(), upkeep]), drainMs);
+    await within(world, Promise.all([taking?.idle(), upkeep]), drainMs);
     if (taking === null) return 0;
     const { open } = taking;
     for (const delivery of open) delivery.abort(new Error('The worker stops.'));
-    await within(taking.idle(), ABORT_TIME_MS);
+    await within(world, taking.idle(), ABORT_TIME_MS);
     for (const end of ends) end();
     return open.size;
   }
@@ -69,6 +72,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       if (started) throw new OptionsError('The worker was started before: make a new one.');
       started = true;
+      if (options.world === undefined) letEnd = keepAlive();
       if (messages !== null) deliver({ ...checked, messages });
       stopUpkeep = startUpkeep(checked);
     },
@@ -77,19 +81,8 @@ export function createWorker(options: WorkerOptions): Worker {
       await taking?.first;
     },
     stop(given) {
-      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs);
+      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs).finally(() => letEnd());
       return stopping;
     },
   };
-}
-
-/** Waits for it, but no longer. */
-function within(work: Promise<unknown>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    void work.finally(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

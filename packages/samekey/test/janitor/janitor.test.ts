@@ -2,7 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/store.ts';
-import { createJanitor, type Janitor, type JanitorEvent } from '../../src/janitor/index.ts';
+import {
+  createJanitor,
+  type Janitor,
+  type JanitorEvent,
+  type JanitorOptions,
+} from '../../src/janitor/index.ts';
 import { createReaper } from '../../src/janitor/reaper.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -69,6 +74,42 @@ describe('a janitor', () => {
     expect(await janitor.run()).toMatchObject({ swept: 0, reaped: 0, auditPruned: 0 });
     // F47: what is open stays, whatever its age.
     expect((await recordOf(store, { scope: 'tenant-1/payments', key: 'over' })).state).toBe('unknown');
+  });
+
+  it.each<[string, Partial<JanitorOptions>, readonly string[]]>([
+    ['acts', { auditRetentionMs: DAY_MS }, ['transition']],
+    ['transitions', { transitionRetentionMs: DAY_MS }, ['settle']],
+  ])('deletes old %s by their own retention, and nothing else', async (_what, options, left) => {
+    let now = Date.UTC(2030, 0);
+    const store = memoryStore({ now: () => now, auditTransitions: true });
+    const owner = await finished(store, 'unknown');
+    const by = { to: 'completed', response: null, reason: 'seen at the bank', actor: 'ada' } as const;
+    await store.settle([{ ...owner, ...by }]);
+    now += DAY_MS + 1;
+    await watched(store, options).run();
+    const acts = new Set((await store.audit({})).map(({ act }) => act));
+    expect([...acts]).toEqual(left);
+  });
+
+  // F150
+  it('tells of rows that are deleted, also when a later batch fails', async () => {
+    const { store, advance } = bench();
+    for (let i = 0; i < 3; i += 1)
+      await store.forget([
+        { ...(await finished(store, 'failed', { key: `k-${i}` })), reason: 'x', actor: null },
+      ]);
+    advance(DAY_MS + 1);
+    let batches = 0;
+    const failing: Store = {
+      ...store,
+      pruneAudit(request) {
+        batches += 1;
+        return batches === 1 ? store.pruneAudit(request) : Promise.reject(new Error('away'));
+      },
+    };
+    const janitor = watched(failing, { batchSizeMax: 2, auditRetentionMs: DAY_MS });
+    expect(await janitor.run()).toMatchObject({ failed: ['audit'] });
+    expect(janitor.events).toContainEqual({ type: 'audit-pruned', count: 2 });
   });
 
   it('goes on with the rest when the store fails at one thing, and says at which', async () => {

@@ -31,7 +31,8 @@ function setUp({ concurrency = 2 } = {}) {
     }),
     { pendingTimeMaxMs: 3_000 },
   );
-  const waiting: { readonly is: (events: readonly WorkerEvent[]) => boolean; readonly done: () => void }[] = [];
+  const waiting: { readonly is: (events: readonly WorkerEvent[]) => boolean; readonly done: () => void }[] =
+    [];
   const events: WorkerEvent[] = [];
   const worker = createWorker({
     samekey,

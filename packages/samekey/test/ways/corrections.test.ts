@@ -136,9 +136,7 @@ describe.runIf(source !== undefined)('phased operations that somebody has to put
     for (const key of ['a', 'b']) await operation.run(requestOf(key));
     await pool.query("UPDATE samekey_records SET input = 'no json' WHERE key = 'a'");
     const pushed = await pushDue(internalsOf(samekey), 10);
-    expect(pushed.map(({ record, outcome }) => [record.key, outcome.kind])).toEqual([
-      ['b', 'executed'],
-    ]);
+    expect(pushed.map(({ record, outcome }) => [record.key, outcome.kind])).toEqual([['b', 'executed']]);
   });
 
   it('a handler that ends while its call is under way leaves its outcome open, also where a 5xx is kept', async () => {
