@@ -224,6 +224,12 @@ export interface StoreWithMessages {
   readonly messages: MessageStore;
 }
 
+/**
+ * A take that meets a message behind another of its group parks so many more of that group with it: else a long group would have to be
+ * met message by message, and keep all that stands behind it in the line waiting (F149).
+ */
+export const PARKED_MAX = 1_000;
+
 /** Longest JSON of one message, in bytes. */
 export const PAYLOAD_MAX_BYTES: number = 256 * 1024;
 

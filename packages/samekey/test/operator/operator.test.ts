@@ -104,6 +104,17 @@ describe('an operator', () => {
     expect(await operator.audit({ acts: ['settle', 'forget', 'reopen'] })).toHaveLength(1);
   });
 
+  it('changes nothing when what was seen is another life of the key with the same attempt', async () => {
+    const { store, record } = await withUnknown();
+    const operator = createOperator({ store, actor: 'alice' });
+    const seen = { claimId: 'of-another-life', attempt: record.attempt };
+    const refused = { kind: 'refused', because: 'changed', record };
+    expect(await operator.settle(ID, { to: 'completed', reason: 'late', response: ANSWER, seen })).toEqual(
+      refused,
+    );
+    expect(await found(store)).toEqual(record);
+  });
+
   it('changes nothing when the record moves on between the look and the write', async () => {
     const { store, record } = await withUnknown();
     // Somebody else settles it at just that moment.

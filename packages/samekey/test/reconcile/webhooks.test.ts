@@ -256,6 +256,21 @@ describe('a webhook', () => {
     expect(await reconciler.tell(paid)).toEqual({ kind: 'contradiction', found: 'unknown' });
   });
 
+  it('about an earlier attempt is about all of them where every call carries one key', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    await bench.world.advance(CALL_TIME_MAX_MS);
+    const inquire = async () => ({ kind: 'not-known' }) as const;
+    const reconciler = bench.reconciler({
+      operations: { pay: { inquire, callTimeMaxMs: CALL_TIME_MAX_MS, downstreamKey: true } },
+    });
+    expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'applied', to: 'retryable' });
+    await bench.thrown();
+    expect(await bench.record()).toMatchObject({ state: 'unknown', attempt: 2 });
+    const paid = told(PAID, { ...BY_ID, attempt: 1 });
+    expect(await reconciler.tell(paid)).toEqual({ kind: 'applied', to: 'completed' });
+  });
+
   it('that says "no effect" is too early until the longest call has had its time', async () => {
     const bench = createBench();
     await bench.thrown();

@@ -6,7 +6,13 @@
  * waits for the lock of a take that has looked at the group before.
  */
 
-import type { StoredMessage, TakenMessage, TakeRequest, TakeResult } from '../../core/message.ts';
+import {
+  PARKED_MAX,
+  type StoredMessage,
+  type TakenMessage,
+  type TakeRequest,
+  type TakeResult,
+} from '../../core/message.ts';
 import { decideTake, isExhausted } from '../../core/message-machine.ts';
 import { exact, number } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
@@ -104,7 +110,27 @@ export function createTake(tables: Tables, takes: Link): (request: TakeRequest) 
       taken.push({ ...after, leaseId: request.leaseId, exhausted });
     }
     await writeMessages(ask, tables, changes);
+    await parkBehind(ask, changes);
     return { taken, looked: changes.length };
+  }
+
+  /** Whatever is behind one that was met behind its group's first: that one is locked, and stays before them. */
+  async function parkBehind(ask: Ask, changes: readonly MessageChange[]): Promise<void> {
+    const met = new Map<string, number>();
+    for (const { after } of changes) {
+      if (after?.parked !== true || after.group === null) continue;
+      met.set(after.group, Math.min(after.place, met.get(after.group) ?? after.place));
+    }
+    for (const [group, place] of met) {
+      const rows = await ask(
+        `SELECT m.place FROM ${tables.messages} AS m FORCE INDEX (samekey_messages_line) ` +
+          `WHERE m.line = ${bytesOf(exact(group))} AND m.place > ${numberOf(place)} AND m.state = 'ready' AND m.parked = 0 ` +
+          `ORDER BY m.line, m.place LIMIT ${PARKED_MAX} FOR UPDATE SKIP LOCKED`,
+      );
+      if (rows.length === 0) continue;
+      const places = rows.map(([one]) => numberOf(number(one))).join(', ');
+      await ask(`UPDATE ${tables.messages} SET parked = 1 WHERE place IN (${places})`);
+    }
   }
 
   return async (request) => {

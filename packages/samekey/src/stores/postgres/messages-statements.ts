@@ -9,6 +9,7 @@
  * row that is not parked, so that a take which looked before cannot park it any more.
  */
 
+import { PARKED_MAX } from '../../core/message.ts';
 import { FINISH_INPUT } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';
@@ -106,7 +107,11 @@ SELECT (SELECT count(*) FROM put) AS put, ${bell(tables, channel)} AS rung`,
   );
 }
 
-/** $1 topics, $2 limit, $3 leaseId, $4 lease in ms, $5 suspects, $6 deliveries. Gives the messages leased, and those parked. */
+/**
+ * What is behind one that was met behind its group's first is parked with it: that one is locked, and stays before them.
+ * $1 topics, $2 limit, $3 leaseId, $4 lease in ms, $5 suspects, $6 deliveries. Gives the messages
+ * leased, and those that were met and parked.
+ */
 export function takeStatement({ messages, clock }: Tables): Statement {
   const exhausted = 'm.started - m.forgiven >= $6::int AS exhausted';
   return statement(
@@ -115,12 +120,17 @@ export function takeStatement({ messages, clock }: Tables): Statement {
 over AS MATERIALIZED (SELECT m.tid, true AS head, m.exhausted FROM t, unnest($1::text[]) AS q (topic)
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, ${exhausted} FROM ${messages} m WHERE m.topic = q.topic
     AND m.state = 'leased' AND m.due_at <= t.now ORDER BY m.due_at LIMIT $5::int FOR UPDATE SKIP LOCKED) m LIMIT $5::int),
-due AS MATERIALIZED (SELECT m.tid, m.head, m.exhausted FROM t, unnest($1::text[]) AS q (topic)
+due AS MATERIALIZED (SELECT m.* FROM t, unnest($1::text[]) AS q (topic)
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, (m.group_key IS NULL OR NOT EXISTS (SELECT 1 FROM ${messages} e
-      WHERE e.group_key = m.group_key AND e.state <> 'dead' AND e.place < m.place)) AS head, ${exhausted}
+      WHERE e.group_key = m.group_key AND e.state <> 'dead' AND e.place < m.place)) AS head, ${exhausted}, m.group_key, m.place
     FROM ${messages} m WHERE m.topic = q.topic AND m.state = 'ready' AND NOT m.parked AND m.due_at <= t.now
     ORDER BY m.due_at, m.place LIMIT $2::int FOR UPDATE OF m SKIP LOCKED) m LIMIT $2::int),
-had AS (SELECT * FROM over UNION ALL SELECT * FROM due)
+met AS MATERIALIZED (SELECT group_key, min(place) AS place FROM due WHERE NOT head GROUP BY group_key),
+behind AS (SELECT m.tid FROM met CROSS JOIN LATERAL (SELECT m.ctid AS tid FROM ${messages} m WHERE m.group_key = met.group_key
+    AND m.place > met.place AND m.state = 'ready' AND NOT m.parked ORDER BY m.place LIMIT ${PARKED_MAX} FOR UPDATE SKIP LOCKED) m
+  WHERE m.tid NOT IN (SELECT tid FROM due)),
+parked AS (UPDATE ${messages} m SET parked = true FROM behind WHERE m.ctid = behind.tid),
+had AS (SELECT * FROM over UNION ALL SELECT tid, head, exhausted FROM due)
 UPDATE ${messages} m SET state = CASE WHEN had.head THEN 'leased' ELSE m.state END, parked = NOT had.head,
   lease_id = CASE WHEN had.head THEN $3::text END,
   due_at = CASE WHEN had.head THEN t.now + ${interval('$4::bigint')} ELSE m.due_at END,

@@ -22,6 +22,9 @@ const DELETE = 'DELETE FROM samekey_messages WHERE place = ?';
 const READY = `${SELECT} WHERE topic = ? AND state = 'ready' AND parked = 0 AND due_at <= ? ORDER BY due_at, place LIMIT ?`;
 const LEASED = `${SELECT} WHERE topic = ? AND state = 'leased' ORDER BY place LIMIT ?`;
 const NEXT_READY = `SELECT due_at FROM samekey_messages WHERE topic = ? AND state = 'ready' AND parked = 0 ORDER BY due_at LIMIT 1`;
+const PARK_BEHIND =
+  'UPDATE samekey_messages SET parked = 1 WHERE place IN (SELECT place FROM samekey_messages ' +
+  "WHERE group_key = ? AND place > ? AND state = 'ready' AND state <> 'dead' AND parked = 0 ORDER BY place LIMIT ?)";
 const FIRST_OF_GROUP = `${SELECT} WHERE group_key = ? AND state <> 'dead' ORDER BY place LIMIT 1`;
 const DEAD = `${SELECT} WHERE id = ? AND state = 'dead'`;
 const COUNT = 'SELECT topic, state, count(*) AS n FROM samekey_messages GROUP BY topic, state';
@@ -34,6 +37,8 @@ export interface MessageRows {
   /** When the next one of the topic is due; null for none. */
   nextReady(topic: string): number | null;
   firstOf(group: string): MessageRow | null;
+  /** What is behind one of its group that is parked is parked too, at most `limit`. */
+  parkBehind(group: string, place: number, limit: number): void;
   dead(id: string): MessageRow | null;
   insert(row: Omit<MessageRow, 'place'>): void;
   write(row: MessageRow): void;
@@ -57,6 +62,7 @@ export function createMessageRows(connection: Connection): MessageRows {
       return row === undefined ? null : number(row['due_at']);
     },
     firstOf: (group) => one(connection.get(FIRST_OF_GROUP, group)),
+    parkBehind: (group, place, limit) => void connection.run(PARK_BEHIND, group, place, limit),
     dead: (id) => one(connection.get(DEAD, id)),
     insert: (row) => expectOne(connection.run(INSERT, ...valuesOf(row)), 'insert'),
     write: (row) => expectOne(connection.run(UPDATE, ...valuesOf(row), row.place), 'update'),

@@ -14,6 +14,7 @@ import {
   type NewMessage,
   messageRow,
   ofAttempt,
+  PARKED_MAX,
   type TakenMessage,
   type TakeRequest,
   type TakeResult,
@@ -88,6 +89,8 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
   function take(request: TakeRequest, now: number): TakeResult {
     const taken: TakenMessage[] = [];
     let looked = 0;
+    /** By group, the first that was parked. */
+    const met = new Map<string, number>();
     const decide = (row: MessageRow, over: boolean): void => {
       const isHead = row.group === null || rows.firstOf(row.group)?.place === row.place;
       const exhausted = isExhausted(row, request.deliveriesMax);
@@ -96,6 +99,8 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
       looked += 1;
       const written = { ...row, ...after, leaseMs: request.leaseMs, extended: 0 };
       rows.write(written);
+      if (after.parked && after.group !== null)
+        met.set(after.group, Math.min(after.place, met.get(after.group) ?? after.place));
       if (after.state !== 'leased') return;
       watch.restart(lease(written));
       taken.push({ ...after, leaseId: request.leaseId, exhausted });
@@ -111,6 +116,7 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
       if (looked >= request.limit) break;
       for (const row of rows.ready(topic, now, request.limit - looked)) decide(row, false);
     }
+    for (const [group, place] of met) rows.parkBehind(group, place, PARKED_MAX);
     const more = looked >= request.limit;
     return { taken, more, nextDueMs: more ? null : nextDue(request, now) };
   }

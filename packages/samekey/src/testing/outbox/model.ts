@@ -124,7 +124,8 @@ class Model {
   take(leaseId: string): string[] {
     const ids: string[] = [];
     const request = { leaseId, leaseMs: LEASE_MS, deliveriesMax: DELIVERIES_MAX };
-    const before = [...this.rows];
+    const before = this.rows.toSorted((a, b) => a.place - b.place);
+    const met = new Map<string, number>();
     for (const row of before) {
       const isHead = row.group === null || this.#first(row.group, before)?.place === row.place;
       const over = row.state === 'leased' && row.dueAt <= this.now;
@@ -132,7 +133,15 @@ class Model {
       if (after === undefined) continue;
       this.replace(row, after);
       if (after.state === 'leased') ids.push(row.id);
+      else if (row.group !== null && !met.has(row.group)) met.set(row.group, row.place);
     }
+    // Whatever is behind it is parked with it.
+    this.rows = this.rows.map((row) => {
+      const place = row.group === null ? undefined : met.get(row.group);
+      return place !== undefined && row.place > place && row.state === 'ready'
+        ? { ...row, parked: true }
+        : row;
+    });
     return ids;
   }
 

@@ -1,6 +1,7 @@
 /** Messages and what they belong to: transactions, groups, records that were handed over. */
 
 import assert from 'node:assert/strict';
+import type { TakenMessage } from '../../core/message.ts';
 import { REOPEN_DELAY_MS } from '../../core/record.ts';
 import { ANSWER } from '../contract/context.ts';
 import {
@@ -106,6 +107,32 @@ export function togetherTests(test: AddOutboxTest): void {
     assert.equal(fourth.id, d.id);
     await messages.done([{ ...fourth, record: null }]);
     assert.equal((await takeOne(messages)).id, b.id);
+  });
+
+  // F149
+  test('a long group is not met message by message: what stands behind it in the line is taken soon', async (t) => {
+    const { messages } = t.store;
+    const [first, second] = [message({ group: 'long' }), message({ group: 'long' })];
+    const long = Array.from({ length: 1_500 }, () => message({ group: 'long' }));
+    await messages.enqueue([first, second, ...long]);
+    await t.advance(1);
+    const [other, alone] = [message({ group: 'other' }), message()];
+    await messages.enqueue([other, alone]);
+    const taken: TakenMessage[] = [];
+    for (let takes = 0; takes < 6 && taken.length < 3; takes += 1)
+      taken.push(...(await take(messages, { limit: 10 })));
+    const [head] = taken;
+    assert.ok(head);
+    assert.deepEqual(
+      taken.map(({ id }) => id),
+      [first.id, other.id, alone.id],
+    );
+    // And the long one still goes in order.
+    await messages.done([{ ...head, record: null }]);
+    assert.deepEqual(
+      (await take(messages, { limit: 10 })).map(({ id }) => id),
+      [second.id],
+    );
   });
 
   test('a worker that died holds its group until its lease ends, no longer', async (t) => {
@@ -267,6 +294,24 @@ export function togetherTests(test: AddOutboxTest): void {
       );
     }
     assert.deepEqual(await t.store.audit({ acts: ['requeue'] }), []);
+  });
+
+  test('a dead letter is not delivered again for another life of its key, whose attempts are numbered alike', async (t) => {
+    const { messages } = t.store;
+    const by = { reason: 'mended', actor: 'operator-1' };
+    const owner = await handedOver(t, 'k');
+    const lease = await takeOne(messages);
+    await messages.dead([given(lease, endOf(owner, 'unknown'))]);
+    await t.store.settle([{ ...owner, ...by, to: 'failed', response: null }]);
+    assert.deepEqual(await t.store.forget([{ ...owner, ...by }]), [{ kind: 'applied' }]);
+    await t.advance(REOPEN_DELAY_MS);
+    const next = { ...claimOf(owner), claimId: 'claim-of-another-life' };
+    const [claim] = await t.store.claim([next]);
+    assert.equal(claim?.kind === 'claimed' && claim.attempt, owner.attempt);
+    const end = { ...endOf(owner, 'unknown'), claimId: next.claimId, handedOver: false };
+    assert.equal((await t.store.finish([end]))[0]?.kind, 'applied');
+    assert.deepEqual(await messages.requeue([lease.id], by), []);
+    assert.equal(await stateOf(t, owner), 'unknown');
   });
 
   test('a record that has moved on is left as it is, and told', async (t) => {
