@@ -51,7 +51,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
   const sleepers = new Set<Sleeper>();
   const running = new Set<Promise<unknown>>();
   let isStarted = false;
-  let letEnd = (): void => undefined;
+  let letEnd: (() => void) | null = null;
   let isStopped = false;
 
   function isStopping(): boolean {
@@ -145,7 +145,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
       isStopped = true;
       for (const sleeper of sleepers) sleeper.wake();
       await Promise.allSettled(running);
-      letEnd();
+      letEnd?.();
     },
   };
 }

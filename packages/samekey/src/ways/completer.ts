@@ -66,6 +66,10 @@ export function createCompleter(options: CompleterOptions, settings: CompleterSe
   let passed: SamekeyRecord | null = null;
   let passedFrom = 0;
 
+  function mayBegin(): boolean {
+    return running.size < concurrency && isStopping?.() !== true;
+  }
+
   function begin(record: SamekeyRecord, how: Runnable): void {
     const name = idText(record);
     const pushing = push(engine, record, how).finally(() => running.delete(name));
@@ -86,7 +90,7 @@ export function createCompleter(options: CompleterOptions, settings: CompleterSe
       // From the beginning now and then: what stands there may be due again, or readable.
       if (now - passedFrom >= PASS_MS) passed = null;
       if (passed === null) passedFrom = now;
-      while (running.size < concurrency && isStopping?.() !== true) {
+      while (mayBegin()) {
         const limit = passed === null ? concurrency : Math.max(PAGE_MIN, concurrency);
         const due = await store.due({ operations: known, limit, after: passed, ...backoff });
         for (const record of due) {

@@ -44,7 +44,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let ends: (() => void)[] = [];
   let stopUpkeep: (() => Promise<void>) | null = null;
   let stopping: Promise<number> | null = null;
-  let letEnd = (): void => undefined;
+  let letEnd: (() => void) | null = null;
 
   async function stop(drainMs: number): Promise<number> {
     await taking?.stop();
@@ -81,7 +81,7 @@ export function createWorker(options: WorkerOptions): Worker {
       await taking?.first;
     },
     stop(given) {
-      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs).finally(() => letEnd());
+      stopping ??= stop(readOptions('stop', STOP_ROWS, given).drainMs).finally(() => letEnd?.());
       return stopping;
     },
   };

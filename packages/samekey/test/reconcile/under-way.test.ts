@@ -11,7 +11,7 @@ import { atEnd, kinds, signal } from '../worker/bench.ts';
 const CALL_TIME_MAX_MS = 4_000;
 
 const told = (providerId: string, operation = 'order'): Told => ({
-  by: { providerId, operation } as Told['by'],
+  by: { providerId, operation },
   verdict: { kind: 'completed', answer: reply(201, { id: providerId }) },
   source: 'webhook:bank',
 });
@@ -27,7 +27,7 @@ async function calling() {
   const samekey = createSamekey({ store, world, claimTtlMs: 60_000, attemptTimeMaxMs: 600_000 });
   const begun = signal();
   const ended = signal<'answered' | 'broken'>();
-  let note: (id: string) => Promise<void> = async () => undefined;
+  let note: ((id: string) => Promise<void>) | null = null;
   const order = samekey.phased({
     name: 'order',
     run: async (_input: null, attempt) =>
@@ -50,7 +50,7 @@ async function calling() {
   const run = order.run({ scope: ['t'], key: 'k', input: null });
   await world.advance(10);
   await begun.promise;
-  return { world, reconciler, run, note: (id: string) => note(id), end: ended.resolve };
+  return { world, reconciler, run, note: async (id: string) => note?.(id), end: ended.resolve };
 }
 
 // F153

@@ -260,9 +260,14 @@ describe('a webhook', () => {
     const bench = createBench();
     await bench.thrown();
     await bench.world.advance(CALL_TIME_MAX_MS);
-    const inquire = async () => ({ kind: 'not-known' }) as const;
     const reconciler = bench.reconciler({
-      operations: { pay: { inquire, callTimeMaxMs: CALL_TIME_MAX_MS, downstreamKey: true } },
+      operations: {
+        pay: {
+          inquire: async () => ({ kind: 'not-known' }),
+          callTimeMaxMs: CALL_TIME_MAX_MS,
+          downstreamKey: true,
+        },
+      },
     });
     expect(await reconciler.tell(told(NONE))).toEqual({ kind: 'applied', to: 'retryable' });
     await bench.thrown();

@@ -18,6 +18,7 @@ import type { WorkerEvent } from '../../src/worker/index.ts';
 import { keepLeases } from '../../src/worker/leases.ts';
 import type { DeliveringOptions } from '../../src/worker/options.ts';
 import { startTaking } from '../../src/worker/taking.ts';
+import { signal } from './bench.ts';
 
 const LEASE_MS = 3_000;
 const away = (applied: 'no' | 'unknown') => new StoreError('away', { applied, transient: true });
@@ -125,7 +126,7 @@ describe('the end of a delivery', () => {
 describe('taking', () => {
   it('takes one suspect at a time, and the next when that one has ended', async () => {
     const asked: TakeRequest[] = [];
-    let end = (): void => undefined;
+    const end = signal();
     const { world, options } = bench(
       {
         async take(request) {
@@ -136,7 +137,7 @@ describe('taking', () => {
         done: async () => ['applied'],
       },
       {
-        handlers: new Map([['mail', () => new Promise<void>((resolve) => (end = resolve))]]),
+        handlers: new Map([['mail', () => end.promise]]),
         pollMs: 100,
       },
     );
@@ -144,7 +145,7 @@ describe('taking', () => {
     const taking = startTaking(options, deliverer);
     await world.advance(1_000);
     expect(asked.slice(0, 4).map(({ suspectsMax }) => suspectsMax)).toEqual([1, 0, 0, 0]);
-    end();
+    end.resolve();
     await world.advance(1_000);
     expect(asked.at(-1)?.suspectsMax).toBe(1);
     const stopped = taking.stop();
