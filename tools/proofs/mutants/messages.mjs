@@ -205,8 +205,8 @@ export const messages = [
   {
     name: 'postgres-requeue-without-claim',
     file: 'stores/postgres/messages-upkeep-statements.ts',
-    find: 'r.key = dead.key AND r.claim_id = dead.claim_id\n    AND r.attempt = dead.attempt',
-    put: 'r.key = dead.key\n    AND r.attempt = dead.attempt',
+    find: "(r.claim_id = dead.claim_id AND r.state IN ('unknown', 'pending')",
+    put: "(r.state IN ('unknown', 'pending')",
     tests: POSTGRES,
     only: on('another life of its key'),
     breaks: 'A dead letter is delivered for a request that it does not belong to.',
