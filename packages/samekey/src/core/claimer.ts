@@ -19,6 +19,7 @@ import { isPointer } from './pointer.ts';
 import { isForgotten, isPurgeable, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
+import type { Unfit } from './unfit.ts';
 import type { Running, UsualLengths } from './usual.ts';
 import type { Work } from './work.ts';
 import type { World } from './world.ts';
@@ -44,6 +45,7 @@ export interface ClaimerOptions {
   readonly abandoned: Abandoned;
   readonly cache: ReplayCache;
   readonly usual: Pick<UsualLengths, 'of'>;
+  readonly unfit: Unfit;
   readonly callTimeMaxMs: number;
   readonly writeVersion: number;
   readonly readVersion: number;
@@ -70,7 +72,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       work.younger.length === 0
         ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null }
         : await bridges.prepare(work);
-    // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy.
+    // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy, what had not fitted once.
     for (let turn = 0; turn < 5 + HOPS_MAX; turn += 1) {
       if ('outcome' in prepared) return prepared;
       const spot: Spot = prepared;
@@ -114,14 +116,22 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         const compared = await bridges.compare(work, spot, result.record.fingerprint);
         if ('kind' in compared) return metOnly(compared);
         prepared = { ...spot, fingerprint: compared };
+      } else if (
+        work.takesSteps === true &&
+        options.unfit.has(spot.id) &&
+        !options.unfit.holdsFor(result.record)
+      ) {
+        // What did not fit is another by now: with the next turn this code may take it up.
       } else if (!mayBeOurs(result.because) || !(await released(result.record))) {
         const { ageMs, claimLeftMs } = result;
         const running: Running = { ageMs, claimLeftMs, usualMs: options.usual.of(work.operation) };
+        const { input, unreadable } = result.record;
         return {
           outcome: outcomeOf(result, work.settings, running),
           claimLeftMs,
           running,
           foundAt: spot.id,
+          isNobodys: input === null && unreadable === undefined,
         };
       }
     }
@@ -162,6 +172,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       entry: work.entry,
       input: work.input,
       pendingTimeMaxMs: work.pendingTimeMaxMs,
+      takesSteps: work.takesSteps === true && !options.unfit.has(id),
     };
     let result: ClaimResult;
     try {

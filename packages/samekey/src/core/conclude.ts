@@ -6,7 +6,7 @@ import type { Ending, RunningAttempt } from './attempt.ts';
 import { responseBytes } from './dispatch.ts';
 import { isNotExecutedError } from './errors.ts';
 import { classOfStatus, type EndingClass, proofOf } from './policy.ts';
-import type { Proof } from './record.ts';
+import { isLeftToCode, LEFT_TO_CODE_MS, type Proof } from './record.ts';
 import type { FinishRequest } from './store.ts';
 import { storable, type StorableResponse } from './stored-response.ts';
 
@@ -105,6 +105,12 @@ function fitting(response: StorableResponse, mostBytes: number | null): Storable
   return { ...response, body: null };
 }
 
+function reconcileAfterOf({ saidUnknown, settings }: RunningAttempt, { to, reason }: Conclusion): number {
+  if (isLeftToCode({ state: to, reason })) return Math.max(LEFT_TO_CODE_MS, settings.reconcileAfterMs);
+  // Whoever said so knows of nothing to wait for.
+  return saidUnknown === null ? settings.reconcileAfterMs : 0;
+}
+
 /** The conclusion as a write under the attempt's fence. */
 export function finishRequest(attempt: RunningAttempt, conclusion: Conclusion): FinishRequest {
   return {
@@ -118,8 +124,7 @@ export function finishRequest(attempt: RunningAttempt, conclusion: Conclusion): 
     response: conclusion.response,
     unbindFingerprint: conclusion.unbind,
     extendMs: attempt.extendMs,
-    // Whoever said so knows of nothing to wait for.
-    reconcileAfterMs: attempt.saidUnknown === null ? attempt.settings.reconcileAfterMs : 0,
+    reconcileAfterMs: reconcileAfterOf(attempt, conclusion),
     handedOver: false,
   };
 }

@@ -3,7 +3,7 @@
  * record has gone on. And the checkpoint that notes it, as stubborn as the claim allows.
  */
 
-import { classifyError, type EffectRule } from './effect.ts';
+import { type boundsOf, classifyError, type EffectRule } from './effect.ts';
 import { FenceLostError, isStoreError, StepError } from './errors.ts';
 import { lookingSignal } from './last-look.ts';
 import { type CallEnd, contradictionOf, type EndedCall } from './late-call.ts';
@@ -16,6 +16,8 @@ export interface Effect<Result> {
   readonly name: string;
   readonly rule: EffectRule<Result>;
   readonly callTimeMaxMs: number;
+  /** As {@link boundsOf}: of all calls that are one effect. */
+  readonly bounds: ReturnType<typeof boundsOf>;
   readonly key: string;
   readonly input: string;
 }
@@ -76,12 +78,12 @@ export async function tellLateEnd<Result>(
   calledAt: number,
   end: CallEnd,
 ): Promise<void> {
-  const { rule, name, callTimeMaxMs } = effect;
+  const { rule, name, callTimeMaxMs, bounds } = effect;
   const { attempt, world } = owner;
   if ('error' in end && (!isOver(owner) || (rule.classify ?? classifyError)(end.error) === 'notExecuted'))
     return;
   const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMs ?? 0);
-  const isCovered = rule.rule === 'downstreamKey' && sinceMs <= rule.retentionMs;
+  const isCovered = rule.rule === 'downstreamKey' && sinceMs <= bounds.retentionMs;
   const { fence, createdAt } = attempt;
   const ended: EndedCall = { effect: name, fence, createdAt, end, isCovered };
   for (let looks = 1; ; looks += 1) {

@@ -5,6 +5,7 @@
 
 import type { Comparable } from './digest.ts';
 import { OptionsError } from './errors.ts';
+import type { IntentCall } from './steps.ts';
 import {
   aFunction,
   anything,
@@ -13,6 +14,7 @@ import {
   readOptions,
   required,
   type Table,
+  text,
   wholeNumber,
 } from './options.ts';
 
@@ -44,6 +46,11 @@ export type EffectVerdict = 'notExecuted' | 'unknown';
 
 /** What every rule may say. */
 interface EffectOptions {
+  /**
+   * Whom it calls, such as `stripe`: a name that you choose. It is stored with the intent, and what was begun with one provider is
+   * repeated with no other. Name it before you change it.
+   */
+  readonly provider?: string;
   /** What the call sends, plain JSON or bytes: its digest is stored with the intent, and a repeat must send the same. */
   readonly input?: Comparable;
   /** How long the call may take, in milliseconds; default 10,000. At least so much of the claim must be left before it. */
@@ -78,6 +85,7 @@ export type EffectRule<Result> =
 const CALL_TIME_MAX_MS = 10_000;
 
 const EFFECT_ROWS = {
+  provider: text(),
   input: anything<Comparable>(),
   callTimeMaxMs: wholeNumber(1),
   classify: aFunction(),
@@ -114,6 +122,31 @@ export function checkRule(name: string, rule: EffectRule<never>, claimTtlMs: num
     1,
     claimTtlMs - 1,
   );
+}
+
+/**
+ * How an intent without a result is repeated by the code that finds it (F110). What is stored decides: `same`, by its rule; `stricter`, the
+ * code asks nobody and repeats nothing; `other`, not at all, because another rule or another provider knows nothing of that call.
+ */
+export function repeatOf(
+  call: IntentCall | undefined,
+  rule: Pick<EffectRule<never>, 'rule' | 'provider'>,
+): 'same' | 'stricter' | 'other' {
+  if (rule.rule === 'reconcile') return 'stricter';
+  return call?.rule === rule.rule && call.provider === rule.provider ? 'same' : 'other';
+}
+
+/** The bounds of a call, by the code and by what is stored of an earlier one: the longer time, and the shorter retention. */
+export function boundsOf(
+  rule: EffectRule<never>,
+  callTimeMaxMs: number,
+  call?: IntentCall,
+): { readonly timeMaxMs: number; readonly retentionMs: number } {
+  const retentionMs = rule.rule === 'downstreamKey' ? rule.retentionMs : Number.POSITIVE_INFINITY;
+  return {
+    timeMaxMs: Math.max(callTimeMaxMs, call?.timeMaxMs ?? 0),
+    retentionMs: Math.min(retentionMs, call?.retentionMs ?? Number.POSITIVE_INFINITY),
+  };
 }
 
 /** No byte of a request can have left: the name was not found, or nobody listened. */

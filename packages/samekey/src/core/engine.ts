@@ -35,6 +35,7 @@ import type { Issue } from './schema.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { OperationSettings } from './settings.ts';
 import type { Store } from './store.ts';
+import { Unfit } from './unfit.ts';
 import { askAgainAfter, createUsualLengths, type Running, type UsualLengths } from './usual.ts';
 import { createValueFingerprinter, type ValueFingerprinter } from './value-fingerprint.ts';
 import { createWaiter, type Waiter } from './waiter.ts';
@@ -115,6 +116,7 @@ export class Engine {
       timeMaxMs: options.saveKeepMaxMs,
       callTimeMaxMs,
     });
+    const unfit = new Unfit();
     const abandoned = createAbandoned(world, dispatch, callTimeMaxMs, emit);
     const cache = createReplayCache({
       world,
@@ -154,6 +156,7 @@ export class Engine {
       abandoned,
       cache,
       usual: this.usual,
+      unfit,
       callTimeMaxMs,
       writeVersion: options.writeVersion,
       readVersion: options.readVersion,
@@ -182,6 +185,7 @@ export class Engine {
         },
       }),
       usual: this.usual,
+      unfit,
       track: (work) => this.#track(work),
     });
     const stopListening = options.store.onClockOff?.((offMs) => this.#tellClockOff(offMs));
@@ -203,15 +207,14 @@ export class Engine {
     }
     const ran: Ran = { attempt: null, accepted: false };
     this.#active += 1;
-    let met: Outcome;
+    let outcome: Outcome;
     try {
       const fresh =
         work.ifNew === null || work.ifNew === undefined ? null : await this.#ifNew(work, work.ifNew);
-      met = fresh ?? (await this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran));
+      outcome = fresh ?? (await this.#run(work, handler, startedAt + work.settings.waitMaxMs, ran));
     } finally {
       this.#left();
     }
-    const outcome = asAccepted(work, met);
     this.#tellOutcome(outcome, work, startedAt, ran, false);
     return outcome;
   }
@@ -261,8 +264,12 @@ export class Engine {
     if (isExpired(record, now)) return { kind: 'expired' };
     const other = await this.#claimer.compare(work, found);
     if (other !== null) return other;
-    if (record.state === 'retryable') return null;
-    return asAccepted(work, outcomeSeen(record, work.settings, now, this.usual.of(record.operation)));
+    if (record.state === 'retryable' && record.steps === null) return null;
+    // Something of it was done: what the code of today thinks of its input says nothing of that. A worker that knows the steps goes on.
+    if (record.state === 'retryable')
+      return { kind: work.takesSteps === true ? 'in-progress' : 'unknown', retryAfterMs: retryAfter(0) };
+    const seen = outcomeSeen(record, work.settings, now, this.usual.of(record.operation));
+    return asAccepted(work, seen, record.input === null && record.unreadable === undefined);
   }
 
   /** Emits the outcome of a request that never got as far as `run`. */
@@ -441,10 +448,11 @@ export class Engine {
         this.#flights.close(own, met);
       }
       // Only a claim of another process is waited for here; one of this process has been waited for in memory.
-      if (met.claimLeftMs <= 0 || met.outcome.kind !== 'in-progress') return met.outcome;
+      if (met.claimLeftMs <= 0 || met.outcome.kind !== 'in-progress')
+        return asAccepted(work, met.outcome, met.isNobodys);
       const metAt = this.world.monotonicNow();
       if (!(await this.#waiter.wait(met.foundAt ?? work.id, met.claimLeftMs, waitUntil)))
-        return stillRunning(met, this.world.monotonicNow() - metAt);
+        return asAccepted(work, stillRunning(met, this.world.monotonicNow() - metAt), met.isNobodys);
     }
   }
 
@@ -587,8 +595,11 @@ function stillRunning({ outcome, running }: Met, waitedMs: number): Outcome {
   return { kind: 'in-progress', retryAfterMs: askAgainAfter(now) };
 }
 
-/** Who left its work to a worker is told that the worker has it, also while it runs. */
-function asAccepted({ entry }: Work, outcome: Outcome): Outcome {
-  if (entry !== 'accept' || outcome.kind !== 'in-progress') return outcome;
+/**
+ * Who left its work to a worker is told that the worker has it, also while it runs. What was begun without one, by code that runs it at once,
+ * is nothing that a worker has: it is asked for again (F114).
+ */
+function asAccepted({ entry }: Work, outcome: Outcome, isNobodys = false): Outcome {
+  if (entry !== 'accept' || outcome.kind !== 'in-progress' || isNobodys) return outcome;
   return { kind: 'pending', retryAfterMs: outcome.retryAfterMs };
 }

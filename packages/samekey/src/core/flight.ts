@@ -28,6 +28,8 @@ export interface Met {
   readonly foundAt?: RecordId;
   /** Whether the request was noted as new, for a worker. */
   readonly isNew?: boolean;
+  /** Whether the record that was met keeps no input, so that no worker goes on with it. */
+  readonly isNobodys?: boolean;
 }
 
 /** The record this process is working on. */

@@ -67,9 +67,11 @@ export function outcomeOf(
       return { kind: 'mismatch' };
     case 'spent':
       return { kind: 'in-progress', retryAfterMs: retryAfter(0) };
+    // Also where a worker leaves a record as it is, because its code does not know the steps in it.
+    case 'unknown':
+      return { kind: 'unknown', retryAfterMs: retryAfter(settings.reconcileAfterMs) };
     case 'exhausted':
     case 'final':
-    case 'unknown':
     case 'pending':
     case 'in-progress':
       return outcomeOfRecord(result.record, settings, running);

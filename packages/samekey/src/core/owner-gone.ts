@@ -7,10 +7,10 @@ import type { SamekeyRecord } from './record.ts';
 
 /**
  * Reasons that an owner writes when its handler has returned or thrown. Not among them: a claim that ended without a word, used-up
- * attempts, a handler that hung (`attempt-time-up`), that spoke after its end or was perhaps answered for by a time-out, a message that was given up: whoever made the call there may still be alive.
+ * attempts, steps that the code which met them did not know, a handler that hung (`attempt-time-up`), that spoke after its end or was perhaps answered for by a time-out, a message that was given up: whoever made the call there may still be alive.
  */
 const TOLD_BY_OWNER =
-  /^(?:handler-threw|said-unknown(?:: .*)?|status-\d{3}|effect-[a-z-]+|phases-changed|steps-newer|transaction-ended-inside)$/;
+  /^(?:handler-threw|said-unknown(?:: .*)?|status-\d{3}|effect-(?!rule-changed)[a-z-]+|transaction-ended-inside)$/;
 
 /** `open`: the attempt that stored the intent which is open (null in what earlier code has stored); undefined when none is open. */
 export function isOwnerGone(record: SamekeyRecord, open: number | null | undefined): boolean {

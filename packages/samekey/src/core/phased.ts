@@ -12,17 +12,18 @@
 import type { Ending } from './attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
 import { comparableBytes } from './digest.ts';
-import { checkRule, classifyError, type EffectCall, type EffectRule } from './effect.ts';
+import { boundsOf, checkRule, classifyError, type EffectCall, type EffectRule, repeatOf } from './effect.ts';
 import { bounded, checkpointWhileHeld, type Effect, tellLateEnd } from './effect-call.ts';
 import { isStoreError, StepError } from './errors.ts';
 import { mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from './owner.ts';
 import { pause } from './pause.ts';
 import { createNotes } from './provider-notes.ts';
-import type { SamekeyRecord } from './record.ts';
+import { PHASES_CHANGED, type SamekeyRecord } from './record.ts';
 import type { Answer } from './reply.ts';
 import {
   downstreamKeyText,
+  type IntentCall,
   keptResult,
   openIntent,
   readSteps,
@@ -30,7 +31,7 @@ import {
   type Step,
   stepsText,
 } from './steps.ts';
-import { changed, notAwaited, resumable, type Stop, threw, unknown } from './stops.ts';
+import { changed, notAwaited, resumable, ruleChanged, type Stop, threw, unknown } from './stops.ts';
 import type { CheckpointRequest, CheckpointResult } from './store.ts';
 import type { Within } from './transaction.ts';
 
@@ -94,8 +95,12 @@ export class Phases<Tx> {
       if (recorded !== null && recorded.kind !== 'effect') throw this.#stopWith(changed(name));
       if (recorded !== null && recorded.done !== null) return recorded.done.result as Result;
       const before = recorded !== null && !this.#dropSettled();
+      const stored = before ? recorded?.call : undefined;
+      if (before && repeatOf(stored, rule) === 'other') throw this.#stopWith(ruleChanged(name));
       if (before && recorded?.input !== input) throw this.#stopWith(unknown('effect-input-changed'));
-      const effect = { name, rule, callTimeMaxMs, key: await this.#downstreamKey(name), input };
+      const bounds = boundsOf(rule as EffectRule<never>, callTimeMaxMs, stored);
+      const key = await this.#downstreamKey(name);
+      const effect: Effect<Result> = { name, rule, callTimeMaxMs, bounds, key, input };
       if (before) {
         const answer = await this.#follow(effect);
         if (answer !== null) return await this.#done(effect, answer.result, null);
@@ -113,7 +118,7 @@ export class Phases<Tx> {
     if (this.#stop !== null) return this.#stop;
     const isRunning = this.#running !== null;
     // Steps that the code no longer has: what they did is not accounted for.
-    if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown('phases-changed');
+    if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown(PHASES_CHANGED);
     const error = 'thrown' in ended ? ended.thrown : isRunning ? notAwaited(this.#running ?? '') : undefined;
     // A call may have been made, whatever the policy would make of the handler's end.
     if (openIntent(this.#steps) !== null) return resumable('effect-open', error);
@@ -210,13 +215,13 @@ export class Phases<Tx> {
 
   /** The rule of an intent without a result. Resolves with the answer, or null when the call is to be made again. */
   async #follow<Result>(effect: Effect<Result>): Promise<{ readonly result: Result } | null> {
-    const { rule, callTimeMaxMs } = effect;
+    const { rule, callTimeMaxMs, bounds } = effect;
     const { attempt, world } = this.#owner;
     if (rule.rule === 'reconcile') throw this.#stopWith(unknown('effect-unknown'));
     if (rule.rule === 'downstreamKey') {
       const age =
         (attempt.left.intentAgeMs ?? Number.POSITIVE_INFINITY) + (world.monotonicNow() - attempt.startedAt);
-      if (age + callTimeMaxMs <= rule.retentionMs) return null;
+      if (age + bounds.timeMaxMs <= bounds.retentionMs) return null;
       throw this.#stopWith(unknown('effect-retention-passed'));
     }
     for (;;) {
@@ -234,7 +239,7 @@ export class Phases<Tx> {
         sinceBegunMs: askedAt - attempt.startedAt,
         intentAgeMs: attempt.left.intentAgeMs,
         claimTtlMs: attempt.settings.claimTtlMs,
-        callTimeMaxMs: Math.max(callTimeMaxMs, openIntent(this.#steps)?.call?.timeMaxMs ?? 0),
+        callTimeMaxMs: bounds.timeMaxMs,
       });
       if (leftMs <= 0) return null;
       await pause(world, leftMs);
@@ -246,20 +251,8 @@ export class Phases<Tx> {
     call: (effect: EffectCall) => Promise<Result>,
     before: boolean,
   ): Promise<Result> {
-    const { name, rule, callTimeMaxMs, key, input } = effect;
-    const made = {
-      attempt: this.#owner.attempt.number,
-      rule: rule.rule,
-      timeMaxMs: callTimeMaxMs,
-      ...(rule.rule === 'downstreamKey' ? { retentionMs: rule.retentionMs } : {}),
-    };
-    const intent: Step = { kind: 'effect', name, input, done: null, call: made };
-    const earlier = before ? this.#steps.slice(0, -1) : [...this.#steps];
-    // After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the key.
-    if (!before || rule.rule === 'inquire') {
-      await this.#save([...earlier, intent]);
-      this.#steps.splice(0, this.#steps.length, ...earlier, intent);
-    }
+    const { name, rule, callTimeMaxMs, key } = effect;
+    await this.#noteIntent(effect, before);
     await this.#owner.probe('effect.before');
     // The last look is this one: nothing is awaited between it and the call.
     do await this.#outlast(callTimeMaxMs);
@@ -297,6 +290,26 @@ export class Phases<Tx> {
     return this.#done(effect, result, calledAt);
   }
 
+  /** After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the key. */
+  async #noteIntent<Result>({ name, rule, input, bounds }: Effect<Result>, before: boolean): Promise<void> {
+    const { timeMaxMs, retentionMs } = bounds;
+    const stored = before && rule.rule === 'downstreamKey' ? openIntent(this.#steps)?.call : undefined;
+    if (stored?.timeMaxMs === timeMaxMs && stored.retentionMs === retentionMs) return;
+    const call: IntentCall = {
+      attempt: this.#owner.attempt.number,
+      rule: rule.rule,
+      timeMaxMs,
+      ...(rule.rule === 'downstreamKey' ? { retentionMs } : {}),
+      ...(rule.provider === undefined ? {} : { provider: rule.provider }),
+      // The one that stands there, with bounds that also hold for this call.
+      ...(stored === undefined ? {} : { ...stored, timeMaxMs, retentionMs }),
+    };
+    const earlier = before ? this.#steps.slice(0, -1) : [...this.#steps];
+    const steps: Step[] = [...earlier, { kind: 'effect', name, input, done: null, call }];
+    await this.#save(steps, stored !== undefined);
+    this.#steps.splice(0, this.#steps.length, ...steps);
+  }
+
   /** `calledAt` null: nothing was called, the provider was asked. */
   async #done<Result>(effect: Effect<Result>, result: unknown, calledAt: number | null): Promise<Result> {
     const { name, input } = effect;
@@ -329,7 +342,7 @@ export class Phases<Tx> {
     if (intent?.call === undefined) return;
     const steps: Step[] = [...this.#steps.slice(0, -1), { ...intent, call: { ...intent.call, providerId } }];
     try {
-      const result = await checkpointWhileHeld(this.#owner, this.#request(steps), isOver);
+      const result = await checkpointWhileHeld(this.#owner, this.#request(steps, true), isOver);
       // Whatever else was found there, the end of the call finds too.
       if (result.kind === 'applied') this.#steps.splice(0, this.#steps.length, ...steps);
     } catch (error) {
@@ -354,11 +367,11 @@ export class Phases<Tx> {
     throw this.#stopWith(resumable('claim-too-short'));
   }
 
-  /** Notes the steps; the claim is renewed with it. */
-  async #save(steps: readonly Step[]): Promise<void> {
+  /** Notes the steps; the claim is renewed with it. `isSameIntent`: the open one stays as old as it is. */
+  async #save(steps: readonly Step[], isSameIntent = false): Promise<void> {
     let result: CheckpointResult;
     try {
-      result = await checkpointWhileHeld(this.#owner, this.#request(steps), () => false);
+      result = await checkpointWhileHeld(this.#owner, this.#request(steps, isSameIntent), () => false);
     } catch (error) {
       if (!isStoreError(error)) throw error;
       // The steps may have been noted or not; the next attempt reads which.
@@ -370,7 +383,7 @@ export class Phases<Tx> {
     }
   }
 
-  #request(steps: readonly Step[]): CheckpointRequest {
+  #request(steps: readonly Step[], isSameIntent = false): CheckpointRequest {
     const { id, fence, settings } = this.#owner.attempt;
     return {
       ...id,
@@ -379,6 +392,7 @@ export class Phases<Tx> {
       recoveryPoint: recoveryPointOf(steps),
       steps: stepsText(steps),
       intentOpen: openIntent(steps) !== null,
+      ...(isSameIntent ? { isSameIntent } : {}),
     };
   }
 
@@ -405,5 +419,6 @@ const OUTLAST_TRIES_MAX = 3;
 /** Starts the steps of an attempt from what earlier ones left; a stop when they cannot be read. */
 export function openPhases<Tx>(owner: Owner, transactions: Transactions<Tx> | null): Phases<Tx> | Stop {
   const steps = readSteps(owner.attempt.left.steps);
-  return steps === null ? unknown('steps-newer') : new Phases(owner, transactions, steps);
+  // Newer code wrote them in a way that this code does not know.
+  return steps === null ? unknown(PHASES_CHANGED) : new Phases(owner, transactions, steps);
 }

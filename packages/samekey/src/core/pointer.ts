@@ -8,7 +8,7 @@
  */
 
 import { UNKNOWN_MAX_MS } from './machine.ts';
-import type { Fingerprint, RecordId, SamekeyRecord } from './record.ts';
+import { type Fingerprint, POINTER_CLAIM, type RecordId, type SamekeyRecord } from './record.ts';
 import type { StoredResponse } from './response.ts';
 import type { OperationSettings } from './settings.ts';
 
@@ -21,21 +21,19 @@ export interface Target {
 /** Why a pointer is final, for people. */
 export const KEPT_ELSEWHERE = 'kept-under-former-identity';
 
-const POINTER = 'pointer:';
-
 /** The claimId of a pointer, which tells it from any record of a request. */
 export function pointerClaimId(claimId: string): string {
-  return POINTER + claimId;
+  return POINTER_CLAIM + claimId;
 }
 
 /** Whether it is a pointer that can be followed. */
 export function isPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'claimId'>): boolean {
-  return state === 'completed' && claimId.startsWith(POINTER);
+  return state === 'completed' && claimId.startsWith(POINTER_CLAIM);
 }
 
 /** Whether it was to become a pointer, and whoever laid it did not come so far: nothing ever ran under it. */
 export function isHalfPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'claimId'>): boolean {
-  return state !== 'completed' && claimId.startsWith(POINTER);
+  return state !== 'completed' && claimId.startsWith(POINTER_CLAIM);
 }
 
 /** What a pointer holds, in the place of an answer: no client ever sees it. */

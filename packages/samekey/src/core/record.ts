@@ -126,14 +126,34 @@ export function isHandedOver(record: SamekeyRecord): boolean {
   return record.state === 'pending' && record.attempt > 0;
 }
 
+/** The reason of a record whose steps the code that met it does not know. */
+export const PHASES_CHANGED = 'phases-changed';
+/** The reason of a record whose open effect is repeated by another rule than the code that met it has. */
+export const EFFECT_RULE_CHANGED = 'effect-rule-changed';
+
 /**
- * Whether a worker may push it on: accepted and not begun, or resumable, with its input stored. What its client was told to
- * correct waits for the client.
+ * How long such a record is code's alone, in milliseconds: the time of a rolling deploy or of a rollback. Then reconcilers ask about it,
+ * who may not know its steps either.
+ */
+export const LEFT_TO_CODE_MS = 3_600_000;
+
+/**
+ * Whether nobody knows its outcome because the code that met it did not fit what it holds, and nobody has settled it since: code that fits
+ * takes it up again (F109), so that a rolling deploy and a rollback leave nothing behind.
+ */
+export function isLeftToCode({ state, reason }: Pick<SamekeyRecord, 'state' | 'reason'>): boolean {
+  return state === 'unknown' && (reason === PHASES_CHANGED || reason === EFFECT_RULE_CHANGED);
+}
+
+/**
+ * Whether a worker may push it on: accepted and not begun, resumable, or left to code that fits it; with its input stored. What its client
+ * was told to correct waits for the client.
  */
 export function isDue(record: SamekeyRecord, now: number, backoff: Backoff = {}): boolean {
   if (record.input === null || record.fingerprint === null) return false;
   if (record.state === 'pending') return !isHandedOver(record) && record.lockedUntil > now;
-  if (record.state !== 'retryable' || isExpired(record, now)) return false;
+  const isOpen = record.state === 'retryable' ? !isExpired(record, now) : isLeftToCode(record);
+  if (!isOpen) return false;
   return record.lockedUntil + pauseOf(record, backoff) <= now;
 }
 
@@ -214,6 +234,9 @@ export function isReplayable(record: SamekeyRecord, now: number): boolean {
     isFinal(record) && record.response !== null && record.response.body !== null && !isExpired(record, now)
   );
 }
+
+/** How the claimId of a pointer begins (`pointer.ts`). */
+export const POINTER_CLAIM = 'pointer:';
 
 const FORGOTTEN = 'forgotten:';
 

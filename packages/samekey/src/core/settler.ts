@@ -16,11 +16,12 @@ import type { Flight, Flights } from './flight.ts';
 import { metOnly, notStored, outcomeOfRecord, unavailable } from './meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
 import { type Executed, type Outcome, retryAfter } from './outcome.ts';
-import { isFinal, type SamekeyRecord, type State } from './record.ts';
+import { isFinal, isLeftToCode, type SamekeyRecord, type State } from './record.ts';
 import { about, type Renewer } from './renewer.ts';
 import { response as responseOf, sameResponse, type StoredResponse } from './response.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from './store.ts';
+import type { Unfit } from './unfit.ts';
 import type { UsualLengths } from './usual.ts';
 import type { World } from './world.ts';
 
@@ -61,6 +62,7 @@ export interface SettlerOptions {
   readonly emit: Emit;
   readonly noter: Noter;
   readonly usual: Pick<UsualLengths, 'note'>;
+  readonly unfit: Pick<Unfit, 'note'>;
   /** Counts background work, so that `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -144,7 +146,10 @@ export function createSettler(options: SettlerOptions): Settler {
     const unknown: Outcome = { kind: 'unknown', retryAfterMs: retryAfter(attempt.settings.reconcileAfterMs) };
     // If this cannot be written, the claim ends by itself, and the next attempt finds the same steps.
     if (to !== null) {
-      const proof = to === 'retryable' ? 'policy' : null;
+      const isUnfit = isLeftToCode({ state: to, reason });
+      // What was settled of its open effect is so for code that fits it, too.
+      const isSettled = isUnfit && attempt.resumed?.proof === 'settled';
+      const proof = isSettled ? 'settled' : to === 'retryable' ? 'policy' : null;
       const conclusion: Conclusion = { to, proof, reason, response: null, unbind: false };
       const sentAt = world.monotonicNow();
       const result = await save(attempt, conclusion).catch(() => null);
@@ -158,6 +163,7 @@ export function createSettler(options: SettlerOptions): Settler {
         leave(attempt, flight, outcome);
         return outcome;
       }
+      if (isUnfit) options.unfit.note(attempt);
       if (result !== null)
         emit?.({ type: 'finished', ...about(attempt), to, proof, reason, ...times(attempt, sentAt) });
     }

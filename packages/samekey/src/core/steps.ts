@@ -31,6 +31,8 @@ export interface IntentCall {
   readonly timeMaxMs: number;
   /** With `downstreamKey`: how long the provider remembers keys, in milliseconds. */
   readonly retentionMs?: number;
+  /** Who is called, if the effect names it. */
+  readonly provider?: string;
   /** What the provider calls it, if it said so before the call ended. */
   readonly providerId?: string;
 }

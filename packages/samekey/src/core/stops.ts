@@ -2,6 +2,7 @@
 
 import type { Ending } from './attempt.ts';
 import { StepError } from './errors.ts';
+import { EFFECT_RULE_CHANGED, PHASES_CHANGED } from './record.ts';
 import { response } from './response.ts';
 
 /** Thrown through the handler to end it: the attempt has stopped, whatever the handler still returns. */
@@ -9,9 +10,14 @@ export type Stop = Extract<Ending, { kind: 'stopped' | 'lost' | 'not-started' | 
 
 /** The recorded step is another one. */
 export function changed(name: string): Stop {
+  return unknown(PHASES_CHANGED, new StepError(`The step "${name}" is not the one that was recorded here.`));
+}
+
+/** The open effect was begun by another rule, or with another provider. */
+export function ruleChanged(name: string): Stop {
   return unknown(
-    'phases-changed',
-    new StepError(`The step "${name}" is not the one that was recorded here.`),
+    EFFECT_RULE_CHANGED,
+    new StepError(`The effect "${name}" was begun by another rule or with another provider than it has now.`),
   );
 }
 

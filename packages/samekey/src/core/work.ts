@@ -35,6 +35,8 @@ export interface Work extends Place {
   readonly pendingTimeMaxMs: number;
   /** What it meets if its key is not known: rules for fresh keys do not hold for others (F118). Absent: it runs. */
   readonly ifNew?: Outcome | null;
+  /** As {@link ClaimRequest.takesSteps}; default false. */
+  readonly takesSteps?: boolean;
 }
 
 /** No bridge stands. */

@@ -215,6 +215,7 @@ async function prepare<Native>(
       entry: prepared.entry,
       pendingTimeMaxMs: prepared.pendingTimeMaxMs,
       ifNew,
+      takesSteps: prepared.takesSteps === true,
     },
     ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
   };

@@ -12,6 +12,8 @@ export interface OpenEffect {
   readonly downstreamKey: string;
   /** By which rule it is repeated; null in what earlier code has stored. */
   readonly rule: 'downstreamKey' | 'inquire' | 'reconcile' | null;
+  /** Whom it calls, if the effect names it: nobody else knows of it. */
+  readonly provider: string | null;
   /** How long its call may take, in milliseconds; null in what earlier code has stored. */
   readonly callTimeMaxMs: number | null;
   /** With the rule `downstreamKey`: how long the provider remembers the key, in milliseconds; else null. */
@@ -35,6 +37,7 @@ export async function openEffectOf(
     name,
     downstreamKey: await world.sha256(new TextEncoder().encode(text)),
     rule: call?.rule ?? null,
+    provider: call?.provider ?? null,
     callTimeMaxMs: call?.timeMaxMs ?? null,
     retentionMs: call?.retentionMs ?? null,
     attempt: call?.attempt ?? null,

@@ -75,6 +75,7 @@ export {
   isFinal,
   isForgotten,
   isHandedOver,
+  isLeftToCode,
   isPurgeable,
   isReplayable,
   REOPEN_DELAY_MS,

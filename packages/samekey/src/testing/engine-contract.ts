@@ -33,6 +33,7 @@ import { bridgeTests } from './engine/bridges.ts';
 import { closingTests } from './engine/closing.ts';
 import { effectRuleTests } from './engine/effect-rules.ts';
 import { effectTests } from './engine/effects.ts';
+import { factTests } from './engine/facts.ts';
 import { faultTests } from './engine/faults.ts';
 import { lifetimeTests } from './engine/lifetimes.ts';
 import { onceTests } from './engine/once.ts';
@@ -65,6 +66,7 @@ export function engineContract(runner: TestRunner, harness: StoreHarness): void 
     runner.describe('answers', () => answerTests(test));
     runner.describe('asking again', () => askingAgainTests(test));
     runner.describe('effects by their rules', () => effectRuleTests(test));
+    runner.describe('facts beat code', () => factTests(test));
     runner.describe('closing', () => closingTests(test));
     runner.describe('values', () => valueTests(test));
     runner.describe('effects', () => effectTests(test));

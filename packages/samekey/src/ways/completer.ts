@@ -2,8 +2,8 @@
  * Pushes unfinished operations to their end without waiting for the client: accepted ones that nobody has begun, and phased ones
  * whose attempt has ended without an answer. Whoever begins one claims it first, so any number of processes may do this.
  *
- * Invariants: an operation that this process does not know by name, and an input that it cannot read, are left alone, and keep nobody
- * behind them waiting (F149) · a place that has become free takes the next, whatever its neighbours do (F143).
+ * Invariants: an operation that this process does not know by name, an input that it cannot read, and steps that its code does not know are left
+ * alone, and keep nobody behind them waiting (F109, F149) · a place that has become free takes the next, whatever its neighbours do (F143).
  */
 
 import type { Engine } from '../core/engine.ts';
@@ -62,7 +62,7 @@ export function createCompleter(options: CompleterOptions, settings: CompleterSe
   const { store, engine, operations } = options;
   const { concurrency, ended, failed, isStopping, ...backoff } = settings;
   const running = new Map<string, Promise<void>>();
-  /** The last one that could not be read: the next look goes on behind it. Null: at the beginning. */
+  /** The last one that nothing can be done with here: the next look goes on behind it. Null: at the beginning. */
   let passed: SamekeyRecord | null = null;
   let passedFrom = 0;
 
@@ -96,7 +96,7 @@ export function createCompleter(options: CompleterOptions, settings: CompleterSe
         for (const record of due) {
           if (running.has(idText(record))) continue;
           if (running.size >= concurrency) return true;
-          const how = runnable(options, record);
+          const how = isLeftAlone(engine, record) ? null : runnable(options, record);
           if (how === null) passed = record;
           else begin(record, how);
         }
@@ -123,6 +123,27 @@ export async function pushDue(options: CompleterOptions, limit: number): Promise
   await completer.idle();
   if (errors.length > 0) throw errors[0];
   return all;
+}
+
+/** Records whose steps this process's code does not know, by the claim that left them. */
+const leftAlone = new WeakMap<Engine, Set<string>>();
+const LEFT_ALONE_MAX = 1_000;
+
+function leaveAlone(engine: Engine, record: SamekeyRecord): void {
+  const names = leftAlone.get(engine) ?? new Set<string>();
+  leftAlone.set(engine, names);
+  // Who is forgotten is asked once more, and answers the same.
+  if (names.size >= LEFT_ALONE_MAX) names.clear();
+  names.add(claimName(record));
+}
+
+function isLeftAlone(engine: Engine, record: SamekeyRecord): boolean {
+  return leftAlone.get(engine)?.has(claimName(record)) === true;
+}
+
+/** Code that knows them claims it anew. */
+function claimName(record: SamekeyRecord): string {
+  return JSON.stringify([record.scope, record.key, record.claimId]);
 }
 
 /** What a record is run with. */
@@ -153,7 +174,7 @@ async function push(
   { operation, handler, input }: Runnable,
 ): Promise<Outcome> {
   const { scope, key } = record;
-  return engine.run(
+  const outcome = await engine.run(
     {
       operation: record.operation,
       id: { scope, key },
@@ -165,7 +186,11 @@ async function push(
       input,
       entry: 'take',
       pendingTimeMaxMs: 0,
+      takesSteps: operation.takesSteps,
     },
     handler,
   );
+  // It holds steps that this code does not know: left for code that does (F109).
+  if (outcome.kind === 'unknown' && record.steps !== null) leaveAlone(engine, record);
+  return outcome;
 }

@@ -67,6 +67,9 @@ export interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
   readonly formerly: readonly FormerRequest[];
 }
 
+/** How the work enters the store, and what it keeps for others. */
+type How = Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps'>;
+
 /** Runs a handler for one request. What the handler threw is thrown after the record was settled. */
 export async function runDirect<Value>(
   engine: Engine,
@@ -74,7 +77,7 @@ export async function runDirect<Value>(
   settings: OperationSettings,
   request: TakenRequest,
   handler: Handler,
-  how: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
+  how: How = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
   const outcome = await engine.run(await workOf(engine, names, settings, request, how), handler);
   // The record is settled; whoever called gets what its handler threw.
@@ -89,9 +92,9 @@ export async function meetInvalid<Value>(
   settings: OperationSettings,
   request: TakenRequest,
   issues: readonly Issue[],
-  { entry, pendingTimeMaxMs }: Pick<Work, 'entry' | 'pendingTimeMaxMs'> = AT_ONCE,
+  entry: Omit<How, 'input'> = AT_ONCE,
 ): Promise<RunOutcome<Value>> {
-  const work = await workOf(engine, names, settings, request, { input: null, entry, pendingTimeMaxMs });
+  const work = await workOf(engine, names, settings, request, { ...entry, input: null });
   return valued<Value>(await engine.meetInvalid(work, issues));
 }
 
@@ -105,7 +108,7 @@ async function workOf(
   names: OperationNames,
   settings: OperationSettings,
   request: TakenRequest,
-  { input, entry, pendingTimeMaxMs }: Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs'>,
+  how: How,
 ): Promise<Work> {
   // As long as any route may allow: the key of a request may be one that came over HTTP.
   const fault = faultOf(request.key);
@@ -124,9 +127,7 @@ async function workOf(
     younger:
       others.length === 0 ? NO_PLACES : others.map((other) => ({ id: other, fingerprint, refingerprint })),
     settings,
-    input,
-    entry,
-    pendingTimeMaxMs,
+    ...how,
   };
 }
 

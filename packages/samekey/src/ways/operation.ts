@@ -79,6 +79,8 @@ export interface OperationInternals<Input> {
   readonly keepsInput: boolean;
   /** Left to a worker: how long it may wait to be begun, in milliseconds; null: run by whoever asks. */
   readonly pendingTimeMaxMs: number | null;
+  /** Whether its handler goes on from recorded steps. */
+  readonly takesSteps: boolean;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
   /** By which door its requests come: each compares something else, so a record of one is none for the other (F120). */
@@ -156,11 +158,15 @@ export function keptInput<Input>(
 /** How requests for the operation enter the store. */
 export function entryOf({
   pendingTimeMaxMs,
-}: Pick<OperationInternals<never>, 'pendingTimeMaxMs'>): Pick<Work, 'entry' | 'pendingTimeMaxMs'> {
+  takesSteps,
+}: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'takesSteps'>): Entry {
   return pendingTimeMaxMs === null
-    ? { entry: 'run', pendingTimeMaxMs: 0 }
-    : { entry: 'accept', pendingTimeMaxMs };
+    ? { entry: 'run', pendingTimeMaxMs: 0, takesSteps }
+    : { entry: 'accept', pendingTimeMaxMs, takesSteps };
 }
+
+/** How a request enters the store. */
+export type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps'>;
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */
 export function operationInternals<Input>(operation: Operation<Input, unknown>): OperationInternals<Input> {

@@ -71,6 +71,7 @@ export function definePhased<Input, Returned, Tx>(
     schema: definition.schema ?? null,
     keepsInput: true,
     pendingTimeMaxMs: null,
+    takesSteps: true,
     handler: (input): Handler => ({
       async start(attempt, owner) {
         const phases = openPhases<Tx>(owner, transactions);

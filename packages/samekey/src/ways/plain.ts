@@ -37,6 +37,7 @@ export function definePlain<Input, Returned>(
     schema: definition.schema ?? null,
     keepsInput: false,
     pendingTimeMaxMs: null,
+    takesSteps: false,
     handler: (input): Handler => outright((attempt) => definition.run(input, attempt)),
   });
 }

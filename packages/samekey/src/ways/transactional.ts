@@ -67,6 +67,7 @@ export function defineTransactional<Input, Returned, Tx>(
     schema: definition.schema ?? null,
     keepsInput: false,
     pendingTimeMaxMs: null,
+    takesSteps: false,
     handler: (input): Handler => ({
       start: (attempt, owner) =>
         runTransactional(owner, from, async (tx, within) => {

@@ -5,12 +5,14 @@ import {
   isExpired,
   isForgotten,
   isHandedOver,
+  isLeftToCode,
   isPurgeable,
+  POINTER_CLAIM,
   reopenedClaimId,
   type SamekeyRecord,
 } from '../record.ts';
 import type { ClaimRequest, ClaimResult, FoundReason, Resumed } from '../store.ts';
-import { type Decision, EXHAUSTED, lifeAfter, type View } from './decision.ts';
+import { type Decision, EXHAUSTED, leftToCode, lifeAfter, type View } from './decision.ts';
 import { endClaim } from './upkeep.ts';
 
 /** May this claimId run an attempt now? */
@@ -54,12 +56,16 @@ export function decideClaim(
     case 'failed':
       return record.reason === EXHAUSTED ? found('exhausted') : found('final');
     case 'unknown':
-      return found('unknown');
+      return isLeftToCode(record) && request.takesSteps === true && request.entry !== 'accept'
+        ? grant(record, request, view)
+        : found('unknown');
     case 'pending':
-      if (request.entry !== 'take' || isHandedOver(record) || view.claimOver) return found('pending');
-      return grant(record, request, view);
+      // What was only noted is no place for a pointer.
+      if (request.entry === 'accept' || request.claimId.startsWith(POINTER_CLAIM)) return found('pending');
+      if (isHandedOver(record) || view.claimOver) return found('pending');
+      return isForeign(record, request) ? leave(record, request, view, found) : grant(record, request, view);
     case 'in_progress': {
-      if (!view.claimOver || request.entry === 'accept') return found('in-progress');
+      if (!view.claimOver) return found('in-progress');
       const ended = endClaim(record, view);
       return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
     }
@@ -67,7 +73,6 @@ export function decideClaim(
       if (view.claimLeftMs > 0) return found('in-progress');
       // Its client was told to correct it, and nothing of it has happened: what comes now is noted as new.
       if (request.entry === 'accept' && record.fingerprint === null) return grant(null, request, view);
-      if (request.entry === 'accept') return found('in-progress');
       return resume(record, request, view, found);
     default:
       return unreachable(record.state);
@@ -106,8 +111,7 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     recoveryPoint: previous?.recoveryPoint ?? null,
     steps: previous?.steps ?? null,
     intentAt: previous?.intentAt ?? null,
-    // Not bound to a request any more, it is bound to this one.
-    input: previous === null || previous.fingerprint === null ? request.input : previous.input,
+    input: inputOf(previous, request),
   };
   if (accept) return { ...accepted(write), write };
   const { createdAt, expiresAt } = write;
@@ -115,12 +119,36 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
   return { write, result: { kind: 'claimed', attempt, createdAt, expiresAt, resumed } };
 }
 
+/** Of a record that is not bound to a request any more, or whose code kept none: what this one brings. */
+function inputOf(previous: SamekeyRecord | null, { input }: ClaimRequest): Uint8Array | null {
+  return previous === null || previous.fingerprint === null ? input : (previous.input ?? input);
+}
+
+type Find = (because: FoundReason, write?: SamekeyRecord) => Decision<ClaimResult>;
+
+/** Whether it holds steps and the code that asks does not go on from any (F109). */
+function isForeign({ steps }: SamekeyRecord, { takesSteps }: ClaimRequest): boolean {
+  return steps !== null && takesSteps !== true;
+}
+
+/** A request is told that nobody knows, and so is the record; a worker leaves it for those who know. */
+function leave(record: SamekeyRecord, request: ClaimRequest, view: View, found: Find): Decision<ClaimResult> {
+  return request.entry === 'take' ? found('unknown') : found('unknown', leftToCode(record, view));
+}
+
 function resume(
   record: SamekeyRecord,
   request: ClaimRequest,
   view: View,
-  found: (because: FoundReason, write?: SamekeyRecord) => Decision<ClaimResult>,
+  found: Find,
 ): Decision<ClaimResult> {
+  if (isForeign(record, request)) return leave(record, request, view, found);
+  if (request.entry === 'accept') {
+    // Begun by code that kept no input: with it a worker may go on, who is told of nothing else (F114).
+    if (record.input === null)
+      return found('in-progress', { ...record, operation: request.operation, input: request.input });
+    return found('in-progress');
+  }
   // Who let it run again by hand meant that it runs: at least once more.
   const byHand = record.proof === 'settled';
   if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);

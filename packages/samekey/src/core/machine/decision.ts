@@ -3,7 +3,7 @@
  * hold for each of its rows.
  */
 
-import type { Fence, SamekeyRecord, State } from '../record.ts';
+import { type Fence, LEFT_TO_CODE_MS, PHASES_CHANGED, type SamekeyRecord, type State } from '../record.ts';
 import type { HandResult } from '../store.ts';
 
 /** What the store knows at the moment of the decision. */
@@ -56,6 +56,20 @@ export const EXHAUSTED = 'attempts-exhausted';
 /** Never shorter than before, and long enough that whoever waited for the end can still read it (F58). */
 export function lifeAfter(record: SamekeyRecord, { laterNow }: View): number {
   return Math.max(record.expiresAt, laterNow + record.replayMinMs);
+}
+
+/** It holds steps that whoever met it does not know: nobody guesses, and code that knows them goes on (F109). */
+export function leftToCode(record: SamekeyRecord, { now }: View): SamekeyRecord {
+  return {
+    ...record,
+    state: 'unknown',
+    lockedUntil: Math.min(record.lockedUntil, now),
+    // What was settled of its open effect stays so.
+    proof: record.proof === 'settled' ? 'settled' : null,
+    reason: PHASES_CHANGED,
+    reconcileAfter: now + LEFT_TO_CODE_MS,
+    inquiries: 0,
+  };
 }
 
 /** Whether it is the record that the writer holds: claimId and attempt, because numbers begin again after a deletion. */

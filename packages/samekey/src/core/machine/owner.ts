@@ -1,7 +1,14 @@
 /** What the owner of an attempt may write: it goes on, notes, gives away, ends. Each under its fence. */
 
-import { type Fence, isHandedOver, type RecordId, reopenedClaimId, type SamekeyRecord } from '../record.ts';
 import { checkEnds } from '../ends.ts';
+import {
+  type Fence,
+  isHandedOver,
+  PHASES_CHANGED,
+  type RecordId,
+  reopenedClaimId,
+  type SamekeyRecord,
+} from '../record.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -66,10 +73,19 @@ export function decideCheckpoint(
       ...write,
       recoveryPoint: request.recoveryPoint,
       steps: request.steps,
-      intentAt: request.intentOpen ? view.now : null,
+      intentAt: intentAtOf(write, request, view),
     },
     result: { kind: 'applied' },
   };
+}
+
+function intentAtOf(
+  { intentAt }: SamekeyRecord,
+  { intentOpen, isSameIntent }: CheckpointRequest,
+  { now }: View,
+): number | null {
+  if (!intentOpen) return null;
+  return isSameIntent === true ? intentAt : now;
 }
 
 /** The owner gives its attempt to the worker of a message, in the transaction that enqueues it. */
@@ -114,8 +130,8 @@ export function decideHandOverAgain(
   };
 }
 
-/** Reasons that only somebody else than the owner writes. */
-const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN]);
+/** Reasons that somebody else than the owner writes, or may have written. */
+const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN, PHASES_CHANGED]);
 
 /** The owner says how its attempt ended. */
 export function decideFinish(

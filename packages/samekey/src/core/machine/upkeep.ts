@@ -6,6 +6,7 @@ import type { HandResult, PostponeRequest, SweepOptions, Swept, TakeUnknownReque
 import {
   CLAIM_ENDED,
   type Decision,
+  leftToCode,
   lifeAfter,
   NEVER,
   NEVER_KNOWN,
@@ -36,7 +37,9 @@ export function decideSweep(
 
 function endOf(record: SamekeyRecord, from: Swept['from'], view: View): SamekeyRecord {
   if (from === 'in_progress') return endClaim(record, view);
-  return from === 'pending' ? neverStarted(record, view) : neverKnown(record, view);
+  if (from === 'unknown') return neverKnown(record, view);
+  // Steps are no proof that nothing was begun.
+  return record.steps === null ? neverStarted(record, view) : leftToCode(record, view);
 }
 
 /** 408: the request came, and nobody took it up (semantics §3). */

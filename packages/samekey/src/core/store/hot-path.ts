@@ -35,6 +35,11 @@ export interface ClaimRequest extends RecordId {
   readonly input: Uint8Array | null;
   /** For `accept`: never begun by then, the record fails; in milliseconds. */
   readonly pendingTimeMaxMs: number;
+  /**
+   * Whether this code goes on from recorded steps. Default false: what a record holds decides, so one with steps is then not granted, whoever
+   * asks and however (F109).
+   */
+  readonly takesSteps?: boolean;
 }
 
 /** What an earlier attempt left behind. */
@@ -114,6 +119,8 @@ export interface CheckpointRequest extends RecordId, Fence {
   readonly steps: string | null;
   /** Whether the last step is an effect whose result is not known. */
   readonly intentOpen: boolean;
+  /** That effect stood there before: its intent stays as old as it is. Default false: it is as old as this write. */
+  readonly isSameIntent?: boolean;
   /**
    * The record's `renewals` that it was made upon: found with others it is refused, so that what arrives late cannot put older steps over
    * newer ones. Absent within a transaction, whose commit puts it in order.

@@ -66,6 +66,8 @@ export function createUpkeep(
       const found = [
         ...(await look.open('pending', { walk: 'due' })),
         ...(await look.open('due', { walk: 'due' })),
+        // Left to code that fits them.
+        ...(await look.open('unknown', { walk: 'due' })),
       ];
       const now = await clock.now();
       return found

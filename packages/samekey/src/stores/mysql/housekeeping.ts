@@ -28,6 +28,7 @@ import { DOUBLED_MAX, idText, type RecordId, type SamekeyRecord } from '../../co
 import { reapedOf } from '../../core/reaped.ts';
 import type { DueRequest, HandResult, LifecycleStore, OperatorStore, Swept } from '../../core/store.ts';
 import { exact } from '../sql/record-row.ts';
+import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
@@ -161,10 +162,11 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
       const pause = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN 0 ELSE LEAST(${numberOf(backoffMaxMs)}, ${doubled}) END`;
       const rows = await upkeep.alone((ask) =>
         ask(
-          `SELECT ${seenColumns(tables)} FROM ${records} AS r WHERE r.state IN ('pending', 'retryable') ` +
+          `SELECT ${seenColumns(tables)} FROM ${records} AS r WHERE r.state IN ('pending', 'retryable', 'unknown') ` +
             'AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND (' +
             `r.state = 'pending' AND r.attempt = 0 AND r.locked_until > ${now} OR ` +
-            `r.state = 'retryable' AND r.locked_until + ${pause} <= ${now} AND (r.intent_at IS NOT NULL OR r.expires_at > ${now})` +
+            `(r.state = 'retryable' AND (r.intent_at IS NOT NULL OR r.expires_at > ${now}) OR ${isLeftToCodeSql('r.')}) ` +
+            `AND r.locked_until + ${pause} <= ${now}` +
             `) AND ${isOneOf(operations)}${behind(after)} ORDER BY r.created_at, r.scope, r.key LIMIT ${numberOf(limit)}`,
         ),
       );

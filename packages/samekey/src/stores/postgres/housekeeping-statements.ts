@@ -3,6 +3,7 @@
 import { DOUBLED_MAX, STATES } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
+import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { placed, statement } from './statements.ts';
 import { instant, interval, IS_UNKNOWN, MAY_BE_DUE, milliseconds, type Tables } from './tables.ts';
@@ -34,7 +35,8 @@ export function unwatchStatement({ records, clock }: Tables): Statement {
   return statement(
     'unwatch',
     `WITH ${clock}, idle AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key FROM t, ${records} r
-  WHERE r.watched AND r.state <> 'in_progress' AND NOT (r.state IN ('pending', 'retryable') AND r.input IS NOT NULL)
+  WHERE r.watched AND r.state <> 'in_progress'
+    AND NOT ((r.state IN ('pending', 'retryable') OR ${isLeftToCodeSql('r.')}) AND r.input IS NOT NULL)
   LIMIT 1000 FOR NO KEY UPDATE OF r SKIP LOCKED)
 UPDATE ${records} r SET watched = false FROM idle WHERE ${placed('idle')}`,
   );
@@ -74,7 +76,8 @@ export function dueStatement({ records, clock, columns }: Tables): Statement {
 SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
 WHERE r.watched AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
-  r.state = 'retryable' AND r.locked_until + ${PAUSE} <= t.now AND (r.intent_at IS NOT NULL OR r.expires_at > t.now))
+  (r.state = 'retryable' AND (r.intent_at IS NOT NULL OR r.expires_at > t.now) OR ${isLeftToCodeSql('r.')})
+  AND r.locked_until + ${PAUSE} <= t.now)
   AND ($5::bigint IS NULL OR (r.created_at, r.scope, r.key) > (${instant('$5::bigint')}, $6::text, $7::text))
 ORDER BY r.created_at, r.scope, r.key LIMIT $2::int`,
   );

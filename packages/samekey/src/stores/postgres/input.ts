@@ -59,7 +59,7 @@ export function checkpointRow(request: CheckpointRequest): readonly Cell[] {
     request.claimTtlMs,
     shown(request.recoveryPoint),
     request.steps,
-    request.intentOpen ? 1 : 0,
+    request.intentOpen ? (request.isSameIntent === true ? 2 : 1) : 0,
     request.renewals ?? null,
   ];
 }

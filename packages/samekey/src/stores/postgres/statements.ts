@@ -16,7 +16,9 @@
  */
 
 import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../core/machine.ts';
+import { PHASES_CHANGED } from '../../core/record.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
+import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import {
   ACT_INPUT,
   CHECKPOINT_INPUT,
@@ -37,7 +39,7 @@ import { instant, interval, milliseconds, OPEN_SETTING, type Tables } from './ta
 export const FINISH_FENCE: string =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
-  `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}'))`;
+  `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}', '${PHASES_CHANGED}'))`;
 
 /** Which rows a renewal may write: `decideRenew`, as a condition. */
 const RENEW_FENCE =
@@ -120,7 +122,7 @@ RETURNING r.scope, r.key`,
 function updateCheckpoint({ records }: Tables): string {
   return `UPDATE ${records} AS r SET state = 'in_progress', claim_ttl_ms = q.claim_ttl_ms,
   locked_until = q.now + ${interval('q.claim_ttl_ms')}, renewals = r.renewals + 1, reason = NULL, reconcile_after = NULL, inquiries = 0,
-  recovery_point = q.recovery_point, steps = q.steps, intent_at = CASE WHEN q.intent_open = 1 THEN q.now END`;
+  recovery_point = q.recovery_point, steps = q.steps, intent_at = CASE q.intent_open WHEN 1 THEN q.now WHEN 2 THEN r.intent_at END`;
 }
 
 /** Gives an attempt to the worker of a message, inside a user's transaction. Gives the id of the row written. */
@@ -202,7 +204,7 @@ export function updateFinished({ records }: Tables, input: readonly InputColumn[
   response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
   response_body = ${body(input)},
   intent_at = CASE WHEN q.state NOT IN ('completed', 'failed') THEN r.intent_at END,
-  watched = r.watched OR (q.state = 'retryable' AND r.input IS NOT NULL),
+  watched = r.watched OR ((q.state = 'retryable' OR ${isLeftToCodeSql('q.')}) AND r.input IS NOT NULL),
   fingerprint_label = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_label END,
   fingerprint_digest = CASE WHEN q.unbind = 1 THEN NULL ELSE r.fingerprint_digest END,
   reconcile_after = CASE WHEN q.state = 'unknown' THEN q.now + ${interval('q.reconcile_after_ms')} END,
@@ -243,7 +245,7 @@ UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, atte
   expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
   recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},
   input = ${bytes(input, 'input')},
-  watched = (q.state = 'in_progress' OR q.state IN ('pending', 'retryable') AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
+  watched = (q.state = 'in_progress' OR (q.state IN ('pending', 'retryable') OR ${isLeftToCodeSql('q.')}) AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}
 FROM locked AS q WHERE ${placed('q')}
 ${after}`,
   );

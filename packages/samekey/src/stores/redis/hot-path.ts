@@ -75,12 +75,13 @@ export const renewVerb: Verb<RenewRequest, RenewResult> = {
 /** Notes what was done so far. */
 export const checkpointVerb: Verb<CheckpointRequest, CheckpointResult> = {
   script: scriptOf(RENEW),
-  args({ claimId, attempt, claimTtlMs, intentOpen, recoveryPoint, steps, renewals }) {
+  args({ claimId, attempt, claimTtlMs, intentOpen, isSameIntent, recoveryPoint, steps, renewals }) {
     const change = pairsOf([
       ['steps', steps],
       ['recovery_point', shown(recoveryPoint)],
     ]);
-    const [intent, upon] = [intentOpen ? '1' : '0', String(renewals ?? '')];
+    const intent = intentOpen ? (isSameIntent === true ? '' : '1') : '0';
+    const upon = String(renewals ?? '');
     return [claimId, String(attempt), String(claimTtlMs), intent, upon, ...countedFields(change)];
   },
   done: () => ({ kind: 'applied' }),

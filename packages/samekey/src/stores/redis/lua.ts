@@ -101,7 +101,8 @@ local function places(r)
   p[CALLER] = '0'
   if AGE[s] then p[AGE[s]] = r.created_at end
   if s == 'in_progress' or s == 'pending' then p[OPEN] = r.locked_until end
-  if r.due == '1' and (s == 'retryable' or (s == 'pending' and r.attempt == '0')) then p[DUE] = r.created_at end
+  -- Why it is unknown is not in the head: isDue says which of these are left to code that fits them.
+  if r.due == '1' and (s == 'retryable' or s == 'unknown' or (s == 'pending' and r.attempt == '0')) then p[DUE] = r.created_at end
   if s == 'unknown' then
     if r.reconcile_after ~= '-' then p[ASK] = r.reconcile_after end
     p[LOST] = r.locked_until

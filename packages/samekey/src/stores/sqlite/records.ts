@@ -208,7 +208,7 @@ export function createRecords(
     due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
       if (operations.length === 0) return [];
       const now = clock.now(connection);
-      const times: ColumnValue[] = [now, backoffMaxMs, backoffMinMs, now, now];
+      const times: ColumnValue[] = [now, now, backoffMaxMs, backoffMinMs, now];
       const place = [after?.createdAt ?? -1, after?.scope ?? '', after?.key ?? ''];
       const values: ColumnValue[] = [...times, ...operations, ...place, Math.max(0, limit)];
       return connection.all(sql.selectDue(operations.length), ...values).map(rowRecord);

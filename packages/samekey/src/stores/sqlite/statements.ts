@@ -4,6 +4,7 @@
  */
 
 import { DOUBLED_MAX } from '../../core/record.ts';
+import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 
 const COLUMNS = RECORD_COLUMNS.join(', ');
@@ -51,13 +52,14 @@ export const SELECT_NEVER_KNOWN: string =
 /** As `pauseOf`. */
 const PAUSE = `CASE WHEN attempt < 2 OR proof = 'settled' THEN 0 ELSE min(?, ? << min(attempt - 2, ${DOUBLED_MAX})) END`;
 
-/** As `isDue`; values: the time, the most and the least pause, the time twice, then names of operations, then three of the place behind which to begin, then the limit. */
+/** As `isDue`; values: the time twice, the most and the least pause, the time, then names of operations, then three of the place behind which to begin, then the limit. */
 export function selectDue(operations: number): string {
   const names = Array.from({ length: operations }, () => '?').join(', ');
   return (
     `SELECT ${COLUMNS} FROM samekey_records WHERE ${OPEN} AND input IS NOT NULL AND fingerprint_label IS NOT NULL AND (` +
     `state = 'pending' AND attempt = 0 AND locked_until > ? OR ` +
-    `state = 'retryable' AND locked_until + ${PAUSE} <= ? AND (intent_at IS NOT NULL OR expires_at > ?)` +
+    `(state = 'retryable' AND (intent_at IS NOT NULL OR expires_at > ?) OR ${isLeftToCodeSql('')}) ` +
+    `AND locked_until + ${PAUSE} <= ?` +
     `) AND operation IN (${names}) AND (created_at, scope, key) > (?, ?, ?) ORDER BY created_at, scope, key LIMIT ?`
   );
 }

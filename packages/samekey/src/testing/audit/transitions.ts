@@ -118,8 +118,12 @@ function faultOfNextAttempt(
   if (after.state !== 'in_progress') return `an attempt began as ${after.state}`;
   if (after.attempt !== before.attempt + 1) return 'an attempt number was left out';
   if (after.claimId === before.claimId) return 'one claimId was good for two attempts';
+  const { attemptMax, takesSteps } = request as ClaimRequest;
+  if (before.steps !== null && takesSteps !== true) return 'code that knows no steps ran over some (F109)';
+  const leftToCode =
+    before.state === 'unknown' && /^(?:phases|effect-rule)-changed$/.test(before.reason ?? '');
   const byHand = before.proof === 'settled';
-  if (!byHand && after.attempt > (request as ClaimRequest).attemptMax) return 'more attempts than allowed';
+  if (!byHand && !leftToCode && after.attempt > attemptMax) return 'more attempts than allowed';
   if (before.state === 'retryable' && before.lockedUntil > now)
     return 'a key ran while its old answer may be replayed elsewhere (F62)';
   if (before.expiresAt <= now && expires(before)) return 'an expired record ran again within its life';
@@ -127,7 +131,7 @@ function faultOfNextAttempt(
   const over = before.state === 'in_progress' && before.lockedUntil <= now;
   if (over && before.whenClaimEnds === 'unknown')
     return 'an attempt that may have had its effect was resumed';
-  if (!over && before.state !== 'retryable') return `a record in ${before.state} ran again`;
+  if (!over && !leftToCode && before.state !== 'retryable') return `a record in ${before.state} ran again`;
   return null;
 }
 

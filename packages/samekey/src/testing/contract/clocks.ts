@@ -44,7 +44,7 @@ export function clockTests(test: AddTest): void {
     const ahead = await newcomers(AHEAD_MS);
     for (const key of ['completed', 'failed']) await foundBecause(ahead, 'final', { ...LIFE, key });
     await foundBecause(ahead, 'in-progress', { ...LIFE, key: 'running' });
-    await foundBecause(ahead, 'pending', { ...LIFE, key: 'accepted' });
+    await foundBecause(ahead, 'pending', { ...LIFE, key: 'accepted', entry: 'accept', input: BYTES });
     await finished(ahead, 'completed', { ...LIFE, key: 'of its own' });
     assert.deepEqual(await ahead.sweep(10, { unknownMaxMs: HOUR_MS }), []);
     assert.equal((await ahead.reap(10)).count, 0);

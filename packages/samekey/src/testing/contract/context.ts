@@ -92,6 +92,7 @@ export function claimRequest(overrides: Partial<ClaimRequest> = {}): ClaimReques
     entry: 'run',
     input: null,
     pendingTimeMaxMs: CLAIM_TTL_MS,
+    takesSteps: true,
     ...overrides,
   };
 }

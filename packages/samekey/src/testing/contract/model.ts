@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { idText, REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
+import { PHASES_CHANGED, idText, REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
 import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
 import { memoryStore } from '../../stores/memory/index.ts';
 import {
@@ -158,6 +158,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
           attemptMax: random.chance(0.2) ? 2 : 10,
           fingerprint: random.chance(0.1) ? { ...FINGERPRINT, digest: 'other' } : FINGERPRINT,
           formatVersion: random.chance(0.05) ? 2 : 1,
+          takesSteps: random.chance(0.6),
           ...entryOf(random),
         });
       });
@@ -177,6 +178,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         const extendMs = random.chance(0.2) ? 1_000 : 0;
         return finishRequest(owner, to, {
           extendMs,
+          reason: to === 'unknown' && random.chance(0.3) ? PHASES_CHANGED : null,
           handedOver: random.chance(0.1),
           unbindFingerprint: to === 'retryable' && random.chance(0.5),
         });
@@ -210,6 +212,7 @@ function nextCommand(random: Random, fences: Map<RecordId, FencedId[]>, step: nu
         steps: random.chance(0.2) ? null : JSON.stringify([{ step }]),
         ...(random.chance(0.5) ? { renewals: random.pick([0, 1, 2]) ?? 0 } : {}),
         intentOpen: random.chance(0.3),
+        isSameIntent: random.chance(0.3),
       }));
       return { text: say('checkpoint', requests), give: (store) => store.checkpoint(requests) };
     }

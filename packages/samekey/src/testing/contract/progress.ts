@@ -130,7 +130,6 @@ export function progressTests(test: AddTest): void {
     assert.equal(only(await t.store.claim([accept])).kind, 'accepted');
     // F15: its reply was lost.
     assert.equal(only(await t.store.claim([accept])).kind, 'accepted');
-    await foundBecause(t.store, 'pending');
     await foundBecause(t.store, 'pending', { entry: 'accept', input: INPUT });
     await foundBecause(t.store, 'mismatch', { fingerprint: { label: 'v1/sha256', digest: 'other' } });
     const [due] = await t.store.due(DUE);

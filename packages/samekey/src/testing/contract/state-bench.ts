@@ -1,7 +1,7 @@
 /** Plays rows of the state table: brings a record into a situation by the verbs alone, gives the command, compares. */
 
 import assert from 'node:assert/strict';
-import { REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { PHASES_CHANGED, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type {
   CheckpointRequest,
   ClaimRequest,
@@ -86,6 +86,10 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
   } else if (first === 'erased') {
     await finish(second as FinishRequest['to']);
     await store.erase(eraseRequest(id.scope));
+  } else if (first === 'stepped') {
+    await store.checkpoint([checkpointRequest(own)]);
+    await finish('retryable');
+    if (second === 'unknown') await store.finish([finishRequest(own, 'unknown', { reason: PHASES_CHANGED })]);
   } else if (first === 'tombstone' || first === 'purgeable') {
     await finish('completed');
     await bench.advance(RETENTION_MS);
@@ -99,6 +103,8 @@ const CLAIMS: Readonly<Record<string, Partial<ClaimRequest>>> = {
   'claim for another body': { fingerprint: { ...FINGERPRINT, digest: 'digest-of-another-body' } },
   'claim with a fingerprint made another way': { fingerprint: { label: 'v2', digest: 'other' } },
   'claim by older code': { readVersion: 0 },
+  'claim by code that knows no steps': { takesSteps: false },
+  'claim by a worker that knows no steps': { takesSteps: false, entry: 'take' },
   'claim where one attempt is allowed': { attemptMax: 1 },
 };
 

@@ -9,12 +9,13 @@ import assert from 'node:assert/strict';
 export const SITUATIONS: readonly string[] =
   `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
    settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable
-   erased-completed erased-failed`.split(/\s+/);
+   erased-completed erased-failed stepped stepped-unknown`.split(/\s+/);
 
 /**
  * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `given-up`,
  * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
- * `-later`: after that time. `erased-completed`, `erased-failed`: emptied, for ever. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
+ * `-later`: after that time. `erased-completed`, `erased-failed`: emptied, for ever. `stepped`: retryable, with steps;
+ * `stepped-unknown`: as well, and unknown because code did not know them. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
 const STATE_TABLE = `
 claim
@@ -23,7 +24,7 @@ claim
   over                                              found unknown       unknown
   over-resume                                       claimed 2           in_progress
   retryable, settled-retryable, reopened-later      claimed 2           in_progress
-  given-up-resume                                   claimed 2           in_progress
+  given-up-resume, stepped, stepped-unknown         claimed 2           in_progress
   completed, failed                                 found final         =
   erased-completed, erased-failed                   found final         =
   settled-completed, settled-failed                 found final         =
@@ -31,6 +32,32 @@ claim
   unknown, given-up                                 found unknown       =
   pending                                           found pending       =
   tombstone                                         found expired       =
+
+claim by code that knows no steps
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  in_progress, reopened, forgotten                  found in-progress   =
+  over, stepped                                     found unknown       unknown
+  over-resume                                       claimed 2           in_progress
+  retryable, settled-retryable, reopened-later      claimed 2           in_progress
+  given-up-resume                                   claimed 2           in_progress
+  exhausted                                         found exhausted     =
+  unknown, given-up, stepped-unknown                found unknown       =
+  pending                                           found pending       =
+  tombstone                                         found expired       =
+  otherwise                                         found final         =
+
+claim by a worker that knows no steps
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  in_progress, reopened, forgotten                  found in-progress   =
+  over                                              found unknown       unknown
+  over-resume                                       claimed 2           in_progress
+  retryable, settled-retryable, reopened-later      claimed 2           in_progress
+  given-up-resume                                   claimed 2           in_progress
+  exhausted                                         found exhausted     =
+  unknown, given-up, stepped, stepped-unknown       found unknown       =
+  pending                                           found pending       =
+  tombstone                                         found expired       =
+  otherwise                                         found final         =
 
 claim again with its own claimId
   absent, forgotten-later                           claimed 1           in_progress
@@ -60,9 +87,10 @@ claim by older code
 claim where one attempt is allowed
   absent, purgeable, forgotten-later                claimed 1           in_progress
   in_progress, reopened, forgotten                  found in-progress   =
-  over, unknown, given-up                           found unknown       unknown
+  over, unknown, given-up, stepped                  found unknown       unknown
   over-resume, given-up-resume, retryable           found exhausted     failed
   settled-retryable, reopened-later                 claimed 2           in_progress
+  stepped-unknown                                   claimed 2           in_progress
   exhausted                                         found exhausted     =
   pending                                           found pending       =
   tombstone                                         found expired       =
@@ -85,6 +113,7 @@ finish completed
   in_progress, over, over-resume, unknown           applied             completed
   given-up, given-up-resume                         applied             completed
   retryable, settled-retryable                      applied             completed
+  stepped, stepped-unknown                          applied             completed
   completed, tombstone, purgeable                   already             =
   otherwise                                         refused             =
 
@@ -92,35 +121,37 @@ finish failed
   in_progress, over, over-resume, unknown           applied             failed
   given-up, given-up-resume                         applied             failed
   retryable, settled-retryable                      applied             failed
+  stepped, stepped-unknown                          applied             failed
   failed                                            already             =
   otherwise                                         refused             =
 
 finish retryable
   in_progress, over, over-resume, unknown           applied             retryable
   given-up, given-up-resume                         applied             retryable
-  retryable                                         already             =
-  settled-retryable                                 applied             retryable
+  retryable, stepped                                already             =
+  settled-retryable, stepped-unknown                applied             retryable
   otherwise                                         refused             =
 
 finish unknown
   in_progress, over, over-resume                    applied             unknown
   given-up, given-up-resume                         applied             unknown
   retryable, settled-retryable                      applied             unknown
+  stepped, stepped-unknown                          applied             unknown
   unknown                                           already             =
   otherwise                                         refused             =
 
 settle completed
-  unknown, given-up                                 applied             completed
+  unknown, given-up, stepped-unknown                applied             completed
   settled-completed                                 already             =
   otherwise                                         refused             =
 
 settle failed
-  unknown, given-up                                 applied             failed
+  unknown, given-up, stepped-unknown                applied             failed
   settled-failed                                    already             =
   otherwise                                         refused             =
 
 settle retryable
-  unknown, given-up                                 applied             retryable
+  unknown, given-up, stepped-unknown                applied             retryable
   settled-retryable                                 already             =
   otherwise                                         refused             =
 
@@ -133,6 +164,7 @@ forget
   absent, forgotten, forgotten-later                already             =
   in_progress, over, over-resume, unknown, pending  refused             =
   given-up, erased-completed, erased-failed         refused             =
+  stepped-unknown                                   refused             =
   reopened, reopened-later                          refused             =
   completed, settled-completed                      applied             retryable
   failed, settled-failed                            applied             retryable
@@ -148,7 +180,7 @@ take
   otherwise                                         nothing             =
 
 postpone
-  unknown, given-up                                 applied             unknown
+  unknown, given-up, stepped-unknown                applied             unknown
   otherwise                                         refused             =
 
 erase
@@ -156,10 +188,11 @@ erase
   tombstone, purgeable                              erased              completed
   failed, exhausted, settled-failed                 erased              failed
   retryable, settled-retryable, given-up-resume     erased              failed
+  stepped                                           erased              failed
   reopened, reopened-later                          erased              failed
   forgotten, forgotten-later                        erased              failed
   in_progress, over, over-resume, unknown           left                =
-  given-up, pending                                 left                =
+  given-up, pending, stepped-unknown                left                =
   otherwise                                         nothing             =
 
 reap

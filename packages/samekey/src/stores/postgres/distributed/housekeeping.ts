@@ -28,6 +28,7 @@ import {
 import { DOUBLED_MAX, isPurgeable, type RecordId, type SamekeyRecord } from '../../../core/record.ts';
 import { reapedOf } from '../../../core/reaped.ts';
 import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../../core/store.ts';
+import { isLeftToCodeSql } from '../../sql/left-to-code.ts';
 import { checkIds, exact } from '../../sql/record-row.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
@@ -229,10 +230,11 @@ ORDER BY r.reconcile_after LIMIT $3::bigint`,
     ),
     due: statement(
       'plain_due_work',
-      `SELECT ${seenColumns(layout)} FROM ${records} r WHERE r.state IN ('pending', 'retryable') AND r.input IS NOT NULL
+      `SELECT ${seenColumns(layout)} FROM ${records} r WHERE r.state IN ('pending', 'retryable', 'unknown') AND r.input IS NOT NULL
 AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > $2::bigint OR
-  r.state = 'retryable' AND r.locked_until + ${pause} <= $2::bigint AND (r.intent_at IS NOT NULL OR r.expires_at > $2::bigint))
+  (r.state = 'retryable' AND (r.intent_at IS NOT NULL OR r.expires_at > $2::bigint) OR ${isLeftToCodeSql('r.')})
+  AND r.locked_until + ${pause} <= $2::bigint)
 AND ($6::bigint IS NULL OR (r.created_at, r.scope, r.key) > ($6::bigint, $7::text, $8::text))
 ORDER BY r.created_at, r.scope, r.key LIMIT $5::bigint`,
     ),

@@ -1,0 +1,8 @@
+/** `isLeftToCode` as a condition, of the row that the prefix names. */
+
+import { EFFECT_RULE_CHANGED, PHASES_CHANGED } from '../../core/record.ts';
+
+/** `row`: such as `r.`, or nothing where there is one table. */
+export function isLeftToCodeSql(row: string): string {
+  return `${row}state = 'unknown' AND ${row}reason IN ('${PHASES_CHANGED}', '${EFFECT_RULE_CHANGED}')`;
+}
