@@ -68,9 +68,9 @@ try {
 async function fill(from, to, over) {
   await admin.query(
     `INSERT INTO samekey_records (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
-       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, tombstone_ms, reap_after, response_status,
+       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, attempt_max, tombstone_ms, reap_after, response_status,
        response_headers, response_body)
-     SELECT 'caller-' || n % 1000 || '|op', md5(n::text), 'op', 'completed', 1, 'c' || n, t, 30000, 0, 'unknown', 1, t, e, 0, 0, e, 200, '[]',
+     SELECT 'caller-' || n % 1000 || '|op', md5(n::text), 'op', 'completed', 1, 'c' || n, t, 30000, 0, 'unknown', 1, t, e, 0, 10, 0, e, 200, '[]',
        convert_to(repeat('x', 200), 'UTF8')
      FROM generate_series($1::bigint, $2::bigint - 1) AS n,
        LATERAL (SELECT now() - interval '20 hours' + n * interval '1 ms' AS t,

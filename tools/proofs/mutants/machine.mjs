@@ -41,8 +41,8 @@ export const machine = [
   {
     name: 'machine-one-attempt-more',
     file: 'core/machine/claim.ts',
-    find: 'if (byHand || record.attempt < request.attemptMax) return',
-    put: 'if (byHand || record.attempt <= request.attemptMax) return',
+    find: 'if (byHand || record.attempt < attemptMaxOf(record, request)) return',
+    put: 'if (byHand || record.attempt <= attemptMaxOf(record, request)) return',
     tests: CONTRACT,
     breaks: 'One attempt more than allowed is begun.',
   },
@@ -236,7 +236,8 @@ export const machine = [
     find: "request.entry === 'take' ? found('unknown') : found('unknown', leftToCode(record, view))",
     put: "found('unknown', leftToCode(record, view))",
     tests: CONTRACT,
-    breaks: 'A worker that does not know the steps makes unknown what a worker beside it would have finished.',
+    breaks:
+      'A worker that does not know the steps makes unknown what a worker beside it would have finished.',
   },
   {
     name: 'machine-left-to-code-for-ever',
@@ -279,11 +280,21 @@ export const machine = [
     breaks: 'A key that became deferred is told 202 at every ask, and nobody runs it (F114).',
   },
   {
+    name: 'machine-attempts-taken-away',
+    file: 'core/machine/claim.ts',
+    find: 'return Math.max(record?.attemptMax ?? 0, attemptMax);',
+    put: 'return attemptMax;',
+    tests: CONTRACT,
+    breaks:
+      'A bound that a deploy makes lower ends keys for good that the code before would have run (F118).',
+  },
+  {
     name: 'machine-intent-made-young',
     file: 'core/machine/owner.ts',
     find: 'return isSameIntent === true ? intentAt : now;',
     put: 'return now;',
     tests: CONTRACT,
-    breaks: 'A key of a provider looks young again whenever it is noted, and is used after it was forgotten (F21).',
+    breaks:
+      'A key of a provider looks young again whenever it is noted, and is used after it was forgotten (F21).',
   },
 ];

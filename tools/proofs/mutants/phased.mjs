@@ -167,7 +167,8 @@ export const phased = [
     find: "return call?.rule === rule.rule && call.provider === rule.provider ? 'same' : 'other';",
     put: "return 'same';",
     tests: ['engine/memory.test.ts'],
-    breaks: 'An open call is repeated by a rule, or at a provider, that knows nothing of it: two charges (F110).',
+    breaks:
+      'An open call is repeated by a rule, or at a provider, that knows nothing of it: two charges (F110).',
   },
   {
     name: 'phased-provider-not-compared',

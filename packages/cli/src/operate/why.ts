@@ -54,7 +54,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['checkpoint-unclear', 'the reply to a checkpoint was lost, and repeating it did not tell in time'],
   ['effect-late', 'a call of an effect ended when its record had gone on without it'],
   ['phases-changed', 'code met it that does not know its steps; code that does goes on with it'],
-  ['effect-rule-changed', 'code met it whose effect has another rule or provider; code with the stored one goes on with it'],
+  [
+    'effect-rule-changed',
+    'code met it whose effect has another rule or provider; code with the stored one goes on with it',
+  ],
   ['claim-abandoned', 'the reply to its claim was lost; it was released without having run'],
   ['outcome-never-known', 'nobody could say for so long that it was given up'],
   ['forgotten', 'an operator dropped it; its key can be used anew in a few seconds'],

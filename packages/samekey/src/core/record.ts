@@ -87,6 +87,8 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly expiresAt: number;
   /** How long a record lives at least after it became final, in milliseconds. */
   readonly replayMinMs: number;
+  /** How many attempts it has: the most that any code has allowed that claimed it, so that a bound made lower takes none away (F118). */
+  readonly attemptMax: number;
   /** How long the expired record still answers "gone" instead of running again, in milliseconds; 0 for not at all. */
   readonly tombstoneMs: number;
   /** The last committed phase, where a later attempt goes on; for people, the steps say it all. */

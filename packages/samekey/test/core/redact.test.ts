@@ -37,6 +37,7 @@ const record: SamekeyRecord = {
   finishedAt: 2,
   expiresAt: 3,
   replayMinMs: 0,
+  attemptMax: 10,
   tombstoneMs: 0,
   recoveryPoint: 'reserve',
   steps: JSON.stringify({ v: 1, steps: [{ kind: 'phase', name: 'reserve', result: MARK }] }),

@@ -18,6 +18,7 @@ const effect = (change: Partial<OpenEffect> = {}): OpenEffect => ({
   name: 'charge',
   downstreamKey: 'k',
   rule: 'reconcile',
+  provider: null,
   callTimeMaxMs: 10_000,
   retentionMs: null,
   attempt: 1,

@@ -27,6 +27,7 @@ export function recordOf(change: Partial<SamekeyRecord> = {}): SamekeyRecord {
     finishedAt: null,
     expiresAt: 86_400_000,
     replayMinMs: 0,
+    attemptMax: 10,
     tombstoneMs: 0,
     recoveryPoint: null,
     steps: null,

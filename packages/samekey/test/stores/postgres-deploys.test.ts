@@ -192,9 +192,9 @@ async function fill(db: TestDatabase): Promise<void> {
   const admin = await db.session();
   await admin.query(
     `INSERT INTO samekey_records (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
-       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, tombstone_ms, reap_after)
+       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, attempt_max, tombstone_ms, reap_after)
      SELECT 'tenant-2/payments', 'old-' || n, 'POST /payments', 'completed', 1, 'old-' || n, now(), 1, 0, 'unknown', 1,
-       now(), now() + interval '1 day', 1, 0, now() + interval '1 day' FROM generate_series(1, $1::int) AS n`,
+       now(), now() + interval '1 day', 1, 10, 0, now() + interval '1 day' FROM generate_series(1, $1::int) AS n`,
     [OLD_RECORDS],
   );
 }

@@ -33,7 +33,10 @@ async function installation() {
   database.exec('CREATE TABLE bookings (id INTEGER PRIMARY KEY, amount INTEGER)');
   const store = sqliteStore({ database });
   await store.migrate();
-  closing.push(() => remove(), () => database.close());
+  closing.push(
+    () => remove(),
+    () => database.close(),
+  );
   return {
     store,
     bookings: () => database.prepare('SELECT amount FROM bookings').all().length,
@@ -49,7 +52,11 @@ async function post(app: express.Express): Promise<number> {
   try {
     const { port } = server.address() as AddressInfo;
     const headers = { 'Idempotency-Key': '"key-1"', 'Content-Type': 'application/json' };
-    const answer = await fetch(`http://127.0.0.1:${port}/pay`, { method: 'POST', headers, body: '{"amount":5}' });
+    const answer = await fetch(`http://127.0.0.1:${port}/pay`, {
+      method: 'POST',
+      headers,
+      body: '{"amount":5}',
+    });
     await answer.text();
     return answer.status;
   } finally {
@@ -88,7 +95,9 @@ describe('facts beat code, over HTTP', () => {
       throw new Error('the process is taken away');
     };
     const failing = served(phased(process(), breaks));
-    failing.use(((_error, _req, res, _next) => void res.status(500).end()) satisfies express.ErrorRequestHandler);
+    failing.use(
+      ((_error, _req, res, _next) => void res.status(500).end()) satisfies express.ErrorRequestHandler,
+    );
     expect(await post(failing)).toBeGreaterThanOrEqual(409);
     expect([bookings(), ran]).toEqual([1, ['charge']]);
 

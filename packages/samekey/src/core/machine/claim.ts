@@ -107,6 +107,7 @@ function grant(previous: SamekeyRecord | null, request: ClaimRequest, view: View
     // Frozen at first use: a later attempt neither shortens nor lengthens it.
     expiresAt: previous?.expiresAt ?? view.laterNow + request.retentionMs,
     replayMinMs: previous?.replayMinMs ?? request.replayMinMs,
+    attemptMax: attemptMaxOf(previous, request),
     tombstoneMs: previous?.tombstoneMs ?? request.tombstoneMs,
     recoveryPoint: previous?.recoveryPoint ?? null,
     steps: previous?.steps ?? null,
@@ -151,7 +152,7 @@ function resume(
   }
   // Who let it run again by hand meant that it runs: at least once more.
   const byHand = record.proof === 'settled';
-  if (byHand || record.attempt < request.attemptMax) return grant(record, request, view);
+  if (byHand || record.attempt < attemptMaxOf(record, request)) return grant(record, request, view);
   // Phases or effects that are done, or an effect that may be, are nobody's failure: somebody must look.
   if (record.steps !== null) {
     const ended = { ...record, state: 'unknown', reason: EXHAUSTED, reconcileAfter: view.now } as const;
@@ -165,6 +166,11 @@ function resume(
     finishedAt: view.now,
     expiresAt: lifeAfter(record, view),
   });
+}
+
+/** The looser of two bounds, the record's and the code's. */
+function attemptMaxOf(record: SamekeyRecord | null, { attemptMax }: ClaimRequest): number {
+  return Math.max(record?.attemptMax ?? 0, attemptMax);
 }
 
 /** The reply to the claim was lost and it is asked again: the same attempt owns it (F15). */

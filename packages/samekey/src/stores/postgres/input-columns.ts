@@ -17,6 +17,7 @@ export const CLAIM_INPUT: readonly InputColumn[] = [
   text('fingerprint_digest'),
   bigint('retention_ms'),
   bigint('replay_min_ms'),
+  bigint('attempt_max'),
   bigint('tombstone_ms'),
   int('format_version'),
 ];
@@ -126,6 +127,7 @@ export const WRITE_INPUT: readonly InputColumn[] = [
   bigint('finished_at'),
   bigint('expires_at'),
   bigint('replay_min_ms'),
+  bigint('attempt_max'),
   bigint('tombstone_ms'),
   text('recovery_point'),
   text('steps'),

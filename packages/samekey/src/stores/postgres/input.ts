@@ -31,6 +31,7 @@ export function claimRow(request: ClaimRequest): readonly Cell[] {
     exact(request.fingerprint.digest),
     request.retentionMs,
     request.replayMinMs,
+    request.attemptMax,
     request.tombstoneMs,
     request.formatVersion,
   ];
@@ -154,6 +155,7 @@ export function writeRows(
       write.finishedAt,
       write.expiresAt,
       write.replayMinMs,
+      write.attemptMax,
       write.tombstoneMs,
       shown(write.recoveryPoint),
       write.steps,

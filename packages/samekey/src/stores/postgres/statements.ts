@@ -86,10 +86,10 @@ export function claimStatement({ records, clock }: Tables, arity: Arity, withInp
     `WITH ${clock}
 INSERT INTO ${records} AS r (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
   when_claim_ends, fingerprint_label, fingerprint_digest, format_version, created_at, expires_at, replay_min_ms,
-  tombstone_ms, watched, reap_after, input)
+  attempt_max, tombstone_ms, watched, reap_after, input)
 SELECT q.scope, q.key, q.operation, ${entry.state}, ${entry.attempt}, q.claim_id, t.now + ${interval(entry.lockedMs)},
   q.claim_ttl_ms, 0, q.when_claim_ends, q.fingerprint_label, q.fingerprint_digest, q.format_version, t.now,
-  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.tombstone_ms, ${entry.watched},
+  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.attempt_max, q.tombstone_ms, ${entry.watched},
   t.now + ${interval('(q.retention_ms + q.tombstone_ms)')}, ${entry.bytes}
 FROM t, ${inputRows(entry.input, arity)}
 LEFT JOIN LATERAL (SELECT true AS known FROM ${records} e WHERE e.scope = q.scope AND e.key = q.key LIMIT 1) e ON true
@@ -242,7 +242,7 @@ UPDATE ${tables.records} AS r SET operation = q.operation, state = q.state, atte
   response_headers = q.response_headers, response_trailers = q.response_trailers, response_body = ${body(input)},
   format_version = q.format_version, seal_key_id = q.seal_key_id, reconcile_after = ${instant('q.reconcile_after')}, inquiries = q.inquiries,
   created_at = ${instant('q.created_at')}, finished_at = ${instant('q.finished_at')},
-  expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, tombstone_ms = q.tombstone_ms,
+  expires_at = ${instant('q.expires_at')}, replay_min_ms = q.replay_min_ms, attempt_max = q.attempt_max, tombstone_ms = q.tombstone_ms,
   recovery_point = q.recovery_point, steps = q.steps, intent_at = ${instant('q.intent_at')},
   input = ${bytes(input, 'input')},
   watched = (q.state = 'in_progress' OR (q.state IN ('pending', 'retryable') OR ${isLeftToCodeSql('q.')}) AND q.input_from IS NOT NULL), reap_after = ${instant('(q.expires_at + q.tombstone_ms)')}

@@ -59,10 +59,11 @@ export function headOf(record: SamekeyRecord): string {
 
 /** What a claim writes once. Throws `StoreError` for text that cannot be kept. */
 export function madeOf(record: SamekeyRecord): string {
-  const { scope, key, operation, whenClaimEnds, formatVersion, fingerprint, sealKeyId } = record;
+  const { scope, key, operation, whenClaimEnds, formatVersion, attemptMax, fingerprint, sealKeyId } = record;
   const print = fingerprint === null ? '\0' : `=${exact(fingerprint.label)}\0=${exact(fingerprint.digest)}`;
   const seal = sealKeyId === null ? '' : `=${exact(sealKeyId)}`;
-  return `${exact(scope)}\0${exact(key)}\0${exact(operation)}\0${whenClaimEnds}\0${formatVersion}\0${print}\0${seal}`;
+  const way = `${whenClaimEnds}\0${formatVersion}\0${attemptMax}`;
+  return `${exact(scope)}\0${exact(key)}\0${exact(operation)}\0${way}\0${print}\0${seal}`;
 }
 
 /** How the last attempt ended, without the body of its answer; empty when there is nothing to say. */
@@ -134,8 +135,9 @@ function recordOf(field: (name: string) => unknown): SamekeyRecord {
   const words = textOf(head).split(' ');
   const [, state, attempt, createdAt, lockedUntil, expiresAt, finishedAt, reconcileAfter, intentAt] = words;
   const [ttl, renewals, replayMin, tombstone] = words.slice(9);
-  const [scope = '', key = '', operation = '', whenClaimEnds, format, label = '', digest = '', seal = ''] =
+  const [scope = '', key = '', operation = '', whenClaimEnds, format, attemptMax, ...print] =
     textOf(made).split('\0');
+  const [label = '', digest = '', seal = ''] = print;
   const end = field('end');
   const [proof = '', reason = '', inquiries, ...answer] = end === null ? [] : textOf(end).split('\0');
   const [steps, recoveryPoint] = [field('steps'), field('recovery_point')];
@@ -163,6 +165,7 @@ function recordOf(field: (name: string) => unknown): SamekeyRecord {
     finishedAt: timeOf(finishedAt),
     expiresAt: Number(expiresAt),
     replayMinMs: Number(replayMin),
+    attemptMax: Number(attemptMax),
     tombstoneMs: Number(tombstone),
     recoveryPoint: recoveryPoint === null ? null : textOf(recoveryPoint),
     steps: steps === null ? null : textOf(steps),

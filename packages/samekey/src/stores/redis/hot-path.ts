@@ -165,6 +165,7 @@ function ended(request: FinishRequest): SamekeyRecord {
     finishedAt: null,
     expiresAt: 0,
     replayMinMs: 0,
+    attemptMax: 0,
     tombstoneMs: 0,
     recoveryPoint: null,
     steps: null,

@@ -62,6 +62,7 @@ const FIELDS: Readonly<
   finishedAt: orNull(isWhole),
   expiresAt: isWhole,
   replayMinMs: isWhole,
+  attemptMax: isWhole,
   tombstoneMs: isWhole,
   recoveryPoint: orNull(isText),
   steps: orNull(isText),

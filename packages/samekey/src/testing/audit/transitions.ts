@@ -123,7 +123,8 @@ function faultOfNextAttempt(
   const leftToCode =
     before.state === 'unknown' && /^(?:phases|effect-rule)-changed$/.test(before.reason ?? '');
   const byHand = before.proof === 'settled';
-  if (!byHand && !leftToCode && after.attempt > attemptMax) return 'more attempts than allowed';
+  if (!byHand && !leftToCode && after.attempt > Math.max(before.attemptMax, attemptMax))
+    return 'more attempts than allowed';
   if (before.state === 'retryable' && before.lockedUntil > now)
     return 'a key ran while its old answer may be replayed elsewhere (F62)';
   if (before.expiresAt <= now && expires(before)) return 'an expired record ran again within its life';

@@ -89,7 +89,7 @@ export function factTests(test: AddTest): void {
   for (const reason of [PHASES_CHANGED, EFFECT_RULE_CHANGED]) {
     // F109, F110
     test(`what became unknown for "${reason}" is taken up by code that knows steps, however many attempts there were`, async (t) => {
-      await leftToCode(t, reason);
+      await leftToCode(t, reason, { attemptMax: 1 });
       await foundBecause(t.store, 'unknown', NO_STEPS);
       await foundBecause(t.store, 'unknown', { entry: 'accept', input: INPUT });
       const next = only(await t.store.claim([claimRequest({ attemptMax: 1 })]));
@@ -176,6 +176,23 @@ export function factTests(test: AddTest): void {
     assert.equal((await recordOf(t.store)).intentAt, intentAt + 1_000);
     await t.store.checkpoint([checkpoint(owner, { isSameIntent: true })]);
     assert.equal((await recordOf(t.store)).intentAt, null);
+  });
+
+  // F118
+  test('of two bounds on attempts the looser counts: neither lower code nor a rollback takes any away', async (t) => {
+    for (const [key, first, second] of [
+      ['made lower', 3, 1],
+      ['made higher', 1, 3],
+    ] as const) {
+      for (const [attempt, attemptMax] of [first, second, first].entries()) {
+        const owner = await claimed(t.store, { key, attemptMax });
+        assert.equal(owner.attempt, attempt + 1);
+        await t.store.finish([finishRequest(owner, 'retryable')]);
+        assert.equal((await recordOf(t.store, owner)).attemptMax, attempt === 0 ? first : 3);
+      }
+      await foundBecause(t.store, 'exhausted', { key, attemptMax: 1 });
+      await foundBecause(t.store, 'exhausted', { key, attemptMax: 9 });
+    }
   });
 
   // F114

@@ -241,10 +241,10 @@ export function lifecycleTests(test: AddTest): void {
   });
 
   test('a key that is reopened or settled as retryable runs at least once more, whatever its attempts', async (t) => {
-    const settled = await finished(t.store, 'unknown', { key: 'settled' });
+    const settled = await finished(t.store, 'unknown', { key: 'settled', attemptMax: 1 });
     await t.store.settle([settleRequest(settled, 'retryable')]);
     assert.equal((await claimed(t.store, { key: 'settled', attemptMax: 1 })).attempt, 2);
-    const reopened = await finished(t.store, 'retryable', { key: 'reopened' });
+    const reopened = await finished(t.store, 'retryable', { key: 'reopened', attemptMax: 1 });
     await foundBecause(t.store, 'exhausted', { key: 'reopened', attemptMax: 1 });
     await t.store.reopen([handRequest(reopened, 'more of them')]);
     const again = await claimed(t.store, { key: 'reopened', attemptMax: 1 });

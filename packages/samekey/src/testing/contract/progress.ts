@@ -54,7 +54,7 @@ export function progressTests(test: AddTest): void {
 
   // F76: what was taken back leaves nothing that the next claim could take for work that is done.
   test('a checkpoint without steps leaves none, and a record whose attempts are used up then fails', async (t) => {
-    const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', attemptMax: 1 });
     await t.store.checkpoint([checkpoint(owner, { recoveryPoint: null, intentOpen: true })]);
     const empty = checkpoint(owner, { recoveryPoint: null, steps: null });
     assert.deepEqual(await t.store.checkpoint([empty]), [{ kind: 'applied' }]);
@@ -116,7 +116,7 @@ export function progressTests(test: AddTest): void {
     ['something done', false],
   ] as const) {
     test(`attempts used up with ${what} end as unknown: somebody must look`, async (t) => {
-      const owner = await claimed(t.store, { whenClaimEnds: 'resume' });
+      const owner = await claimed(t.store, { whenClaimEnds: 'resume', attemptMax: 1 });
       await t.store.checkpoint([checkpoint(owner, { intentOpen })]);
       await t.store.finish([finishRequest(owner, 'retryable', { proof: 'policy' })]);
       await foundBecause(t.store, 'unknown', { attemptMax: 1 });

@@ -55,6 +55,7 @@ export const tables: Migration = {
   finished_at BIGINT,
   expires_at BIGINT NOT NULL,
   replay_min_ms BIGINT NOT NULL,
+  attempt_max BIGINT NOT NULL,
   tombstone_ms BIGINT NOT NULL,
   recovery_point TEXT ${TEXT},
   steps LONGTEXT ${TEXT},

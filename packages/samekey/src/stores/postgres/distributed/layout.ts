@@ -53,6 +53,7 @@ const TIMES: ReadonlySet<string> = new Set([
   'finished_at',
   'expires_at',
   'replay_min_ms',
+  'attempt_max',
   'tombstone_ms',
   'intent_at',
 ]);

@@ -47,6 +47,7 @@ export function layoutStatements({ facts, records, audit, counters, meta }: Layo
   finished_at bigint,
   expires_at bigint NOT NULL,
   replay_min_ms bigint NOT NULL,
+  attempt_max bigint NOT NULL,
   tombstone_ms bigint NOT NULL,
   recovery_point text,
   steps text,

@@ -71,6 +71,7 @@ export const allTables: Migration = {
   finished_at timestamptz,
   expires_at timestamptz NOT NULL,
   replay_min_ms bigint NOT NULL,
+  attempt_max bigint NOT NULL,
   tombstone_ms bigint NOT NULL,
   watched boolean NOT NULL DEFAULT false,
   reap_after timestamptz NOT NULL,

@@ -64,6 +64,7 @@ export const tables: Migration = {
   finished_at INTEGER,
   expires_at INTEGER NOT NULL,
   replay_min_ms INTEGER NOT NULL,
+  attempt_max INTEGER NOT NULL,
   tombstone_ms INTEGER NOT NULL,
   recovery_point TEXT,
   intent_at INTEGER,
