@@ -40,33 +40,35 @@ describe('"no effect"', () => {
   });
 
   // F61: the owner stood still before its call, and may wake and make it however late it is.
-  it.each(['claim-ended', 'attempt-time-up', 'attempts-exhausted', 'message-dead', null])(
-    'never counts without a downstream key when the owner did not tell its own end (%s)',
+  it.each([
+    'claim-ended',
+    'attempt-time-up',
+    'attempts-exhausted',
+    'message-dead',
+    // F109: a request that does not know the steps of a record may have said so, of an owner that stands still.
+    'phases-changed',
+    'effect-rule-changed',
+    null,
+  ])('never counts without a downstream key when the owner did not tell its own end (%s)', (reason) => {
+    const year = ENDED + 365 * 86_400_000;
+    const never = { counts: false, because: 'owner', afterMs: null };
+    expect(noEffectCounts(unknown({ reason }), null, RULE, year, null)).toEqual(never);
+    expect(noEffectCounts(unknown({ reason }), effect(), RULE, year, null)).toEqual(never);
+    const keyed = { ...RULE, downstreamKey: true };
+    expect(noEffectCounts(unknown({ reason }), null, keyed, LATE, null)).toEqual({ counts: true });
+    expect(noEffectCounts(unknown({ reason }), null, keyed, LATE - 1, null)).toMatchObject({
+      counts: false,
+    });
+    const byRule = effect({ rule: 'downstreamKey' });
+    expect(noEffectCounts(unknown({ reason }), byRule, RULE, LATE, null)).toEqual({ counts: true });
+  });
+
+  it.each(['handler-threw', 'status-500', 'status-504', 'effect-unknown', 'effect-retention-passed'])(
+    'counts when the owner told its own end (%s)',
     (reason) => {
-      const year = ENDED + 365 * 86_400_000;
-      const never = { counts: false, because: 'owner', afterMs: null };
-      expect(noEffectCounts(unknown({ reason }), null, RULE, year, null)).toEqual(never);
-      expect(noEffectCounts(unknown({ reason }), effect(), RULE, year, null)).toEqual(never);
-      const keyed = { ...RULE, downstreamKey: true };
-      expect(noEffectCounts(unknown({ reason }), null, keyed, LATE, null)).toEqual({ counts: true });
-      expect(noEffectCounts(unknown({ reason }), null, keyed, LATE - 1, null)).toMatchObject({
-        counts: false,
-      });
-      const byRule = effect({ rule: 'downstreamKey' });
-      expect(noEffectCounts(unknown({ reason }), byRule, RULE, LATE, null)).toEqual({ counts: true });
+      expect(noEffectCounts(unknown({ reason }), effect(), RULE, LATE, null)).toEqual({ counts: true });
     },
   );
-
-  it.each([
-    'handler-threw',
-    'status-500',
-    'status-504',
-    'effect-unknown',
-    'effect-retention-passed',
-    'phases-changed',
-  ])('counts when the owner told its own end (%s)', (reason) => {
-    expect(noEffectCounts(unknown({ reason }), effect(), RULE, LATE, null)).toEqual({ counts: true });
-  });
 
   it('does not count when the intent is of an earlier attempt than the one that told its end', () => {
     const second = unknown({ attempt: 2, reason: 'effect-unknown' });

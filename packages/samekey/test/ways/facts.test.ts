@@ -108,7 +108,6 @@ describe('facts beat code, over HTTP', () => {
     const middleware = express();
     middleware.post(
       '/pay',
-      express.json(),
       idempotent(process(), { policy: 'standard', scope: singleTenant(), operation: 'pay' }),
       (_req, res) => {
         ran.push('middleware');

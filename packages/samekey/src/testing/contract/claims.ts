@@ -53,6 +53,7 @@ export function claimTests(test: AddTest): void {
       finishedAt: null,
       expiresAt: createdAt + RETENTION_MS,
       replayMinMs: 11,
+      attemptMax: 10,
       tombstoneMs: 7,
       recoveryPoint: null,
       steps: null,
