@@ -223,6 +223,8 @@ export const machine = [
     put: 'const answer = given as StorableResponse;',
     tests: CONTRACT,
     breaks: 'What is stored by hand breaks every replay: framing, line breaks, the session of another.',
+  },
+  {
     name: 'machine-steps-run-by-any-code',
     file: 'core/machine/claim.ts',
     find: 'return steps !== null && takesSteps !== true;',

@@ -82,7 +82,7 @@ export const phased = [
   {
     name: 'phased-intent-not-stored',
     file: 'core/phased.ts',
-    find: 'await this.#save([...earlier, intent]);',
+    find: 'await this.#save(steps, stored !== undefined);',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -101,7 +101,7 @@ export const phased = [
   {
     name: 'phased-rule-retention-ignored',
     file: 'core/phased.ts',
-    find: 'if (age + callTimeMaxMs <= rule.retentionMs) return null;',
+    find: 'if (age + bounds.timeMaxMs <= bounds.retentionMs) return null;',
     put: 'return null;',
     tests: ENGINES,
     only: EFFECTS,
@@ -119,7 +119,7 @@ export const phased = [
   {
     name: 'phased-steps-that-are-gone',
     file: 'core/phased.ts',
-    find: "if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown('phases-changed');",
+    find: "if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown(PHASES_CHANGED);",
     put: '',
     tests: ENGINES,
     only: EFFECTS,

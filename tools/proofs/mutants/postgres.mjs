@@ -177,8 +177,8 @@ export const postgres = [
   {
     name: 'postgres-due-before-its-pause',
     file: 'stores/postgres/housekeeping-statements.ts',
-    find: "r.state = 'retryable' AND r.locked_until + ${PAUSE} <= t.now",
-    put: "r.state = 'retryable' AND r.locked_until <= t.now",
+    find: 'AND r.locked_until + ${PAUSE} <= t.now)',
+    put: 'AND r.locked_until <= t.now)',
     tests: CONTRACT,
     only: on('progress a worker leaves alone'),
     breaks: 'A worker uses up the attempts of an operation while its provider is away for a moment.',
