@@ -19,6 +19,10 @@ interface Pay {
   readonly amount: number;
 }
 
+const breaks = (): never => {
+  throw new Error('the process is taken away');
+};
+
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
@@ -28,20 +32,20 @@ afterEach(async () => {
 async function installation() {
   const [client] = availableClients();
   if (client === undefined) throw new Error('no SQLite client');
-  const { path, remove } = temporaryFile();
-  const database = client.open(path);
+  const file = temporaryFile();
+  const database = client.open(file.path);
   database.exec('CREATE TABLE bookings (id INTEGER PRIMARY KEY, amount INTEGER)');
   const store = sqliteStore({ database });
   await store.migrate();
   closing.push(
-    () => remove(),
+    () => file.remove(),
     () => database.close(),
   );
   return {
     store,
     bookings: () => database.prepare('SELECT amount FROM bookings').all().length,
     process: (): Samekey<OpenDatabase> =>
-      createSamekey({ store, transactions: fromSqlite(store) as never }) as Samekey<OpenDatabase>,
+      createSamekey<OpenDatabase>({ store, transactions: fromSqlite(store) as never }),
   };
 }
 
@@ -91,9 +95,6 @@ describe('facts beat code, over HTTP', () => {
           return reply(201, { paid: amount });
         },
       });
-    const breaks = (): never => {
-      throw new Error('the process is taken away');
-    };
     const failing = served(phased(process(), breaks));
     failing.use(
       ((_error, _req, res, _next) => void res.status(500).end()) satisfies express.ErrorRequestHandler,
@@ -121,7 +122,7 @@ describe('facts beat code, over HTTP', () => {
       plain: served(one.plain({ name: 'pay', policy: 'standard', run: run('plain') })),
       transactional: served(two.transactional({ name: 'pay', run: run('transactional') })),
       deferred: served(
-        three.deferred(three.transactional({ name: 'pay', run: run('deferred') })) as Operation<Pay, unknown>,
+        three.deferred<Pay, unknown>(three.transactional({ name: 'pay', run: run('deferred') })),
       ),
       middleware,
     };

@@ -144,13 +144,11 @@ const WAYS: Readonly<Record<string, (node: EngineNode, world: World) => Ask>> = 
     return (key = REQUEST.key) => operation.run({ ...REQUEST, key });
   },
   'phased, with the step under another name'(node, world) {
-    return phasedOn(node, (attempt) =>
-      attempt.effect('pay', async () => (world.runs += 1), { ...RULE } as never),
-    );
+    return phasedOn(node, (attempt) => attempt.effect('pay', async () => (world.runs += 1), RULE));
   },
   'phased, with another step before it'(node, world) {
     return phasedOn(node, async (attempt) => {
-      await attempt.effect('reserve', async () => (world.runs += 1), { ...RULE } as never);
+      await attempt.effect('reserve', async () => (world.runs += 1), RULE);
       return paying(world)(attempt);
     });
   },
