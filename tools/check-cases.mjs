@@ -232,7 +232,7 @@ export function reviewOf(root) {
     const shown = {
       doors: files.filter((file) => /\/testing\/adapter\/|\/test\/(adapters|http-node)\//.test(file)),
       stores: files.filter((file) =>
-        /\/testing\/(contract|engine|kth|tx|outbox)\/|\/test\/(stores|tx|outbox)\//.test(file),
+        /\/testing\/(contract|engine|kth|tx|outbox)\/|\/test\/(stores|tx|outbox|seal)\//.test(file),
       ),
     };
     const elsewhere = files.filter((file) => !shown.doors.includes(file) && !shown.stores.includes(file));

@@ -154,6 +154,7 @@ export function sealedContract(runner: TestRunner, harness: SealedHarness): void
   }
 
   runner.describe(`sealed contract: ${harness.name}`, () => {
+    // F123
     runner.it('knows every verb', () =>
       on(async ({ sealed, clear }) => {
         assert.deepEqual(unknownTo([VERBS, HOLDS_NOTHING], sealed), []);

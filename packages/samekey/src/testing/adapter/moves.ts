@@ -195,12 +195,14 @@ export function moveTests(test: AddTest, harness: AdapterHarness): void {
       jsonRequest(key, { amount: 1 }, { target: targetAfter, method: methodAfter });
 
     if (cells === 'start') {
+      // F113
       test(`a deploy moves ${what}: it is refused at start`, async (t) => {
         await assert.rejects(start(t, move.after), /formerly\[0\] cannot be compared/);
       });
       continue;
     }
 
+    // F111, F113
     test(`a deploy moves ${what}: ${cells[0]}, and ${cells[1]} at old code`, async (t) => {
       const [old, young] = [await start(t, move.before), await start(t, move.after)];
       const first = await old.send(before('key-1'));

@@ -8,6 +8,7 @@ import { type AddTest, type Context, REQUEST } from './kit.ts';
 class Undone extends Error {}
 
 export function nestedTests(test: AddTest): void {
+  // F124
   test('a nested transaction that is rolled back takes its rows and messages along, and what was before stands', async (t) => {
     const { samekey } = t.instance();
     const order = samekey.transactional({
