@@ -206,10 +206,11 @@ const NOT_WALKED: Readonly<Record<string, string>> = {
   KySettings: 'what ky takes, made by us',
   GotOptions: 'what got gives us',
   GotSettings: 'what got takes, made by us',
+  LetterRequest: 'what an operator is told of the request of a dead letter',
 };
 /** What a store is asked, by us. */
 const OF_STORES =
-  /^(?:Audit|Claim|Erase|Finish|Hand|Reopen|List|PruneAudit|Renew|Settle|Checkpoint|Due|Postpone|TakeUnknown|ReapBodies|OperatorList)Request$|^SweepOptions$/;
+  /^(?:Forget|Audit|Claim|Erase|Finish|Hand|Reopen|List|PruneAudit|Renew|Settle|Checkpoint|Due|Postpone|TakeUnknown|ReapBodies|OperatorList)Request$|^SweepOptions$/;
 
 const LOGGER = { trace: run, debug: run, info: run, warn: run, error: run, fatal: run } as never;
 const METER = {
