@@ -89,7 +89,13 @@ export interface Attempt {
   extend(ms: number): void;
 }
 
-const NOTHING_LEFT: Resumed = { proof: null, reason: null, steps: null, intentAgeMs: null };
+const NOTHING_LEFT: Resumed = {
+  proof: null,
+  reason: null,
+  steps: null,
+  intentAgeMs: null,
+  intentAgeMaxMs: null,
+};
 
 /** Tells an attempt what an error declares that its framework answers for: whether it had an effect. */
 export function tellDeclared(attempt: Pick<Attempt, 'notExecuted' | 'unknown'>, error: unknown): void {
@@ -110,7 +116,7 @@ export class RunningAttempt implements HeardAttempt {
   readonly fence: Fence;
   readonly resumed: Attempt['resumed'];
   /** Steps that earlier attempts left; their results are nobody's but the handler's. */
-  readonly left: Pick<Resumed, 'steps' | 'intentAgeMs' | 'unreadable'>;
+  readonly left: Pick<Resumed, 'steps' | 'intentAgeMs' | 'intentAgeMaxMs' | 'unreadable'>;
   /** What the record is bound to. */
   readonly fingerprint: Fingerprint;
   /** When the record was made, by the store's clock. */

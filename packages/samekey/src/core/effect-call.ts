@@ -82,7 +82,7 @@ export async function tellLateEnd<Result>(
   const { attempt, world } = owner;
   if ('error' in end && (!isOver(owner) || (rule.classify ?? classifyError)(end.error) === 'notExecuted'))
     return;
-  const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMs ?? 0);
+  const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMaxMs ?? 0);
   const isCovered = rule.rule === 'downstreamKey' && sinceMs <= bounds.retentionMs;
   const { fence, createdAt } = attempt;
   const ended: EndedCall = { effect: name, fence, createdAt, end, isCovered };

@@ -220,7 +220,8 @@ export class Phases<Tx> {
     if (rule.rule === 'reconcile') throw this.#stopWith(unknown('effect-unknown'));
     if (rule.rule === 'downstreamKey') {
       const age =
-        (attempt.left.intentAgeMs ?? Number.POSITIVE_INFINITY) + (world.monotonicNow() - attempt.startedAt);
+        (attempt.left.intentAgeMaxMs ?? Number.POSITIVE_INFINITY) +
+        (world.monotonicNow() - attempt.startedAt);
       if (age + bounds.timeMaxMs <= bounds.retentionMs) return null;
       throw this.#stopWith(unknown('effect-retention-passed'));
     }

@@ -34,12 +34,14 @@ export function decideClaim(
     },
   });
 
-  if (record.formatVersion > request.readVersion) return found('newer-format');
+  const isOwn = record.claimId === request.claimId;
+  const isLiving =
+    isOwn && (record.state === 'in_progress' || (record.state === 'pending' && request.entry === 'accept'));
+  // But for what it has just written itself, in the format it writes.
+  if (record.formatVersion > request.readVersion && !isLiving) return found('newer-format');
   // A claimId is good once: found anywhere but in its living claim it takes nothing, however late its request arrives.
-  if (record.claimId === request.claimId) {
-    if (record.state === 'in_progress') return repeat(record, view);
-    return record.state === 'pending' && request.entry === 'accept' ? accepted(record) : found('spent');
-  }
+  if (isLiving) return record.state === 'pending' ? accepted(record) : repeat(record, view);
+  if (isOwn) return found('spent');
   if (record.claimId === reopenedClaimId(request.claimId)) return found('spent');
   if (isForgotten(record)) {
     return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
@@ -184,8 +186,9 @@ function accepted({ createdAt, expiresAt }: SamekeyRecord): Decision<ClaimResult
   return { write: undefined, result: { kind: 'accepted', createdAt, expiresAt } };
 }
 
-function leftBy({ proof, reason, steps, intentAt }: SamekeyRecord, { now }: View): Resumed {
-  return { proof, reason, steps, intentAgeMs: intentAt === null ? null : Math.max(0, now - intentAt) };
+function leftBy({ proof, reason, steps, intentAt }: SamekeyRecord, { now, laterNow }: View): Resumed {
+  const since = (time: number): number | null => (intentAt === null ? null : Math.max(0, time - intentAt));
+  return { proof, reason, steps, intentAgeMs: since(now), intentAgeMaxMs: since(laterNow) };
 }
 
 function unreachable(state: never): never {

@@ -48,8 +48,10 @@ export interface Resumed {
   readonly reason: string | null;
   /** As {@link SamekeyRecord.steps}. */
   readonly steps: string | null;
-  /** How long ago the intent was stored whose result is not, by the store's clock, in milliseconds; null without one. */
+  /** How long ago the intent was stored whose result is not, at least, by the store's clock, in milliseconds; null without one. */
   readonly intentAgeMs: number | null;
+  /** The same at the most: a clock that is ahead is not believed, and what a provider has forgotten must not be called again (F71). */
+  readonly intentAgeMaxMs: number | null;
   /** The steps could not be opened: the attempt must be given back. */
   readonly unreadable?: Unreadable;
 }

@@ -122,7 +122,13 @@ export function claimTests(test: AddTest): void {
       attempt: 2,
       createdAt,
       expiresAt: resumedUntil,
-      resumed: { proof: 'declared', reason: 'sold out', steps: null, intentAgeMs: null },
+      resumed: {
+        proof: 'declared',
+        reason: 'sold out',
+        steps: null,
+        intentAgeMs: null,
+        intentAgeMaxMs: null,
+      },
     });
     const record = await recordOf(t.store);
     assert.ok(record.expiresAt >= expiresAt, 'the retention is never shortened');

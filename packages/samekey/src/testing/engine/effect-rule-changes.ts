@@ -94,6 +94,8 @@ export function ruleChangeTests(test: AddEngineTest): void {
       await lostOn(bench, { ...BY_KEY, retentionMs: stored }, key);
       await bench.pass(ageMs);
       let calls = 0;
+      // Where no server has a clock, the key may look older than it is, and never younger.
+      if (isRepeated && !bench.t.store.capabilities.serverClock) continue;
       const ask = payOn(await bench.node(), { ...BY_KEY, retentionMs: own }, async () => `${(calls += 1)}`);
       met(await bench.until(ask(key)), isRepeated ? 'executed' : 'unknown');
       assert.equal(calls, isRepeated ? 1 : 0, key);
@@ -115,6 +117,7 @@ export function ruleChangeTests(test: AddEngineTest): void {
         await lostOn(bench, { ...rule, callTimeMaxMs: stored }, key);
         await bench.pass(ageMs);
         let calls = 0;
+        if (isRepeated && !bench.t.store.capabilities.serverClock) continue;
         const ask = payOn(await bench.node(), { ...rule, callTimeMaxMs: own }, async () => `${(calls += 1)}`);
         met(await bench.until(ask(key)), isRepeated ? 'executed' : 'unknown');
         assert.equal(calls, isRepeated ? 1 : 0, key);
