@@ -320,6 +320,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'transaction',
   'transactionFault',
   'reapBodies',
+  'cacheCounts',
 ]);
 const SEALED: ReadonlySet<string> = new Set([
   'claim',

@@ -33,7 +33,7 @@ export function transactionFault(error: unknown, doubted?: ReadonlySet<string>):
 const OF_PRISMA = /^P[1-9]\d{3}$/;
 
 /** Every `code` in an error and in what it wraps, the outermost first. */
-function codesOf(error: unknown): string[] {
+export function codesOf(error: unknown): string[] {
   return wrapped(error).flatMap(({ code, originalCode }) =>
     [code, originalCode].filter((found) => typeof found === 'string'),
   );

@@ -34,7 +34,7 @@ import {
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
 import { ENDED_MARK } from './tables.ts';
-import { losesConnection, textsOf } from './transaction-fault.ts';
+import { codesOf, losesConnection, textsOf } from './transaction-fault.ts';
 import {
   checkpointWithinStatement,
   finishWithinStatement,
@@ -143,9 +143,9 @@ interface Statements {
   readonly handOver: Statement;
 }
 
-/** In whatever a library wrapped it. */
+/** In whatever a library wrapped it. Some put the statement into their message, and the mark stands in that: the code decides with it. */
 function isEnded(error: unknown): boolean {
-  return textsOf(error).some((text) => text.includes(ENDED_MARK));
+  return codesOf(error).includes('22P02') && textsOf(error).some((text) => text.includes(ENDED_MARK));
 }
 
 function ended(cause: unknown): StoreError {
