@@ -25,7 +25,7 @@ export const machine = [
   {
     name: 'machine-claim-before-its-end',
     file: 'core/machine/claim.ts',
-    find: "if (!view.claimOver) return found('in-progress');",
+    find: "if (!view.claimOver || isPointing) return found('in-progress');",
     put: '',
     tests: CONTRACT,
     breaks: 'A living claim is taken over: two handlers run.',
@@ -57,7 +57,7 @@ export const machine = [
   {
     name: 'machine-reopened-runs-at-once',
     file: 'core/machine/claim.ts',
-    find: "if (view.claimLeftMs > 0) return found('in-progress');",
+    find: "if (view.claimLeftMs > 0 || isPointing) return found('in-progress');",
     put: '',
     tests: CONTRACT,
     breaks: 'A reopened key runs while other processes still replay its old answer from memory.',
@@ -225,6 +225,23 @@ export const machine = [
     breaks: 'What is stored by hand breaks every replay: framing, line breaks, the session of another.',
   },
   {
+    name: 'machine-pointer-over-a-record',
+    file: 'core/machine/claim.ts',
+    find: 'request.claimId.startsWith(POINTER_CLAIM) && !isVacant(record)',
+    put: 'false',
+    tests: TABLE,
+    breaks:
+      'A bridge that is built beside a resumable request makes it unknown, and takes an attempt of it away.',
+  },
+  {
+    name: 'machine-pointer-bounds-attempts',
+    file: 'core/machine/claim.ts',
+    find: 'record === null || isHalfPointer(record) ? 0 : record.attemptMax',
+    put: 'record?.attemptMax ?? 0',
+    tests: TABLE,
+    breaks: 'Behind a pointer that was not laid to its end a handler that always fails is tried without end.',
+  },
+  {
     name: 'machine-steps-run-by-any-code',
     file: 'core/machine/claim.ts',
     find: 'return steps !== null && takesSteps !== true;',
@@ -284,7 +301,7 @@ export const machine = [
   {
     name: 'machine-attempts-taken-away',
     file: 'core/machine/claim.ts',
-    find: 'return Math.max(record?.attemptMax ?? 0, attemptMax);',
+    find: 'return Math.max(record === null || isHalfPointer(record) ? 0 : record.attemptMax, attemptMax);',
     put: 'return attemptMax;',
     tests: CONTRACT,
     breaks:

@@ -13,7 +13,6 @@ import type { Met } from './flight.ts';
 import { metOnly, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter, type UnavailableReason } from './outcome.ts';
 import {
-  isHalfPointer,
   isPointer,
   KEPT_ELSEWHERE,
   lifeNeededMs,
@@ -28,7 +27,9 @@ import {
   idText,
   isFinal,
   isForgotten,
+  isHalfPointer,
   isPurgeable,
+  isVacant,
   type RecordId,
   type SamekeyRecord,
 } from './record.ts';
@@ -105,15 +106,6 @@ const BRIDGED_RETRY_MS = 5_000;
 
 function refused(because: UnavailableReason): Outcome {
   return unavailable(because, BRIDGED_RETRY_MS);
-}
-
-/** What was given back because it belongs under another identity; nothing ran under it. */
-export const NAME_EXPIRED = 'former-name-expired';
-
-/** Whether a pointer may take its place: nothing ever ran there, or it is given back to be used so. */
-function isVacant(record: SamekeyRecord): boolean {
-  if (record.steps !== null || isFinal(record)) return false;
-  return isHalfPointer(record) || (record.state === 'retryable' && record.reason === NAME_EXPIRED);
 }
 
 /** As {@link Bridges.compare}. */
@@ -259,20 +251,16 @@ export function createBridges(options: BridgeOptions): Bridges {
 
   async function layAll(work: Work, to: Spot, seen: readonly Seen[]): Promise<'done' | 'again' | Met> {
     for (const { place, record } of seen) {
-      if (idText(place.id) === idText(to.id) || (lives(record) && isPointer(record))) continue;
-      const laid = await lay(work, to, place, record);
+      // Where a record of its own stands nothing is written: code that knows that identity only finds it there.
+      if (idText(place.id) === idText(to.id) || (lives(record) && !isVacant(record))) continue;
+      const laid = await lay(work, to, place);
       if (laid !== 'done') return laid;
     }
     return 'done';
   }
 
   /** Two conditional writes: nobody runs there from the first on, and from the second on it is followed. */
-  async function lay(
-    work: Work,
-    to: Target,
-    place: Place,
-    before: SamekeyRecord | null,
-  ): Promise<'done' | 'again' | Met> {
+  async function lay(work: Work, to: Target, place: Place): Promise<'done' | 'again' | Met> {
     const { settings } = work;
     if (world.probe !== undefined) await world.probe('claim.before', place.id);
     const lifeMs = pointerLifeMs(settings);
@@ -310,18 +298,13 @@ export function createBridges(options: BridgeOptions): Bridges {
     }
     if (claimed.kind !== 'claimed') return metOnly(unavailable('store-full', BRIDGED_RETRY_MS));
     const fence = { claimId: request.claimId, attempt: claimed.attempt };
-    // A record that somebody else has put there meanwhile keeps its steps and its turn.
-    const isFree =
-      claimed.resumed === null ||
-      (before !== null && isVacant(before) && claimed.attempt === before.attempt + 1);
-    const response = isFree ? pointerTo(to) : null;
     const end = {
       ...place.id,
       ...fence,
-      to: isFree ? 'completed' : 'retryable',
-      proof: isFree ? null : (claimed.resumed?.proof ?? 'declared'),
-      reason: isFree ? KEPT_ELSEWHERE : (claimed.resumed?.reason ?? null),
-      response,
+      to: 'completed',
+      proof: null,
+      reason: KEPT_ELSEWHERE,
+      response: pointerTo(to),
       unbindFingerprint: false,
       extendMs: 0,
       reconcileAfterMs: 0,
@@ -329,7 +312,7 @@ export function createBridges(options: BridgeOptions): Bridges {
     } as const;
     try {
       const ended = await dispatch.finish(end, deadline());
-      return isFree && (ended.kind === 'applied' || ended.kind === 'already') ? 'done' : 'again';
+      return ended.kind === 'applied' || ended.kind === 'already' ? 'done' : 'again';
     } catch (error) {
       abandoned.addGranted(place.id, fence, work.operation);
       throw error;

@@ -8,7 +8,7 @@
 
 import type { Abandoned } from './abandoned.ts';
 import { RunningAttempt } from './attempt.ts';
-import { createBridges, HOPS_MAX, isTooShort, type Located, NAME_EXPIRED, type Spot } from './bridge.ts';
+import { createBridges, HOPS_MAX, isTooShort, type Located, type Spot } from './bridge.ts';
 import { finishRequest } from './conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from './errors.ts';
@@ -16,7 +16,7 @@ import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from './outcome.ts';
 import { isPointer } from './pointer.ts';
-import { isForgotten, isPurgeable, type SamekeyRecord } from './record.ts';
+import { isForgotten, isPurgeable, NAME_EXPIRED, type SamekeyRecord } from './record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest, ClaimResult, FoundReason } from './store.ts';
 import type { Unfit } from './unfit.ts';

@@ -31,11 +31,6 @@ export function isPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'cla
   return state === 'completed' && claimId.startsWith(POINTER_CLAIM);
 }
 
-/** Whether it was to become a pointer, and whoever laid it did not come so far: nothing ever ran under it. */
-export function isHalfPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'claimId'>): boolean {
-  return state !== 'completed' && claimId.startsWith(POINTER_CLAIM);
-}
-
 /** What a pointer holds, in the place of an answer: no client ever sees it. */
 export function pointerTo({ id, fingerprint }: Target): StoredResponse {
   return {

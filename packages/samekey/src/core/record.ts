@@ -240,6 +240,20 @@ export function isReplayable(record: SamekeyRecord, now: number): boolean {
 /** How the claimId of a pointer begins (`pointer.ts`). */
 export const POINTER_CLAIM = 'pointer:';
 
+/** The reason of what was given back because it belongs under another identity; nothing ran under it. */
+export const NAME_EXPIRED = 'former-name-expired';
+
+/** Whether it was to become a pointer, and whoever laid it did not come so far: nothing ever ran under it. */
+export function isHalfPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'claimId'>): boolean {
+  return state !== 'completed' && claimId.startsWith(POINTER_CLAIM);
+}
+
+/** Whether a pointer may take its place: nothing ever ran there, or it was given back to be used so. */
+export function isVacant(record: SamekeyRecord): boolean {
+  if (record.steps !== null || isFinal(record)) return false;
+  return isHalfPointer(record) || (record.state === 'retryable' && record.reason === NAME_EXPIRED);
+}
+
 const FORGOTTEN = 'forgotten:';
 
 /**

@@ -168,6 +168,22 @@ describe('the machine', () => {
     }
   });
 
+  // F111, F118
+  it('a pointer that was not laid to its end gives its place and no bound of attempts to whoever comes', async () => {
+    const bench = machineBench();
+    const half = claimRequest({
+      claimId: 'pointer:first',
+      whenClaimEnds: 'resume',
+      attemptMax: Number.MAX_SAFE_INTEGER,
+    });
+    await bench.store.claim([half]);
+    await bench.advance(half.claimTtlMs);
+    expect((await bench.store.claim([{ ...half, claimId: 'pointer:second' }]))[0]?.kind).toBe('claimed');
+    await bench.advance(half.claimTtlMs);
+    expect((await bench.store.claim([claimRequest({ attemptMax: 3 })]))[0]?.kind).toBe('claimed');
+    expect(bench.get()?.attemptMax).toBe(3);
+  });
+
   it('answers by precedence: newer format, spent claimId, expiry, label, digest, state', async () => {
     const bench = machineBench();
     await arrangeAny(bench, 'tombstone');

@@ -4,9 +4,11 @@ import {
   attemptAgeMs,
   isExpired,
   isForgotten,
+  isHalfPointer,
   isHandedOver,
   isLeftToCode,
   isPurgeable,
+  isVacant,
   POINTER_CLAIM,
   reopenedClaimId,
   type SamekeyRecord,
@@ -53,6 +55,8 @@ export function decideClaim(
     if (record.fingerprint.label !== request.fingerprint.label) return found('other-label');
     if (record.fingerprint.digest !== request.fingerprint.digest) return found('mismatch');
   }
+  // What somebody's request has left is no place for a pointer, whatever state it is in: nothing of it is touched.
+  const isPointing = request.claimId.startsWith(POINTER_CLAIM) && !isVacant(record);
   switch (record.state) {
     case 'completed':
     case 'failed':
@@ -62,17 +66,16 @@ export function decideClaim(
         ? grant(record, request, view)
         : found('unknown');
     case 'pending':
-      // What was only noted is no place for a pointer.
-      if (request.entry === 'accept' || request.claimId.startsWith(POINTER_CLAIM)) return found('pending');
+      if (request.entry === 'accept' || isPointing) return found('pending');
       if (isHandedOver(record) || view.claimOver) return found('pending');
       return isForeign(record, request) ? leave(record, request, view, found) : grant(record, request, view);
     case 'in_progress': {
-      if (!view.claimOver) return found('in-progress');
+      if (!view.claimOver || isPointing) return found('in-progress');
       const ended = endClaim(record, view);
       return ended.state === 'retryable' ? resume(ended, request, view, found) : found('unknown', ended);
     }
     case 'retryable':
-      if (view.claimLeftMs > 0) return found('in-progress');
+      if (view.claimLeftMs > 0 || isPointing) return found('in-progress');
       // Its client was told to correct it, and nothing of it has happened: what comes now is noted as new.
       if (request.entry === 'accept' && record.fingerprint === null) return grant(null, request, view);
       return resume(record, request, view, found);
@@ -170,9 +173,9 @@ function resume(
   });
 }
 
-/** The looser of two bounds, the record's and the code's. */
+/** The looser of two bounds, the record's and the code's; a pointer that was not laid to its end bounds nothing. */
 function attemptMaxOf(record: SamekeyRecord | null, { attemptMax }: ClaimRequest): number {
-  return Math.max(record?.attemptMax ?? 0, attemptMax);
+  return Math.max(record === null || isHalfPointer(record) ? 0 : record.attemptMax, attemptMax);
 }
 
 /** The reply to the claim was lost and it is asked again: the same attempt owns it (F15). */

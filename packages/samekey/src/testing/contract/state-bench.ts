@@ -1,7 +1,13 @@
 /** Plays rows of the state table: brings a record into a situation by the verbs alone, gives the command, compares. */
 
 import assert from 'node:assert/strict';
-import { PHASES_CHANGED, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import {
+  PHASES_CHANGED,
+  POINTER_CLAIM,
+  REOPEN_DELAY_MS,
+  type RecordId,
+  type SamekeyRecord,
+} from '../../core/record.ts';
 import type {
   CheckpointRequest,
   ClaimRequest,
@@ -108,6 +114,7 @@ const CLAIMS: Readonly<Record<string, Partial<ClaimRequest>>> = {
   'claim by code that knows no steps': { takesSteps: false },
   'claim by a worker that knows no steps': { takesSteps: false, entry: 'take' },
   'claim where one attempt is allowed': { attemptMax: 1 },
+  'claim for a pointer': { claimId: `${POINTER_CLAIM}second`, takesSteps: false },
 };
 
 /** Gives a command under a fence, and says in the table's words what came of it. */

@@ -59,6 +59,18 @@ claim by a worker that knows no steps
   tombstone                                         found expired       =
   otherwise                                         found final         =
 
+claim for a pointer
+  absent, purgeable, forgotten-later                claimed 1           in_progress
+  in_progress, over, over-resume                    found in-progress   =
+  reopened, reopened-later, forgotten               found in-progress   =
+  retryable, settled-retryable, given-up-resume     found in-progress   =
+  stepped                                           found in-progress   =
+  exhausted                                         found exhausted     =
+  unknown, given-up, stepped-unknown                found unknown       =
+  pending                                           found pending       =
+  tombstone                                         found expired       =
+  otherwise                                         found final         =
+
 claim again with its own claimId
   absent, forgotten-later                           claimed 1           in_progress
   forgotten                                         found in-progress   =
