@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // What was found instead is the message: of a run elsewhere nothing else is seen.
+    chaiConfig: { truncateThreshold: 1_000 },
     // A file whose every test needs a server describes none where the server is lacking, which the end of the run names (F108). Where
     // everything is required a file without a test is a fault.
     passWithNoTests: process.env['SAMEKEY_TEST_REQUIRE'] !== 'all',

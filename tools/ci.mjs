@@ -23,6 +23,10 @@ import { binOf } from './lib/run.mjs';
 const MINUTE_MS = 60_000;
 
 /** @type {Counts} */
+/** Of each failure. */
+const LINES_TOLD_MAX = 3;
+const TOLD_MAX = 600;
+
 const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [] };
 
 /** @param {string} script */
@@ -115,13 +119,13 @@ export function countTests(text) {
       if (status === 'passed') counts.passed++;
       else if (status === 'failed') {
         counts.failed++;
-        counts.failures.push(`${name}: ${fullName}: ${firstLine(failureMessages?.[0])}`);
+        counts.failures.push(`${name}: ${fullName}: ${firstLines(failureMessages?.[0])}`);
       } else skipped++;
     }
     if (skipped > 0) counts.skipped.push(`${name}: ${skipped} of ${file.assertionResults.length}`);
     if (file.status === 'failed' && counts.failed === failedBefore) {
       counts.failed++;
-      counts.failures.push(`${name}: ${firstLine(file.message)}`);
+      counts.failures.push(`${name}: ${firstLines(file.message)}`);
     }
     files.push({ name, seconds: ((file.endTime ?? 0) - (file.startTime ?? 0)) / 1000 });
   }
@@ -133,8 +137,9 @@ export function countTests(text) {
 }
 
 /** @param {string | undefined} text */
-function firstLine(text) {
-  return text?.split('\n', 1)[0] ?? '';
+function firstLines(text) {
+  const lines = text?.split('\n').filter((line) => !/^\s+at /.test(line)) ?? [];
+  return lines.slice(0, LINES_TOLD_MAX).join(' · ').slice(0, TOLD_MAX);
 }
 
 /**

@@ -36,6 +36,25 @@ export const deploys = [
     breaks: 'A record under a younger name is not seen, and its request runs again.',
   },
   {
+    name: 'bridge-runs-without-pointers',
+    file: 'core/claimer.ts',
+    find: 'if (spot.isLaid || earlier) return { run: attempt };',
+    put: 'return { run: attempt };',
+    tests: ENGINES,
+    only: BRIDGES,
+    breaks: 'A record ends between the look and the claim, and code after the bridge runs its key again.',
+  },
+  {
+    name: 'bridge-answers-from-an-erased-pointer',
+    file: 'core/bridge.ts',
+    find: 'isVacant(record) || isErasedPointer(record)) continue;',
+    put: 'isVacant(record)) continue;',
+    tests: ENGINES,
+    only: BRIDGES,
+    breaks:
+      'What was running when its caller was erased is answered two ways: by code of before, and by what is left of a pointer.',
+  },
+  {
     name: 'pointer-not-followed',
     file: 'core/claimer.ts',
     find: '} else if (isPointer(result.record)) {',

@@ -227,19 +227,20 @@ export const machine = [
   {
     name: 'machine-pointer-over-a-record',
     file: 'core/machine/claim.ts',
-    find: 'request.claimId.startsWith(POINTER_CLAIM) && !isVacant(record)',
-    put: 'false',
+    find: 'const isPointing = request.claimId.startsWith(POINTER_CLAIM);',
+    put: 'const isPointing = false;',
     tests: TABLE,
     breaks:
       'A bridge that is built beside a resumable request makes it unknown, and takes an attempt of it away.',
   },
   {
-    name: 'machine-pointer-bounds-attempts',
+    name: 'machine-pointer-binds-its-place',
     file: 'core/machine/claim.ts',
-    find: 'record === null || isHalfPointer(record) ? 0 : record.attemptMax',
-    put: 'record?.attemptMax ?? 0',
+    find: "if (isVacant(record) && request.entry !== 'take')",
+    put: 'if (false)',
     tests: TABLE,
-    breaks: 'Behind a pointer that was not laid to its end a handler that always fails is tried without end.',
+    breaks:
+      'A pointer that was not laid to its end keeps every other request away for two months, and bounds no attempts.',
   },
   {
     name: 'machine-steps-run-by-any-code',
@@ -301,7 +302,7 @@ export const machine = [
   {
     name: 'machine-attempts-taken-away',
     file: 'core/machine/claim.ts',
-    find: 'return Math.max(record === null || isHalfPointer(record) ? 0 : record.attemptMax, attemptMax);',
+    find: 'return Math.max(record?.attemptMax ?? 0, attemptMax);',
     put: 'return attemptMax;',
     tests: CONTRACT,
     breaks:

@@ -13,6 +13,25 @@ export const sqlite = [
     breaks: 'A process whose clock is behind writes records that are born expired.',
   },
   {
+    name: 'sqlite-held-back-by-shared-time',
+    file: 'core/claim-watch.ts',
+    find: 'if (isByHand(record)) return record.claimTtlMs > 0 ? watched : null;',
+    put: '',
+    tests: CONTRACT,
+    only: 'clocks',
+    breaks:
+      'After a silence a key that an operator reopens runs beside the old answer of other processes (F62).',
+  },
+  {
+    name: 'sqlite-trusted-by-lagging-time',
+    file: 'core/machine/claim.ts',
+    find: 'Math.max(0, record.expiresAt - view.laterNow)',
+    put: 'Math.max(0, record.expiresAt - view.now)',
+    tests: CONTRACT,
+    only: 'clocks',
+    breaks: 'A process whose time lags replays an expired answer from memory beside the new run of another.',
+  },
+  {
     name: 'sqlite-claim-ended-by-wall-clock',
     file: 'stores/sqlite/records.ts',
     find: "if (record?.state === 'in_progress') return watch.see(record);",

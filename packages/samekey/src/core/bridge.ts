@@ -1,9 +1,9 @@
 /**
  * Finds the record of a request under all identities of its operation, and leaves pointers where younger code looks (`pointer.ts`).
  *
- * Invariants: no bridge, no work: a request of an operation that never changed asks the store nothing more · pointers are there
- * before the claim is asked for · nothing is written where a record stands · a record counts before a pointer, the youngest
- * first, and what may run again last.
+ * Invariants: no bridge, no work: a request of an operation that never changed asks the store nothing more · no life begins before its
+ * pointers are there: where an answer is expected instead none is laid, and a claim that is granted all the same is given back · nothing
+ * is written where a record stands · a record counts before a pointer, the youngest first, and what may run again last.
  */
 
 import type { Abandoned } from './abandoned.ts';
@@ -25,6 +25,7 @@ import {
 import {
   type Fingerprint,
   idText,
+  isErasedPointer,
   isFinal,
   isForgotten,
   isHalfPointer,
@@ -45,6 +46,8 @@ export interface Spot {
   readonly via: { readonly target: Target; readonly isSame: boolean } | null;
   /** When the first of the pointers that lead there ends, by the store's clock; null without one. */
   readonly until: number | null;
+  /** Whether every younger identity leads there, or is known to need no pointer: only then a new life may begin there. */
+  readonly isLaid: boolean;
 }
 
 /** What was found under all identities. */
@@ -130,7 +133,7 @@ async function compare(work: Work, { via }: Spot, bound: Fingerprint): Promise<F
 }
 
 async function spotAt(place: Place, until: number | null): Promise<Spot> {
-  return { id: place.id, fingerprint: await printOf(place), via: null, until };
+  return { id: place.id, fingerprint: await printOf(place), via: null, until, isLaid: false };
 }
 
 /** Makes the bridges of one engine. */
@@ -172,7 +175,7 @@ export function createBridges(options: BridgeOptions): Bridges {
     let until: number | null = null;
     for (const one of seen.toReversed()) {
       const { record } = one;
-      if (!lives(record) || isVacant(record)) continue;
+      if (!lives(record) || isVacant(record) || isErasedPointer(record)) continue;
       if (isPointer(record)) {
         const target = targetOf(record);
         if (target === null || !known.has(idText(target.id))) stray ??= record;
@@ -196,16 +199,18 @@ export function createBridges(options: BridgeOptions): Bridges {
     }
     const until = Math.min(spot.until ?? Infinity, pointer.expiresAt);
     const fingerprint = isSame ? target.fingerprint : await printOf(work.younger.at(-1) ?? work);
-    return { id: target.id, fingerprint, via: { target, isSame }, until };
+    return { id: target.id, fingerprint, via: { target, isSame }, until, isLaid: true };
   }
 
   async function locate(work: Work): Promise<Located | Met> {
     try {
       const seen = await look(work);
-      const records = seen.flatMap(({ record }) => (record === null || isPointer(record) ? [] : [record]));
+      const records = seen.flatMap(({ record }) =>
+        record === null || isPointer(record) || isErasedPointer(record) ? [] : [record],
+      );
       const { best, stray, until } = choose(seen);
       if (best !== null) return { records, record: best.record, spot: await spotAt(best.place, until) };
-      let spot: Spot = { id: work.id, fingerprint: work.fingerprint, via: null, until };
+      let spot = await spotAt(work, until);
       let pointer = stray;
       for (let hop = 0; pointer !== null && hop < HOPS_MAX; hop += 1) {
         const next = await follow(work, spot, pointer);
@@ -226,20 +231,19 @@ export function createBridges(options: BridgeOptions): Bridges {
   }
 
   async function prepare(work: Work): Promise<Spot | Met> {
-    const own: Spot = { id: work.id, fingerprint: work.fingerprint, via: null, until: null };
     try {
       // What others write meanwhile is looked at again: a record of theirs, or their pointer.
       for (let turn = 0; turn < TURNS_MAX; turn += 1) {
         const seen = await look(work);
         const { best, stray, until } = choose(seen);
-        const isOldest = best?.place.id === work.id;
-        if (best !== null && (!isOldest || (best.record !== null && isFinal(best.record))))
-          return await spotAt(best.place, until);
+        const own = await spotAt(work, until);
+        if (best !== null && best.place.id !== work.id) return await spotAt(best.place, until);
+        if (work.entry !== 'accept' && (await isAnswered(work, own, seen))) return own;
         // Kept where an earlier bridge led: what runs there from now on must be found from every younger identity, too.
-        const spot = best === null && stray !== null ? await follow(work, own, stray) : { ...own, until };
+        const spot = best === null && stray !== null ? await follow(work, own, stray) : own;
         if ('outcome' in spot || spot.via?.isSame === false) return spot;
         const laid = await layAll(work, spot, seen);
-        if (laid === 'done') return spot;
+        if (laid === 'done') return { ...spot, isLaid: true };
         if (laid !== 'again') return laid;
       }
     } catch (error) {
@@ -247,6 +251,18 @@ export function createBridges(options: BridgeOptions): Bridges {
       return metOnly(unavailable('store', retryAfter(error.retryAfterMs ?? 0)));
     }
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
+  }
+
+  /**
+   * Whether the record under the oldest identity is expected to answer: final, or bound to another request, in whose place nothing is laid. Whether
+   * it still lives is the store's to say.
+   */
+  async function isAnswered(work: Work, own: Spot, seen: readonly Seen[]): Promise<boolean> {
+    const record = seen[0]?.record ?? null;
+    if (record === null || isForgotten(record) || isPointer(record) || isVacant(record)) return false;
+    if (isFinal(record)) return true;
+    const compared = record.fingerprint === null ? null : await compare(work, own, record.fingerprint);
+    return compared !== null && 'kind' in compared && compared.kind === 'mismatch';
   }
 
   async function layAll(work: Work, to: Spot, seen: readonly Seen[]): Promise<'done' | 'again' | Met> {

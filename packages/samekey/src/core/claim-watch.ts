@@ -4,7 +4,14 @@
  * cannot take a claim away (F45); a process that has just started must watch for one claim's length first.
  */
 
-import { type Fence, idText, REOPEN_DELAY_MS, type RecordId, type SamekeyRecord } from './record.ts';
+import {
+  type Fence,
+  idText,
+  isByHand,
+  REOPEN_DELAY_MS,
+  type RecordId,
+  type SamekeyRecord,
+} from './record.ts';
 
 /** What a watch looks at. */
 export interface WatchedClaim extends RecordId, Fence {
@@ -56,21 +63,19 @@ export function createClaimWatch(monotonicNow: () => number, watchedMax: number 
 }
 
 /**
- * The watch on a record that was reopened or forgotten; null: nothing holds it back. Seen while the shared time says so, it goes by the
- * watch: a wall clock that is set ahead then shortens nothing, one that stands still lengthens nothing. `doubtMs`: by how much the clock
- * of whoever ended the record may be ahead of the shared time here.
+ * The watch on a record that nobody works on and that may not run yet; null: nothing holds it back.
+ *
+ * What was reopened or forgotten by hand is watched, from when this process first sees it, for the time that the record says: answers may still be
+ * replayed elsewhere for so long, and whoever did it may know an older time than this process, by as much as the store was silent. What an
+ * owner left for later is watched while the shared time says so: a wall clock that is set ahead then shortens nothing, one that stands still
+ * lengthens nothing. `doubtMs`: by how much the clock of that owner may be ahead of the shared time here.
  */
-export function heldBack(
-  watch: Pick<ClaimWatch, 'has'>,
-  record: SamekeyRecord | null,
-  now: number,
-  doubtMs = 0,
-): WatchedClaim | null {
+export function heldBack(record: SamekeyRecord | null, now: number, doubtMs = 0): WatchedClaim | null {
   if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
-  if (record.proof !== 'settled' && record.lockedUntil - now <= doubtMs) return null;
   // Not the watch on its claim, which may have begun long ago.
-  const watched = { ...record, claimId: `held ${record.claimId}`, claimTtlMs: REOPEN_DELAY_MS };
-  return record.lockedUntil > now || (record.proof === 'settled' && watch.has(watched)) ? watched : null;
+  const watched = { ...record, claimId: `held ${record.claimId}` };
+  if (isByHand(record)) return record.claimTtlMs > 0 ? watched : null;
+  return record.lockedUntil - now > doubtMs ? { ...watched, claimTtlMs: REOPEN_DELAY_MS } : null;
 }
 
 /**

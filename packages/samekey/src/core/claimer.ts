@@ -70,7 +70,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   async function begin(work: Work): Promise<Begun> {
     let prepared: Spot | Met =
       work.younger.length === 0
-        ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null }
+        ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null, isLaid: true }
         : await bridges.prepare(work);
     // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy, what had not fitted once.
     for (let turn = 0; turn < 5 + HOPS_MAX; turn += 1) {
@@ -99,8 +99,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
         }
         // What was only just given back by the next lines (of another process) is no earlier attempt either.
         const earlier = attempt.resumed !== null && attempt.resumed.reason !== NAME_EXPIRED;
-        if (spot.via !== null || spot.id === work.id || earlier) return { run: attempt };
-        // It had expired under a younger name: new uses of the key belong where old code looks too.
+        if (spot.isLaid || earlier) return { run: attempt };
+        // It had expired: a new use of the key begins where old code looks too, and behind pointers.
         await handBack(attempt, NAME_EXPIRED);
         prepared = await bridges.prepare(work);
       } else if (result.kind === 'accepted') {

@@ -57,7 +57,10 @@ export interface SamekeyRecord extends RecordId, Fence {
    * which is when its owner gave it up or its last claim was over. Meaningless in final states.
    */
   readonly lockedUntil: number;
-  /** How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. */
+  /**
+   * How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. Reopened or forgotten: how long it is
+   * held back.
+   */
   readonly claimTtlMs: number;
   /** How often the claim was renewed; a contender without a server clock watches it stand still. */
   readonly renewals: number;
@@ -237,6 +240,8 @@ export function isReplayable(record: SamekeyRecord, now: number): boolean {
   );
 }
 
+const ERASED = 'erased:';
+
 /** How the claimId of a pointer begins (`pointer.ts`). */
 export const POINTER_CLAIM = 'pointer:';
 
@@ -246,6 +251,11 @@ export const NAME_EXPIRED = 'former-name-expired';
 /** Whether it was to become a pointer, and whoever laid it did not come so far: nothing ever ran under it. */
 export function isHalfPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 'claimId'>): boolean {
   return state !== 'completed' && claimId.startsWith(POINTER_CLAIM);
+}
+
+/** Whether it was a pointer of a caller whose records were erased: nothing ever runs there, and where it led is forgotten. */
+export function isErasedPointer({ claimId }: Pick<SamekeyRecord, 'claimId'>): boolean {
+  return claimId.startsWith(ERASED + POINTER_CLAIM);
 }
 
 /** Whether a pointer may take its place: nothing ever ran there, or it was given back to be used so. */
@@ -269,15 +279,20 @@ export function isForgotten(record: SamekeyRecord): boolean {
   return record.state === 'retryable' && record.claimId.startsWith(FORGOTTEN);
 }
 
+const REOPENED = 'reopened:';
+
 /**
  * The claimId of a reopened record. Another one than its owner's, so that a late copy of the end that the owner wrote long ago does
  * not undo what was done by hand.
  */
 export function reopenedClaimId(claimId: string): string {
-  return `reopened:${claimId}`;
+  return REOPENED + claimId;
 }
 
-const ERASED = 'erased:';
+/** Whether the record was reopened or forgotten by hand, and nobody has claimed it since. */
+export function isByHand({ claimId }: Pick<SamekeyRecord, 'claimId'>): boolean {
+  return claimId.startsWith(REOPENED) || claimId.startsWith(FORGOTTEN);
+}
 
 /**
  * The claimId of an erased record. Another one than its owner's, so that nothing that comes late under the old fence brings its

@@ -45,6 +45,11 @@ export interface SimulatedMachine extends Timers {
 export interface SimulatedDatabase {
   /** A handle as one more process would hold it; whoever made the database closes it. */
   connect(): Store;
+  /**
+   * Whether its store takes for the time what its processes have seen of it, which stands still while all are silent; default false. Records
+   * may then live longer.
+   */
+  readonly timeLags?: boolean;
 }
 
 /** Options of {@link simulate}. */
@@ -94,23 +99,26 @@ export async function simulate(options: SimulateOptions): Promise<History> {
   let events = 0;
   const storeNow = (): number => Math.floor(FAKE_WALL_START + timeline.now) + jumpedMs;
   const { rates } = scenario;
-  const auditor = createAuditor({
-    now: () => timeline.now,
-    claimsMayEnd: rates.store > 0 || rates.storeClock > 0 || rates.hang > 0,
-    clockJumps: rates.storeClock > 0,
-    slackMs: { quiet: 500 + LATENESS_MAX_MS, frozen: 500 + LATENESS_MAX_MS + 2 * FREEZE_MAX_MS },
-  });
   const machine: SimulatedMachine = {
     now: storeNow,
     monotonicNow: () => timeline.now,
     setTimer: (ms, callback) => timeline.setTimer(ms, callback),
   };
+  const database = await options.database?.(machine);
+  const timeLags = database?.timeLags ?? false;
+  const auditor = createAuditor({
+    now: () => timeline.now,
+    claimsMayEnd: rates.store > 0 || rates.storeClock > 0 || rates.hang > 0,
+    clockJumps: rates.storeClock > 0,
+    timeLags,
+    slackMs: { quiet: 500 + LATENESS_MAX_MS, frozen: 500 + LATENESS_MAX_MS + 2 * FREEZE_MAX_MS },
+  });
   const ids = scenario.intents.map(idOf);
-  const gate = options.database === undefined ? null : createGate({ oneAtATime: true });
+  const gate = database === undefined ? null : createGate({ oneAtATime: true });
   // Where code that knows a renamed operation leaves its pointers.
   const pointers = scenario.intents.filter(({ operation }) => operation.renamed).map(renamedIdOf);
-  const watch = createWatch({ auditor, storeNow, ids: [...ids, ...pointers], gate });
-  const { store, connect } = await storesOf(options, machine, watch);
+  const watch = createWatch({ auditor, storeNow, ids: [...ids, ...pointers], gate, timeLags });
+  const { store, connect } = storesOf(options, machine, database, watch);
   const context: Context = {
     scenario,
     random,
@@ -163,13 +171,13 @@ export async function simulate(options: SimulateOptions): Promise<History> {
 }
 
 /** The one store in memory, or a handle on the database for each process and one for chaos and people. */
-async function storesOf(
+function storesOf(
   options: SimulateOptions,
   machine: SimulatedMachine,
+  database: SimulatedDatabase | undefined,
   watch: (store: Store) => Store,
-): Promise<Pick<Context, 'store' | 'connect'>> {
-  if (options.database !== undefined) {
-    const database = await options.database(machine);
+): Pick<Context, 'store' | 'connect'> {
+  if (database !== undefined) {
     const connect = (): Store => watch(database.connect());
     return { store: connect(), connect };
   }

@@ -181,7 +181,19 @@ describe('the machine', () => {
     expect((await bench.store.claim([{ ...half, claimId: 'pointer:second' }]))[0]?.kind).toBe('claimed');
     await bench.advance(half.claimTtlMs);
     expect((await bench.store.claim([claimRequest({ attemptMax: 3 })]))[0]?.kind).toBe('claimed');
-    expect(bench.get()?.attemptMax).toBe(3);
+    expect(bench.get()).toMatchObject({ attemptMax: 3, attempt: 1 });
+  });
+
+  // F111
+  it('nor is its place bound to the request for which it was laid', async () => {
+    const bench = machineBench();
+    const half = claimRequest({ claimId: 'pointer:first', whenClaimEnds: 'resume' });
+    const other = { ...half, claimId: 'pointer:second', fingerprint: { label: 'v1', digest: 'of another' } };
+    await bench.store.claim([half]);
+    expect(await bench.store.claim([other])).toMatchObject([{ kind: 'found', because: 'in-progress' }]);
+    await bench.advance(half.claimTtlMs);
+    expect(await bench.store.claim([other])).toMatchObject([{ kind: 'claimed', attempt: 1 }]);
+    expect(bench.get()?.fingerprint).toEqual(other.fingerprint);
   });
 
   it('answers by precedence: newer format, spent claimId, expiry, label, digest, state', async () => {

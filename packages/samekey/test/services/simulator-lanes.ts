@@ -213,6 +213,7 @@ export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown
       admin.exec(`DELETE FROM samekey_records; UPDATE samekey_meta SET value = 0 WHERE name = 'last_now'`);
       const client = inTurn(clients);
       return {
+        timeLags: true,
         // A store of its own for each process: it watches claims with its own eyes.
         connect: () =>
           sqliteStore({
@@ -239,6 +240,7 @@ export function dynamodbLane(server: DynamoDbServer): Lane {
       const tableName = await server.createTable();
       last = tableName;
       return {
+        timeLags: true,
         // A store of its own for each process: it watches claims with its own eyes.
         connect: () =>
           dynamodbStore({

@@ -4,7 +4,6 @@ import {
   attemptAgeMs,
   isExpired,
   isForgotten,
-  isHalfPointer,
   isHandedOver,
   isLeftToCode,
   isPurgeable,
@@ -32,7 +31,8 @@ export function decideClaim(
       record: write ?? record,
       claimLeftMs: because === 'in-progress' ? view.claimLeftMs : 0,
       ageMs: because === 'in-progress' || because === 'pending' ? attemptAgeMs(record, view.now) : 0,
-      lifeLeftMs: because === 'final' ? record.expiresAt - view.now : 0,
+      // By the later of two clocks: nobody answers from memory for whom the key may be another's already.
+      lifeLeftMs: because === 'final' ? Math.max(0, record.expiresAt - view.laterNow) : 0,
     },
   });
 
@@ -51,12 +51,15 @@ export function decideClaim(
   if (isExpired(record, view.now)) {
     return isPurgeable(record, view.now) ? grant(null, request, view) : found('expired');
   }
+  // Where nothing ever ran a new life begins: whoever left it so binds no later request, and bounds neither its life nor its attempts.
+  if (isVacant(record) && request.entry !== 'take')
+    return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
+  // What somebody's request has left is no place for a pointer, whatever state it is in: nothing of it is touched.
+  const isPointing = request.claimId.startsWith(POINTER_CLAIM);
   if (record.fingerprint !== null) {
     if (record.fingerprint.label !== request.fingerprint.label) return found('other-label');
     if (record.fingerprint.digest !== request.fingerprint.digest) return found('mismatch');
   }
-  // What somebody's request has left is no place for a pointer, whatever state it is in: nothing of it is touched.
-  const isPointing = request.claimId.startsWith(POINTER_CLAIM) && !isVacant(record);
   switch (record.state) {
     case 'completed':
     case 'failed':
@@ -173,9 +176,9 @@ function resume(
   });
 }
 
-/** The looser of two bounds, the record's and the code's; a pointer that was not laid to its end bounds nothing. */
+/** The looser of two bounds, the record's and the code's. */
 function attemptMaxOf(record: SamekeyRecord | null, { attemptMax }: ClaimRequest): number {
-  return Math.max(record === null || isHalfPointer(record) ? 0 : record.attemptMax, attemptMax);
+  return Math.max(record?.attemptMax ?? 0, attemptMax);
 }
 
 /** The reply to the claim was lost and it is asked again: the same attempt owns it (F15). */

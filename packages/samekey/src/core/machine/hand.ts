@@ -76,7 +76,7 @@ export function decideReopen(
   return {
     write: {
       ...record,
-      ...held(record, view),
+      ...heldBack(isReplayable(record, view.now) ? REOPEN_DELAY_MS : 0, view),
       state: 'retryable',
       claimId,
       proof: 'settled',
@@ -111,19 +111,17 @@ export function decideForget(
   if (mayHaveHappened(record) && request.effect !== 'none') return refused(record);
   const opened = record.state === 'retryable' && view.claimLeftMs > 0;
   if (!opened && !isReplayable(record, view.now)) return { write: null, result: { kind: 'applied' } };
-  const lockedUntil = view.now + REOPEN_DELAY_MS;
   const write: SamekeyRecord = {
     ...record,
     state: 'retryable',
+    ...heldBack(REOPEN_DELAY_MS, view),
     claimId: forgottenClaimId(record.claimId),
-    lockedUntil,
-    renewals: record.renewals + 1,
     proof: 'settled',
     reason: FORGOTTEN,
     response: null,
     fingerprint: null,
     finishedAt: null,
-    expiresAt: lockedUntil,
+    expiresAt: view.laterNow + REOPEN_DELAY_MS,
     replayMinMs: 0,
     tombstoneMs: 0,
     recoveryPoint: null,
@@ -180,8 +178,10 @@ export function decideErase(
   };
 }
 
-/** When it may run again. The count of renewals moves on, so that stores that watch it begin anew. */
-function held(record: SamekeyRecord, view: View): Pick<SamekeyRecord, 'lockedUntil' | 'renewals'> {
-  const delayMs = isReplayable(record, view.now) ? REOPEN_DELAY_MS : 0;
-  return { lockedUntil: view.now + delayMs, renewals: record.renewals + 1 };
+/**
+ * When it may run again. `claimTtlMs` says for how long it is held back: where the database has no clock, each process counts that itself from
+ * when it first sees the record (`claim-watch.ts`).
+ */
+function heldBack(delayMs: number, view: View): Pick<SamekeyRecord, 'lockedUntil' | 'claimTtlMs'> {
+  return { lockedUntil: view.now + delayMs, claimTtlMs: delayMs };
 }

@@ -16,12 +16,13 @@ export interface Views {
   stands(id: RecordId, record: SamekeyRecord | null, now: number, isWritten: boolean): void;
 }
 
+/** The clock of whoever wrote it may be ahead of ours by what the shared time leaves open. */
+function held(record: SamekeyRecord | null, now: number): WatchedClaim | null {
+  return heldBack(record, now, TRUST_MS);
+}
+
 /** Makes them on a watch. */
 export function createViews(watch: ClaimWatch): Views {
-  /** The clock of whoever wrote it may be ahead of ours by what the shared time leaves open. */
-  const held = (record: SamekeyRecord | null, now: number): WatchedClaim | null =>
-    heldBack(watch, record, now, TRUST_MS);
-
   function leftMs(record: SamekeyRecord | null, now: number): number {
     if (record?.state === 'in_progress') return watch.see(record);
     if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);

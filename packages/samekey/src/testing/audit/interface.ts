@@ -28,6 +28,8 @@ export interface AuditorOptions {
   readonly slackMs: { readonly quiet: number; readonly frozen: number };
   /** Whether the store's clock jumps; default false. */
   readonly clockJumps?: boolean;
+  /** Whether the store's time may lag behind: then a key may be replayed longer than its record should live; default false. */
+  readonly timeLags?: boolean;
 }
 
 /** Watches one history. */

@@ -30,12 +30,17 @@ export interface Transition {
   readonly after: SamekeyRecord | null;
   /** The store's clock. */
   readonly now: number;
+  /** Whether what the store takes for the time may be behind that clock: then a record may live longer, and never shorter. */
+  readonly timeLags?: boolean;
 }
 
 /** Whether the change begins a new life of the key: nothing stood there, or what stood there was past its time. */
 export function beginsLife({ verb, before, after, now }: Transition): boolean {
   if (verb !== 'claim' || after === null) return false;
-  return before === null || (purgeable(before, now) && after.createdAt !== before.createdAt);
+  if (before === null) return true;
+  // The clock may stand still between two that come to an empty place.
+  if (isVacant(before)) return after.attempt === 1 && after.claimId !== before.claimId;
+  return purgeable(before, now) && after.createdAt !== before.createdAt;
 }
 
 /** What is wrong with a change; null when it is legal. `before` and `after` differ. */
@@ -74,13 +79,18 @@ function faultOfDeletion({ verb, now }: Transition, before: SamekeyRecord): stri
   return trusted(before, now) ? 'a key was forgotten whose answer may be replayed elsewhere (F62)' : null;
 }
 
+/** Whether its key is held back until nobody may answer from what was read earlier. */
+function isHeldBack({ now, timeLags }: Transition, { lockedUntil, claimTtlMs }: SamekeyRecord): boolean {
+  return claimTtlMs >= TRUST_MS && (timeLags === true || lockedUntil >= now + TRUST_MS);
+}
+
 /** What is left of a forgotten record holds its key back and nothing else. */
-function faultOfForgetting({ now }: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
+function faultOfForgetting(t: Transition, before: SamekeyRecord, after: SamekeyRecord): string | null {
   if (!mayExpire(before)) return `a ${before.state} record was forgotten`;
   if (after.state !== 'retryable' || after.response !== null || after.fingerprint !== null)
     return 'something of a forgotten record was kept';
   if (after.claimId === before.claimId) return 'a forgotten record kept its fence';
-  return after.lockedUntil >= now + TRUST_MS ? null : 'a forgotten key may run too early (F62)';
+  return isHeldBack(t, after) ? null : 'a forgotten key may run too early (F62)';
 }
 
 /** Nothing is left but the key, for ever. */
@@ -110,7 +120,7 @@ function trusted(record: SamekeyRecord, now: number): boolean {
 }
 
 function faultOfNextAttempt(
-  { verb, request, now }: Transition,
+  { verb, request, now, timeLags }: Transition,
   before: SamekeyRecord,
   after: SamekeyRecord,
 ): string | null {
@@ -127,7 +137,8 @@ function faultOfNextAttempt(
     return 'more attempts than allowed';
   if (before.state === 'retryable' && before.lockedUntil > now)
     return 'a key ran while its old answer may be replayed elsewhere (F62)';
-  if (before.expiresAt <= now && expires(before)) return 'an expired record ran again within its life';
+  if (before.expiresAt <= now && expires(before) && timeLags !== true)
+    return 'an expired record ran again within its life';
   if (isOtherRequest(before, request)) return 'another request ran under the key';
   const over = before.state === 'in_progress' && before.lockedUntil <= now;
   if (over && before.whenClaimEnds === 'unknown')
@@ -184,8 +195,7 @@ function faultOfSameAttempt(t: Transition, before: SamekeyRecord, after: Samekey
         return 'a look at an unknown outcome was postponed by somebody who no longer had it';
       return onlyLooked(before, after, before.inquiries) ? null : `postpone: ${change}`;
     case 'reopen':
-      if (trusted(before, now) && after.lockedUntil < now + TRUST_MS)
-        return 'a reopened key may run too early (F62)';
+      if (trusted(before, now) && !isHeldBack(t, after)) return 'a reopened key may run too early (F62)';
       if (after.claimId === before.claimId) return 'a reopened record kept its fence';
       return change === 'failed → retryable' ? null : `reopen: ${change}`;
     default:
@@ -248,6 +258,12 @@ function mayExpire({ state }: SamekeyRecord): boolean {
 /** An intent without a result keeps its record beyond its time. */
 function expires(record: SamekeyRecord): boolean {
   return mayExpire(record) && (record.state !== 'retryable' || record.intentAt === null);
+}
+
+/** Nothing ever ran there: a pointer that was not laid to its end, or a place that was given back for one. */
+function isVacant({ state, claimId, reason, steps }: SamekeyRecord): boolean {
+  if (state === 'completed' || state === 'failed' || steps !== null) return false;
+  return claimId.startsWith('pointer:') || (state === 'retryable' && reason === 'former-name-expired');
 }
 
 function purgeable(record: SamekeyRecord, now: number): boolean {

@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
 import type { Store } from '../../core/store.ts';
 import {
   type AddTest,
@@ -132,6 +133,39 @@ export function clockTests(test: AddTest): void {
     await foundBecause(store, 'final', { ...LIFE, key: 'new' });
     await t.advance(1);
     assert.equal((await store.reap(10)).count, 1);
+  });
+
+  // F62, F71: whoever begins after a silence takes the last word of the others for the time.
+  test('a key that was reopened or forgotten by a process whose time lags is held back as long by all others', async (t) => {
+    const newcomers = await processes(t);
+    const reopened = await finished(t.store, 'failed', { ...LIFE, key: 'reopened' });
+    const forgotten = await finished(t.store, 'completed', { ...LIFE, key: 'forgotten' });
+    await t.advance(MINUTE_MS);
+    const operator = await newcomers(0);
+    await operator.reopen([{ ...handRequest(reopened), effect: 'none' }]);
+    await operator.forget([{ ...handRequest(forgotten), effect: 'none' }]);
+    for (const waitMs of [0, REPLAY_TRUST_MAX_MS]) {
+      await t.advance(waitMs);
+      assert.equal((await t.store.reap(10)).count, 0);
+      for (const key of ['reopened', 'forgotten'])
+        await foundBecause(t.store, 'in-progress', { ...LIFE, key });
+    }
+    await t.advance(REOPEN_DELAY_MS - REPLAY_TRUST_MAX_MS);
+    for (const key of ['reopened', 'forgotten']) await claimed(t.store, { ...LIFE, key });
+  });
+
+  // F71
+  test('nobody keeps an answer in memory for longer than its record lives by another clock', async (t) => {
+    const newcomers = await processes(t);
+    await finished(t.store, 'completed', { ...LIFE, retentionMs: MINUTE_MS, replayMinMs: 0 });
+    await t.advance(MINUTE_MS - 1_000);
+    const store = await newcomers(0);
+    const claim = claimRequest({ ...LIFE });
+    const found = only(await store.claim([{ ...claim, claimId: 'early' }]));
+    assert.ok(found.kind === 'found' && found.because === 'final' && found.lifeLeftMs <= 1_000);
+    await t.advance(1_000);
+    const late = only(await store.claim([{ ...claim, claimId: 'late' }]));
+    assert.ok(late.kind === 'claimed' || (late.kind === 'found' && late.lifeLeftMs === 0));
   });
 
   test('a clock that is far off is told, ahead or behind, and one that is not is not', async (t) => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  NAME_EXPIRED,
   PHASES_CHANGED,
   POINTER_CLAIM,
   REOPEN_DELAY_MS,
@@ -98,6 +99,8 @@ export async function arrange(bench: Bench, situation: string, id: RecordId): Pr
     await store.checkpoint([checkpointRequest(own)]);
     await finish('retryable');
     if (second === 'unknown') await store.finish([finishRequest(own, 'unknown', { reason: PHASES_CHANGED })]);
+  } else if (first === 'vacated') {
+    await store.finish([finishRequest(own, 'retryable', { reason: NAME_EXPIRED })]);
   } else if (first === 'tombstone' || first === 'purgeable') {
     await finish('completed');
     await bench.advance(RETENTION_MS);

@@ -7,19 +7,19 @@ import assert from 'node:assert/strict';
 
 /** What a record may be like when a command meets it; `pending` is reached only where a store has hand-overs. */
 export const SITUATIONS: readonly string[] =
-  `absent in_progress over over-resume given-up given-up-resume completed failed retryable unknown exhausted
+  `absent in_progress over over-resume given-up given-up-resume vacated completed failed retryable unknown exhausted
    settled-completed settled-failed settled-retryable reopened reopened-later forgotten forgotten-later tombstone purgeable
    erased-completed erased-failed stepped stepped-unknown`.split(/\s+/);
 
 /**
  * `over`: in progress, its claim ended without a word; `over-resume`: as well, of a way that may resume. `given-up`,
- * `given-up-resume`: the same after the sweeper came by. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
+ * `given-up-resume`: the same after the sweeper came by. `vacated`: given back, because nothing is to run there. `exhausted`: failed for want of attempts. `reopened`, `forgotten`: while its answer may still be replayed elsewhere;
  * `-later`: after that time. `erased-completed`, `erased-failed`: emptied, for ever. `stepped`: retryable, with steps;
  * `stepped-unknown`: as well, and unknown because code did not know them. `tombstone`: completed, past its retention; `purgeable`: past its time as a tombstone too.
  */
 const STATE_TABLE = `
 claim
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   in_progress, reopened, forgotten                  found in-progress   =
   over                                              found unknown       unknown
   over-resume                                       claimed 2           in_progress
@@ -34,7 +34,7 @@ claim
   tombstone                                         found expired       =
 
 claim by code that knows no steps
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   in_progress, reopened, forgotten                  found in-progress   =
   over, stepped                                     found unknown       unknown
   over-resume                                       claimed 2           in_progress
@@ -52,7 +52,7 @@ claim by a worker that knows no steps
   over                                              found unknown       unknown
   over-resume                                       claimed 2           in_progress
   retryable, settled-retryable, reopened-later      claimed 2           in_progress
-  given-up-resume                                   claimed 2           in_progress
+  given-up-resume, vacated                          claimed 2           in_progress
   exhausted                                         found exhausted     =
   unknown, given-up, stepped, stepped-unknown       found unknown       =
   pending                                           found pending       =
@@ -60,7 +60,7 @@ claim by a worker that knows no steps
   otherwise                                         found final         =
 
 claim for a pointer
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   in_progress, over, over-resume                    found in-progress   =
   reopened, reopened-later, forgotten               found in-progress   =
   retryable, settled-retryable, given-up-resume     found in-progress   =
@@ -79,14 +79,14 @@ claim again with its own claimId
   otherwise                                         found spent         =
 
 claim for another body
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   forgotten                                         found in-progress   =
   tombstone                                         found expired       =
   erased-completed, erased-failed                   found final         =
   otherwise                                         found mismatch      =
 
 claim with a fingerprint made another way
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   forgotten                                         found in-progress   =
   tombstone                                         found expired       =
   erased-completed, erased-failed                   found final         =
@@ -97,7 +97,7 @@ claim by older code
   otherwise                                         found newer-format  =
 
 claim where one attempt is allowed
-  absent, purgeable, forgotten-later                claimed 1           in_progress
+  absent, purgeable, forgotten-later, vacated       claimed 1           in_progress
   in_progress, reopened, forgotten                  found in-progress   =
   over, unknown, given-up, stepped                  found unknown       unknown
   over-resume, given-up-resume, retryable           found exhausted     failed
@@ -124,7 +124,7 @@ hand over
 finish completed
   in_progress, over, over-resume, unknown           applied             completed
   given-up, given-up-resume                         applied             completed
-  retryable, settled-retryable                      applied             completed
+  retryable, settled-retryable, vacated             applied             completed
   stepped, stepped-unknown                          applied             completed
   completed, tombstone, purgeable                   already             =
   otherwise                                         refused             =
@@ -132,7 +132,7 @@ finish completed
 finish failed
   in_progress, over, over-resume, unknown           applied             failed
   given-up, given-up-resume                         applied             failed
-  retryable, settled-retryable                      applied             failed
+  retryable, settled-retryable, vacated             applied             failed
   stepped, stepped-unknown                          applied             failed
   failed                                            already             =
   otherwise                                         refused             =
@@ -140,14 +140,14 @@ finish failed
 finish retryable
   in_progress, over, over-resume, unknown           applied             retryable
   given-up, given-up-resume                         applied             retryable
-  retryable, stepped                                already             =
+  retryable, stepped, vacated                       already             =
   settled-retryable, stepped-unknown                applied             retryable
   otherwise                                         refused             =
 
 finish unknown
   in_progress, over, over-resume                    applied             unknown
   given-up, given-up-resume                         applied             unknown
-  retryable, settled-retryable                      applied             unknown
+  retryable, settled-retryable, vacated             applied             unknown
   stepped, stepped-unknown                          applied             unknown
   unknown                                           already             =
   otherwise                                         refused             =
@@ -200,7 +200,7 @@ erase
   tombstone, purgeable                              erased              completed
   failed, exhausted, settled-failed                 erased              failed
   retryable, settled-retryable, given-up-resume     erased              failed
-  stepped                                           erased              failed
+  stepped, vacated                                  erased              failed
   reopened, reopened-later                          erased              failed
   forgotten, forgotten-later                        erased              failed
   in_progress, over, over-resume, unknown           left                =

@@ -5,10 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { isPointer } from '../../core/pointer.ts';
+import { callerOf } from '../../core/scope.ts';
+import { FORMAT_VERSION, POINTER_CLAIM } from '../../core/record.ts';
 import { response } from '../../core/response.ts';
 import type { AddEngineTest, EngineBench, EngineNode, EngineRequest } from './bench.ts';
 import { JSON_TYPE, RETENTION_MS } from './bench.ts';
 import { executed, replayed } from './expect.ts';
+import { eraseRequest } from '../contract/context.ts';
 
 const OLD: EngineRequest = { operation: 'pay-1' };
 const BRIDGED: EngineRequest = { operation: 'pay-2', formerly: ['pay-1'] };
@@ -149,6 +152,59 @@ export function bridgeTests(test: AddEngineTest): void {
     assert.equal('because' in met && met.because, 'kept-elsewhere');
     await bench.pass(30 * 24 * 3_600_000);
     executed(await bench.until(b.ask(AFTER)));
+  });
+
+  // Found by a simulated history: an erased pointer is nobody's answer.
+  test('what was running when its caller was erased is found behind what is left of its pointer', async (bench) => {
+    const [a, b, c] = [await bench.node(), await bench.node(), await bench.node()];
+    const inside = a.holdAt('handler.before');
+    const first = a.ask(BRIDGED);
+    await bench.until(inside.reached);
+    const [laid] = await bench.t.store.list({});
+    await bench.t.store.erase(eraseRequest(callerOf(laid?.scope ?? '')));
+    assert.equal((await bench.until(b.ask(BRIDGED))).kind, 'in-progress');
+    assert.equal((await bench.until(b.ask({ ...BRIDGED, body: 'another' }))).kind, 'mismatch');
+    inside.release();
+    executed(await bench.until(first));
+    replayed(await bench.until(b.ask(BRIDGED)), response(201, JSON_TYPE, '{"run":1}'));
+    // Whoever knows no bridge finds that it must not run.
+    assert.equal((await bench.until(c.ask(AFTER))).kind, 'response-not-stored');
+    assert.equal(bench.runs, 1);
+  });
+
+  // F111: found by a simulated history whose process had a wrong clock; a moment between the look and the claim is enough.
+  test('what ends between the look and the claim begins anew behind its pointers', async (bench) => {
+    const [a, b, c] = [await bench.node(), await bench.node(), await bench.node()];
+    executed(await bench.until(a.ask(OLD)));
+    await bench.pass(RETENTION_MS - 1_000);
+    const held = b.holdAt('claim.before');
+    const late = b.ask(BRIDGED);
+    await bench.until(held.reached);
+    await bench.pass(2_000);
+    held.release();
+    executed(await bench.until(late));
+    replayed(await bench.until(c.ask(AFTER)), response(201, JSON_TYPE, '{"run":2}'));
+    assert.equal(bench.runs, 2);
+  });
+
+  test('a pointer that was not laid to its end binds nobody to the request for which it was laid', async (bench) => {
+    const [a, b] = [await bench.node(), await bench.node()];
+    executed(await bench.until(a.ask({ ...BRIDGED, key: 'laid' })));
+    const laid = (await bench.t.store.list({})).find(isPointer);
+    assert.ok(laid !== undefined);
+    const dead = {
+      ...laid,
+      key: 'half',
+      claimId: `${POINTER_CLAIM}dead`,
+      input: null,
+      readVersion: FORMAT_VERSION,
+    };
+    const request = { ...dead, retentionMs: RETENTION_MS, entry: 'run', pendingTimeMaxMs: 0 } as const;
+    const fingerprint = { label: laid.fingerprint?.label ?? '', digest: 'of-another-request' };
+    await bench.t.store.claim([{ ...request, fingerprint }]);
+    await bench.pass(60_000);
+    executed(await bench.until(a.ask({ ...BRIDGED, key: 'half' })));
+    replayed(await bench.until(b.ask({ ...AFTER, key: 'half' })), response(201, JSON_TYPE, '{"run":2}'));
   });
 
   test('another request under the key is refused from both sides of a bridge', async (bench) => {

@@ -20,10 +20,18 @@ export interface WatchOptions {
   readonly ids: readonly RecordId[];
   /** For stores that answer from outside; null: calls take effect within the turn they are made in. */
   readonly gate: Gate | null;
+  /** As in `SimulatedDatabase`. */
+  readonly timeLags: boolean;
 }
 
 /** Puts the auditor behind the handles on one store. */
-export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (store: Store) => Store {
+export function createWatch({
+  auditor,
+  storeNow,
+  ids,
+  gate,
+  timeLags,
+}: WatchOptions): (store: Store) => Store {
   const last = new Map<string, SamekeyRecord | null>();
 
   return (store) => {
@@ -47,7 +55,7 @@ export function createWatch({ auditor, storeNow, ids, gate }: WatchOptions): (st
         // A store outside makes a new object of the same row each time.
         const after = gate !== null && isDeepStrictEqual(before, found) ? before : found;
         last.set(text, after);
-        auditor.changed({ verb, request: named ? id : null, before, after, now });
+        auditor.changed({ verb, request: named ? id : null, before, after, now, timeLags });
       }
       return result;
     }
