@@ -47,13 +47,16 @@ export function isUnavailable(answer: Answer): boolean {
   );
 }
 
-/** Null when "in progress" is told as it should be: with a Retry-After within the claim (F1). */
-export function faultOfInProgress(answer: Answer, claimTtlMs: number): string | null {
+/**
+ * Null when "in progress" is told as it should be: with a Retry-After within the claim (F1), or, of one that has been renewed, within the age that its
+ * attempt can have (F86). `sinceMs`: for how long the key has been asked for.
+ */
+export function faultOfInProgress(answer: Answer, claimTtlMs: number, sinceMs = 0): string | null {
   if (answer.status !== 409 || problemCodeOf(answer) !== 'in-progress') {
     return `answered ${answer.status} ${problemCodeOf(answer) ?? answer.body.slice(0, 80)}`;
   }
   const retryAfter = Number(answer.headers.get('retry-after'));
-  const most = Math.max(1, claimTtlMs / 1000);
+  const most = Math.max(1, claimTtlMs / 1000, Math.ceil(sinceMs / 1000));
   return retryAfter >= 1 && retryAfter <= most ? null : `Retry-After ${retryAfter} is not within 1–${most}`;
 }
 

@@ -166,7 +166,8 @@ async function ask(
 ): Promise<void> {
   const { request } = client;
   // A claim ends at the latest one length after the last process that could watch it began to.
-  const deadline = performance.now() + 3 * cluster.claimTtlMs + 10_000;
+  const startedAt = performance.now();
+  const deadline = startedAt + 3 * cluster.claimTtlMs + 10_000;
   const takenBackInMs = isSurvived(blow) ? TAKEN_BACK_IN_MS : 0;
   let heardUnknownAt: number | undefined;
   let target = first;
@@ -189,7 +190,9 @@ async function ask(
           return;
         }
       } else if (!isUnavailable(answer)) {
-        const fault = faultOfInProgress(answer, cluster.claimTtlMs);
+        // Its twin may have asked a moment before.
+        const sinceMs = performance.now() - startedAt + cluster.claimTtlMs;
+        const fault = faultOfInProgress(answer, cluster.claimTtlMs, sinceMs);
         if (fault !== null) return fail(fault);
       }
     }

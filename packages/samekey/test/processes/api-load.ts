@@ -43,7 +43,8 @@ export function startLoad(cluster: Cluster, options: LoadOptions): Load {
 
   /** Until there is an answer for good. */
   async function ask(request: ApiRequest): Promise<void> {
-    const deadline = performance.now() + KEY_TIME_MAX_MS;
+    const startedAt = performance.now();
+    const deadline = startedAt + KEY_TIME_MAX_MS;
     while (performance.now() < deadline) {
       const up = cluster.up();
       const target = up[Math.floor(random() * up.length)];
@@ -54,7 +55,8 @@ export function startLoad(cluster: Cluster, options: LoadOptions): Load {
       }
       if (answer?.kind === 'answer' && !isUnavailable(answer)) {
         const mayBeUnknown = isStoreAtRisk && problemCodeOf(answer) === 'outcome-unknown';
-        const fault = mayBeUnknown ? null : faultOfInProgress(answer, cluster.claimTtlMs);
+        const sinceMs = performance.now() - startedAt;
+        const fault = mayBeUnknown ? null : faultOfInProgress(answer, cluster.claimTtlMs, sinceMs);
         if (fault !== null) return fail(fault);
       }
       retried += 1;
