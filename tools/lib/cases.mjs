@@ -5,7 +5,7 @@
 
 /**
  * Found in Samekey itself: what happens, and in words why a case cannot occur at the doors (`doors`) or in the stores (`stores`) where no
- * test of theirs cites it. F83–F85 and F107 are the client's and come with its next version; F116, F117 and F154 are
+ * test of theirs cites it. F83–F85 and F107 are the client's and come with its next version; F116 and F117 are
  * not mended yet.
  * @type {Readonly<Record<string, { what: string, doors?: string, stores?: string }>>}
  */
@@ -164,6 +164,7 @@ export const REVIEWED = {
   F151: { what: 'a doctor that says ok', doors: 'the command alone' },
   F152: { what: 'two operators settle differently', doors: 'given without a door' },
   F153: { what: 'a webhook during the call', doors: 'told without a door', stores: 'found above the stores' },
+  F154: { what: 'one foreign webhook, many large messages', doors: 'told without a door' },
   F155: { what: 'forgetting what may have happened', doors: 'given without a door' },
   F156: { what: 'prompts, pipes, lists, ledgers', doors: 'the command alone', stores: 'the command alone' },
 };

@@ -5,6 +5,24 @@ const CONTRACT = ['stores/memory.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const memory = [
   {
+    name: 'references-left-by-erase-in-memory',
+    file: 'stores/memory/memory-store.ts',
+    find: 'if (after === null || isErased(after)) referring.remove(id);',
+    put: 'if (after === null) referring.remove(id);',
+    tests: CONTRACT,
+    only: 'references',
+    breaks: 'What a provider calls a payment outlives the erasure of its caller.',
+  },
+  {
+    name: 'references-to-another-life-in-memory',
+    file: 'stores/memory/memory-references.ts',
+    find: 'record.createdAt !== createdAt || ',
+    put: '',
+    tests: CONTRACT,
+    only: 'references',
+    breaks: 'A webhook about yesterday’s payment settles that of today.',
+  },
+  {
     name: 'memory-one-record-too-many',
     file: 'stores/memory/memory-store.ts',
     find: 'return records.size >= recordsMax || bytes >= bytesMax;',

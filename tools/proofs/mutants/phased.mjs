@@ -82,7 +82,7 @@ export const phased = [
   {
     name: 'phased-intent-not-stored',
     file: 'core/phased.ts',
-    find: 'await this.#save(steps, stored !== undefined);',
+    find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -197,8 +197,8 @@ export const phased = [
   {
     name: 'phased-repetition-makes-the-key-young',
     file: 'core/phased.ts',
-    find: 'await this.#save(steps, stored !== undefined);',
-    put: 'await this.#save(steps);',
+    find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
+    put: 'await this.#save(steps, false, { reference, effect: name });',
     tests: ['engine/memory.test.ts'],
     breaks: 'Each repetition gives the key a new life, beyond what the provider remembers (F21).',
   },

@@ -9,6 +9,33 @@ const WITHIN_FENCES = on('states a write with .* inside a transaction');
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const postgres = [
   {
+    name: 'references-left-by-erase-on-postgres',
+    file: 'stores/postgres/erase-statements.ts',
+    find: "${unreferring(tables, 'emptied')}",
+    put: 'kept AS (SELECT 1)',
+    tests: ['reconcile/references.test.ts'],
+    only: 'leaves no row: PostgreSQL',
+    breaks: 'What a provider calls a payment outlives the erasure of its caller.',
+  },
+  {
+    name: 'references-left-by-reap-on-postgres',
+    file: 'stores/postgres/housekeeping-statements.ts',
+    find: "${unreferring(tables, 'gone')}",
+    put: 'kept AS (SELECT 1)',
+    tests: ['reconcile/references.test.ts'],
+    only: 'leaves no row: PostgreSQL',
+    breaks: 'The table of references grows for ever.',
+  },
+  {
+    name: 'references-not-written-on-postgres',
+    file: 'stores/postgres/hot-path.ts',
+    find: 'const refers = requests.some(({ reference }) => reference !== undefined);',
+    put: 'const refers = false as boolean;',
+    tests: ['reconcile/references.test.ts'],
+    only: 'leaves no row: PostgreSQL',
+    breaks: 'A webhook finds nobody, and its payment stays unknown.',
+  },
+  {
     name: 'postgres-checkpoint-within-unfenced',
     file: 'stores/postgres/statements.ts',
     find: 'WHERE r.scope = q.scope AND r.key = q.key AND ${CHECKPOINT_FENCE}',

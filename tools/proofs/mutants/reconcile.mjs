@@ -3,9 +3,73 @@
 const COUNTS = ['reconcile/no-effect.test.ts'];
 const RECONCILER = ['reconcile/reconciler.test.ts'];
 const WEBHOOKS = ['reconcile/webhooks.test.ts'];
+const REFERENCES = ['reconcile/references.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const reconcile = [
+  {
+    name: 'references-none-with-the-intent',
+    file: 'core/phased.ts',
+    find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
+    put: 'await this.#save(steps, stored !== undefined);',
+    tests: WEBHOOKS,
+    only: 'by the downstream key',
+    breaks: 'A webhook by the key of a call finds nobody, and its payment stays unknown.',
+  },
+  {
+    name: 'references-none-with-the-note',
+    file: 'core/phased.ts',
+    find: 'const request = this.#request(steps, true, { reference, effect: intent.name });',
+    put: 'const request = this.#request(steps, true);',
+    tests: WEBHOOKS,
+    only: 'by what the provider calls it',
+    breaks: 'A webhook by the provider’s id finds nobody, and its payment stays unknown.',
+  },
+  {
+    name: 'references-gone-with-the-end',
+    file: 'stores/memory/memory-store.ts',
+    find: 'if (after === null || isErased(after)) referring.remove(id);',
+    put: "if (after === null || after.state === 'completed') referring.remove(id);",
+    tests: REFERENCES,
+    only: 'after the end',
+    breaks: 'A webhook that comes after the end finds nobody, and a contradiction is told to nobody.',
+  },
+  {
+    name: 'references-decide-about-the-open-call',
+    file: 'reconcile/settle.ts',
+    find: "record.state === 'unknown' && isAbout && teller.decides !== false",
+    put: "record.state === 'unknown' && isAbout",
+    tests: REFERENCES,
+    only: 'about a call that is past',
+    breaks: 'What is said of one call settles another, of which nobody knows.',
+  },
+  {
+    name: 'references-past-call-is-about-all-attempts',
+    file: 'reconcile/past-call.ts',
+    find: "return { attempt: 'providerId' in by ? attempt : null, isDone };",
+    put: 'return { attempt: null, isDone };',
+    tests: REFERENCES,
+    only: 'of which somebody has said',
+    breaks: 'A second payment is told to nobody: the first was said to have had no effect.',
+  },
+  {
+    name: 'references-not-asked',
+    file: 'reconcile/find.ts',
+    find: 'if (references !== undefined) return findByReference',
+    put: 'if (false && references !== undefined) return findByReference',
+    tests: REFERENCES,
+    only: 'reads no body of others',
+    breaks: 'One foreign webhook reads all messages with their payloads.',
+  },
+  {
+    name: 'references-not-asked-of-calls-under-way',
+    file: 'reconcile/under-way.ts',
+    find: 'if (references !== undefined) {',
+    put: 'if (false && references !== undefined) {',
+    tests: REFERENCES,
+    only: 'reads no body of others',
+    breaks: 'One foreign webhook reads all open records with their inputs.',
+  },
   {
     name: 'reconcile-no-effect-without-call-time',
     file: 'reconcile/no-effect.ts',
@@ -125,16 +189,16 @@ export const reconcile = [
   {
     name: 'reconcile-the-first-of-two',
     file: 'reconcile/find.ts',
-    find: 'if (first === undefined || second === undefined) return first ?? null;',
-    put: 'if (first !== second) return first ?? null;',
+    find: "if (second !== undefined && 'providerId' in by)",
+    put: "if (false && second !== undefined && 'providerId' in by)",
     tests: WEBHOOKS,
     breaks: "One tenant's charge gets the answer that another's bank gave.",
   },
   {
     name: 'reconcile-webhook-of-an-earlier-attempt',
     file: 'reconcile/tell.ts',
-    find: "const attempt = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;",
-    put: 'const attempt = null;',
+    find: "const own = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;",
+    put: 'const own = null;',
     tests: WEBHOOKS,
     breaks: 'A word about an earlier attempt settles the later one.',
   },

@@ -6,6 +6,14 @@ const SEALER = ['seal/sealer.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const seal = [
   {
+    name: 'references-clear-beside-a-seal',
+    file: 'seal/sealed-references.ts',
+    find: '{ ...reference, reference: kept }',
+    put: 'reference',
+    tests: ['seal/references.test.ts'],
+    breaks: 'Whoever has the table tries a list of ids against it.',
+  },
+  {
     name: 'seal-of-any-record',
     file: 'seal/sealer.ts',
     find: 'return [part, scope, key];',

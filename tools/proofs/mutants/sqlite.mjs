@@ -5,6 +5,33 @@ const CONTRACT = ['stores/sqlite.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const sqlite = [
   {
+    name: 'references-not-written-on-sqlite',
+    file: 'stores/sqlite/records.ts',
+    find: "if (reference !== undefined && results[i]?.kind === 'applied') referring.put(owner, reference);",
+    put: '',
+    tests: ['stores/sqlite.test.ts'],
+    only: 'references',
+    breaks: 'A webhook finds nobody, and its payment stays unknown.',
+  },
+  {
+    name: 'references-left-by-erase-on-sqlite',
+    file: 'stores/sqlite/records.ts',
+    find: 'if (after !== null && isErased(after)) referring.remove(after);',
+    put: '',
+    tests: ['reconcile/references.test.ts'],
+    only: 'leaves no row: sqlite',
+    breaks: 'What a provider calls a payment outlives the erasure of its caller.',
+  },
+  {
+    name: 'references-left-by-reap-on-sqlite',
+    file: 'stores/sqlite/records.ts',
+    find: 'referring.removeOf(rowids);',
+    put: '',
+    tests: ['reconcile/references.test.ts'],
+    only: 'leaves no row: sqlite',
+    breaks: 'The table of references grows for ever.',
+  },
+  {
     name: 'sqlite-wall-clock-goes-back',
     file: 'stores/sqlite/clock.ts',
     find: 'time.times(lastNow(connection));',

@@ -11,7 +11,7 @@ import { type Fence, reopenedClaimId, type SamekeyRecord } from './record.ts';
 
 /** A new message's row. */
 export function decideEnqueue(message: NewMessage, place: number, now: number): StoredMessage {
-  const { delayMs, ...rest } = message;
+  const { delayMs, reference: _reference, ...rest } = message;
   return {
     ...rest,
     place,

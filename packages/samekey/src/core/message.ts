@@ -64,6 +64,15 @@ export interface NewMessage {
   /** From the statement's own time, in milliseconds. */
   readonly delayMs: number;
   readonly owner: FencedId | null;
+  /** Of the key that its deliveries carry, if it has an owner: leads to the owner's record. Written as with a checkpoint. */
+  readonly reference?: string | undefined;
+}
+
+/** A provider's id of a delivery. */
+export interface NoteRequest extends Lease {
+  readonly providerId: string;
+  /** Of that id, if the message has an owner. */
+  readonly reference?: string | undefined;
 }
 
 /** Names a delivery; every write of its worker must match it. */
@@ -167,7 +176,7 @@ export interface MessageStore {
   retry(requests: readonly RetryRequest[]): Promise<readonly LeaseResult[]>;
   dead(requests: readonly DeadRequest[]): Promise<readonly LeaseResult[]>;
   /** Records what the provider called it, before the message is done. */
-  note(requests: readonly (Lease & { readonly providerId: string })[]): Promise<readonly LeaseResult[]>;
+  note(requests: readonly NoteRequest[]): Promise<readonly LeaseResult[]>;
   /**
    * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
    * the same write, and so does the record of an attempt that was handed over become `pending` again. Left as they are: those whose

@@ -20,6 +20,7 @@ import type { Owner } from './owner.ts';
 import { pause } from './pause.ts';
 import { createNotes } from './provider-notes.ts';
 import { PHASES_CHANGED, type SamekeyRecord } from './record.ts';
+import { type NewReference, referenceOf } from './references.ts';
 import type { Answer } from './reply.ts';
 import {
   downstreamKeyText,
@@ -292,7 +293,10 @@ export class Phases<Tx> {
   }
 
   /** After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the key. */
-  async #noteIntent<Result>({ name, rule, input, bounds }: Effect<Result>, before: boolean): Promise<void> {
+  async #noteIntent<Result>(
+    { name, rule, key, input, bounds }: Effect<Result>,
+    before: boolean,
+  ): Promise<void> {
     const { timeMaxMs, retentionMs } = bounds;
     const stored = before && rule.rule === 'downstreamKey' ? openIntent(this.#steps)?.call : undefined;
     if (stored?.timeMaxMs === timeMaxMs && stored.retentionMs === retentionMs) return;
@@ -307,7 +311,8 @@ export class Phases<Tx> {
     };
     const earlier = before ? this.#steps.slice(0, -1) : [...this.#steps];
     const steps: Step[] = [...earlier, { kind: 'effect', name, input, done: null, call }];
-    await this.#save(steps, stored !== undefined);
+    const reference = await referenceOf(this.#owner.world, 'downstream-key', key);
+    await this.#save(steps, stored !== undefined, { reference, effect: name });
     this.#steps.splice(0, this.#steps.length, ...steps);
   }
 
@@ -343,7 +348,9 @@ export class Phases<Tx> {
     if (intent?.call === undefined) return;
     const steps: Step[] = [...this.#steps.slice(0, -1), { ...intent, call: { ...intent.call, providerId } }];
     try {
-      const result = await checkpointWhileHeld(this.#owner, this.#request(steps, true), isOver);
+      const reference = await referenceOf(this.#owner.world, 'provider-id', providerId);
+      const request = this.#request(steps, true, { reference, effect: intent.name });
+      const result = await checkpointWhileHeld(this.#owner, request, isOver);
       // Whatever else was found there, the end of the call finds too.
       if (result.kind === 'applied') this.#steps.splice(0, this.#steps.length, ...steps);
     } catch (error) {
@@ -369,10 +376,14 @@ export class Phases<Tx> {
   }
 
   /** Notes the steps; the claim is renewed with it. `isSameIntent`: the open one stays as old as it is. */
-  async #save(steps: readonly Step[], isSameIntent = false): Promise<void> {
+  async #save(steps: readonly Step[], isSameIntent = false, reference?: NewReference): Promise<void> {
     let result: CheckpointResult;
     try {
-      result = await checkpointWhileHeld(this.#owner, this.#request(steps, isSameIntent), () => false);
+      result = await checkpointWhileHeld(
+        this.#owner,
+        this.#request(steps, isSameIntent, reference),
+        () => false,
+      );
     } catch (error) {
       if (!isStoreError(error)) throw error;
       // The steps may have been noted or not; the next attempt reads which.
@@ -384,7 +395,7 @@ export class Phases<Tx> {
     }
   }
 
-  #request(steps: readonly Step[], isSameIntent = false): CheckpointRequest {
+  #request(steps: readonly Step[], isSameIntent = false, reference?: NewReference): CheckpointRequest {
     const { id, fence, settings } = this.#owner.attempt;
     return {
       ...id,
@@ -394,6 +405,7 @@ export class Phases<Tx> {
       steps: stepsText(steps),
       intentOpen: openIntent(steps) !== null,
       ...(isSameIntent ? { isSameIntent } : {}),
+      ...(reference === undefined ? {} : { reference }),
     };
   }
 

@@ -9,6 +9,7 @@
 
 import type { Counters } from './counters.ts';
 import type { RecordId } from './record.ts';
+import type { References } from './references.ts';
 import type { HotStore } from './store/hot-path.ts';
 import type { LifecycleStore } from './store/lifecycle.ts';
 import type { OperatorStore } from './store/operator.ts';
@@ -97,6 +98,8 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly hints?: ChangeHints | undefined;
   /** Absent: callers cannot be limited by how many keys they have stored. */
   readonly counters?: Counters | undefined;
+  /** Absent: whom a webhook is about is looked for in pages of open records and messages. */
+  readonly references?: References | undefined;
   /**
    * Tells, each time it begins, that this process's clock is far off the time that the store's processes share: ahead by so many milliseconds, or
    * behind (below 0). Returns what ends it. Absent: the store has a clock of its own, which no process can be off from.

@@ -1,8 +1,9 @@
 /**
- * Finds the record that a webhook is about. By its own id that is one look; by what the provider knows (the downstream key, its own
- * id) the open records are looked through, newest first.
+ * Finds the record that a webhook is about. By its own id that is one look, and so it is by what the provider knows (the downstream key, its
+ * own id) where the store keeps references; elsewhere the open records are looked through, newest first.
  *
- * Invariants: `lookupMax` records and as many messages at most, in pages; what lies behind them is not found and said not to be · a
+ * Invariants: of what is not its record nothing is read but references (F154); without them `lookupMax` records and as many messages at
+ * most, in pages, and what lies behind them is not found and said not to be · a
  * downstream key is nobody else's, and an id of a provider is: another provider, and another account there, may give the same one. So it is
  * looked for in its operation only, and two that have it are told and never chosen from (F141).
  */
@@ -14,6 +15,7 @@ import { namesOldestFirst } from '../core/operation.ts';
 import { isPointer } from '../core/pointer.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
 import { callerOf, callerScope, encodeScope } from '../core/scope.ts';
+import { type Referred, type References, referenceOf } from '../core/references.ts';
 import type { Store } from '../core/store.ts';
 import type { World } from '../core/world.ts';
 import type { SamekeyInternals } from '../samekey.ts';
@@ -38,9 +40,9 @@ export type ToldAbout =
    */
   | { readonly providerId: string; readonly operation: string; readonly scope?: readonly string[] };
 
-/** The record; null: there is none within the bounds. Or several that it may be. */
+/** The record, and the reference that led to it, if one did; null: there is none within the bounds. Or several that it may be. */
 export type Found =
-  | SamekeyRecord
+  | { readonly record: SamekeyRecord; readonly referred: Referred | null }
   | null
   | { readonly operation: string; readonly ambiguous: readonly RecordId[] };
 
@@ -61,39 +63,85 @@ const OPEN: readonly (readonly State[])[] = [['unknown'], ['in_progress', 'pendi
 
 /** Finds the record. Throws `OptionsError` for what names none. */
 export async function findRecord(by: ToldAbout, options: FindOptions): Promise<Found> {
-  if ('key' in by) return findById(by, options);
+  if ('key' in by) return alone(await findById(by, options));
   const wanted = 'providerId' in by ? by.providerId : by?.downstreamKey;
   if (typeof wanted !== 'string' || wanted === '') {
     throw new OptionsError(
       'tell needs by: { scope, key }, { scope, operation, key }, { downstreamKey } or { providerId, operation }, each a text.',
     );
   }
+  const { references } = options.store;
+  if ('providerId' in by) checkOperation(by);
+  if (references !== undefined) return findByReference(by, references, options);
   if ('providerId' in by) return findByProviderId(by, options);
-  for await (const record of byEffect(by, [undefined], options)) return record;
-  for await (const record of byMessage(by, options)) return record;
+  for await (const record of byEffect(by, [undefined], options)) return alone(record);
+  for await (const record of byMessage(by, options)) return alone(record);
   return null;
+}
+
+function alone(record: SamekeyRecord | null): Found {
+  return record === null ? null : { record, referred: null };
+}
+
+function checkOperation({ operation }: ByProviderId): void {
+  if (typeof operation === 'string' && operation !== '') return;
+  throw new OptionsError(
+    'by.providerId goes with by.operation, the operation that calls this provider: another provider may give the same id.',
+  );
+}
+
+/** One look, whatever else the store holds; and one at the record. */
+async function findByReference(
+  by: ByProviderId | ByDownstreamKey,
+  references: References,
+  { store, world, internals, lookupMax }: FindOptions,
+): Promise<Found> {
+  const reference =
+    'providerId' in by
+      ? await referenceOf(world, 'provider-id', by.providerId)
+      : await referenceOf(world, 'downstream-key', by.downstreamKey);
+  const found = new Map<string, Referred>();
+  for (const referred of await references.find([reference], lookupMax)) {
+    if (isHis(referred, by, internals)) found.set(idText(referred), referred);
+  }
+  const [first, second] = found.values();
+  if (first === undefined) return null;
+  if (second !== undefined && 'providerId' in by)
+    return { operation: by.operation, ambiguous: [...found.values()].map(idOf) };
+  const record = (await store.find([idOf(first)]))[0] ?? null;
+  // Another life of the key may have begun since.
+  return record?.createdAt === first.createdAt ? { record, referred: first } : null;
+}
+
+/** Whether it is of the operation, and of the caller, that the webhook names. */
+function isHis(
+  { scope, operation }: Pick<SamekeyRecord, 'scope' | 'operation'>,
+  by: ByProviderId | ByDownstreamKey,
+  internals: SamekeyInternals | null,
+): boolean {
+  if (!('providerId' in by)) return true;
+  const isCaller = by.scope === undefined || callerOf(scope) === callerScope(by.scope);
+  return isCaller && namesOf(by.operation, internals).includes(operation);
+}
+
+function idOf({ scope, key }: RecordId): RecordId {
+  return { scope, key };
 }
 
 /** All that may be it: they are one, or none is. */
 async function findByProviderId(by: ByProviderId, options: FindOptions): Promise<Found> {
-  const { operation, scope } = by;
-  if (typeof operation !== 'string' || operation === '') {
-    throw new OptionsError(
-      'by.providerId goes with by.operation, the operation that calls this provider: another provider may give the same id.',
-    );
-  }
-  const names = namesOf(operation, options.internals);
-  const caller = scope === undefined ? null : callerScope(scope);
+  const { operation } = by;
+  const { internals } = options;
+  const names = namesOf(operation, internals);
   const found = new Map<string, SamekeyRecord>();
   for (const records of [byEffect(by, names, options), byMessage(by, options)]) {
     for await (const record of records) {
-      const isHis = caller === null || callerOf(record.scope) === caller;
-      if (isHis && names.includes(record.operation)) found.set(idText(record), record);
+      if (isHis(record, by, internals)) found.set(idText(record), record);
     }
   }
   const [first, second] = found.values();
-  if (first === undefined || second === undefined) return first ?? null;
-  return { operation, ambiguous: [...found.values()].map(({ scope: of, key }) => ({ scope: of, key })) };
+  if (first === undefined || second === undefined) return alone(first ?? null);
+  return { operation, ambiguous: [...found.values()].map(idOf) };
 }
 
 /** As records have them. */

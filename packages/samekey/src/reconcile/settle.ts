@@ -27,6 +27,8 @@ export interface Teller {
   readonly now: number;
   /** The attempt that the verdict is about; null: whichever there is. */
   readonly attempt: number | null;
+  /** Whether it is about what is open: what is said of a call before it is compared with the record, and never written. Default true. */
+  readonly decides?: boolean;
 }
 
 /** `too-early`: "no effect", and the longest call has not had its time by the store's clock. */
@@ -77,7 +79,7 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     const reason = verdict.reason ?? teller.reason;
     let met: Meeting;
     const isAbout = teller.attempt === null || teller.attempt >= attempt;
-    if (record.state === 'unknown' && isAbout) {
+    if (record.state === 'unknown' && isAbout && teller.decides !== false) {
       const newSteps = says === 'took-effect' ? stepsWithResult(record, verdict.result) : undefined;
       const result = await write({
         scope,

@@ -10,6 +10,7 @@ import { openEffectOf } from './effect-of.ts';
 import { findRecord, type FindOptions, namesOf, type ToldAbout } from './find.ts';
 import { type CallRule, callTimeOf, carriesKey, noEffectCounts, rememberedUntil } from './no-effect.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
+import { pastCallOf } from './past-call.ts';
 import type { Settler } from './settle.ts';
 import { stateUnderWay } from './under-way.ts';
 import { checkVerdict, type Verdict } from './verdict.ts';
@@ -79,19 +80,24 @@ export function createTell(
     const verdict = checkVerdict(told.verdict);
     if (verdict.says === 'not-known')
       throw new OptionsError('"not-known" tells nothing: leave such a webhook alone.');
-    const record = await findRecord(by, find);
-    if (record === null) return aboutNobody(by);
-    if ('ambiguous' in record) {
-      const { operation, ambiguous: ids } = record;
+    const found = await findRecord(by, find);
+    if (found === null) return aboutNobody(by);
+    if ('ambiguous' in found) {
+      const { operation, ambiguous: ids } = found;
       options.emit({ type: 'webhook-ambiguous', source, operation, count: ids.length });
       return { kind: 'ambiguous', ids };
     }
+    const { record, referred } = found;
     const rule = ruleOf(record.operation);
     const effect = await openEffectOf(record, options.world);
+    const past = referred === null ? null : pastCallOf(record, referred, by, effect, rule);
+    const { says } = verdict;
+    if (past?.isDone === true && (says === 'completed' || says === 'took-effect'))
+      return { kind: 'already', state: record.state };
     // Which effect is open cannot be told here: another process may have the key.
     if (record.unreadable !== undefined && verdict.to === 'retryable')
       return { kind: 'not-yet', state: record.state };
-    if (record.state === 'unknown' && verdict.says === 'no-effect') {
+    if (record.state === 'unknown' && says === 'no-effect' && past === null) {
       // By a clock that is later than all calls and earlier than all forgetting: the store's has its word when it is written.
       const counts = noEffectCounts(
         record,
@@ -103,11 +109,19 @@ export function createTell(
       if (!counts.counts) return { kind: 'too-early', because: counts.because, afterMs: counts.afterMs };
     }
     // Under one key the payment of one attempt is that of all.
-    const attempt = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;
+    const own = (!carriesKey(effect, rule) && 'attempt' in by ? by.attempt : undefined) ?? null;
+    const attempt = past === null || past.isDone ? own : past.attempt;
     const settled = await settle(
       record,
       { verdict, effect, rule },
-      { by: 'webhook', actor: source, reason: `told by ${source}`, attempt, now: options.world.wallNow() },
+      {
+        by: 'webhook',
+        actor: source,
+        reason: `told by ${source}`,
+        attempt,
+        decides: past === null,
+        now: options.world.wallNow(),
+      },
     );
     switch (settled.kind) {
       case 'applied':

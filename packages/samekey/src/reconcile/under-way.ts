@@ -9,10 +9,11 @@
 
 import type { StoreWithMessages } from '../core/message.ts';
 import type { SamekeyRecord, State } from '../core/record.ts';
+import type { CallUnderWay } from '../core/references.ts';
+import { openIntent, readSteps } from '../core/steps.ts';
 import type { Store } from '../core/store.ts';
 import type { World } from '../core/world.ts';
-import { openEffectOf } from './effect-of.ts';
-import { type CallRule, callTimeOf } from './no-effect.ts';
+import type { CallRule } from './no-effect.ts';
 import type { Watch } from './watch.ts';
 
 /** What it needs. */
@@ -35,17 +36,40 @@ export async function stateUnderWay(
   operations: readonly string[],
   options: UnderWayOptions,
 ): Promise<State | null> {
-  for (const operation of operations) {
-    const state = await inRecords(operation, options);
-    if (state !== null) return state;
+  for await (const call of callsUnderWay(operations, options)) {
+    if (mayBeUnderWay(call, options)) return call.state;
   }
-  return inMessages(operations, options);
+  return null;
 }
 
-async function inRecords(
+async function* callsUnderWay(
+  operations: readonly string[],
+  options: UnderWayOptions,
+): AsyncGenerator<CallUnderWay, void> {
+  const { references } = options.store;
+  if (references !== undefined) {
+    yield* await references.underWay(operations, options.lookupMax);
+    return;
+  }
+  for (const operation of operations) yield* inRecords(operation, options);
+  yield* inMessages(operations, options);
+}
+
+function mayBeUnderWay(call: CallUnderWay, { ruleOf, watchedMs, world }: UnderWayOptions): boolean {
+  const { state, lockedUntil, steps, operation } = call;
+  const intent = openIntent(readSteps(steps) ?? [])?.call;
+  if (intent?.providerId !== undefined) return false;
+  const callTimeMs = Math.max(ruleOf(operation).callTimeMaxMs, intent?.timeMaxMs ?? 0);
+  // Only a claim, or a lease, tells that its owner lives.
+  const isHeld = state === 'in_progress' || state === 'pending';
+  if (!isHeld && world.wallNow() > lockedUntil + callTimeMs) return false;
+  return watchedMs(call) <= callTimeMs;
+}
+
+async function* inRecords(
   operation: string,
-  { store, world, lookupMax, ruleOf, watchedMs }: UnderWayOptions,
-): Promise<State | null> {
+  { store, lookupMax }: UnderWayOptions,
+): AsyncGenerator<CallUnderWay, void> {
   let before: number | null = null;
   for (let left = lookupMax; left > 0; ) {
     const limit = Math.min(PAGE, left);
@@ -55,29 +79,21 @@ async function inRecords(
       operation,
       ...(before === null ? {} : { createdBefore: before }),
     });
-    for (const record of page) {
-      if (record.intentAt === null) continue;
-      const effect = await openEffectOf(record, world);
-      if (effect !== null && effect.providerId !== null) continue;
-      const callTimeMs = callTimeOf(effect, ruleOf(record.operation));
-      const isOver = record.state !== 'in_progress' && world.wallNow() > record.lockedUntil + callTimeMs;
-      if (!isOver && watchedMs(record) <= callTimeMs) return record.state;
-    }
+    yield* page.filter(({ intentAt }) => intentAt !== null);
     const last = page.at(-1);
-    if (last === undefined || page.length < limit) return null;
+    if (last === undefined || page.length < limit) return;
     left -= page.length;
     // Those of one moment are shown again, unless they are all of a page.
     const next: number = Math.floor(last.createdAt) + 1;
     before = before !== null && next >= before ? Math.floor(last.createdAt) : next;
   }
-  return null;
 }
 
 /** Deliveries of what was handed over. */
-async function inMessages(
+async function* inMessages(
   operations: readonly string[],
-  { store, ruleOf, watchedMs }: UnderWayOptions,
-): Promise<State | null> {
+  { store }: UnderWayOptions,
+): AsyncGenerator<CallUnderWay, void> {
   const { messages } = store as Partial<StoreWithMessages>;
   const leased = (await messages?.list({ states: ['leased'], limit: PAGE })) ?? [];
   for (const { owner, providerId, leaseId } of leased) {
@@ -85,8 +101,7 @@ async function inMessages(
     const record = (await store.find([owner]))[0] ?? null;
     if (record === null || record.state !== 'pending') continue;
     if (!operations.includes(record.operation)) continue;
-    const delivery = { scope: owner.scope, key: owner.key, claimId: leaseId ?? owner.claimId };
-    if (watchedMs(delivery) <= callTimeOf(null, ruleOf(record.operation))) return record.state;
+    const { scope, key, operation, state } = record;
+    yield { scope, key, operation, state, claimId: leaseId ?? owner.claimId, lockedUntil: 0, steps: null };
   }
-  return null;
 }

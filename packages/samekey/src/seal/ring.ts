@@ -3,11 +3,19 @@
  * making it current; the old one goes when nothing is sealed with it any more (`sealKeysInUse`).
  *
  * Invariants: a fresh random IV for each seal · associated data is authenticated, so what is moved to another row does not open ·
- * keys are copied, and their bytes appear in no message.
- * Sources: NIST SP 800-38D (GCM; §8.3: at most 2³² seals by one key with random IVs).
+ * keys are copied, and their bytes appear in no message · digests are made with keys derived from these, never with the same.
+ * Sources: NIST SP 800-38D (GCM; §8.3: at most 2³² seals by one key with random IVs), RFC 5869 (HKDF), RFC 2104 (HMAC).
  */
 
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { OptionsError } from '../core/errors.ts';
 import { anything, byName, readOptions, required, type Table, text } from '../core/options.ts';
 
@@ -31,6 +39,11 @@ export interface SealRing {
     bytes: Uint8Array,
     associatedData: Uint8Array,
   ): Uint8Array | null | Promise<Uint8Array | null>;
+  /**
+   * A digest of some bytes under each key, that of the current one first: always the same of the same bytes, and nobody without the keys can
+   * tell of which. Webhooks find records by them; absent, they are looked for in pages of records and messages.
+   */
+  digests?(bytes: Uint8Array): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 }
 
 /** Options of {@link keyRing}. */
@@ -60,7 +73,10 @@ export function keyRing(options: KeyRingOptions): SealRing {
   if (sealing === undefined) {
     throw new OptionsError(`The current sealing key "${current}" is not among the keys: add it.`);
   }
+  // The current one first: what is written has its digest.
+  const digesting = [sealing, ...[...ring.values()].filter((key) => key !== sealing)].map(digestKeyOf);
   return Object.freeze<SealRing>({
+    digests: (bytes) => digesting.map((key) => createHmac('sha256', key).update(bytes).digest()),
     seal(bytes, associatedData) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, sealing, iv, { authTagLength: TAG_BYTES });
@@ -84,6 +100,11 @@ export function keyRing(options: KeyRingOptions): SealRing {
       return new Uint8Array(opened);
     },
   });
+}
+
+/** For digests alone. */
+function digestKeyOf(key: KeyObject): KeyObject {
+  return createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', 'samekey-reference', KEY_BYTES)));
 }
 
 function keyOf(id: string, bytes: Uint8Array): KeyObject {

@@ -4,7 +4,14 @@
  * Invariant: a message that cannot be opened is not delivered: it is handed back as if it had not been taken, and comes again later.
  */
 
-import type { DeadRequest, DoneRequest, MessageStore, StoredMessage, TakenMessage } from '../core/message.ts';
+import type {
+  DeadRequest,
+  DoneRequest,
+  MessageStore,
+  NoteRequest,
+  StoredMessage,
+  TakenMessage,
+} from '../core/message.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import type { UnreadableFound } from './sealed-store.ts';
 import { sealAnswer, type Sealer } from './sealer.ts';
@@ -35,6 +42,13 @@ export function sealedMessages(
       : after(sealAnswer(sealer, record), (made) => ({ ...request, record: made }));
   }
 
+  /** The provider's id stands in the message, and its digest among the references. */
+  function sealNote(request: NoteRequest): Maybe<NoteRequest> {
+    const { reference } = request;
+    if (reference === undefined) return request;
+    return after(sealer.reference(reference), (kept) => ({ ...request, reference: kept }));
+  }
+
   return {
     ...messages,
     enqueue: async (news) => messages.enqueue(await all(news.map((message) => sealer.message(message)))),
@@ -53,6 +67,7 @@ export function sealedMessages(
     },
     done: async (requests) => messages.done(await all(requests.map(sealRecord))),
     dead: async (requests) => messages.dead(await all(requests.map(sealRecord))),
+    note: async (requests) => messages.note(await all(requests.map(sealNote))),
     list: async (request) => all((await messages.list(request)).map(open)),
   };
 }

@@ -29,6 +29,7 @@ import type { TransactionalStore, Within } from '../core/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import type { SealRing } from './ring.ts';
 import { sealedMessages } from './sealed-messages.ts';
+import { sealCheckpoint, sealedReferences } from './sealed-references.ts';
 import { createSealer, readingOnly, sealAnswer, type Sealer } from './sealer.ts';
 import { withinSealed } from './within.ts';
 
@@ -221,8 +222,10 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
   const transactional = store as Partial<TransactionalStore>;
   const handsOut = store as Partial<HandsOut>;
   const { capabilities } = store;
+  const { references } = ring.digests === undefined ? { references: undefined } : store;
   const own: Store = {
     ...store,
+    references: references && sealedReferences(references, sealer),
     capabilities: Object.freeze({ ...capabilities, recordSizeMaxBytes: sizeMax(capabilities) }),
     claim,
     renew: opening((requests) => store.renew(requests)),
@@ -232,7 +235,7 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     ),
     checkpoint: opening(
       (requests) => store.checkpoint(requests),
-      (request) => after(sealer.steps(request, request.steps), (steps) => ({ ...request, steps })),
+      (request) => sealCheckpoint(sealer, request),
     ),
     find: async (ids) => all((await store.find(ids)).map(openRecord)),
     due,

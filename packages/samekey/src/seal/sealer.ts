@@ -26,6 +26,10 @@ export interface Sealer {
   steps<Steps extends string | null>(id: RecordId, steps: Steps): Maybe<Steps | string>;
   input(id: RecordId, input: Uint8Array | null): Maybe<Uint8Array | null>;
   message(message: NewMessage): Maybe<NewMessage>;
+  /** What is kept of a reference; undefined where the ring cannot digest it: then nothing is. */
+  reference(reference: string): Maybe<string | undefined>;
+  /** All that may be kept of one: of before it was sealed, too. */
+  references(reference: string): Maybe<readonly string[]>;
   openSteps(id: RecordId, steps: string | null): Maybe<string | null | Unreadable>;
   openRecord(record: SamekeyRecord): Maybe<SamekeyRecord>;
   openMessage<Message extends StoredMessage>(message: Message): Maybe<Message>;
@@ -84,6 +88,16 @@ export function createSealer(ring: SealRing): Sealer {
     );
   }
 
+  function digests(reference: string): Maybe<readonly string[]> {
+    if (ring.digests === undefined) return [];
+    try {
+      const made = after(ring.digests(encoder.encode(reference)), (all) => all.map(base64url));
+      return isPromise(made) ? made.catch((error: unknown) => Promise.reject(notSealed(error))) : made;
+    } catch (error) {
+      throw notSealed(error);
+    }
+  }
+
   const sealer: Sealer = {
     response(id, response) {
       if (response === null) return null;
@@ -97,8 +111,10 @@ export function createSealer(ring: SealRing): Sealer {
     steps: (id, steps) =>
       steps === null ? steps : after(seal(encoder.encode(steps), ofRecord('steps', id)), envelopeText),
     input: (id, input) => (input === null ? null : after(seal(input, ofRecord('input', id)), envelopeBytes)),
+    reference: (reference) => after(digests(reference), ([first]) => first),
+    references: (reference) => after(digests(reference), (all) => [reference, ...all]),
     message(message) {
-      const { headers } = message;
+      const { headers, reference } = message;
       const payload = after(
         seal(encoder.encode(message.payload), ofMessage('payload', message)),
         envelopeText,
@@ -107,7 +123,12 @@ export function createSealer(ring: SealRing): Sealer {
         headers === null
           ? null
           : after(seal(encoder.encode(headers), ofMessage('headers', message)), envelopeText);
-      return after(payload, (text) => after(lines, (line) => ({ ...message, payload: text, headers: line })));
+      const kept = reference === undefined ? undefined : sealer.reference(reference);
+      return after(payload, (text) =>
+        after(lines, (line) =>
+          after(kept, (digest) => ({ ...message, payload: text, headers: line, reference: digest })),
+        ),
+      );
     },
     openSteps: (id, steps) => openText(steps, 'steps', ofRecord('steps', id)),
     openRecord(record) {
@@ -150,6 +171,7 @@ export function readingOnly(sealer: Sealer): Sealer {
     steps: (_id, steps) => steps,
     input: (_id, input) => input,
     message: (message) => message,
+    reference: (reference) => reference,
   };
 }
 
@@ -228,6 +250,10 @@ function ofResponse(id: RecordId, status: number, keptBody: boolean): readonly u
 
 function ofMessage(part: Part, { id, topic }: Pick<NewMessage, 'id' | 'topic'>): readonly unknown[] {
   return [part, id, topic];
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
 }
 
 function isBytes(opened: Opened): opened is Uint8Array {

@@ -2,6 +2,7 @@
 
 import type { Within } from '../core/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
+import { sealCheckpoint } from './sealed-references.ts';
 import type { Sealer } from './sealer.ts';
 
 /** Seals what goes in, opens the record that a refusal shows. */
@@ -21,7 +22,7 @@ export function withinSealed(
       ),
     checkpoint: (request) =>
       after(
-        after(sealer.steps(request, request.steps), (steps) => within.checkpoint({ ...request, steps })),
+        after(sealCheckpoint(sealer, request), (made) => within.checkpoint(made)),
         openResult,
       ),
     handOver: (owner) => after(within.handOver(owner), openResult),

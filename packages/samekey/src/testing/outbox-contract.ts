@@ -7,6 +7,7 @@ import type { TestRunner } from './contract/context.ts';
 import type { AddOutboxTest, OutboxHarness } from './outbox/bench.ts';
 import { deliveryTests } from './outbox/deliveries.ts';
 import { outboxModelTests } from './outbox/model.ts';
+import { outboxReferenceTests } from './outbox/references.ts';
 import { togetherTests } from './outbox/together.ts';
 
 export type { OutboxHarness, OutboxUnderTest } from './outbox/bench.ts';
@@ -26,6 +27,7 @@ export function outboxContract(runner: TestRunner, harness: OutboxHarness): void
   runner.describe(`outbox contract: ${harness.name}`, () => {
     runner.describe('deliveries', () => deliveryTests(test));
     runner.describe('transactions, groups, records', () => togetherTests(test));
+    runner.describe('references', () => outboxReferenceTests(test));
     runner.describe('model', () => outboxModelTests(test));
   });
 }

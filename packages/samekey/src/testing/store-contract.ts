@@ -37,6 +37,7 @@ import { offerTests, withoutTransitionsTests } from './contract/offers.ts';
 import { modelTests } from './contract/model.ts';
 import { ownerTests } from './contract/owners.ts';
 import { progressTests } from './contract/progress.ts';
+import { referenceTests } from './contract/references.ts';
 import { factTests } from './contract/facts.ts';
 import { verdictTests } from './contract/verdicts.ts';
 import { clockTests } from './contract/clocks.ts';
@@ -75,6 +76,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('erasing', () => erasingTests(test));
     runner.describe('progress', () => progressTests(test));
     runner.describe('facts', () => factTests(test));
+    runner.describe('references', () => referenceTests(test));
     runner.describe('verdicts', () => verdictTests(test));
     runner.describe('by hand', () => byHandTests(test));
     runner.describe('transactions', () => transactionTests(test));

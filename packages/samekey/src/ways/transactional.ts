@@ -6,7 +6,9 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { Engine } from '../core/engine.ts';
 import { OptionsError } from '../core/errors.ts';
+import { messageKeyText } from '../core/message.ts';
 import type { Proof } from '../core/record.ts';
+import { referenceOf } from '../core/references.ts';
 import { newMessage, type OutboxMessage } from '../core/new-message.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import type { Owner } from '../core/owner.ts';
@@ -100,7 +102,8 @@ function transactionsOf<Tx>(transactions: Transactions<Tx> | null): Transactions
 function handOverOf({ attempt, world }: Owner, within: Within): (message: OutboxMessage) => Promise<string> {
   return async (message) => {
     const made = newMessage(world, message, { ...attempt.id, ...attempt.fence });
-    await within.enqueue([made]);
+    const downstreamKey = await world.sha256(new TextEncoder().encode(messageKeyText(made.id)));
+    await within.enqueue([{ ...made, reference: await referenceOf(world, 'downstream-key', downstreamKey) }]);
     return made.id;
   };
 }

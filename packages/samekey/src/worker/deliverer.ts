@@ -17,6 +17,7 @@ import { messageKeyText, type TakenMessage } from '../core/message.ts';
 import { contradictionRow, createNoter } from '../core/noter.ts';
 import { pause } from '../core/pause.ts';
 import type { SamekeyRecord } from '../core/record.ts';
+import { referenceOf } from '../core/references.ts';
 import { answerOf, isReply } from '../core/reply.ts';
 import type { FinishRequest } from '../core/store.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
@@ -220,7 +221,9 @@ export function createDeliverer(
         leasedUntil: askedAt + leaseMs,
         timeMaxMs: deliveryTimeMaxMs,
         async note(request) {
-          const result = await ends.note(request);
+          const reference =
+            taken.owner === null ? undefined : await referenceOf(world, 'provider-id', request.providerId);
+          const result = await ends.note({ ...request, reference });
           if (options.probe !== undefined) await options.probe('note.applied', taken.id);
           return result;
         },

@@ -1,7 +1,7 @@
 /** One delivery: what a handler sees of it, and what the worker keeps beside it. */
 
 import { FenceLostError } from '../core/errors.ts';
-import type { Lease, LeaseResult, TakenMessage } from '../core/message.ts';
+import type { Lease, LeaseResult, NoteRequest, TakenMessage } from '../core/message.ts';
 import { checkProviderId } from '../core/provider-notes.ts';
 import { MESSAGE_UNKNOWN, unknownReason } from '../core/said-unknown.ts';
 import { isSuspect, mayHaveRunBefore } from '../core/message-machine.ts';
@@ -73,7 +73,7 @@ export class RunningDelivery implements Delivery {
   /** The reason to keep, if the handler said that it does not know whether it took effect. */
   saidUnknown: string | null = null;
   timedOut = false;
-  readonly #note: (lease: Lease & { readonly providerId: string }) => Promise<LeaseResult>;
+  readonly #note: (request: NoteRequest) => Promise<LeaseResult>;
   readonly #downstreamKey: () => string;
   #isLostTold = false;
   #abort: AbortController | null = null;
@@ -86,7 +86,7 @@ export class RunningDelivery implements Delivery {
       readonly startedAt: number;
       readonly leasedUntil: number;
       readonly timeMaxMs: number;
-      readonly note: (lease: Lease & { readonly providerId: string }) => Promise<LeaseResult>;
+      readonly note: (request: NoteRequest) => Promise<LeaseResult>;
     },
   ) {
     this.taken = taken;

@@ -4,7 +4,7 @@
  */
 
 import { isStoreError } from '../core/errors.ts';
-import type { DeadRequest, DoneRequest, Lease, LeaseResult, RetryRequest } from '../core/message.ts';
+import type { DeadRequest, DoneRequest, LeaseResult, NoteRequest, RetryRequest } from '../core/message.ts';
 import { pause } from '../core/pause.ts';
 import type { DeliveringOptions } from './options.ts';
 import { createGroup, type Submit } from './group.ts';
@@ -17,7 +17,7 @@ export interface Ends {
   done(request: DoneRequest, leasedUntil: number): Promise<EndResult>;
   retry(request: RetryRequest, leasedUntil: number): Promise<EndResult>;
   dead(request: DeadRequest, leasedUntil: number): Promise<EndResult>;
-  note(request: Lease & { readonly providerId: string }): Promise<LeaseResult>;
+  note(request: NoteRequest): Promise<LeaseResult>;
 }
 
 const PAUSE_MIN_MS = 20;
@@ -53,9 +53,7 @@ export function createEnds({
   const dones = createGroup<DoneRequest, LeaseResult>(world, (requests) => messages.done(requests));
   const retries = createGroup<RetryRequest, LeaseResult>(world, (requests) => messages.retry(requests));
   const deads = createGroup<DeadRequest, LeaseResult>(world, (requests) => messages.dead(requests));
-  const notes = createGroup<Lease & { readonly providerId: string }, LeaseResult>(world, (requests) =>
-    messages.note(requests),
-  );
+  const notes = createGroup<NoteRequest, LeaseResult>(world, (requests) => messages.note(requests));
   return {
     done: (request, leasedUntil) => patiently('done', dones, request, leasedUntil),
     retry: (request, leasedUntil) => patiently('retry', retries, request, leasedUntil),

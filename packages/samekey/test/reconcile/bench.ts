@@ -52,10 +52,11 @@ async function chargeAnew(_note: (id: string) => Promise<void>): Promise<string>
   return 'ch_fresh';
 }
 
-/** Makes one. */
-export function createBench(): Bench {
+/** Makes one; `references` false: on a store that keeps none. */
+export function createBench({ references = true } = {}): Bench {
   const world = fakeWorld({ seed: 7 });
-  const store = memoryStore({ now: () => FAKE_WALL_START + world.timeline.now });
+  const made = memoryStore({ now: () => FAKE_WALL_START + world.timeline.now });
+  const store = references ? made : { ...made, references: undefined };
   const events: ReconcileEvent[] = [];
   const asked: Bench['asked'] = [];
   const answers: Answer[] = [];

@@ -48,7 +48,7 @@ describe.runIf(anyPostgres() !== undefined)('on a server', () => {
       clear,
       sealed: seal(clear),
       async bytes() {
-        const tables = ['records', 'messages', 'audit', 'counters'];
+        const tables = ['records', 'messages', 'audit', 'counters', 'references'];
         const rows = await Promise.all(
           tables.map((name) => pool.query<{ text: string }>(`SELECT t::text AS text FROM samekey_${name} t`)),
         );

@@ -239,6 +239,8 @@ for (const source of availablePostgres()) {
       await admin.query(`GRANT SELECT, INSERT ON samekey_audit TO ${role}`);
       await expect(store.ready()).rejects.toThrow(/GRANT .* ON .*samekey_counters/);
       await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_counters TO ${role}`);
+      await expect(store.ready()).rejects.toThrow(/GRANT .* ON .*samekey_references/);
+      await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON samekey_references TO ${role}`);
       await store.ready();
       // Who may only add to the audit can act by hand, and cannot prune.
       const owner = await finished(store, 'completed');
@@ -246,7 +248,7 @@ for (const source of availablePostgres()) {
       expect(await store.audit({})).toHaveLength(1);
       const pruning = store.pruneAudit({ olderThanMs: 0, acts: ['forget'], limit: 1 });
       await expect(pruning).rejects.toMatchObject({ code: 'ERR_SAMEKEY_STORE', applied: 'no' });
-      for (const table of ['records', 'messages', 'audit', 'counters']) {
+      for (const table of ['records', 'messages', 'audit', 'counters', 'references']) {
         await admin.query(`ALTER TABLE samekey_${table} ENABLE ROW LEVEL SECURITY`);
         await expect(store.ready()).rejects.toThrow(`samekey_${table} DISABLE ROW LEVEL SECURITY`);
         await admin.query(`ALTER TABLE samekey_${table} DISABLE ROW LEVEL SECURITY`);

@@ -23,6 +23,19 @@ export async function useEveryStatement(store: PostgresStore, prefix: string): P
   await store.finish(owners.map((owner) => finishRequest(owner, 'retryable')));
   await store.claim(many.map((request) => ({ ...request, claimId: `${request.claimId}-2` })));
   await store.find(many);
+  const calling = [];
+  for (const n of ['1', '2', '3']) calling.push(await claimed(store, { key: `${prefix}-calling-${n}` }));
+  const intents = calling.map((owner) => ({
+    ...owner,
+    claimTtlMs: 10_000,
+    recoveryPoint: null,
+    steps: '[]',
+    intentOpen: true,
+    reference: { reference: `${prefix} ${owner.key}`, effect: 'charge' },
+  }));
+  await store.checkpoint(intents);
+  await store.checkpoint(intents.slice(0, 1));
+  await store.references?.find([`${prefix} ${prefix}-calling-1`, 'of nobody'], 10);
   const one = await claimed(store, { key: `${prefix}-one` });
   await store.renew([renewRequest(one)]);
   await store.finish([finishRequest(one, 'retryable')]);

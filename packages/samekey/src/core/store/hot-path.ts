@@ -9,6 +9,7 @@ import type {
   Unreadable,
   WhenClaimEnds,
 } from '../record.ts';
+import type { NewReference } from '../references.ts';
 import type { StoredResponse } from '../response.ts';
 
 /** Asks for the exclusive right to run one attempt. Repeating it with the same claimId is safe. */
@@ -128,6 +129,11 @@ export interface CheckpointRequest extends RecordId, Fence {
    * newer ones. Absent within a transaction, whose commit puts it in order.
    */
   readonly renewals?: number | undefined;
+  /**
+   * What a webhook may find the record by from now on; written with it by a store that has `references`, and by no other. Never
+   * within a transaction, where nobody is called.
+   */
+  readonly reference?: NewReference | undefined;
 }
 
 /** As `FinishResult`. A repeat writes the same again; upon `renewals` it is refused with the record, which says what stands there. */

@@ -40,6 +40,7 @@ import {
   compareDue,
   idText,
   isDue,
+  isErased,
   isPurgeable,
   type RecordId,
   type SamekeyRecord,
@@ -49,8 +50,9 @@ import {
 import { callerOf } from '../../core/scope.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
-import type { Capabilities, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
+import type { Capabilities, CheckpointResult, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
+import { createMemoryReferences } from './memory-references.ts';
 
 /** Options of the memory store. */
 export interface MemoryStoreOptions {
@@ -86,6 +88,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const now = own.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   const audit = createMemoryAudit();
+  const referring = createMemoryReferences(records);
   const byCaller = new Map<string, number>();
   let bytes = 0;
 
@@ -120,6 +123,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (after === undefined) return;
     bytes += responseBytes(after?.response ?? null) - responseBytes(before?.response ?? null);
     if ((before === null) !== (after === null)) countOne(callerOf(id.scope), after === null ? -1 : 1);
+    if (after === null || isErased(after)) referring.remove(id);
     if (after === null) records.delete(idText(id));
     else records.set(idText(id), Object.freeze(after));
     const row = auditTransitions ? transitionRow(before, after) : undefined;
@@ -160,7 +164,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return apply([request], decideClaim)[0] as ReturnType<typeof decideClaim>['result'];
       }),
     renew: async (requests) => apply(requests, decideRenew),
-    checkpoint: async (requests) => apply(requests, decideCheckpoint),
+    checkpoint: async (requests) =>
+      requests.map((request) => {
+        const [result] = apply([request], decideCheckpoint);
+        const record = records.get(idText(request));
+        if (result?.kind === 'applied' && record !== undefined && request.reference !== undefined)
+          referring.put(record, request.reference);
+        return result as CheckpointResult;
+      }),
     async finish(requests) {
       checkEnds(requests);
       return apply(requests, decideFinish);
@@ -241,6 +252,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       recount: async (caller) => byCaller.get(caller) ?? 0,
     },
 
+    references: referring.references,
     list: async (request) =>
       [...records.values()]
         .filter((record) => isListed(record, request))

@@ -6,6 +6,7 @@
 import { ERASED, NEVER } from '../../core/machine.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import type { Statement } from './postgres-client.ts';
+import { unreferring } from './references-parts.ts';
 import { placed, statement } from './statements.ts';
 import { instant, type Tables } from './tables.ts';
 
@@ -15,7 +16,8 @@ const NOT_ERASED = `left(r.claim_id, 7) <> 'erased:'`;
 const RANGES = 'unnest($1::text[], $2::text[]) AS q (lo, hi)';
 
 /** As `decideErase`: at most $3 records from $1 up to $2, for the reason $4, by $5. Gives how many. */
-export function eraseStatement({ records, messages, audit, clock }: Tables): Statement {
+export function eraseStatement(tables: Tables): Statement {
+  const { records, messages, audit, clock } = tables;
   return statement(
     'erase',
     `WITH ${clock}, idle AS MATERIALIZED (SELECT r.tid, r.scope, r.key, r.state FROM ${RANGES}
@@ -32,7 +34,8 @@ emptied AS (UPDATE ${records} r SET state = CASE WHEN r.state = 'completed' THEN
   RETURNING t.now, r.scope, r.key, r.operation, r.attempt, idle.state AS from_state, r.state AS to_state),
 noted AS (INSERT INTO ${audit} (at, ${AUDIT_COLUMNS.join(', ')})
   SELECT e.now, e.scope, e.key, e.operation, e.attempt, 'erase', e.from_state, e.to_state, $4::text, $5::text FROM emptied e),
-dropped AS (DELETE FROM ${messages} m USING emptied e WHERE m.scope = e.scope AND m.key = e.key AND m.state = 'dead')
+dropped AS (DELETE FROM ${messages} m USING emptied e WHERE m.scope = e.scope AND m.key = e.key AND m.state = 'dead'),
+${unreferring(tables, 'emptied')}
 SELECT count(*) FROM emptied`,
   );
 }

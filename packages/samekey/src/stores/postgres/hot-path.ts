@@ -20,7 +20,14 @@ import type {
   RenewResult,
 } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
-import { checkpointRow, claimRow, claimWithInputRows, finishRows, renewRow } from './input.ts';
+import {
+  checkpointRow,
+  claimRow,
+  claimWithInputRows,
+  finishRows,
+  referredCheckpointRow,
+  renewRow,
+} from './input.ts';
 import * as columns from './input-columns.ts';
 import { eachOnce } from './flush.ts';
 import type { Ask, Link } from './link.ts';
@@ -57,6 +64,10 @@ export function createHotPath(
   const checkpoints = {
     one: sql.checkpointStatement(tables, 'one'),
     many: sql.checkpointStatement(tables, 'many'),
+  };
+  const referredCheckpoints = {
+    one: sql.referredCheckpointStatement(tables, 'one'),
+    many: sql.referredCheckpointStatement(tables, 'many'),
   };
   const renewals = { one: sql.renewStatement(tables, 'one'), many: sql.renewStatement(tables, 'many') };
   const finishes = { one: sql.finishStatement(tables, 'one'), many: sql.finishStatement(tables, 'many') };
@@ -135,8 +146,12 @@ export function createHotPath(
     requests: readonly CheckpointRequest[],
   ): Promise<readonly CheckpointResult[]> {
     const arity = arityOf(requests);
-    const values = inputValues(inOrder(requests).map(checkpointRow), columns.CHECKPOINT_INPUT.length, arity);
-    const written = new Set((await ask(checkpoints[arity], values)).map(rowIdText));
+    const refers = requests.some(({ reference }) => reference !== undefined);
+    const [by, input, row] = refers
+      ? [referredCheckpoints, columns.REFERRED_CHECKPOINT_INPUT, referredCheckpointRow]
+      : [checkpoints, columns.CHECKPOINT_INPUT, checkpointRow];
+    const values = inputValues(inOrder(requests).map(row), input.length, arity);
+    const written = new Set((await ask(by[arity], values)).map(rowIdText));
     const rest = requests.filter((request) => !written.has(idText(request)));
     const found = await records.find(ask, rest);
     return requests.map((request) =>

@@ -5,6 +5,7 @@ import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../core/store.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
+import { unreferring } from './references-parts.ts';
 import { placed, statement } from './statements.ts';
 import { instant, interval, IS_UNKNOWN, MAY_BE_DUE, milliseconds, type Tables } from './tables.ts';
 
@@ -113,7 +114,8 @@ export function writeMarkStatement({ meta }: Tables): Statement {
  * Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. One row for each
  * that was deleted, with how many were looked at and its scope; one with a null when none was.
  */
-export function reapStatement({ records, clock }: Tables): Statement {
+export function reapStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;
   const expires = `(r.state IN ('completed', 'failed') OR r.state = 'retryable' AND r.intent_at IS NULL)`;
   return statement(
@@ -122,7 +124,8 @@ export function reapStatement({ records, clock }: Tables): Statement {
   FROM ${records} r WHERE r.reap_after <= (SELECT now FROM t) ORDER BY r.reap_after LIMIT $1::int
   FOR UPDATE SKIP LOCKED),
 gone AS (DELETE FROM ${records} r USING due, t WHERE ${placed('due')} AND due.expires AND due.purge_at <= t.now
-  RETURNING r.scope),
+  RETURNING r.scope, r.key),
+${unreferring(tables, 'gone')},
 later AS (UPDATE ${records} r SET reap_after = CASE WHEN due.expires THEN due.purge_at
     ELSE t.now + interval '1 hour' END
   FROM due, t WHERE ${placed('due')} AND NOT (due.expires AND due.purge_at <= t.now) RETURNING 1)

@@ -44,6 +44,13 @@ export const CHECKPOINT_INPUT: readonly InputColumn[] = [
   int('upon'),
 ];
 
+/** A checkpoint that brings a reference. */
+export const REFERRED_CHECKPOINT_INPUT: readonly InputColumn[] = [
+  ...CHECKPOINT_INPUT,
+  text('reference'),
+  text('effect'),
+];
+
 export const HAND_OVER_INPUT: readonly InputColumn[] = [
   text('scope'),
   text('key'),

@@ -65,6 +65,12 @@ export function checkpointRow(request: CheckpointRequest): readonly Cell[] {
   ];
 }
 
+/** A row of `REFERRED_CHECKPOINT_INPUT`. */
+export function referredCheckpointRow(request: CheckpointRequest): readonly Cell[] {
+  const { reference, effect } = request.reference ?? { reference: null, effect: null };
+  return [...checkpointRow(request), reference === null ? null : exact(reference), shown(effect)];
+}
+
 /** A row of `HAND_OVER_INPUT`. */
 export function handOverRow({ scope, key, claimId, attempt }: FencedId): readonly Cell[] {
   return [exact(scope), exact(key), exact(claimId), attempt];

@@ -1,7 +1,14 @@
 /** Messages as rows of input and as rows read; in the order of `messages-statements.ts`. */
 
 import { StoreError } from '../../core/errors.ts';
-import type { Lease, MessageState, NewMessage, StoredMessage, TakenMessage } from '../../core/message.ts';
+import type {
+  Lease,
+  MessageState,
+  NewMessage,
+  NoteRequest,
+  StoredMessage,
+  TakenMessage,
+} from '../../core/message.ts';
 import { exact, number, shown } from '../sql/record-row.ts';
 import type { Cell } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';
@@ -21,6 +28,17 @@ export function enqueueRow(message: NewMessage): readonly Cell[] {
     owner === null ? null : exact(owner.claimId),
     owner?.attempt ?? null,
   ];
+}
+
+/** A row of `REFERRED_ENQUEUE_INPUT`. */
+export function referredEnqueueRow(message: NewMessage): readonly Cell[] {
+  const { reference } = message;
+  return [...enqueueRow(message), reference === undefined ? null : exact(reference)];
+}
+
+/** A row of `NOTE_INPUT`. */
+export function noteCells(request: NoteRequest): readonly Cell[] {
+  return [...leaseCells(request), exact(request.providerId)];
 }
 
 /** What leads every row that names a lease. */

@@ -13,6 +13,7 @@ import { PARKED_MAX } from '../../core/message.ts';
 import { FINISH_INPUT } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';
+import { ownRecord, referring } from './references-parts.ts';
 import { FINISH_FENCE, statement, updateFinished } from './statements.ts';
 import { interval, milliseconds, type Tables } from './tables.ts';
 
@@ -33,11 +34,15 @@ export const ENQUEUE_INPUT: readonly InputColumn[] = [
   int('attempt'),
 ];
 
+/** A message that brings its owner's reference. */
+export const REFERRED_ENQUEUE_INPUT: readonly InputColumn[] = [...ENQUEUE_INPUT, text('reference')];
+
 const LEASE: readonly InputColumn[] = [bigint('place'), text('lease_id'), int('started')];
 
 export const DONE_INPUT: readonly InputColumn[] = LEASE;
 export const EXTEND_INPUT: readonly InputColumn[] = [...LEASE, bigint('lease_ms')];
 export const NOTE_INPUT: readonly InputColumn[] = [...LEASE, text('provider_id')];
+export const REFERRED_NOTE_INPUT: readonly InputColumn[] = [...NOTE_INPUT, text('reference')];
 export const BACK_INPUT: readonly InputColumn[] = [
   ...LEASE,
   text('state'),
@@ -91,18 +96,28 @@ export function bell({ meta }: Tables, channel: string): string {
 
 /**
  * Puts messages in. Groups are locked, in one order, until the transaction ends, and only then places are given: so places
- * follow commits. `within`: inside a user's transaction, whose lock_timeout is the user's.
+ * follow commits. `within`: inside a user's transaction, whose lock_timeout is the user's. `refers`: references of their owners' records
+ * come with them.
  */
-export function enqueueStatement(tables: Tables, arity: Arity, channel: string, within: boolean): Statement {
+export function enqueueStatement(
+  tables: Tables,
+  arity: Arity,
+  channel: string,
+  { within = false, refers = false }: { readonly within?: boolean; readonly refers?: boolean },
+): Statement {
+  const owned = `,
+own AS MATERIALIZED (SELECT q.reference, r.*, NULL::text AS effect FROM q
+  CROSS JOIN LATERAL ${ownRecord(tables, 'q', 'LIMIT 1')} r WHERE q.reference IS NOT NULL),
+${referring(tables, 'own')}`;
   return statement(
-    within ? 'enqueue_within' : 'enqueue',
-    `WITH ${within ? tables.clockWithin : tables.clock}, q AS MATERIALIZED (SELECT q.* FROM ${inputRows(ENQUEUE_INPUT, arity)}),
+    `enqueue${within ? '_within' : ''}${refers ? '_referred' : ''}`,
+    `WITH ${within ? tables.clockWithin : tables.clock}, q AS MATERIALIZED (SELECT q.* FROM ${inputRows(refers ? REFERRED_ENQUEUE_INPUT : ENQUEUE_INPUT, arity)}),
 groups AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('samekey-group:' || g.group_key, 0)) AS locked
   FROM (SELECT DISTINCT group_key FROM q WHERE group_key IS NOT NULL ORDER BY group_key) g),
 held AS MATERIALIZED (SELECT count(locked) AS n FROM groups),
 put AS (INSERT INTO ${tables.messages} (id, topic, group_key, payload, headers, due_at, created_at, scope, key, claim_id, attempt)
 SELECT q.id, q.topic, q.group_key, q.payload, q.headers, t.now + ${interval('q.delay_ms')}, t.now, q.scope, q.key,
-  q.claim_id, q.attempt FROM held, t, q WHERE held.n >= 0 RETURNING 1)
+  q.claim_id, q.attempt FROM held, t, q WHERE held.n >= 0 RETURNING 1)${refers ? owned : ''}
 SELECT (SELECT count(*) FROM put) AS put, ${bell(tables, channel)} AS rung`,
   );
 }
@@ -198,6 +213,21 @@ export function noteStatement(tables: Tables, arity: Arity): Statement {
     `WITH ${tables.clock}, ${held(tables, NOTE_INPUT, arity)}
 UPDATE ${tables.messages} m SET provider_id = held.provider_id FROM held WHERE m.ctid = held.tid
 RETURNING m.place, NULL`,
+  );
+}
+
+/** The same, with references of their owners' records; none where nobody waits for the delivery any more: what ended may be erased. */
+export function referredNoteStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'note_referred',
+    `WITH ${tables.clock}, ${held(tables, REFERRED_NOTE_INPUT, arity)},
+noted AS (UPDATE ${tables.messages} m SET provider_id = held.provider_id FROM held WHERE m.ctid = held.tid
+  RETURNING m.place, m.scope, m.key, m.claim_id, m.attempt, held.reference),
+own AS MATERIALIZED (SELECT noted.reference, r.*, NULL::text AS effect FROM noted
+  CROSS JOIN LATERAL ${ownRecord(tables, 'noted', "AND r.state = 'pending' LIMIT 1 FOR SHARE")} r
+  WHERE noted.reference IS NOT NULL),
+${referring(tables, 'own')}
+SELECT noted.place, NULL FROM noted`,
   );
 }
 

@@ -23,7 +23,16 @@ import { exact, number, shown } from '../sql/record-row.ts';
 import { finishRows } from './input.ts';
 import type { Ask, Link } from './link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
-import { backRow, enqueueRow, errorCell, leaseCells, messageOf, takenOf } from './messages-input.ts';
+import {
+  backRow,
+  enqueueRow,
+  errorCell,
+  leaseCells,
+  messageOf,
+  noteCells,
+  referredEnqueueRow,
+  takenOf,
+} from './messages-input.ts';
 import * as sql from './messages-statements.ts';
 import * as upkeep from './messages-upkeep-statements.ts';
 import { type Arity, type Cell, type InputColumn, inputValues, textArray } from './parameters.ts';
@@ -64,11 +73,14 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
   const takes = options.link();
   const writes = options.link();
   const bell = createBell(options.open, channel);
-  const enqueues = both((arity) => sql.enqueueStatement(tables, arity, channel, false));
-  const enqueuesWithin = both((arity) => sql.enqueueStatement(tables, arity, channel, true));
+  const [enqueues, enqueuesWithin] = [false, true].map((within) => ({
+    plain: both((arity) => sql.enqueueStatement(tables, arity, channel, { within })),
+    referred: both((arity) => sql.enqueueStatement(tables, arity, channel, { within, refers: true })),
+  })) as [Enqueues, Enqueues];
   const dones = both((arity) => sql.doneStatement(tables, arity));
   const extensions = both((arity) => sql.extendStatement(tables, arity));
   const notes = both((arity) => sql.noteStatement(tables, arity));
+  const referredNotes = both((arity) => sql.referredNoteStatement(tables, arity));
   const backs = both((arity) => sql.backStatement(tables, arity));
   const doneOfTake = sql.doneOfTakeStatement(tables);
   const takeDue = sql.takeStatement(tables);
@@ -189,10 +201,12 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
         'dead',
       ),
     note: (requests) =>
-      write(notes, sql.NOTE_INPUT, requests, (request) => [
-        ...leaseCells(request),
-        exact(request.providerId),
-      ]),
+      requests.some(({ reference }) => reference !== undefined)
+        ? write(referredNotes, sql.REFERRED_NOTE_INPUT, requests, (request) => [
+            ...noteCells(request),
+            request.reference === undefined ? null : exact(request.reference),
+          ])
+        : write(notes, sql.NOTE_INPUT, requests, noteCells),
     async requeue(ids, by) {
       checkByHand([by]);
       const values = [textArray(ids), shown(by.reason), shown(by.actor)];
@@ -259,8 +273,18 @@ function both(make: (arity: Arity) => Statement): Record<Arity, Statement> {
   return { one: make('one'), many: make('many') };
 }
 
-async function put(ask: Ask, by: Record<Arity, Statement>, messages: readonly NewMessage[]): Promise<void> {
+/** Most messages are nobody's: they pay for no reference. */
+interface Enqueues {
+  readonly plain: Record<Arity, Statement>;
+  readonly referred: Record<Arity, Statement>;
+}
+
+async function put(ask: Ask, by: Enqueues, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const arity = arityOf(messages);
-  await ask(by[arity], inputValues(messages.map(enqueueRow), sql.ENQUEUE_INPUT.length, arity));
+  const refers = messages.some(({ reference }) => reference !== undefined);
+  const [statements, input, row] = refers
+    ? [by.referred, sql.REFERRED_ENQUEUE_INPUT, referredEnqueueRow]
+    : [by.plain, sql.ENQUEUE_INPUT, enqueueRow];
+  await ask(statements[arity], inputValues(messages.map(row), input.length, arity));
 }

@@ -45,6 +45,7 @@ import type { TransactionFault } from '../../core/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
 import { textArray } from './parameters.ts';
 import { createRecords, seenOf } from './records.ts';
+import { createReferences } from './references.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
 import { checkPooler } from './server.ts';
 import { createTables } from './tables.ts';
@@ -189,6 +190,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     erase: createErase(tables, erasing),
     ...createAudit(tables, { upkeep, reads }),
     counters,
+    references: createReferences(tables, { upkeep, reads }),
     async list(request) {
       const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const { statement, values } = listStatement(tables, request, limit);

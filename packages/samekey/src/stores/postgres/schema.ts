@@ -124,7 +124,7 @@ export async function missingIndexes(
 }
 
 /** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
-function tablesOf({ records, messages, audit, counters, meta }: Tables): readonly TableNeeds[] {
+function tablesOf({ records, messages, audit, counters, references, meta }: Tables): readonly TableNeeds[] {
   return [
     {
       table: records,
@@ -149,6 +149,12 @@ function tablesOf({ records, messages, audit, counters, meta }: Tables): readonl
       privileges: 'SELECT, INSERT, UPDATE, DELETE',
       grantOn: counters,
       hidden: 'counts of keys',
+    },
+    {
+      table: references,
+      privileges: 'SELECT, INSERT, UPDATE, DELETE',
+      grantOn: references,
+      hidden: 'references, so that webhooks would find nobody',
     },
     {
       table: meta,

@@ -27,12 +27,14 @@ import {
   FIND_INPUT,
   FINISH_INPUT,
   HAND_OVER_INPUT,
+  REFERRED_CHECKPOINT_INPUT,
   RENEW_INPUT,
   SEEN_INPUT,
   WRITE_INPUT,
 } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';
+import { referring, unreferring } from './references-parts.ts';
 import { instant, interval, milliseconds, OPEN_SETTING, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
@@ -106,6 +108,18 @@ export function checkpointStatement(tables: Tables, arity: Arity): Statement {
     `WITH ${tables.clock}, ${locked(tables, CHECKPOINT_INPUT, arity, CHECKPOINT_FENCE)}
 ${updateCheckpoint(tables)} FROM locked AS q WHERE ${placed('q')}
 RETURNING r.scope, r.key`,
+  );
+}
+
+/** The same, with the references that they bring. */
+export function referredCheckpointStatement(tables: Tables, arity: Arity): Statement {
+  return statement(
+    'checkpoint_referred',
+    `WITH ${tables.clock}, ${locked(tables, REFERRED_CHECKPOINT_INPUT, arity, CHECKPOINT_FENCE)},
+noted AS (${updateCheckpoint(tables)} FROM locked AS q WHERE ${placed('q')}
+RETURNING r.scope, r.key, r.created_at, r.attempt, q.reference, q.effect),
+${referring(tables, 'noted')}
+SELECT scope, key FROM noted`,
   );
 }
 
@@ -251,10 +265,10 @@ ${after}`,
   );
 }
 
-/** Deletes what was seen, as {@link writeStatement} writes. Gives the id of each row deleted. */
+/** Deletes what was seen, as {@link writeStatement} writes, with its references. Gives the id of each row deleted. */
 export function deleteStatement(tables: Tables, arity: Arity, audited: boolean): Statement {
   const input = audited ? [...SEEN_INPUT, ...ACT_INPUT] : SEEN_INPUT;
-  const { before, after } = acting(tables, audited);
+  const { before, after } = acting(tables, audited, unreferring(tables, 'acted'));
   return statement(
     audited ? 'delete_audited' : 'delete',
     `WITH ${tables.clock}, ${locked(tables, input, arity, seen(input.length + 1))}${before}
@@ -263,15 +277,24 @@ ${after}`,
   );
 }
 
-/** What stands around a write of an act by hand, so that its row in the audit is part of the statement. */
-function acting({ audit }: Tables, audited: boolean): { readonly before: string; readonly after: string } {
-  if (!audited) return { before: '', after: 'RETURNING r.scope, r.key' };
+/** What stands around a write of an act by hand, so that its row in the audit is part of the statement; `also`: what goes with it. */
+function acting(
+  { audit }: Tables,
+  audited: boolean,
+  also?: string,
+): { readonly before: string; readonly after: string } {
+  const before = ',\nacted AS (';
+  const more = also === undefined ? '' : `,\n${also}`;
+  if (!audited) {
+    if (also === undefined) return { before: '', after: 'RETURNING r.scope, r.key' };
+    return { before, after: `RETURNING r.scope, r.key)${more}\nSELECT scope, key FROM acted` };
+  }
   const columns = ACT_INPUT.map(({ name }) => name);
   return {
-    before: ',\nacted AS (',
+    before,
     after: `RETURNING r.scope, r.key, q.now, ${columns.map((name) => `q.${name}`).join(', ')}),
 noted AS (INSERT INTO ${audit} (at, ${AUDIT_COLUMNS.join(', ')})
-  SELECT acted.now, acted.scope, acted.key, ${columns.map((name) => `acted.${name}`).join(', ')} FROM acted)
+  SELECT acted.now, acted.scope, acted.key, ${columns.map((name) => `acted.${name}`).join(', ')} FROM acted)${more}
 SELECT scope, key FROM acted`,
   };
 }

@@ -10,6 +10,7 @@ export interface Tables {
   readonly messages: string;
   readonly audit: string;
   readonly counters: string;
+  readonly references: string;
   readonly meta: string;
   /** SQL of the time. */
   readonly now: string;
@@ -70,6 +71,7 @@ export function createTables(schema: string, now: string): Tables {
     messages: `${quoted}.samekey_messages`,
     audit: `${quoted}.samekey_audit`,
     counters: `${quoted}.samekey_counters`,
+    references: `${quoted}.samekey_references`,
     meta: `${quoted}.samekey_meta`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),

@@ -29,11 +29,12 @@ import {
   isExhausted,
   mayRequeue,
 } from '../../core/message-machine.ts';
-import type { FinishRequest } from '../../core/store.ts';
+import type { FencedId, FinishRequest } from '../../core/store.ts';
 import type { SqliteAudit } from './audit.ts';
 import { createClaimWatch, type StoreClock } from './clock.ts';
 import { createMessageRows, lease, type MessageRow } from './messages-rows.ts';
 import type { Records } from './records.ts';
+import type { SqliteReferences } from './references.ts';
 import type { Connection } from './sqlite-client.ts';
 import type { Writer } from './writer.ts';
 
@@ -42,6 +43,7 @@ export interface SqliteMessagesOptions {
   readonly connection: Connection;
   readonly writer: Writer;
   readonly records: Records;
+  readonly referring: Pick<SqliteReferences, 'put'>;
   readonly audit: SqliteAudit;
   readonly clock: StoreClock;
   readonly monotonicNow: () => number;
@@ -83,7 +85,12 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
   function put(messages: readonly NewMessage[], now: number): void {
     for (const message of messages) {
       rows.insert({ ...decideEnqueue(message, 0, now), leaseMs: null, extended: 0 });
+      refer(message.owner, message.reference);
     }
+  }
+
+  function refer(owner: FencedId | null, reference: string | undefined): void {
+    if (owner !== null && reference !== undefined) options.referring.put(owner, { reference, effect: null });
   }
 
   function take(request: TakeRequest, now: number): TakeResult {
@@ -197,8 +204,9 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
         return settle(request.record);
       }),
     note: (requests) =>
-      each(requests, (row, { providerId }) => {
+      each(requests, (row, { providerId, reference }) => {
         rows.write({ ...row, providerId });
+        refer(row.owner, reference);
         return 'applied';
       }),
     async requeue(ids, by) {

@@ -7,17 +7,20 @@ import { giveUpRow, type NewAuditRow, transitionRow } from '../../core/audit.ts'
 import { InvariantError } from '../../core/errors.ts';
 import {
   type Decision,
+  decideCheckpoint,
   decideErase,
   decidePostpone,
   decideSweep,
   decideTakeUnknown,
   type View,
 } from '../../core/machine.ts';
-import { type Fence, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { type Fence, isErased, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { SharedTimes } from '../../core/shared-time.ts';
 import type {
+  CheckpointRequest,
+  CheckpointResult,
   DueRequest,
   HandResult,
   ListRequest,
@@ -30,6 +33,7 @@ import type {
 import { type ColumnValue, number, recordValues, type Row, rowRecord } from '../sql/record-row.ts';
 import type { SqliteAudit } from './audit.ts';
 import { type ClaimWatch, heldBack, type StoreClock, type WatchedClaim } from './clock.ts';
+import type { SqliteReferences } from './references.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 import * as sql from './statements.ts';
 
@@ -57,6 +61,8 @@ export interface Records {
     /** The row that a change leaves in the audit. */
     rowOf?: RowOf<Request>,
   ): Result[];
+  /** The owners' notes, each with its reference. */
+  checkpoint(requests: readonly CheckpointRequest[]): CheckpointResult[];
   /** Newest first. */
   list(request: ListRequest): SamekeyRecord[];
   /** What a worker may push on, the oldest first. */
@@ -87,6 +93,7 @@ export function createRecords(
   audit: SqliteAudit,
   auditTransitions: boolean,
   leases: ClaimWatch,
+  referring: SqliteReferences,
 ): Records {
   function find(id: RecordId): SamekeyRecord | null {
     const row = connection.get(sql.SELECT_RECORD, id.scope, id.key);
@@ -122,6 +129,7 @@ export function createRecords(
     if (before === null) {
       if (after !== null) insert(after);
     } else if (after === null) {
+      referring.remove(before);
       remove(before);
     } else if (after.state === 'in_progress' && after.attempt === 1 && after.claimId !== before.claimId) {
       // An expired key starts a new life, in a row of its own: rowids grow with created_at, which `list` relies on.
@@ -133,6 +141,7 @@ export function createRecords(
         'update',
       );
     }
+    if (after !== null && isErased(after)) referring.remove(after);
     const row = auditTransitions ? transitionRow(before, after) : undefined;
     if (row !== undefined) audit.add([row], now);
     return true;
@@ -184,6 +193,13 @@ export function createRecords(
   return {
     find,
     apply,
+    checkpoint(requests) {
+      const results = apply(requests, decideCheckpoint);
+      for (const [i, { reference, ...owner }] of requests.entries()) {
+        if (reference !== undefined && results[i]?.kind === 'applied') referring.put(owner, reference);
+      }
+      return results;
+    },
     list(request) {
       const { operation, scope, caller, key, createdBefore } = request;
       const states = [...new Set(request.states)];
@@ -265,10 +281,9 @@ export function createRecords(
       const now = clock.now(connection);
       const rows = connection.all(sql.SELECT_PURGEABLE, now, limit);
       if (rows.length === 0) return reapedOf([]);
-      const deleted = connection.run(
-        sql.DELETE_ROWS,
-        JSON.stringify(rows.map((row) => number(row['rowid']))),
-      );
+      const rowids = rows.map((row) => number(row['rowid']));
+      referring.removeOf(rowids);
+      const deleted = connection.run(sql.DELETE_ROWS, JSON.stringify(rowids));
       if (deleted !== rows.length) throw new InvariantError('the reaper did not delete what it found');
       clock.save(connection, now);
       return reapedOf(rows.map((row) => String(row['scope'])));

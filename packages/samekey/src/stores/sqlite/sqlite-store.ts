@@ -10,7 +10,6 @@
 import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
 import { settlements } from '../../core/ends.ts';
 import {
-  decideCheckpoint,
   decideClaim,
   decideFinish,
   decideForget,
@@ -35,6 +34,7 @@ import { checkFileSystem } from './file-system.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createMessages } from './messages.ts';
 import { createRecords, type Decide } from './records.ts';
+import { createReferences } from './references.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
 import { type Connection, createConnection, isBusy, resultCode } from './sqlite-client.ts';
 import * as sql from './statements.ts';
@@ -77,8 +77,9 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const audit = createAudit(connection, writer, clock);
   const counters = createCounters(connection, writer);
   const leases = createClaimWatch(monotonicNow);
-  const records = createRecords(connection, clock, watch, audit, auditTransitions, leases);
-  const outbox = createMessages({ connection, writer, records, audit, clock, monotonicNow });
+  const referring = createReferences(connection, writer);
+  const records = createRecords(connection, clock, watch, audit, auditTransitions, leases, referring);
+  const outbox = createMessages({ connection, writer, records, referring, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
   const erase = createErase(connection, writer, records);
   let sweptTo = 0;
@@ -172,7 +173,10 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     messages: outbox.messages,
     claim: (requests) => apply(requests, decideClaim),
     renew: (requests) => apply(requests, decideRenew),
-    checkpoint: (requests) => apply(requests, decideCheckpoint),
+    async checkpoint(requests) {
+      checkIds(requests);
+      return requests.length === 0 ? [] : writer.write(() => records.checkpoint(requests));
+    },
     finish: (requests) => apply(requests, decideFinish),
     async find(ids) {
       checkIds(ids);
@@ -201,6 +205,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     note: (rows) => audit.note(rows),
     pruneAudit: (request) => audit.pruneAudit(request),
     counters,
+    references: referring.references,
     list: (request) => writer.read(() => records.list(request)),
     count,
 

@@ -34,6 +34,10 @@
  * Counts of stored keys by caller, for limits: a caller's count is the sum of its shards, so that processes that add at the same moment take
  * different rows and do not wait for each other. Shard 0 is made by a recount: a caller without it has never been counted. Half-empty pages:
  * each flush is then a HOT update.
+ *
+ * References: where a webhook's words lead. Written with intents, notes and handed-over messages only, deleted with their records: one index
+ * finds them by what the provider has, one by the record. Open intents have an index among the records: a record without an effect is never in
+ * it, so its updates stay HOT; what an intent pays for it is nothing beside its call.
  */
 
 import { IS_UNKNOWN, MAY_BE_DUE } from '../tables.ts';
@@ -43,7 +47,7 @@ export const allTables: Migration = {
   number: 1,
   name: 'tables',
   minReader: 1,
-  statements: ({ records, messages, audit, counters, meta }) => [
+  statements: ({ records, messages, audit, counters, references, meta }) => [
     `CREATE TABLE ${meta} (name text PRIMARY KEY, value bigint NOT NULL)`,
     `INSERT INTO ${meta} (name, value) VALUES ('schema_version', 0), ('min_reader', 1), ('swept_to', 0), ('messages_listened_until', 0)`,
     `CREATE TABLE ${records} (
@@ -88,6 +92,7 @@ export const allTables: Migration = {
     `CREATE INDEX samekey_records_watched ON ${records} (created_at) WHERE watched`,
     `CREATE INDEX samekey_records_reconcile ON ${records} (reconcile_after) WHERE ${MAY_BE_DUE}`,
     `CREATE INDEX samekey_records_unknown ON ${records} (created_at) WHERE ${IS_UNKNOWN}`,
+    `CREATE INDEX samekey_records_intent ON ${records} (operation, created_at) WHERE intent_at IS NOT NULL`,
     `CREATE TABLE ${messages} (
   place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id text COLLATE "C" NOT NULL,
@@ -139,5 +144,15 @@ export const allTables: Migration = {
   count bigint NOT NULL,
   PRIMARY KEY (scope, shard)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)`,
+    `CREATE TABLE ${references} (
+  reference text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  created_at timestamptz NOT NULL,
+  attempt integer NOT NULL,
+  effect text,
+  PRIMARY KEY (reference, scope, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)`,
+    `CREATE INDEX samekey_references_record ON ${references} (scope, key)`,
   ],
 };

@@ -23,6 +23,8 @@
  *
  * Counts of stored keys by caller, for limits. One writer at a time has the file, so one shard is enough; the column is there for a
  * schema that is alike in every store.
+ *
+ * References: where a webhook's words lead. Rows live in their key, and there is one other way to them: by the record that they go with.
  */
 
 import type { Migration } from './index.ts';
@@ -129,5 +131,15 @@ export const tables: Migration = {
   count INTEGER NOT NULL,
   PRIMARY KEY (scope, shard)
 ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE samekey_references (
+  reference TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  key TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  effect TEXT,
+  PRIMARY KEY (reference, scope, key)
+) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX samekey_references_record ON samekey_references (scope, key)',
   ],
 };
