@@ -10,6 +10,15 @@ const USUAL = ['core/usual.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const calls = [
   {
+    name: 'late-call-forgiven-its-own-attempt',
+    file: 'core/late-call.ts',
+    find: "if (isOwn && 'error' in end) return 'no';",
+    put: "if (isOwn) return 'no';",
+    tests: LATE,
+    breaks:
+      'A call that ends after its own attempt was left open charges beside what the next attempt finds, and nobody is told.',
+  },
+  {
     name: 'call-of-an-earlier-life-untold',
     file: 'core/late-call.ts',
     find: "if (record === null || record.createdAt !== createdAt) return 'yes';",

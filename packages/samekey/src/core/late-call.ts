@@ -27,7 +27,8 @@ export interface EndedCall {
 
 /**
  * Whether the record contradicts the call: `yes`, something may have happened twice, or is taken for not done · `no` · `not-yet`:
- * another attempt has not called, and asks first.
+ * another attempt has not called, and asks first. That may find a third call: so it is looked at again, too, while the record still is as its
+ * own attempt left it.
  */
 export function contradictionOf(
   record: SamekeyRecord | null,
@@ -37,11 +38,12 @@ export function contradictionOf(
   if (record === null || record.createdAt !== createdAt) return 'yes';
   const settled = record.proof === 'settled';
   if (settled && record.state !== 'completed') return 'yes';
-  if (record.claimId === fence.claimId && record.attempt === fence.attempt) return 'no';
   if (isCovered) return 'no';
-  if (record.unreadable !== undefined) return 'yes';
+  const isOwn = record.claimId === fence.claimId && record.attempt === fence.attempt;
+  if (record.unreadable !== undefined) return isOwn ? 'no' : 'yes';
   const step = readSteps(record.steps)?.find(({ kind, name }) => kind === 'effect' && name === effect);
-  if (step?.kind !== 'effect') return 'yes';
+  if (step?.kind !== 'effect') return isOwn ? 'no' : 'yes';
+  if (isOwn && 'error' in end) return 'no';
   if (step.done !== null) return 'result' in end && isSame(step.done.result, end.result) ? 'no' : 'yes';
   if (step.call?.attempt !== fence.attempt) return 'yes';
   return record.state === 'completed' || record.state === 'failed' ? 'no' : 'not-yet';

@@ -38,6 +38,28 @@ describe('the end of a call that came late', () => {
     ['the key has another life', record({ ...OWN, createdAt: 6 }), { isCovered: true }, 'yes'],
     ['the record is still its own', record(OWN), {}, 'no'],
     [
+      'its own attempt has left it open',
+      record({ ...OWN, state: 'retryable', steps: intentOf(1) }),
+      {},
+      'not-yet',
+    ],
+    ['its own attempt has not ended yet', record({ ...OWN, steps: intentOf(1) }), {}, 'not-yet'],
+    ['it was given up', record({ ...OWN, state: 'unknown', steps: intentOf(1) }), {}, 'not-yet'],
+    [
+      'it was given up with a key',
+      record({ ...OWN, state: 'unknown', steps: intentOf(1) }),
+      { isCovered: true },
+      'no',
+    ],
+    ['its own attempt ended without it', record({ ...OWN, state: 'failed', steps: intentOf(1) }), {}, 'no'],
+    ['its own attempt called again', record({ ...OWN, steps: doneWith({ id: 2 }) }), {}, 'yes'],
+    [
+      'the provider told somebody of another call',
+      record({ ...OWN, state: 'completed', proof: 'settled', steps: doneWith({ id: 2 }) }),
+      {},
+      'yes',
+    ],
+    [
       'somebody said that nothing happened',
       record({ ...OWN, state: 'retryable', proof: 'settled' }),
       {},

@@ -21,6 +21,10 @@ async function expectNoViolation(seed: number): Promise<void> {
 
 /** Phased histories that failed once, and what they found. */
 const KEPT_PHASED = [
+  {
+    seed: 1010900,
+    why: 'a call that ended after its attempt was left open is held against what the next one finds',
+  },
   { seed: 2325, why: 'a claim is counted from when it was asked for, not from when it was sent' },
   { seed: 14981, why: 'what a forgotten life was told is not said of the next one' },
   { seed: 60, why: 'exhausted attempts that leave steps are unknown, with nobody to blame' },
