@@ -18,11 +18,11 @@ interface Charge {
   readonly reference: string;
 }
 
-/** Describes the example `name`, whose script is below `examples/` or a full path; undefined where it is not installed. */
-export function goldenShop(name: string, script: string | undefined = name): void {
+/** Describes the example `name`, whose script is below `examples/` or a full path; null where it is not installed. */
+export function goldenShop(name: string, script: string | null = name): void {
   const source = anyPostgres();
   // What is missing has been said by whoever looked for it. The tests stand in the report all the same, as skipped (F108).
-  describe.runIf(source !== undefined && script !== undefined)(name, () => {
+  describe.runIf(source !== undefined && script !== null)(name, () => {
     let server: PostgresServer;
     let provider: RunningExample;
     let example: RunningExample;
@@ -118,7 +118,7 @@ export function goldenShop(name: string, script: string | undefined = name): voi
       while ((await charges()).length === before) await new Promise((resolve) => setTimeout(resolve, 5));
       await example.kill();
       await ordering;
-      example = await startExample(script, env);
+      example = await startExample(script ?? '', env);
       const paid = await insist('killed', 'tea');
       expect(paid).toMatchObject({ status: 201 });
       await expectPaidOnce(paid);
@@ -150,7 +150,7 @@ export function goldenShop(name: string, script: string | undefined = name): voi
     it('ends cleanly and replays after a restart', async () => {
       const first = await example.order('kept', 'tea');
       expect(await example.stop()).toBe(0);
-      example = await startExample(script, env);
+      example = await startExample(script ?? '', env);
       expect(await example.order('kept', 'tea')).toEqual({ ...first, replayed: 'true' });
     });
   });

@@ -9,10 +9,12 @@ import { goldenShop } from '../../golden-shop.ts';
 const OPTIONAL = fileURLToPath(new URL('../../../tools/optional/node_modules/', import.meta.url));
 const FILES = ['package.json', 'provider.mjs', 'schema.prisma', 'server.mjs', 'shop.mjs'];
 
-function install(): string | undefined {
+function install(): string | null {
   const cli = `${OPTIONAL}prisma/build/index.js`;
   if (!existsSync(cli)) {
-    return lack('the example with Prisma, which is not installed', 'Run: npm ci --prefix tools/optional');
+    lack('the example with Prisma, which is not installed', 'Run: npm ci --prefix tools/optional');
+    // Not undefined, which would be the parameter's default: then it ran all the same, and failed.
+    return null;
   }
   const folder = `${OPTIONAL}.samekey-golden-prisma/`;
   rmSync(folder, { recursive: true, force: true });
