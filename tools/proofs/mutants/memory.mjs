@@ -1,6 +1,8 @@
 /** The memory store: what it does around the state table. Other stores are compared with it, so its own faults would hide theirs. */
 
 const CONTRACT = ['stores/memory.test.ts'];
+const OUTBOX = ['outbox/memory.test.ts'];
+const TRANSACTIONS = ['stores/memory-transactions.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const memory = [
@@ -85,5 +87,118 @@ export const memory = [
     put: '',
     tests: CONTRACT,
     breaks: 'One sweep does more than it was asked for.',
+  },
+  {
+    name: 'memory-message-without-its-transaction',
+    file: 'stores/memory/transactions.ts',
+    find: 'opened(staged).messages.push(...messages',
+    put: 'options.put(messages',
+    tests: OUTBOX,
+    breaks: 'A message is delivered although its transaction was rolled back.',
+  },
+  {
+    name: 'memory-reference-without-its-transaction',
+    file: 'stores/memory/transactions.ts',
+    find: 'staged.references.push([owner, { reference, effect: null }]);',
+    put: 'options.refer(owner, { reference, effect: null });',
+    tests: OUTBOX,
+    breaks: 'A webhook is led to a call of a transaction that was rolled back.',
+  },
+  {
+    name: 'memory-note-without-reference',
+    file: 'stores/memory/messages.ts',
+    find: 'options.refer(message.owner, request);',
+    put: '',
+    tests: OUTBOX,
+    breaks: 'A webhook that knows the provider’s id alone does not find the record of its delivery.',
+  },
+  {
+    name: 'memory-commit-over-another',
+    file: 'stores/memory/transactions.ts',
+    find: 'if (staged.rows.isStale() || staged.records.isStale()) throw conflict();',
+    put: '',
+    tests: TRANSACTIONS,
+    breaks: 'A transaction commits over what another has written since, which is lost.',
+  },
+  {
+    name: 'memory-commit-after-a-renewal',
+    file: 'stores/memory/transactions.ts',
+    find: 'staged.rows.isStale() || staged.records.isStale()',
+    put: 'staged.rows.isStale()',
+    tests: TRANSACTIONS,
+    breaks: 'A renewal is granted, the transaction is taken for rolled back and runs again, and both commit.',
+  },
+  {
+    name: 'memory-commit-without-limit',
+    file: 'stores/memory/transactions.ts',
+    find: 'if (now() > staged.commitUntil)',
+    put: 'if (now() < 0)',
+    tests: TRANSACTIONS,
+    breaks: 'A transaction commits when its claim may be somebody else’s.',
+  },
+  {
+    name: 'memory-transaction-used-late',
+    file: 'stores/memory/transactions.ts',
+    find: 'if (staged?.isOpen === true) return staged;',
+    put: 'if (staged !== undefined) return staged;',
+    tests: TRANSACTIONS,
+    breaks: 'What a handler writes after its transaction is lost without a word.',
+  },
+  {
+    name: 'memory-rows-are-shared',
+    file: 'stores/memory/transactions.ts',
+    find: 'rows.set(key, { value: structuredClone(value) })',
+    put: 'rows.set(key, { value })',
+    tests: TRANSACTIONS,
+    breaks: 'A committed row is changed by whoever holds the object.',
+  },
+  {
+    name: 'memory-line-without-end',
+    file: 'stores/memory/messages.ts',
+    find: 'if (line.size + count <= messagesMax) return;',
+    put: 'if (line.size >= 0) return;',
+    tests: OUTBOX,
+    breaks: 'Messages fill the memory of the process whatever its limit.',
+  },
+  {
+    name: 'memory-group-stands-still',
+    file: 'stores/memory/messages.ts',
+    find: 'if (next?.parked === true) write({ ...next, parked: false });',
+    put: '',
+    tests: OUTBOX,
+    breaks: 'The next of a group is never delivered.',
+  },
+  {
+    name: 'memory-lease-of-another',
+    file: 'stores/memory/messages.ts',
+    find: 'return holds(message, request) ? body',
+    put: 'return message !== null ? body',
+    tests: OUTBOX,
+    breaks: 'A worker that lost its lease ends the delivery of another.',
+  },
+  {
+    name: 'memory-requeued-before-its-group',
+    file: 'stores/memory/messages.ts',
+    find: 'if (message.group === null) write(after);',
+    put: "if (message.topic !== '') write(after);",
+    tests: OUTBOX,
+    breaks: 'A dead letter that comes back stands before those of its group that were enqueued meanwhile.',
+  },
+  {
+    name: 'memory-suspects-together',
+    file: 'stores/memory/messages.ts',
+    find: 'if (taken.length >= Math.min(request.suspectsMax, request.limit)) break;',
+    put: '',
+    tests: OUTBOX,
+    breaks:
+      'Several messages that may have killed their worker run in one process, and are counted together.',
+  },
+  {
+    name: 'memory-dead-letters-survive-erasing',
+    file: 'stores/memory/memory-store.ts',
+    find: 'outbox.dropDeadOf(record);',
+    put: '',
+    tests: OUTBOX,
+    breaks: 'A message of an erased request keeps what was in it.',
   },
 ];

@@ -42,7 +42,7 @@ export interface ItemTransaction {
 }
 
 /** Which stores a transaction fits. */
-export type TransactionDialect = 'postgres' | 'sqlite' | 'mysql' | 'dynamodb';
+export type TransactionDialect = 'memory' | 'postgres' | 'sqlite' | 'mysql' | 'dynamodb';
 
 /**
  * Runs a function inside one transaction of the application's own library. `Tx` is what the handler gets, `Handle` what the

@@ -18,7 +18,7 @@ import { systemWorld } from '../system.ts';
 
 /** Options of {@link createOutbox}. */
 export interface OutboxOptions {
-  /** A store with transactions: `postgresStore(…)` or `sqliteStore(…)`. */
+  /** A store that keeps messages: `postgresStore(…)`, `mysqlStore(…)`, `sqliteStore(…)` or `memoryStore()`. */
   readonly store: Store;
   /** The machine; default `systemWorld()`. For tests. */
   readonly world?: World;
@@ -46,7 +46,7 @@ export interface DeadLetter {
 export interface Outbox {
   /**
    * Puts a message into an open transaction and gives its id. `tx` is your own: what a transactional or phased handler got, a
-   * client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or what `sqliteStore.transaction` passes.
+   * client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or what `transaction` of the SQLite and the memory store passes.
    * Throws `OptionsError` for a bad message, `StoreError` when `tx` is not a transaction.
    */
   enqueue(tx: unknown, message: OutboxMessage): Promise<string>;
@@ -114,7 +114,7 @@ export function messagesOf(store: Store | undefined): MessageStore {
   const { messages } = (store ?? {}) as { readonly messages?: MessageStore };
   if (messages !== undefined) return messages;
   throw new OptionsError(
-    `The outbox needs a store that keeps messages, in your own database: postgresStore, mysqlStore or sqliteStore; this is ${store?.name ?? 'none'}.`,
+    `The outbox needs a store that keeps messages, in your own database: postgresStore, mysqlStore or sqliteStore, or memoryStore in tests; this is ${store?.name ?? 'none'}.`,
   );
 }
 

@@ -66,8 +66,7 @@ export interface SimulateOptions {
   /** What stands between every engine and its connection, on the machine of its process: a tier, a planted bug; default nothing. */
   readonly client?: (connection: Store, world: World) => Store;
   /**
-   * Whether its operations are phased, with effects at a simulated provider, instead of plain; default false. Of the phases only effects:
-   * a store in memory has no transactions of its user's.
+   * Whether its operations are phased, with effects at a simulated provider, instead of plain; default false. Of the phases only effects.
    */
   readonly phased?: boolean;
   /** Keeps every line of the history; default false. */

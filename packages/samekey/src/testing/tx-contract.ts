@@ -13,9 +13,9 @@ import { caughtDeadlockTests, endedInsideTests } from './tx/ended-inside.ts';
 import type { TxHarness } from './tx/harness.ts';
 import { type AddTest, onTxBench } from './tx/kit.ts';
 import { nestedTests } from './tx/nested.ts';
+import { oneWriterTests } from './tx/one-writer.ts';
 import { ownerTests } from './tx/owners.ts';
 import { conflictTests, rerunTests } from './tx/reruns.ts';
-import { oneWriterTests } from './tx/one-writer.ts';
 import { togetherTests } from './tx/together.ts';
 import { valueTests } from './tx/values.ts';
 
@@ -28,7 +28,7 @@ const PARTS: readonly (readonly [
   add: (test: AddTest) => void,
 ])[] = [
   ['together', null, togetherTests],
-  ['nested', null, nestedTests],
+  ['nested', ['postgres', 'mysql', 'sqlite'], nestedTests],
   ['ended inside', null, endedInsideTests],
   ['deadlocks that are caught', ['mysql'], caughtDeadlockTests],
   ['values', null, valueTests],

@@ -287,7 +287,7 @@ describe('a misspelt option', () => {
 
   it('is not told of what it cannot mean', () => {
     expect(() => memoryStore({ colour: 1 } as never)).toThrow(
-      'memoryStore has no option "colour". It takes auditTransitions, bytesMax, now, recordsMax.',
+      'memoryStore has no option "colour". It takes auditTransitions, bytesMax, messagesMax, now, recordsMax.',
     );
   });
 

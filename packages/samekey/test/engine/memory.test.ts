@@ -1,22 +1,7 @@
 /** Whole engines on the memory store. */
 
 import { describe, it } from 'vitest';
-import { memoryStore } from '../../src/stores/memory/index.ts';
 import { engineContract } from '../../src/testing/engine-contract.ts';
+import { memoryHarness } from '../stores/memory-harness.ts';
 
-engineContract(
-  { describe, it },
-  {
-    name: 'memory',
-    async create() {
-      let now = Date.UTC(2030, 0);
-      return {
-        store: memoryStore({ now: () => now }),
-        advance: (ms) => {
-          now += ms;
-        },
-        close: async () => undefined,
-      };
-    },
-  },
-);
+engineContract({ describe, it }, memoryHarness());

@@ -23,6 +23,28 @@ const seal = sealing(RING);
 sealedContract(
   { describe, it },
   {
+    name: 'memory',
+    async open() {
+      const clear = memoryStore();
+      return {
+        clear,
+        sealed: seal(clear),
+        async bytes() {
+          const stored = [await clear.list({}), await clear.messages.list({}), await clear.audit({})];
+          return JSON.stringify(stored, (_, value: unknown) =>
+            value instanceof Uint8Array ? characters(value) : value,
+          );
+        },
+        transaction: (store, body) => clear.transaction((tx) => body((store as typeof clear).within(tx))),
+        close: async () => undefined,
+      };
+    },
+  },
+);
+
+sealedContract(
+  { describe, it },
+  {
     name: 'SQLite',
     async open() {
       const { clear, bytes } = await database();

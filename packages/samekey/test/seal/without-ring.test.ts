@@ -2,8 +2,9 @@
 
 import { expect, it } from 'vitest';
 import type { SamekeyEvent } from '../../src/core/events.ts';
-import { keyRing, sealed } from '../../src/seal/index.ts';
+import type { Store } from '../../src/core/store.ts';
 import { createSamekey } from '../../src/samekey.ts';
+import { keyRing, sealed } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
 import { KEYS } from './rings.ts';
@@ -28,7 +29,7 @@ it('an answer that is sealed is 503 with its reason, is told of, and is replayed
 it('steps that are sealed are not begun anew: nothing runs, and code with the ring goes on', async () => {
   const clear = memoryStore();
   const calls: string[] = [];
-  const charge = (name: string, store: typeof clear) =>
+  const charge = (name: string, store: Store) =>
     createSamekey({ store }).phased<null, string>({
       name: 'pay',
       async run(_input, attempt) {

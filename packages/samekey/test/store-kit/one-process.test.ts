@@ -21,7 +21,9 @@ function alone(store: Store, serverClock: boolean): Store {
   };
   const members = Object.entries({ ...store, capabilities: Object.freeze(capabilities) });
   return Object.fromEntries(
-    members.filter(([name]) => !['within', 'transaction', 'transactionFault', 'messages'].includes(name)),
+    members.filter(
+      ([name]) => !['within', 'transaction', 'transactionFault', 'messages', 'rows'].includes(name),
+    ),
   ) as unknown as Store;
 }
 

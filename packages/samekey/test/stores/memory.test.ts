@@ -4,24 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { claimed, claimRequest, finished } from '../../src/testing/contract/context.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
+import { memoryHarness } from './memory-harness.ts';
 
-storeContract(
-  { describe, it },
-  {
-    name: 'memory',
-    auditsTransitions: true,
-    async create(options = { auditTransitions: false }) {
-      let now = Date.UTC(2030, 0);
-      return {
-        store: memoryStore({ ...options, now: () => now }),
-        advance: (ms) => {
-          now += ms;
-        },
-        close: async () => undefined,
-      };
-    },
-  },
-);
+storeContract({ describe, it }, memoryHarness());
 
 // F49
 it('a full memory store refuses new keys and drops no claim and no answer', async () => {

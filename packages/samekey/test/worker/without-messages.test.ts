@@ -1,13 +1,20 @@
 /** A worker on a store that keeps no messages: deferred operations run on every store. */
 
 import { expect, it } from 'vitest';
+import type { Store } from '../../src/core/store.ts';
 import { createSamekey, reply } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { createWorker } from '../../src/worker/index.ts';
 import { signal } from './bench.ts';
 
+/** Most stores keep none. */
+function withoutMessages(): Store {
+  const { messages: _, ...rest } = memoryStore();
+  return rest;
+}
+
 it('pushes deferred operations to their end on a store without messages, and stops', async () => {
-  const samekey = createSamekey({ store: memoryStore() });
+  const samekey = createSamekey({ store: withoutMessages() });
   let runs = 0;
   const report = samekey.deferred(
     samekey.plain({
@@ -39,5 +46,7 @@ it('pushes deferred operations to their end on a store without messages, and sto
 
 it('refuses handlers of messages there: nothing would ever bring them one', () => {
   const handlers = { mail: () => undefined };
-  expect(() => createWorker({ store: memoryStore(), handlers })).toThrow(/needs a store that keeps messages/);
+  expect(() => createWorker({ store: withoutMessages(), handlers })).toThrow(
+    /needs a store that keeps messages/,
+  );
 });

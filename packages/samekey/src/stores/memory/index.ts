@@ -1,1 +1,7 @@
-export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory-store.ts';
+export type {
+  MemoryRows,
+  MemoryTransaction,
+  MemoryTransactions,
+  WithinMemory,
+} from './transactions.ts';

@@ -1,14 +1,18 @@
 /** References of the memory store: two maps, so that a look and a deletion each go where they must and nowhere else. */
 
 import { idText, isForgotten, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { NewReference, Referred, References } from '../../core/references.ts';
+import type { CallUnderWay, NewReference, Referred } from '../../core/references.ts';
+import type { FencedId } from '../../core/store.ts';
 
 type Kept = Omit<Referred, 'operation'>;
 
 /** Them, and what writes them. */
 export interface MemoryReferences {
-  readonly references: References;
-  put(record: SamekeyRecord, reference: NewReference): void;
+  find(references: readonly string[], limit: number): readonly Referred[];
+  /** The calls of records; those of messages are the messages’. */
+  underWay(operations: readonly string[], limit: number): readonly CallUnderWay[];
+  /** Nothing where the record is another attempt’s by now. */
+  put(owner: FencedId, reference: NewReference): void;
   remove(id: RecordId): void;
 }
 
@@ -33,32 +37,32 @@ export function createMemoryReferences(records: ReadonlyMap<string, SamekeyRecor
   }
 
   return {
-    references: {
-      find: async (wanted, limit) =>
-        [...new Set(wanted)]
-          .flatMap((reference) => [...(byReference.get(reference)?.values() ?? [])].flatMap(lead))
-          .slice(0, limit),
-      // This store keeps no messages.
-      underWay: async (operations, limit) =>
-        [...records.values()]
-          .filter(({ operation, state, intentAt }) => {
-            const isOpen = state === 'in_progress' || state === 'unknown' || state === 'retryable';
-            return isOpen && intentAt !== null && operations.includes(operation);
-          })
-          .toSorted((a, b) => b.createdAt - a.createdAt)
-          .slice(0, limit)
-          .map(({ scope, key, operation, state, claimId, lockedUntil, steps }) => ({
-            scope,
-            key,
-            operation,
-            state,
-            claimId,
-            lockedUntil,
-            steps,
-          })),
-    },
-    put({ scope, key, createdAt, attempt }, { reference, effect }) {
+    find: (wanted, limit) =>
+      [...new Set(wanted)]
+        .flatMap((reference) => [...(byReference.get(reference)?.values() ?? [])].flatMap(lead))
+        .slice(0, limit),
+    underWay: (operations, limit) =>
+      [...records.values()]
+        .filter(({ operation, state, intentAt }) => {
+          const isOpen = state === 'in_progress' || state === 'unknown' || state === 'retryable';
+          return isOpen && intentAt !== null && operations.includes(operation);
+        })
+        .toSorted((a, b) => b.createdAt - a.createdAt)
+        .slice(0, limit)
+        .map(({ scope, key, operation, state, claimId, lockedUntil, steps }) => ({
+          scope,
+          key,
+          operation,
+          state,
+          claimId,
+          lockedUntil,
+          steps,
+        })),
+    put({ scope, key, claimId, attempt }, { reference, effect }) {
       const id = idText({ scope, key });
+      const record = records.get(id);
+      if (record?.claimId !== claimId || record.attempt !== attempt) return;
+      const { createdAt } = record;
       const isOfAnotherLife = [...(byRecord.get(id) ?? [])].some(
         (each) => byReference.get(each)?.get(id)?.createdAt !== createdAt,
       );

@@ -19,6 +19,7 @@ import {
 } from '../../core/audit.ts';
 import { responseBytes } from '../../core/dispatch.ts';
 import { checkEnds, settlements } from '../../core/ends.ts';
+import { isListed } from '../../core/listed.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -35,7 +36,9 @@ import {
   serverView,
   type View,
 } from '../../core/machine.ts';
-import { isListed } from '../../core/listed.ts';
+import type { StoreWithMessages } from '../../core/message.ts';
+import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
+import { reapedOf } from '../../core/reaped.ts';
 import {
   compareDue,
   idText,
@@ -48,11 +51,11 @@ import {
   type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import { reapedOf } from '../../core/reaped.ts';
-import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
 import type { Capabilities, CheckpointResult, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 import { createMemoryReferences } from './memory-references.ts';
+import { createMessages } from './messages.ts';
+import { createTransactions, type MemoryTransactions } from './transactions.ts';
 
 /** Options of the memory store. */
 export interface MemoryStoreOptions {
@@ -60,6 +63,8 @@ export interface MemoryStoreOptions {
   readonly recordsMax?: number;
   /** Most bytes of stored answers kept, roughly; default 256 MiB. */
   readonly bytesMax?: number;
+  /** Most messages kept, dead letters among them; default 100,000. At the limit whatever enqueues one fails. */
+  readonly messagesMax?: number;
   /** Whether each change of a record's state leaves a row in the audit; default false. */
   readonly auditTransitions?: boolean;
   /** Test-only clock: milliseconds since 1970. Default: the process's monotonic clock, set by the wall clock at start. */
@@ -67,7 +72,7 @@ export interface MemoryStoreOptions {
 }
 
 const CAPABILITIES: Capabilities = Object.freeze({
-  transactions: false,
+  transactions: true,
   serverClock: true,
   timePrecisionMs: 1,
   durable: false,
@@ -78,13 +83,21 @@ const CAPABILITIES: Capabilities = Object.freeze({
 const ROWS = {
   recordsMax: wholeNumber(1, undefined, 100_000),
   bytesMax: wholeNumber(1, undefined, 256 * 1024 * 1024),
+  messagesMax: wholeNumber(1, undefined, 100_000),
   auditTransitions: trueOrFalse(false),
   now: aFunction<() => number>(),
 } satisfies Table<MemoryStoreOptions>;
 
+/** The memory store, with its messages and transactions. */
+export interface MemoryStore extends Store, StoreWithMessages, MemoryTransactions {}
+
 /** Makes a store in this process's memory. Throws `OptionsError` for unknown options and limits below 1. */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  const { recordsMax, bytesMax, auditTransitions, ...own } = readOptions('memoryStore', ROWS, options);
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const { recordsMax, bytesMax, messagesMax, auditTransitions, ...own } = readOptions(
+    'memoryStore',
+    ROWS,
+    options,
+  );
   const now = own.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   const audit = createMemoryAudit();
@@ -96,12 +109,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     requests: readonly Request[],
     decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
   ): Result[] {
-    return requests.map((request) => {
-      const record = records.get(idText(request)) ?? null;
-      const decision = decide(record, request, serverView(record, now()));
-      write(request, record, decision.write);
-      return decision.result;
-    });
+    return requests.map((request) => applyOne(request, decide));
+  }
+
+  function applyOne<Request extends RecordId, Result>(
+    request: Request,
+    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+  ): Result {
+    const record = records.get(idText(request)) ?? null;
+    const decision = decide(record, request, serverView(record, now()));
+    write(request, record, decision.write);
+    return decision.result;
   }
 
   function byHand<Request extends RecordId & ByHand, Result>(
@@ -148,6 +166,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return reapedOf(gone.map(({ scope }) => scope));
   }
 
+  const outbox = createMessages({
+    messagesMax,
+    now,
+    find: (id) => records.get(idText(id)) ?? null,
+    apply: applyOne,
+    audit: (row) => audit.add([row], now()),
+    refer: (owner, { reference }) => {
+      if (owner !== null && reference !== undefined) referring.put(owner, { reference, effect: null });
+    },
+  });
+  const transactions = createTransactions({
+    records,
+    now,
+    view: (record) => serverView(record, now()),
+    write: (before, after) => write(after, before, after),
+    checkRoom: (count) => outbox.checkRoom(count),
+    put: (messages) => outbox.put(messages),
+    refer: (owner, reference) => referring.put(owner, reference),
+  });
+
   function isFull(): boolean {
     return records.size >= recordsMax || bytes >= bytesMax;
   }
@@ -155,6 +193,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     name: 'memory',
     capabilities: CAPABILITIES,
+    messages: outbox.messages,
+    ...transactions,
 
     claim: async (requests) =>
       requests.map((request) => {
@@ -166,11 +206,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     renew: async (requests) => apply(requests, decideRenew),
     checkpoint: async (requests) =>
       requests.map((request) => {
-        const [result] = apply([request], decideCheckpoint);
-        const record = records.get(idText(request));
-        if (result?.kind === 'applied' && record !== undefined && request.reference !== undefined)
-          referring.put(record, request.reference);
-        return result as CheckpointResult;
+        const result: CheckpointResult = applyOne(request, decideCheckpoint);
+        if (result.kind === 'applied' && request.reference !== undefined)
+          referring.put(request, request.reference);
+        return result;
       }),
     async finish(requests) {
       checkEnds(requests);
@@ -233,6 +272,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         if (!after || erased >= request.limit) left += 1;
         else {
           write(record, record, after);
+          outbox.dropDeadOf(record);
           audit.add([handRow('erase', record, after, request)], now());
           erased += 1;
         }
@@ -252,7 +292,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       recount: async (caller) => byCaller.get(caller) ?? 0,
     },
 
-    references: referring.references,
+    references: {
+      find: async (references, limit) => referring.find(references, limit),
+      underWay: async (operations, limit) => [
+        ...referring.underWay(operations, limit),
+        ...outbox.underWay(operations, limit),
+      ],
+    },
     list: async (request) =>
       [...records.values()]
         .filter((record) => isListed(record, request))

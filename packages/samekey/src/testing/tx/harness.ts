@@ -50,7 +50,7 @@ export interface TxBench<Tx = unknown> {
 /** A source under test. */
 export interface TxHarness {
   readonly name: string;
-  readonly dialect: 'postgres' | 'sqlite' | 'mysql';
+  readonly dialect: 'memory' | 'postgres' | 'sqlite' | 'mysql';
   /** Whether a `tx` that the handler kept is refused after its transaction has ended, by the library or by the source. */
   readonly refusesLateUse: boolean;
   /**

@@ -1,0 +1,223 @@
+/**
+ * Transactions in memory: rows of the application's own, the verbs of records and new messages are staged, and applied in one step without
+ * an await, or not at all.
+ *
+ * Nobody waits for anybody: who has read or written what another has committed since is rolled back and runs again (`again`), as at
+ * SERIALIZABLE. So a renewal proves that a transaction whose COMMIT nobody answered cannot commit any more.
+ */
+
+import { isStoreError, StoreError } from '../../core/errors.ts';
+import {
+  type Decision,
+  decideCheckpoint,
+  decideFinish,
+  decideHandOver,
+  type View,
+} from '../../core/machine.ts';
+import type { NewMessage, StoredMessage } from '../../core/message.ts';
+import { decideEnqueue } from '../../core/message-machine.ts';
+import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import type { NewReference } from '../../core/references.ts';
+import type {
+  CheckpointRequest,
+  CheckpointResult,
+  FencedId,
+  FinishRequest,
+  FinishResult,
+  HandResult,
+} from '../../core/store.ts';
+import type { TransactionFault } from '../../core/transaction.ts';
+import { createOverlay, type Overlay } from './overlay.ts';
+
+/** Rows of the application's own that are committed, by their keys. Values are copied in and out (`structuredClone`). */
+export interface MemoryRows {
+  get(key: string): unknown;
+  /** In the order of their keys. */
+  entries(): readonly (readonly [key: string, value: unknown])[];
+}
+
+/** An open transaction of `transaction()`: proof for `within`, and the application's rows. */
+export interface MemoryTransaction {
+  /** Undefined when there is none. */
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
+  delete(key: string): void;
+}
+
+/** The store's verbs inside a user's transaction: they commit or roll back with it. */
+export interface WithinMemory {
+  /** Ends an attempt together with the transaction's other writes. On `refused` the transaction must roll back. */
+  finish(request: FinishRequest): FinishResult;
+  /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
+  checkpoint(request: CheckpointRequest): CheckpointResult;
+  /** Gives the attempt to the worker of a message. On `refused` the transaction must roll back. */
+  handOver(owner: FencedId): HandResult;
+  /** Puts messages in: they are delivered if and when the transaction commits. */
+  enqueue(messages: readonly NewMessage[]): void;
+  /** Refuses its COMMIT when more time has passed. */
+  limit(timeMaxMs: number): Promise<void>;
+}
+
+/** What transactions are made of. */
+export interface MemoryTransactionsOptions {
+  readonly records: ReadonlyMap<string, SamekeyRecord>;
+  readonly now: () => number;
+  readonly view: (record: SamekeyRecord | null) => View;
+  /** Applies one changed record. */
+  readonly write: (before: SamekeyRecord | null, after: SamekeyRecord) => void;
+  /** Throws when there is no room for so many messages. */
+  readonly checkRoom: (messages: number) => void;
+  /** Puts messages in at the end of the line. */
+  readonly put: (messages: readonly StoredMessage[]) => void;
+  /** Writes a reference, if the record still is its owner’s. */
+  readonly refer: (owner: FencedId, reference: NewReference) => void;
+}
+
+/** The transactions of a store. */
+export interface MemoryTransactions {
+  readonly rows: MemoryRows;
+  transaction<T>(body: (tx: MemoryTransaction) => T | Promise<T>): Promise<T>;
+  within(tx: MemoryTransaction): WithinMemory;
+  transactionFault(error: unknown): TransactionFault;
+}
+
+/** A row of the application's; a new one for each write. */
+interface Box {
+  readonly value: unknown;
+}
+
+interface Staged {
+  readonly rows: Overlay<Box>;
+  readonly records: Overlay<SamekeyRecord>;
+  readonly messages: StoredMessage[];
+  readonly references: (readonly [owner: FencedId, reference: NewReference])[];
+  commitUntil: number;
+  isOpen: boolean;
+}
+
+/** Makes them. */
+export function createTransactions(options: MemoryTransactionsOptions): MemoryTransactions {
+  const { records, now } = options;
+  const table = new Map<string, Box>();
+  const conflicts = new WeakSet<object>();
+  const begun = new WeakMap<MemoryTransaction, Staged>();
+
+  function begin(): readonly [MemoryTransaction, Staged] {
+    const staged: Staged = {
+      rows: createOverlay(table),
+      records: createOverlay(records),
+      messages: [],
+      references: [],
+      commitUntil: Number.POSITIVE_INFINITY,
+      isOpen: true,
+    };
+    const tx: MemoryTransaction = Object.freeze({
+      get: (key: string) => structuredClone(opened(staged).rows.get(key)?.value),
+      set: (key: string, value: unknown) => opened(staged).rows.set(key, { value: structuredClone(value) }),
+      delete: (key: string) => opened(staged).rows.set(key, null),
+    });
+    begun.set(tx, staged);
+    return [tx, staged];
+  }
+
+  /** All checks, then all writes: nothing throws once something is written. */
+  function commit(staged: Staged): void {
+    if (now() > staged.commitUntil)
+      throw new StoreError('The transaction took longer than its claim lasts: it is rolled back.', {
+        applied: 'no',
+      });
+    if (staged.rows.isStale() || staged.records.isStale()) throw conflict();
+    options.checkRoom(staged.messages.length);
+    for (const [key, box] of staged.rows.writes()) {
+      if (box === null) table.delete(key);
+      else table.set(key, box);
+    }
+    for (const [key, after] of staged.records.writes()) {
+      // No verb in here deletes one.
+      if (after !== null) options.write(records.get(key) ?? null, after);
+    }
+    for (const [owner, reference] of staged.references) options.refer(owner, reference);
+    options.put(staged.messages);
+  }
+
+  function conflict(): StoreError {
+    const error = new StoreError(
+      'The transaction is rolled back: what it read or wrote was changed by another that has committed since. Run it again.',
+      { applied: 'no' },
+    );
+    conflicts.add(error);
+    return error;
+  }
+
+  return {
+    rows: {
+      get: (key) => structuredClone(table.get(key)?.value),
+      entries: () =>
+        [...table]
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([key, { value }]) => [key, structuredClone(value)] as const),
+    },
+
+    async transaction(body) {
+      const [tx, staged] = begin();
+      try {
+        const result = await body(tx);
+        commit(staged);
+        return result;
+      } finally {
+        staged.isOpen = false;
+      }
+    },
+
+    within(tx) {
+      const staged = opened(begun.get(tx));
+
+      function one<Request extends RecordId, Result>(
+        request: Request,
+        decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+      ): Result {
+        const id = idText(request);
+        const record = opened(staged).records.get(id) ?? null;
+        const { write: after, result } = decide(record, request, options.view(record));
+        if (after !== undefined) staged.records.set(id, after === null ? null : Object.freeze(after));
+        return result;
+      }
+
+      return {
+        finish: (request) => one(request, decideFinish),
+        checkpoint(request) {
+          const result = one(request, decideCheckpoint);
+          if (result.kind === 'applied' && request.reference !== undefined)
+            staged.references.push([request, request.reference]);
+          return result;
+        },
+        handOver: (owner) => one(owner, decideHandOver),
+        enqueue(messages) {
+          // Their places follow the commits; what they are delayed by counts from now.
+          opened(staged).messages.push(...messages.map((message) => decideEnqueue(message, 0, now())));
+          for (const { owner, reference } of messages) {
+            if (owner !== null && reference !== undefined)
+              staged.references.push([owner, { reference, effect: null }]);
+          }
+        },
+        async limit(timeMaxMs) {
+          opened(staged).commitUntil = now() + timeMaxMs;
+        },
+      };
+    },
+
+    transactionFault(error) {
+      if (typeof error === 'object' && error !== null && conflicts.has(error)) return 'again';
+      return isStoreError(error) && error.applied === 'no' ? 'rolled-back' : 'unclear';
+    },
+  };
+}
+
+function opened(staged: Staged | undefined): Staged {
+  if (staged?.isOpen === true) return staged;
+  throw new StoreError(
+    'A transaction was used that has ended or belongs to another store: use it inside the function that transaction() of this ' +
+      'store runs, and await everything there.',
+    { applied: 'no', transient: false },
+  );
+}
