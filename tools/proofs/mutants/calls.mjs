@@ -4,6 +4,7 @@ const ENGINES = ['engine/memory.test.ts'];
 const EFFECTS = 'memory effects ';
 const SAID = 'said to be unknown';
 const SHARED_TIME = ['core/shared-time.test.ts'];
+const SERVER_TIME = ['core/server-time.test.ts'];
 const LATE = ['core/late-call.test.ts'];
 const USUAL = ['core/usual.test.ts'];
 
@@ -96,7 +97,7 @@ export const calls = [
   },
   {
     name: 'clock-believed-at-once',
-    file: 'core/shared-time.ts',
+    file: 'core/clock-pace.ts',
     find: 'return ahead !== undefined && at - ahead.at >= PACE_MS;',
     put: 'return ahead !== undefined;',
     tests: SHARED_TIME,
@@ -104,11 +105,51 @@ export const calls = [
   },
   {
     name: 'clock-need-not-keep-pace',
-    file: 'core/shared-time.ts',
+    file: 'core/clock-pace.ts',
     find: 'ahead !== undefined && Math.abs(wall - ahead.wall - (at - ahead.at)) <= PACE_TOLERANCE_MS;',
     put: 'ahead !== undefined;',
     tests: SHARED_TIME,
     breaks: 'A clock that jumps about is believed once it has been ahead for ten minutes.',
+  },
+  {
+    name: 'server-clock-of-the-first-look',
+    file: 'core/server-time.ts',
+    find: 'return shared === 0 || (clock >= shared && clock - shared <= ROW_LAG_MAX_MS);',
+    put: 'return true;',
+    tests: SERVER_TIME,
+    breaks: 'A process that starts while the server’s clock is ahead makes finished keys run again.',
+  },
+  {
+    name: 'server-clock-set-back-followed',
+    file: 'core/server-time.ts',
+    find: '} else if (offMs >= -SERVER_TOLERANCE_MS) base',
+    put: '} else base',
+    tests: SERVER_TIME,
+    breaks: 'A server’s clock that is set back makes claims stand for as long as it was set back.',
+  },
+  {
+    name: 'server-clock-leap-ends-claims',
+    file: 'core/server-time.ts',
+    find: 'heldMs(at) + Math.max(0, time - (carried(at) ?? time))',
+    put: 'heldMs(at)',
+    tests: SERVER_TIME,
+    breaks: 'When a clock is believed, living claims of processes that do not know it yet are taken over.',
+  },
+  {
+    name: 'server-clock-frozen-unnoticed',
+    file: 'core/server-time.ts',
+    find: ' || stoodStillMs > SERVER_TOLERANCE_MS',
+    put: '',
+    tests: SERVER_TIME,
+    breaks: 'A process whose machine stood still claims by a time long past, and others take its claims.',
+  },
+  {
+    name: 'server-clock-told-by-nobody',
+    file: 'core/server-time.ts',
+    find: 'if (shared === 0 || time - shared >= MOVE_MS) await server.move(time).catch(() => undefined);',
+    put: '',
+    tests: SERVER_TIME,
+    breaks: 'Who starts after an hour takes a server’s clock that is right for one that is ahead.',
   },
   {
     name: 'clock-lives-counted-from-behind',

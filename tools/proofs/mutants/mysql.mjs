@@ -4,8 +4,64 @@ const CONTRACT = ['stores/mysql.test.ts'];
 const SPECIFICS = ['stores/mysql-specifics.test.ts'];
 const on = (/** @type {string} */ titles) => `MySQL with mysql2 (?:${titles})`;
 
+const CLOCKS = on('server clocks that are set');
+
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const mysql = [
+  {
+    name: 'mysql-clock-believed-at-once',
+    file: 'stores/mysql/tables.ts',
+    find: 'THEN ${clock} ELSE ${bound} END)',
+    put: 'THEN ${clock} ELSE ${clock} END)',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'A server’s clock that is ahead for a moment makes finished keys run again.',
+  },
+  {
+    name: 'mysql-clock-life-of-a-claim',
+    file: 'stores/mysql/hot-path.ts',
+    find: "if (name === 'expires_at') return `${later} + ${literal}`;",
+    put: "if (name === 'expires_at') return `${now} + ${literal}`;",
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'Where the clock is right and what processes measured is behind, a record ends too early.',
+  },
+  {
+    name: 'mysql-clock-claim-stands-for-a-day',
+    file: 'stores/mysql/hot-path.ts',
+    find: 'return `${now} + ${literal}${condition}`;',
+    put: 'return `${later} + ${literal}${condition}`;',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'A claim made in the wrong second by a process that dies stands for 25 hours.',
+  },
+  {
+    name: 'mysql-clock-reaps-early',
+    file: 'stores/mysql/housekeeping.ts',
+    find: 'r.due_at <= ${tables.now} ORDER BY',
+    put: 'r.due_at <= ${tables.later} ORDER BY',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'The reaper deletes what a clock that is ahead for a moment calls expired.',
+  },
+  {
+    name: 'mysql-clock-leap-takes-claims',
+    file: 'stores/mysql/records.ts',
+    find: 'return serverView(before, seen?.now ?? 0, seen?.laterNow, heldMs);',
+    put: 'return serverView(before, seen?.now ?? 0, seen?.laterNow, heldMs * 0);',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'When a clock is believed, living claims of processes that do not know it yet are taken over.',
+  },
+  {
+    name: 'mysql-clock-nobody-looks',
+    file: 'stores/mysql/housekeeping.ts',
+    find: '      await time.look();\n      const over',
+    put: '      const over',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'Nobody is told that the server’s clock is off, and it is never believed.',
+  },
   {
     name: 'mysql-held-row-decided-on',
     file: 'stores/mysql/records.ts',

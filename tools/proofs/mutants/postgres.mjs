@@ -6,8 +6,101 @@ const on = (/** @type {string} */ titles) => `PostgreSQL 18 with pg (?:${titles}
 const FENCES = on('states a write with');
 const WITHIN_FENCES = on('states a write with .* inside a transaction');
 
+const CLOCKS = on('server clocks that are set');
+const DISTRIBUTED_CLOCKS = 'server clocks that are set';
+
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const postgres = [
+  {
+    name: 'postgres-clock-believed-at-once',
+    file: 'stores/postgres/tables.ts',
+    find: 'THEN c.bound ELSE c.clock END',
+    put: 'THEN c.clock ELSE c.clock END',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'A server’s clock that is ahead for a moment makes finished keys run again.',
+  },
+  {
+    name: 'postgres-clock-life-of-a-claim',
+    file: 'stores/postgres/statements.ts',
+    find: "t.later + ${interval('q.retention_ms')}, q.replay_min_ms",
+    put: "t.now + ${interval('q.retention_ms')}, q.replay_min_ms",
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'Where the clock is right and what processes measured is behind, a record ends too early.',
+  },
+  {
+    name: 'postgres-clock-life-of-an-answer',
+    file: 'stores/postgres/statements.ts',
+    find: "q.later + ${interval('r.replay_min_ms')}",
+    put: "q.now + ${interval('r.replay_min_ms')}",
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'Where the clock is right and what processes measured is behind, an answer ends too early.',
+  },
+  {
+    name: 'postgres-clock-claim-stands-for-a-day',
+    file: 'stores/postgres/statements.ts',
+    find: 't.now + ${interval(entry.lockedMs)}',
+    put: 't.later + ${interval(entry.lockedMs)}',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'A claim made in the wrong second by a process that dies stands for 25 hours.',
+  },
+  {
+    name: 'postgres-clock-leases-end-early',
+    file: 'stores/postgres/messages-statements.ts',
+    find: "m.state = 'leased' AND m.due_at <= t.now - ${interval('$held::bigint')}",
+    put: "m.state = 'leased' AND m.due_at <= t.later",
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'A message is delivered a second time while its worker lives.',
+  },
+  {
+    name: 'postgres-clock-leap-takes-claims',
+    file: 'stores/postgres/records.ts',
+    find: ', seen?.laterNow, time.heldMs());',
+    put: ', seen?.laterNow);',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'When a clock is believed, living claims of processes that do not know it yet are taken over.',
+  },
+  {
+    name: 'postgres-clock-nobody-looks',
+    file: 'stores/postgres/housekeeping.ts',
+    find: '    await time.look();\n    const end',
+    put: '    const end',
+    tests: CONTRACT,
+    only: CLOCKS,
+    breaks: 'Nobody is told that the server’s clock is off, and it is never believed.',
+  },
+  {
+    name: 'distributed-clock-believed-at-once',
+    file: 'stores/postgres/distributed/layout.ts',
+    find: 'THEN $bound::bigint ELSE ${clockMs} END',
+    put: 'THEN ${clockMs} ELSE ${clockMs} END',
+    tests: ['stores/postgres-distributed.test.ts'],
+    only: DISTRIBUTED_CLOCKS,
+    breaks: 'A server’s clock that is ahead for a moment makes finished keys run again.',
+  },
+  {
+    name: 'distributed-clock-life-of-a-claim',
+    file: 'stores/postgres/distributed/statements.ts',
+    find: "if (name === 'expires_at') return `${later} + ${value}`;",
+    put: "if (name === 'expires_at') return `${now} + ${value}`;",
+    tests: ['stores/postgres-distributed.test.ts'],
+    only: DISTRIBUTED_CLOCKS,
+    breaks: 'Where the clock is right and what processes measured is behind, a record ends too early.',
+  },
+  {
+    name: 'postgres-clock-first-statement-unbound',
+    file: 'stores/postgres/link.ts',
+    find: 'if (statement.times?.length) await options.time?.fresh();',
+    put: '',
+    tests: ['stores/postgres-clock.test.ts'],
+    breaks:
+      'A process that begins while the clock is ahead, and is not asked whether it is ready, runs finished keys again.',
+  },
   {
     name: 'references-left-by-erase-on-postgres',
     file: 'stores/postgres/erase-statements.ts',
@@ -120,7 +213,7 @@ export const postgres = [
   {
     name: 'postgres-decision-grown-old',
     file: 'stores/postgres/statements.ts',
-    find: ' AND t.now <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}',
+    find: ' AND t.later <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}',
     put: ' AND t.now > ${instant(`$${n}::bigint`)} - ${interval(String(DECISION_TIME_MAX_MS))}',
     tests: ['stores/postgres-locks.test.ts'],
     only: 'PostgreSQL 18 what was decided from a reading',
@@ -139,7 +232,7 @@ export const postgres = [
   {
     name: 'postgres-end-shortens-life',
     file: 'stores/postgres/statements.ts',
-    find: "greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')})",
+    find: "greatest(r.expires_at, q.later + ${interval('r.replay_min_ms')})",
     put: "(q.now + ${interval('r.replay_min_ms')})",
     tests: CONTRACT,
     only: on('owners a retention may be lengthened'),

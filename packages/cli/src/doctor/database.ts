@@ -61,8 +61,50 @@ export const schema: Check = async ({ store }) => {
   ];
 };
 
-/** This machine's clock against the database's. */
-export const clock: Check = ({ skewMs }) => {
+/** A server's clock that is ahead of what processes have measured by less is no wonder: nobody may have swept for so long. */
+const SERVER_AHEAD_MAX_MS = 3_600_000;
+/** And behind by less: it was slewed, or another server has taken over. */
+const SERVER_BEHIND_MAX_MS = 60_000;
+
+/** The clock of a database server against the time that its processes have measured and share. */
+async function clockOfServer({ database, now }: Parameters<Check>[0]): Promise<readonly Finding[]> {
+  if (database === null || database.address.kind === 'sqlite') return [];
+  const [row] = await database.query(`SELECT value FROM samekey_meta WHERE name = 'last_now'`);
+  const shared = Number(row?.['value'] ?? 0);
+  const aheadMs = shared === 0 ? 0 : now - shared;
+  const measured = { serverAheadMs: aheadMs };
+  if (aheadMs > SERVER_AHEAD_MAX_MS)
+    return [
+      {
+        check: 'clock',
+        level: 'warning',
+        what: `The server's clock is ${shortDuration(aheadMs)} ahead of the time that processes have measured: nobody has swept for so long, or this clock is wrong. Nothing expires by it until a process has seen it keep pace for ten minutes.`,
+        measured,
+        remedy:
+          'If processes ran all the time, set the clock of the database server: run a time service. If none sweeps, start one: npx samekey janitor.',
+      },
+    ];
+  if (aheadMs < -SERVER_BEHIND_MAX_MS)
+    return [
+      {
+        check: 'clock',
+        level: 'warning',
+        what: `The server's clock is ${shortDuration(-aheadMs)} behind the time that processes have measured: it was ahead for ten minutes or more, so that keys were forgotten early by so much, or it went back. Processes go on by the time they measure.`,
+        measured,
+        remedy:
+          'Run a time service on the database server; the times are one again when its clock has caught up.',
+      },
+    ];
+  return [];
+}
+
+/** This machine's clock against the database's, and that against what processes have measured. */
+export const clock: Check = async (patient) => [
+  ...(await clockOfServer(patient)),
+  ...clockOfMachine(patient.skewMs),
+];
+
+function clockOfMachine(skewMs: number | null): readonly Finding[] {
   if (skewMs === null) return [];
   const measured = { skewMs };
   if (Math.abs(skewMs) <= SKEW_MAX_MS)
@@ -84,7 +126,7 @@ export const clock: Check = ({ skewMs }) => {
       remedy: 'Run a time service (chrony, systemd-timesyncd) on both.',
     },
   ];
-};
+}
 
 /** What only the kind of database can say. */
 export const server: Check = async ({ database, now }) => {

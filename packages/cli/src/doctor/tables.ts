@@ -9,8 +9,8 @@ import { instant, msOf, numberAt, textAt } from './sql.ts';
 const AHEAD_MAX_MS = 60_000;
 /** The rows of `samekey_meta` without which upkeep says nothing and does nothing. */
 const META: Readonly<Record<OpenDatabase['address']['kind'], readonly string[]>> = {
-  postgres: ['schema_version', 'min_reader', 'swept_to', 'messages_listened_until'],
-  mysql: ['schema_version', 'min_reader'],
+  postgres: ['schema_version', 'min_reader', 'swept_to', 'messages_listened_until', 'last_now'],
+  mysql: ['schema_version', 'min_reader', 'last_now'],
   sqlite: ['schema_version', 'min_reader', 'last_now'],
 };
 /** Rows of `samekey_groups` on MySQL, for ever. */

@@ -233,6 +233,24 @@ export const DRIFT: readonly Ill[] = [
 /** Ills of the schema or its settings that end the look; each in a database of its own. */
 export const ENDING: readonly Ill[] = [
   {
+    ill: "the server's clock was set back, or was ahead for long",
+    plant: same(
+      ['postgres', 'mysql'],
+      `UPDATE samekey_meta SET value = ${NOW + DAY} WHERE name = 'last_now'`,
+    ),
+    check: 'clock',
+    said: /server's clock is .* behind the time that processes have measured.*time service/,
+  },
+  {
+    ill: "the server's clock is ahead, or nobody sweeps",
+    plant: same(
+      ['postgres', 'mysql'],
+      `UPDATE samekey_meta SET value = ${NOW - DAY} WHERE name = 'last_now'`,
+    ),
+    check: 'clock',
+    said: /server's clock is .* ahead of the time that processes have measured.*time service/,
+  },
+  {
     ill: 'the tables are of newer code',
     plant: same(ALL, "UPDATE samekey_meta SET value = 99 WHERE name IN ('schema_version', 'min_reader')"),
     check: 'schema',
@@ -648,6 +666,7 @@ export const ROWS: readonly Ill[] = [
     plant: {
       ...same(['sqlite'], "DELETE FROM samekey_meta WHERE name = 'last_now'"),
       ...same(['postgres'], "DELETE FROM samekey_meta WHERE name = 'messages_listened_until'"),
+      ...same(['mysql'], "DELETE FROM samekey_meta WHERE name = 'last_now'"),
     },
     check: 'tables',
     said: /samekey_meta lacks the rows .*INSERT INTO samekey_meta/,

@@ -393,6 +393,14 @@ export class Engine {
 
   #tellClockOff(offMs: number): void {
     const by = `${Math.round(Math.abs(offMs) / 60_000)} minutes`;
+    if (this.#options.store.capabilities.serverClock) {
+      const message =
+        offMs > 0
+          ? `The clock of the store's server is ${by} ahead of what its processes have measured. If no process has run for so long, nothing is to be done; else it is wrong: mend it. Keys are judged by the processes' time until it has kept pace for ten minutes; then it is believed, and keys may be forgotten early if it is wrong.`
+          : `The clock of the store's server is ${by} behind what its processes have measured: it was set back, or was ahead for ten minutes or more, and keys were forgotten early by so much. Keys are judged by the processes' time until it has caught up: run a time service on it.`;
+      this.misuse('clock-off', message);
+      return;
+    }
     const message =
       offMs > 0
         ? `This process's clock is ${by} ahead of the newest time in the store. If nobody has used the store for so long, nothing is to be done; else this clock is wrong: run a time service. Keys are judged by the store's time until this clock has kept pace for ten minutes; then it is believed, and keys may be forgotten early if it is wrong.`

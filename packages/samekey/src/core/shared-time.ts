@@ -10,6 +10,8 @@
  *   record that ends too early because the shared time lags behind, and one whose clock is behind writes none that is born expired.
  */
 
+import { createOffTelling, createPace } from './clock-pace.ts';
+
 /** The two times, in whole milliseconds since 1970. */
 export interface SharedTimes {
   readonly now: number;
@@ -27,32 +29,11 @@ export interface SharedTime {
   onOff(told: (offMs: number) => void): () => void;
 }
 
-/** For so long a wall clock must keep pace before it is believed; and from here on it counts as off. */
-export const PACE_MS = 600_000;
-/** Time services move clocks by less in ten minutes (500 parts in a million are 0.3 s), a step to another time is more. */
-const PACE_TOLERANCE_MS = 2_000;
-
 /** Makes it on a wall clock (milliseconds since 1970) and a monotonic one. */
 export function createSharedTime(wallNow: () => number, monotonicNow: () => number): SharedTime {
-  const listeners = new Set<(offMs: number) => void>();
+  const pace = createPace();
+  const off = createOffTelling();
   let base: { readonly time: number; readonly at: number } | undefined;
-  /** Since when the wall clock has been ahead and kept pace. */
-  let ahead: { readonly wall: number; readonly at: number } | undefined;
-  let lastOffMs = 0;
-
-  /** Whether the wall clock, which is ahead, may be believed by now. */
-  function isBelieved(wall: number, at: number): boolean {
-    const keptPace =
-      ahead !== undefined && Math.abs(wall - ahead.wall - (at - ahead.at)) <= PACE_TOLERANCE_MS;
-    if (!keptPace) ahead = { wall, at };
-    return ahead !== undefined && at - ahead.at >= PACE_MS;
-  }
-
-  function tell(offMs: number): void {
-    const wasOff = isOff(lastOffMs);
-    lastOffMs = offMs;
-    if (isOff(offMs) && !wasOff) for (const told of listeners) told(offMs);
-  }
 
   return {
     times(shared) {
@@ -63,24 +44,16 @@ export function createSharedTime(wallNow: () => number, monotonicNow: () => numb
       const carried = base === undefined ? shared : base.time + at - base.at;
       if (base === undefined || shared > carried) base = { time: shared, at };
       let now = Math.max(shared, Math.floor(carried));
-      tell(wall - now);
-      if (wall <= now) ahead = undefined;
-      else if (isBelieved(wall, at)) {
+      off.tell(wall - now);
+      if (wall <= now) pace.end();
+      else if (pace.isBelieved(wall, at)) {
         base = { time: wall, at };
-        ahead = undefined;
-        lastOffMs = 0;
+        pace.end();
+        off.end();
         now = wall;
       }
       return { now, laterNow: Math.max(now, wall) };
     },
-    onOff(told) {
-      listeners.add(told);
-      if (isOff(lastOffMs)) told(lastOffMs);
-      return () => void listeners.delete(told);
-    },
+    onOff: (told) => off.onOff(told),
   };
-}
-
-function isOff(offMs: number): boolean {
-  return Math.abs(offMs) >= PACE_MS;
 }

@@ -101,8 +101,8 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   /** Absent: whom a webhook is about is looked for in pages of open records and messages. */
   readonly references?: References | undefined;
   /**
-   * Tells, each time it begins, that this process's clock is far off the time that the store's processes share: ahead by so many milliseconds, or
-   * behind (below 0). Returns what ends it. Absent: the store has a clock of its own, which no process can be off from.
+   * Tells, each time it begins, that a clock is far off the time that the store's processes share: the server's, or this process's where there is
+   * none (`serverClock`); ahead by so many milliseconds, or behind (below 0). Returns what ends it. Absent: the store believes its server at once.
    */
   onClockOff?(told: (offMs: number) => void): () => void;
   /**

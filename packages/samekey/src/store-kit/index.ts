@@ -82,6 +82,7 @@ export {
   STATES,
 } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
+export { createServerTime, type ServerClock, type ServerTime } from '../core/server-time.ts';
 export { createSharedTime, type SharedTime, type SharedTimes } from '../core/shared-time.ts';
 export {
   aFunction,

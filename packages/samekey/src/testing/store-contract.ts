@@ -41,6 +41,7 @@ import { referenceTests } from './contract/references.ts';
 import { factTests } from './contract/facts.ts';
 import { verdictTests } from './contract/verdicts.ts';
 import { clockTests } from './contract/clocks.ts';
+import { serverClockTests } from './contract/server-clock.ts';
 import { stateTests } from './contract/states.ts';
 import { transitionAuditTests } from './contract/transition-audit.ts';
 import { sweepingTests } from './contract/sweeping.ts';
@@ -71,6 +72,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('bytes and bulk', () => byteTests(test));
     runner.describe('capabilities', () => capabilityTests(test, harness));
     runner.describe('clocks that are ahead', () => clockTests(test));
+    runner.describe('server clocks that are set', () => serverClockTests(test));
     runner.describe('audit', () => auditTests(test));
     runner.describe('expiry', () => expiryTests(test));
     runner.describe('erasing', () => erasingTests(test));

@@ -21,13 +21,18 @@ export async function distributedLane(url: string, schema: string, engine: Distr
       lanes: 1,
       statementTimeMaxMs: PATIENCE_MS,
       clock: `(timestamptz 'epoch' + current_setting('samekey.now')::bigint * interval '1 millisecond')`,
+      // Nothing but the server's clock passes here: where it leaps, so does the process.
+      now,
+      monotonicNow: now,
     }),
   );
   await handles[0]?.migrate();
   return {
     async database(machine) {
       clock = machine;
-      await admin.query(`DELETE FROM ${schema}.samekey_plain_records`);
+      await admin.query(
+        `DELETE FROM ${schema}.samekey_plain_records; UPDATE ${schema}.samekey_plain_meta SET value = 0 WHERE name = 'last_now'`,
+      );
       return { connect: inTurn(handles) };
     },
     async close() {

@@ -48,6 +48,9 @@ export async function postgresLane(url: string, schema: string): Promise<Lane> {
       schema,
       statementTimeMaxMs: PATIENCE_MS,
       clock: `(timestamptz 'epoch' + current_setting('samekey.now')::bigint * interval '1 millisecond')`,
+      // Nothing but the server's clock passes here: where it leaps, so does the process.
+      now,
+      monotonicNow: now,
     });
   const handles = Array.from({ length: HANDLES }, handle);
   await handles[0]?.migrate();
@@ -55,7 +58,7 @@ export async function postgresLane(url: string, schema: string): Promise<Lane> {
     async database(machine) {
       clock = machine;
       await admin.query(
-        `DELETE FROM ${schema}.samekey_records; UPDATE ${schema}.samekey_meta SET value = 0 WHERE name = 'swept_to'`,
+        `DELETE FROM ${schema}.samekey_records; UPDATE ${schema}.samekey_meta SET value = 0 WHERE name IN ('swept_to', 'last_now')`,
       );
       return { connect: inTurn(handles) };
     },
@@ -111,6 +114,7 @@ type PostgresJs = Extract<
 export async function mysqlLane(url: string): Promise<Lane> {
   const admin = await createConnection(url);
   let clock: Pick<SimulatedMachine, 'now'> = { now: Date.now };
+  const now = (): number => clock.now();
   const handles = Array.from({ length: HANDLES }, () =>
     mysqlStore({
       async connect() {
@@ -118,9 +122,9 @@ export async function mysqlLane(url: string): Promise<Lane> {
         let told = Number.NaN;
         return {
           async query(options: { sql: string }) {
-            const now = clock.now();
-            if (now !== told) await connection.query(`SET @samekey_now = ${now}`);
-            told = now;
+            const at = now();
+            if (at !== told) await connection.query(`SET @samekey_now = ${at}`);
+            told = at;
             return connection.query(options);
           },
           end: () => connection.end(),
@@ -129,6 +133,8 @@ export async function mysqlLane(url: string): Promise<Lane> {
       },
       statementTimeMaxMs: PATIENCE_MS,
       clock: '@samekey_now',
+      now,
+      monotonicNow: now,
     }),
   );
   await handles[0]?.migrate();
@@ -136,6 +142,7 @@ export async function mysqlLane(url: string): Promise<Lane> {
     async database(machine) {
       clock = machine;
       await admin.query('DELETE FROM samekey_records');
+      await admin.query("UPDATE samekey_meta SET value = 0 WHERE name = 'last_now'");
       return { connect: inTurn(handles) };
     },
     async close() {

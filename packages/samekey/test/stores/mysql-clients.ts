@@ -58,14 +58,20 @@ export function mysqlHarness(
       await admin.query('CREATE TABLE clock (now BIGINT NOT NULL) ENGINE = MyISAM');
       await admin.query('INSERT INTO clock VALUES (1893456000000)');
       const stores: MysqlStore[] = [];
-      const handle = async (): Promise<MysqlStore> => {
+      let elapsedMs = 0;
+      const monotonicNow = (): number => elapsedMs;
+      const clock = '(SELECT now FROM clock)';
+      const handle = async (clockOffMs = 0): Promise<MysqlStore> => {
         const store = wrap(
           mysqlStore({
             // What the contract asks of a store is not how fast a busy machine is.
             statementTimeMaxMs: 15_000,
             ...options,
             connect: () => client.connect(url),
-            clock: '(SELECT now FROM clock)',
+            // As long as this process uses the server, its clock is off.
+            clock: clockOffMs === 0 ? clock : `(${clock} + ${clockOffMs})`,
+            now: monotonicNow,
+            monotonicNow,
           }),
         );
         stores.push(store);
@@ -78,8 +84,12 @@ export function mysqlHarness(
         store,
         async advance(ms) {
           await admin.query(`UPDATE clock SET now = now + ${ms}`);
+          elapsedMs += ms;
         },
-        another: () => handle(),
+        async step(ms) {
+          await admin.query(`UPDATE clock SET now = now + ${ms}`);
+        },
+        another: ({ wallOffsetMs }) => handle(wallOffsetMs),
         transaction: (body) => transaction(client, url, store, body),
         async close() {
           await Promise.all(stores.map((each) => each.close()));

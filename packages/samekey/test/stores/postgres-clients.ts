@@ -79,6 +79,7 @@ export function postgresHarness(
     async create(auditing) {
       schemas += 1;
       const schema = `t${process.pid}_${schemas}`;
+      const now = `${schema}.now()`;
       const admin = new Client(url());
       admin.on('error', () => undefined);
       await admin.connect();
@@ -87,7 +88,9 @@ export function postgresHarness(
         INSERT INTO ${schema}.clock VALUES ('2030-01-01T00:00:00Z');
         CREATE FUNCTION ${schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT now FROM ${schema}.clock'`);
       const stores: PostgresStore[] = [];
-      const handle = async (): Promise<PostgresStore> => {
+      let elapsedMs = 0;
+      const monotonicNow = (): number => elapsedMs;
+      const handle = async (clockOffMs = 0): Promise<PostgresStore> => {
         // What the contract asks of a store is not how fast a busy machine is.
         const bounds = { statementTimeMaxMs: 15_000 };
         const options = {
@@ -95,7 +98,10 @@ export function postgresHarness(
           ...bounds,
           ...auditing,
           schema,
-          clock: `${schema}.now()`,
+          // As long as this process uses the server, its clock is off.
+          clock: clockOffMs === 0 ? now : `(${now} + ${clockOffMs} * interval '1 millisecond')`,
+          now: monotonicNow,
+          monotonicNow,
         };
         const store = wrap(postgresStore(options));
         stores.push(store);
@@ -106,7 +112,7 @@ export function postgresHarness(
         ...client.options(url()),
         ...auditing,
         schema,
-        clock: `${schema}.now()`,
+        clock: now,
         partitions,
       }).migrate();
       const store = await handle();
@@ -115,8 +121,12 @@ export function postgresHarness(
         store,
         async advance(ms) {
           await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+          elapsedMs += ms;
         },
-        another: () => handle(),
+        async step(ms) {
+          await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+        },
+        another: ({ wallOffsetMs }) => handle(wallOffsetMs),
         transaction: (body) => users.transaction(store, body),
         async close() {
           await Promise.all(stores.map((each) => each.close()));

@@ -31,15 +31,21 @@ export function distributedHarness(target: DistributedTarget, client: TestClient
     async create(auditing) {
       schemas += 1;
       const schema = `d${process.pid}_${schemas}`;
+      const now = `${schema}.now()`;
       const stores: DistributedPostgresStore[] = [];
-      const open = (): DistributedPostgresStore => {
+      let elapsedMs = 0;
+      const monotonicNow = (): number => elapsedMs;
+      const open = (clockOffMs = 0): DistributedPostgresStore => {
         const store = distributedPostgresStore({
           ...client.options(target.url()),
           // It has no such option, and must say so.
           ...(auditing as object | undefined),
           engine,
           schema,
-          clock: `${schema}.now()`,
+          // As long as this process uses the server, its clock is off.
+          clock: clockOffMs === 0 ? now : `(${now} + ${clockOffMs} * interval '1 millisecond')`,
+          now: monotonicNow,
+          monotonicNow,
         });
         stores.push(store);
         return store;
@@ -65,9 +71,13 @@ export function distributedHarness(target: DistributedTarget, client: TestClient
         store,
         async advance(ms) {
           await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+          elapsedMs += ms;
         },
-        async another() {
-          const other = open();
+        async step(ms) {
+          await admin.query(`UPDATE ${schema}.clock SET now = now + $1 * interval '1 millisecond'`, [ms]);
+        },
+        async another({ wallOffsetMs }) {
+          const other = open(wallOffsetMs);
           await other.ready();
           return other;
         },

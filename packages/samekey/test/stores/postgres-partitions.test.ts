@@ -76,7 +76,7 @@ describe.runIf(source !== undefined)('records in partitions', () => {
         if (!name.startsWith('samekey_find_') || types[0] !== 'text') continue;
         const run = await explained(
           client,
-          `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE ${name}('${ID.scope}', 'some-one')`,
+          `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE ${name}('${ID.scope}', 'some-one', NULL)`,
         );
         expect(run).toContain('Subplans Removed: 7');
         expect(run.match(/Index Scan using samekey_records_\d_pkey/g), run).toHaveLength(1);

@@ -87,8 +87,14 @@ async function bench<Tx>(
   library: OpenLibrary<Tx>,
 ): Promise<TxBench> {
   const stores: MysqlStore[] = [];
+  let elapsedMs = 0;
   const another = async (): Promise<MysqlStore> => {
-    const store = mysqlStore({ connect: () => createConnection(url), clock: CLOCK });
+    const store = mysqlStore({
+      connect: () => createConnection(url),
+      clock: CLOCK,
+      now: () => Date.now() + elapsedMs,
+      monotonicNow: () => performance.now() + elapsedMs,
+    });
     stores.push(store);
     await store.ready();
     return store;
@@ -107,7 +113,10 @@ async function bench<Tx>(
       nested: async (tx, body) => library.nested?.(tx as Tx, (inner) => body(inner)),
     }),
     beside: (text) => beside(url, text),
-    advance: async (ms) => void (await beside(url, `UPDATE clock_offset SET ms = ms + ${ms}`)),
+    async advance(ms) {
+      await beside(url, `UPDATE clock_offset SET ms = ms + ${ms}`);
+      elapsedMs += ms;
+    },
     loseCommitReply: (then) =>
       proxy.arm({
         statement: /^\s*commit\b/i,

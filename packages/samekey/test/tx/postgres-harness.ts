@@ -10,6 +10,7 @@ import {
   type DistributedPostgresStore,
   distributedPostgresStore,
   type PostgresStore,
+  type PostgresStoreOptions,
   postgresStore,
 } from '../../src/stores/postgres/index.ts';
 import {
@@ -68,18 +69,20 @@ export function contractOnPostgres<Tx>(
   }
 }
 
-/** Makes a store beside the library; `clock`: SQL of an instant. */
-export type MakeStore = (url: string, clock?: string) => PostgresStore | DistributedPostgresStore;
+/** Makes a store beside the library. */
+export type MakeStore = (url: string, clocks?: Clocks) => PostgresStore | DistributedPostgresStore;
 
-function ordinary(url: string, clock?: string): PostgresStore {
+type Clocks = Pick<PostgresStoreOptions, 'clock' | 'now' | 'monotonicNow'>;
+
+function ordinary(url: string, clocks: Clocks = {}): PostgresStore {
   const connect = (): Client => new Client({ connectionString: url });
-  return postgresStore({ connect, ...(clock === undefined ? {} : { clock }) });
+  return postgresStore({ connect, ...clocks });
 }
 
 /** The distributed one. */
-export function distributed(url: string, clock?: string): DistributedPostgresStore {
+export function distributed(url: string, clocks: Clocks = {}): DistributedPostgresStore {
   const connect = (): Client => new Client({ connectionString: url });
-  return distributedPostgresStore({ connect, engine: 'other', ...(clock === undefined ? {} : { clock }) });
+  return distributedPostgresStore({ connect, engine: 'other', ...clocks });
 }
 
 function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: MakeStore): TxHarness {
@@ -109,8 +112,13 @@ async function open<Tx>(
   const url = await server.createDatabase();
   const proxy = await startFaultProxy(url, postgresWire);
   const stores: ReturnType<MakeStore>[] = [];
+  let elapsedMs = 0;
   const another = async (): Promise<ReturnType<MakeStore>> => {
-    const store = make(url, 'test_now()');
+    const store = make(url, {
+      clock: 'test_now()',
+      now: () => Date.now() + elapsedMs,
+      monotonicNow: () => performance.now() + elapsedMs,
+    });
     stores.push(store);
     await store.ready();
     return store;
@@ -130,6 +138,7 @@ async function open<Tx>(
     beside: (text) => beside(url, text),
     async advance(ms) {
       await beside(url, `SELECT setval('clock_offset_ms', last_value + ${ms}) FROM clock_offset_ms`);
+      elapsedMs += ms;
     },
     loseCommitReply: (then) =>
       proxy.arm({

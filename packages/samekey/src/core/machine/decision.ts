@@ -10,7 +10,7 @@ import type { HandResult } from '../store.ts';
 export interface View {
   /** The store's clock, in milliseconds since 1970. */
   readonly now: number;
-  /** From which lives are counted (`expiresAt`): `now`, or later where the store has no clock of its own (`shared-time.ts`). */
+  /** From which lives are counted (`expiresAt`): `now`, or later where a clock is ahead and not believed (`shared-time.ts`, `server-time.ts`). */
   readonly laterNow: number;
   /** Whether the record's claim is over by the store's own rule; only looked at while `in_progress`. */
   readonly claimOver: boolean;
@@ -30,11 +30,19 @@ export interface Decision<Result> {
 /** States in which `lockedUntil` means something. */
 const LOCKED: ReadonlySet<State> = new Set(['in_progress', 'retryable', 'pending']);
 
-/** The view of a store whose clock is the server's: a claim is over when its time has passed. */
-export function serverView(record: SamekeyRecord | null, now: number): View {
+/**
+ * The view of a store whose clock is the server's: a claim is over when its time has passed; `heldMs` later after a leap of the time
+ * (`server-time.ts`).
+ */
+export function serverView(
+  record: SamekeyRecord | null,
+  now: number,
+  laterNow: number = now,
+  heldMs: number = 0,
+): View {
   const locked = record !== null && LOCKED.has(record.state);
-  const claimLeftMs = locked ? Math.max(0, record.lockedUntil - now) : 0;
-  return { now, laterNow: now, claimOver: claimLeftMs === 0, claimLeftMs };
+  const claimLeftMs = locked ? Math.max(0, record.lockedUntil - (now - heldMs)) : 0;
+  return { now, laterNow, claimOver: claimLeftMs === 0, claimLeftMs };
 }
 
 /** The end of the year 9999: a message has its own deadline. */

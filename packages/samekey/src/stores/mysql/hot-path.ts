@@ -15,7 +15,7 @@ import type { Link } from './link.ts';
 import { literalOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
 import { isConflict } from './mysql-errors.ts';
-import { apply, BUSY, checkIds, inOrder, read, type SeenById } from './records.ts';
+import { apply, BUSY, checkIds, inOrder, read, type SeenById, viewOf } from './records.ts';
 import { COMMITS_ITSELF } from './session.ts';
 import { quote, type Tables, TEXTS } from './tables.ts';
 
@@ -51,9 +51,9 @@ export function createHotPath(
     const results = await links.work.alone(async (ask) => {
       const known = await read(ask, tables, requests, '');
       const fresh = inOrder(requests.filter((request) => !known.has(idText(request))));
-      if (fresh.length === 0) return decided(requests, known);
+      if (fresh.length === 0) return decided(tables, requests, known);
       await insert(ask, fresh);
-      return decided(requests, new Map([...known, ...(await read(ask, tables, fresh, ''))]));
+      return decided(tables, requests, new Map([...known, ...(await read(ask, tables, fresh, ''))]));
     });
     const takers = requests.filter((_, i) => results[i] === undefined);
     if (takers.length === 0) return results as ClaimResult[];
@@ -97,12 +97,16 @@ export function createHotPath(
 }
 
 /** What the state table says of claims without writing; undefined where it would write. */
-function decided(requests: readonly ClaimRequest[], found: SeenById): (ClaimResult | undefined)[] {
+function decided(
+  tables: Tables,
+  requests: readonly ClaimRequest[],
+  found: SeenById,
+): (ClaimResult | undefined)[] {
   return requests.map((request) => {
     const seen = found.get(idText(request));
     // Not inserted, or deleted since: with the next flush it is new.
     if (seen === undefined) return BUSY;
-    const { write, result } = decideClaim(seen.record, request, serverView(seen.record, seen.now));
+    const { write, result } = decideClaim(seen.record, request, viewOf(tables, seen.record, seen));
     return write === undefined ? result : undefined;
   });
 }
@@ -123,18 +127,19 @@ function withoutRepeats(requests: readonly ClaimRequest[]): ClaimRequest[][] {
   return groups;
 }
 
-/** Counted from the server's time of the statement. */
-const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at', 'expires_at']);
+/** Counted from the time of the statement: what is held from the one that is judged by, lives from the later one. */
+const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at']);
 
 /**
  * Never INSERT IGNORE, which would cut values and swallow every error; a duplicate is left as it is. The records are those of a fresh key
  * at time 0, and the server adds its time.
  */
-function insertStatement({ records, now }: Tables, requests: readonly ClaimRequest[]): string {
+function insertStatement({ records, now, later }: Tables, requests: readonly ClaimRequest[]): string {
   const rows = requests.map((request, row) => {
     const values = recordValues(freshRecord(request)).map((value, i) => {
       const name = RECORD_COLUMNS[i] ?? '';
       const literal = literalOf(value, TEXTS.has(name));
+      if (name === 'expires_at') return `${later} + ${literal}`;
       if (!FROM_NOW.has(name)) return literal;
       // Fails the whole statement where it would not count.
       const condition = row === 0 && name === 'created_at' ? ` + ${COMMITS_ITSELF}` : '';

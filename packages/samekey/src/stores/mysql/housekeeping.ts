@@ -25,6 +25,7 @@ import {
   UNKNOWN_MAX_MS,
 } from '../../core/machine.ts';
 import { DOUBLED_MAX, idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import type { ServerTime } from '../../core/server-time.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { DueRequest, HandResult, LifecycleStore, OperatorStore, Swept } from '../../core/store.ts';
 import { exact } from '../sql/record-row.ts';
@@ -43,8 +44,13 @@ const HAND_TRIES_MAX = 20;
 export type Housekeeping = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
 
 /** Makes them on the connection of upkeep. */
-export function createHousekeeping(tables: Tables, upkeep: Link, counters: Counters): Housekeeping {
-  const { records, now } = tables;
+export function createHousekeeping(
+  tables: Tables,
+  upkeep: Link,
+  counters: Counters,
+  time: ServerTime,
+): Housekeeping {
+  const { records } = tables;
   const ids = `SELECT r.scope, r.${quote('key')} FROM ${records} AS r`;
 
   async function retried<Request extends RecordId>(
@@ -128,8 +134,9 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
     return upkeep.alone(async (ask) => {
       const seen = await read(ask, tables, over, '');
       const held = over.filter((id) => {
-        const { record, now: at } = seen.get(idText(id)) ?? {};
-        return record?.state === 'in_progress' && at !== undefined && record.lockedUntil + HELD_MAX_MS <= at;
+        const { record, now } = seen.get(idText(id)) ?? {};
+        if (record?.state !== 'in_progress' || now === undefined) return false;
+        return record.lockedUntil + HELD_MAX_MS <= now - tables.heldMs;
       });
       await endHolders(ask, tables, held, async (these) => (await read(ask, tables, these, '')).values());
     });
@@ -138,7 +145,9 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
   return {
     async sweep(limit, options = {}) {
       const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
+      await time.look();
       const over = await upkeep.alone(async (ask) => {
+        const { now } = tables;
         const candidates: RecordId[] = [];
         for (const [state, until] of [
           ['in_progress', now],
@@ -160,20 +169,22 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
       if (operations.length === 0 || limit < 1) return [];
       const doubled = `${numberOf(backoffMinMs)} * (1 << LEAST(GREATEST(r.attempt, 2) - 2, ${DOUBLED_MAX}))`;
       const pause = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN 0 ELSE LEAST(${numberOf(backoffMaxMs)}, ${doubled}) END`;
-      const rows = await upkeep.alone((ask) =>
-        ask(
+      const rows = await upkeep.alone((ask) => {
+        const { now } = tables;
+        return ask(
           `SELECT ${seenColumns(tables)} FROM ${records} AS r WHERE r.state IN ('pending', 'retryable', 'unknown') ` +
             'AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND (' +
             `r.state = 'pending' AND r.attempt = 0 AND r.locked_until > ${now} OR ` +
             `(r.state = 'retryable' AND (r.intent_at IS NOT NULL OR r.expires_at > ${now}) OR ${isLeftToCodeSql('r.')}) ` +
             `AND r.locked_until + ${pause} <= ${now}` +
             `) AND ${isOneOf(operations)}${behind(after)} ORDER BY r.created_at, r.scope, r.key LIMIT ${numberOf(limit)}`,
-        ),
-      );
+        );
+      });
       return rows.map((row) => seenOf(row).record);
     },
 
     async reap(limit) {
+      await time.look();
       const scopes: string[] = [];
       for (const where of [
         "r.state = 'completed'",
@@ -184,7 +195,7 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
         if (left < 1) break;
         const gone = await upkeep.together(async (ask) => {
           const rows = await ask(
-            `SELECT r.id, r.scope FROM ${records} AS r WHERE ${where} AND r.due_at <= ${now} ORDER BY r.due_at ` +
+            `SELECT r.id, r.scope FROM ${records} AS r WHERE ${where} AND r.due_at <= ${tables.now} ORDER BY r.due_at ` +
               `LIMIT ${numberOf(left)} FOR UPDATE SKIP LOCKED`,
           );
           if (rows.length > 0)
@@ -205,7 +216,7 @@ export function createHousekeeping(tables: Tables, upkeep: Link, counters: Count
       const due = await upkeep.alone((ask) =>
         found(
           ask,
-          `r.reconcile_after <= ${now} AND r.state = 'unknown'${named} ORDER BY r.reconcile_after`,
+          `r.reconcile_after <= ${tables.now} AND r.state = 'unknown'${named} ORDER BY r.reconcile_after`,
           limit,
         ),
       );

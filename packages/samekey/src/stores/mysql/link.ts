@@ -12,6 +12,7 @@ import { StoreError } from '../../core/errors.ts';
 import type { Ask, Connection } from './mysql-client.ts';
 import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
 import { BEGIN, checkSession, COMMIT, ROLLBACK, sessionStatements } from './session.ts';
+import type { ServerTime } from '../../core/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
@@ -22,10 +23,14 @@ export interface LinkOptions {
   /** A locked table is waited for so long, in seconds; default 1. */
   readonly lockWaitMaxS?: number;
   readonly random: () => number;
+  /** What statements are told of the time. */
+  readonly time: Pick<ServerTime, 'fresh'>;
 }
 
 /** One connection, kept. All of it throws `StoreError`. */
 export interface Link {
+  /** As `alone`, for what needs no time: it is asked for here, and before there are tables. */
+  timeless<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   /** Statements one after the other, each of which commits by itself; nobody else's in between. */
   alone<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   /** Statements that commit together. Done again after a deadlock: `work` must begin anew each time. */
@@ -104,7 +109,7 @@ export function createLink(options: LinkOptions): Link {
     }
   }
 
-  function alone<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  function timeless<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
     return inTurn(async () => {
       const current = await connect();
       return work(async (sql) => {
@@ -137,8 +142,14 @@ export function createLink(options: LinkOptions): Link {
   }
 
   return {
-    alone,
+    timeless,
+    async alone(work) {
+      // Before its turn: the look may take its turn here too.
+      await options.time.fresh();
+      return timeless(work);
+    },
     async together(work) {
+      await options.time.fresh();
       let losses = 0;
       for (let tries = 1; ; tries += 1) {
         const lost: Lost = { isBeforeCommit: false };

@@ -14,18 +14,21 @@ import type { Ask } from './mysql-client.ts';
 import { checkIds } from './records.ts';
 import { GROUP_SLOTS, type Tables } from './tables.ts';
 
+/** No literal holds it: they are digits. */
+const NOW = ':now:';
 /** A statement of this many rows or characters is sent, and another one begun. */
 const ROWS_MAX = 500;
 const LENGTH_MAX = 2 * 1024 * 1024;
 
 /** Puts messages in. Inside a transaction if {@link needsTransaction} says so. */
 export async function enqueue(ask: Ask, tables: Tables, all: readonly NewMessage[]): Promise<void> {
+  // Made before anything is sent, so that a bad one stops nobody; the time is told when each is sent, after whatever was waited for.
   const statements = insertStatements(
-    tables,
+    { ...tables, now: NOW },
     all.map((message) => decideEnqueue(message, 0, 0)),
   );
   await lockGroups(ask, tables, all);
-  for (const statement of statements) await ask(statement);
+  for (const statement of statements) await ask(statement.replaceAll(NOW, tables.now));
 }
 
 /** Whether all of it is one statement that commits by itself. */

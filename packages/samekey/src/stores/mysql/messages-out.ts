@@ -49,9 +49,14 @@ export function createTake(tables: Tables, takes: Link): (request: TakeRequest) 
       suspectsMax > 0 ? first(topic, 'leased') : 'NULL',
     ]);
     const [row = []] = await takes.alone((ask) => ask(`SELECT ${tables.now} AS now, ${columns.join(', ')}`));
+    const { heldMs } = tables;
     const ms = (at: unknown): number | null =>
       at === null || at === undefined ? null : number(at) - number(row[0]);
-    return topics.map((topic, i) => ({ topic, readyMs: ms(row[1 + 2 * i]), leasedMs: ms(row[2 + 2 * i]) }));
+    return topics.map((topic, i) => ({
+      topic,
+      readyMs: ms(row[1 + 2 * i]),
+      leasedMs: held(ms(row[2 + 2 * i]), heldMs),
+    }));
   }
 
   async function lock(
@@ -62,7 +67,7 @@ export function createTake(tables: Tables, takes: Link): (request: TakeRequest) 
   ): Promise<readonly SeenMessage[]> {
     if (limit < 1) return [];
     const rows = await ask(
-      `SELECT ${messageColumns(tables)} ${from} WHERE ${of(topic, state)} AND m.due_at <= ${tables.now} ` +
+      `SELECT ${messageColumns(tables)} ${from} WHERE ${of(topic, state)} AND m.due_at <= ${tables.now} - ${numberOf(state === 'leased' ? tables.heldMs : 0)} ` +
         `ORDER BY m.due_at, m.place LIMIT ${numberOf(limit)} FOR UPDATE SKIP LOCKED`,
     );
     return rows.map(seenMessage);
@@ -158,6 +163,11 @@ function decide(
   const isLeased = message.state === 'leased';
   const isHead = isLeased || message.group === null || heads.has(message.place);
   return decideTake(message, request, { now, over: isLeased, isHead });
+}
+
+/** A lease is held back after a leap of the time. */
+function held(ms: number | null, heldMs: number): number | null {
+  return ms === null ? null : ms + heldMs;
 }
 
 function isDue(ms: number | null): boolean {

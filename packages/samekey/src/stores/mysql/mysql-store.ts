@@ -7,6 +7,7 @@
  */
 
 import type { StoreWithMessages } from '../../core/message.ts';
+import { createServerTime } from '../../core/server-time.ts';
 import type { Store } from '../../core/store.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
 import { createAudit } from './audit.ts';
@@ -19,6 +20,7 @@ import type { MysqlTransaction } from './mysql-client.ts';
 import { checkOptions, type MysqlStoreOptions } from './options.ts';
 import { createReading } from './reading.ts';
 import { checkDatabase, migrate, type MysqlSchemaStatus, schemaStatus } from './schema.ts';
+import { moveTime, readTimes } from './shared-time-row.ts';
 import { createTables } from './tables.ts';
 import { createWithin, transactionFault, type WithinMysql } from './within.ts';
 
@@ -43,12 +45,22 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
-  const { open, database, statementTimeMaxMs, auditTransitions, clock, random } = checkOptions(options);
-  const tables = createTables(database, clock);
+  const { open, database, statementTimeMaxMs, auditTransitions, clock, now, monotonicNow, random } =
+    checkOptions(options);
+  const time = createServerTime(
+    {
+      read: () => upkeep.timeless((ask) => readTimes(ask, tables)),
+      move: (to) => upkeep.timeless((ask) => moveTime(ask, tables, to)),
+    },
+    monotonicNow,
+    now,
+  );
+  const tables = createTables(database, clock, time);
   const link = (timeMaxMs: number, lockWaitMaxS?: number): Link =>
     createLink({
       open,
       random,
+      time,
       replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
       ...(lockWaitMaxS === undefined ? {} : { lockWaitMaxS }),
     });
@@ -72,16 +84,20 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
     ...createHotPath(tables, { work, ends, upkeep }),
-    ...createHousekeeping(tables, upkeep, counters),
+    ...createHousekeeping(tables, upkeep, counters, time),
     ...createAudit(tables, { upkeep, reads }),
     ...createReading(tables, reads),
     counters,
     messages: createMessages(tables, { takes, writes, reads }),
-    migrate: () => reads.alone((ask) => migrate(ask, tables, auditTransitions)),
-    status: () => reads.alone((ask) => schemaStatus(ask, tables, auditTransitions)),
+    migrate: () => reads.timeless((ask) => migrate(ask, tables, auditTransitions)),
+    status: () => reads.timeless((ask) => schemaStatus(ask, tables, auditTransitions)),
     within: createWithin(tables),
     transactionFault,
-    ready: () => upkeep.alone((ask) => checkDatabase(ask, tables, auditTransitions)),
+    async ready() {
+      await upkeep.timeless((ask) => checkDatabase(ask, tables, auditTransitions));
+      await time.look();
+    },
+    onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([work, ends, upkeep, reads, takes, writes].map((each) => each.close()));
     },

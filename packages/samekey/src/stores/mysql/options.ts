@@ -38,6 +38,10 @@ export interface MysqlStoreOptions {
   readonly auditTransitions?: boolean;
   /** For tests: SQL of the time in milliseconds since 1970. */
   readonly clock?: string;
+  /** For tests: this process's wall clock, in milliseconds since 1970; default `Date.now`. No time is taken from it. */
+  readonly now?: () => number;
+  /** For tests: a monotonic clock, in milliseconds; default `performance.now`. */
+  readonly monotonicNow?: () => number;
   /** For tests; default `Math.random`. */
   readonly random?: () => number;
 }
@@ -51,6 +55,8 @@ export interface CheckedOptions {
   readonly statementTimeMaxMs: number;
   readonly auditTransitions: boolean | undefined;
   readonly clock: string;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
   readonly random: () => number;
 }
 
@@ -66,6 +72,8 @@ const ROWS = {
   statementTimeMaxMs: wholeNumber(1, 600_000, 1_500),
   auditTransitions: trueOrFalse(),
   clock: text(SERVER_CLOCK),
+  now: aFunction<() => number>(),
+  monotonicNow: aFunction<() => number>(),
   random: aFunction<() => number>(),
 } satisfies Table<MysqlStoreOptions>;
 
@@ -75,6 +83,8 @@ export function checkOptions(options: MysqlStoreOptions): CheckedOptions {
   return {
     ...own,
     open: async () => openConnection(await connect()),
+    now: own.now ?? Date.now,
+    monotonicNow: own.monotonicNow ?? (() => performance.now()),
     random: own.random ?? Math.random,
   };
 }

@@ -22,8 +22,10 @@ export interface Seen {
   readonly record: SamekeyRecord;
   /** Its row. */
   readonly row: string;
-  /** The server's time of the reading, in milliseconds. */
+  /** The time of the reading, in milliseconds. */
   readonly now: number;
+  /** The server's clock, where it was ahead of that. */
+  readonly laterNow: number;
 }
 
 /** By `idText`. */
@@ -83,18 +85,24 @@ export async function read(
 }
 
 /** The columns that {@link seenOf} reads. */
-export function seenColumns({ now }: Tables): string {
-  return `${now} AS now, r.id AS id, ${COLUMNS}`;
+export function seenColumns({ now, later }: Tables): string {
+  return `${now} AS now, ${later} AS later, r.id AS id, ${COLUMNS}`;
+}
+
+/** What a decision on it goes by. */
+export function viewOf({ heldMs }: Tables, before: SamekeyRecord | null, seen: Seen | undefined): View {
+  return serverView(before, seen?.now ?? 0, seen?.laterNow, heldMs);
 }
 
 /** A row in {@link seenColumns}. */
 export function seenOf(row: SqlRow): Seen {
   const fields: Record<string, unknown> = {};
   for (const [i, name] of RECORD_COLUMNS.entries()) {
-    const value = row[i + 2];
+    const value = row[i + 3];
     fields[name] = BYTE_TEXTS.has(name) || TEXTS.has(name) ? decoded(value) : value;
   }
-  return { now: number(row[0]), row: String(row[1]), record: rowRecord(fields) };
+  const record = rowRecord(fields);
+  return { now: number(row[0]), laterNow: number(row[1]), row: String(row[2]), record };
 }
 
 /** The row of an id, called `r`. */
@@ -147,7 +155,7 @@ export async function apply<Request extends RecordId, Result>(
     if (held.has(id) || (seen === undefined && isBusyWithout)) return BUSY;
     const change = changes.get(id);
     const before = change === undefined ? (seen?.record ?? null) : change.write;
-    const { write, result } = decide(before, request, serverView(before, seen?.now ?? 0));
+    const { write, result } = decide(before, request, viewOf(tables, before, seen));
     if (write === undefined) return result;
     // Nothing but a claim makes a record.
     if (seen === undefined || before === null) return BUSY;

@@ -1,5 +1,6 @@
 /** Names and expressions that all statements are made of. */
 
+import { SERVER_TOLERANCE_MS, type ServerTime } from '../../core/server-time.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 
 /** Where the store's tables are, and by which clock it goes. */
@@ -12,8 +13,14 @@ export interface Tables {
   readonly meta: string;
   /** Where they are; undefined: in the connection's own. */
   readonly database: string | undefined;
-  /** SQL of the time, in whole milliseconds since 1970. */
+  /** SQL of the server's clock, in whole milliseconds since 1970. */
+  readonly clock: string;
+  /** SQL of the time, for a statement that is sent now: the clock where it is near what the time is believed to be, else that (F117). */
   readonly now: string;
+  /** The later of the two, for lives. */
+  readonly later: string;
+  /** By how much claims and leases are held back right now, in milliseconds. */
+  readonly heldMs: number;
 }
 
 /**
@@ -48,9 +55,19 @@ export const BYTE_TEXTS: ReadonlySet<string> = new Set([
   'seal_key_id',
 ]);
 
-/** Makes them; without a database, the connection's own. */
-export function createTables(database: string | undefined, now: string): Tables {
+/** Makes them; without a database, the connection's own. `time`: what the time is believed to be; absent where only names are wanted. */
+export function createTables(
+  database: string | undefined,
+  clock: string,
+  time?: Pick<ServerTime, 'bound' | 'heldMs'>,
+): Tables {
   const prefix = database === undefined ? '' : `${quote(database)}.`;
+  function now(): string {
+    const bound = time?.bound();
+    if (bound === undefined) return clock;
+    const [least, most] = [bound - SERVER_TOLERANCE_MS, bound + SERVER_TOLERANCE_MS];
+    return `(CASE WHEN ${clock} BETWEEN ${least} AND ${most} THEN ${clock} ELSE ${bound} END)`;
+  }
   return Object.freeze({
     records: `${prefix}samekey_records`,
     audit: `${prefix}samekey_audit`,
@@ -59,7 +76,16 @@ export function createTables(database: string | undefined, now: string): Tables 
     groups: `${prefix}samekey_groups`,
     meta: `${prefix}samekey_meta`,
     database,
-    now,
+    clock,
+    get now() {
+      return now();
+    },
+    get later() {
+      return `GREATEST(${clock}, ${now()})`;
+    },
+    get heldMs() {
+      return Math.ceil(time?.heldMs() ?? 0);
+    },
   });
 }
 

@@ -25,10 +25,10 @@ interface Trigger {
   readonly body: string;
 }
 
-function triggersOf({ audit, now }: Tables): readonly Trigger[] {
+function triggersOf({ audit, clock }: Tables): readonly Trigger[] {
   const row = (before: string, condition: string): string =>
     `INSERT INTO ${audit} (at, scope, \`key\`, operation, attempt, act, from_state, to_state, reason) ` +
-    `SELECT ${now}, NEW.scope, NEW.\`key\`, NEW.operation, NEW.attempt, 'transition', ${before}, NEW.state, NEW.reason FROM DUAL${condition}`;
+    `SELECT ${clock}, NEW.scope, NEW.\`key\`, NEW.operation, NEW.attempt, 'transition', ${before}, NEW.state, NEW.reason FROM DUAL${condition}`;
   const isSame = 'OLD.state = NEW.state AND OLD.attempt = NEW.attempt AND OLD.claim_id = NEW.claim_id';
   return [
     { name: INSERTED, event: 'INSERT', body: row('NULL', '') },

@@ -7,7 +7,7 @@
  * new snapshot can tell what stands there (ON CONFLICT DO NOTHING reports a conflict with rows nobody sees).
  */
 
-import { decideCheckpoint, decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
+import { decideCheckpoint, decideClaim, decideFinish, decideRenew } from '../../core/machine.ts';
 import { idText, type RecordId } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -87,7 +87,7 @@ export function createHotPath(
       const seen = found.get(idText(request));
       // Deleted since: with the next flush it is new.
       if (seen === undefined) continue;
-      const { write, result } = decideClaim(seen.record, request, serverView(seen.record, seen.now));
+      const { write, result } = decideClaim(seen.record, request, records.view(seen));
       results.set(idText(request), result);
       if (write !== undefined) changes.push({ seen, write });
     }
@@ -155,7 +155,9 @@ export function createHotPath(
     const rest = requests.filter((request) => !written.has(idText(request)));
     const found = await records.find(ask, rest);
     return requests.map((request) =>
-      written.has(idText(request)) ? { kind: 'applied' } : notNoted(request, found.get(idText(request))),
+      written.has(idText(request))
+        ? { kind: 'applied' }
+        : notNoted(records, request, found.get(idText(request))),
     );
   }
 
@@ -169,7 +171,7 @@ export function createHotPath(
       if (renewed.has(idText(request))) return { kind: 'renewed' };
       const seen = found.get(idText(request));
       const record = seen?.record ?? null;
-      const { write, result } = decideRenew(record, request, serverView(record, seen?.now ?? 0));
+      const { write, result } = decideRenew(record, request, records.view(seen));
       return write === undefined ? result : BUSY;
     });
   }
@@ -192,7 +194,7 @@ export function createHotPath(
         return group.map((request) => {
           const expiresAt = ended.get(idText(request));
           return expiresAt === undefined
-            ? notFinished(request, found.get(idText(request)))
+            ? notFinished(records, request, found.get(idText(request)))
             : { kind: 'applied', expiresAt };
         });
       }),
@@ -200,16 +202,18 @@ export function createHotPath(
 }
 
 /** What a finish that changed nothing met. */
-export function notFinished(request: FinishRequest, seen: Seen | undefined): FinishResult {
-  const record = seen?.record ?? null;
-  const { write, result } = decideFinish(record, request, serverView(record, seen?.now ?? 0));
+export function notFinished(records: Records, request: FinishRequest, seen: Seen | undefined): FinishResult {
+  const { write, result } = decideFinish(seen?.record ?? null, request, records.view(seen));
   return write === undefined ? result : BUSY;
 }
 
 /** What a checkpoint that changed nothing met. */
-export function notNoted(request: CheckpointRequest, seen: Seen | undefined): CheckpointResult {
-  const record = seen?.record ?? null;
-  const { write, result } = decideCheckpoint(record, request, serverView(record, seen?.now ?? 0));
+export function notNoted(
+  records: Records,
+  request: CheckpointRequest,
+  seen: Seen | undefined,
+): CheckpointResult {
+  const { write, result } = decideCheckpoint(seen?.record ?? null, request, records.view(seen));
   return write === undefined ? result : BUSY;
 }
 

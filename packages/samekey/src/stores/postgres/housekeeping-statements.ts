@@ -7,25 +7,35 @@ import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { unreferring } from './references-parts.ts';
 import { placed, statement } from './statements.ts';
-import { instant, interval, IS_UNKNOWN, MAY_BE_DUE, milliseconds, type Tables } from './tables.ts';
+import {
+  instant,
+  interval,
+  IS_UNKNOWN,
+  MAY_BE_DUE,
+  milliseconds,
+  seenColumns,
+  type Tables,
+} from './tables.ts';
 
 /** Watched claims that are over, as find gives them; at most $1. */
-export function watchedStatement({ records, clock, columns }: Tables): Statement {
+export function watchedStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   return statement(
     'watched',
     `WITH ${clock}
-SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+SELECT ${seenColumns(tables)} FROM t, ${records} r
 WHERE r.watched AND r.state IN ('in_progress', 'pending') AND r.locked_until <= t.now LIMIT $1::int`,
   );
 }
 
 /** Unknown for $1 milliseconds and longer, as find gives them; at most $2. They were created before that, and the index knows. */
-export function neverKnownStatement({ records, clock, columns }: Tables): Statement {
+export function neverKnownStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   const before = `t.now - ${interval('$1::bigint')}`;
   return statement(
     'never_known',
     `WITH ${clock}
-SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+SELECT ${seenColumns(tables)} FROM t, ${records} r
 WHERE r.${IS_UNKNOWN} AND r.created_at <= ${before} AND r.state = 'unknown' AND r.locked_until <= ${before}
 LIMIT $2::int`,
   );
@@ -49,7 +59,8 @@ UPDATE ${records} r SET watched = false FROM idle WHERE ${placed('idle')}`,
  * row: the time, how many rows, when the last one was created, the oldest open claim, the oldest living one; then what find
  * gives, or nulls.
  */
-export function stretchStatement({ records, clock, columns }: Tables): Statement {
+export function stretchStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   return statement(
     'stretch',
     `WITH ${clock}, s AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key, r.created_at, r.locked_until,
@@ -58,7 +69,7 @@ export function stretchStatement({ records, clock, columns }: Tables): Statement
 found AS (SELECT count(*) AS n, max(s.created_at) AS last_at, min(s.created_at) FILTER (WHERE s.open) AS open_at,
   min(s.created_at) FILTER (WHERE s.open AND s.locked_until > t.now) AS alive_at FROM s, t)
 SELECT ${milliseconds('t.now')}, found.n, ${milliseconds('found.last_at')}, ${milliseconds('found.open_at')},
-  ${milliseconds('found.alive_at')}, ${milliseconds('t.now')}, r.xmin::text, ${columns}
+  ${milliseconds('found.alive_at')}, ${seenColumns(tables)}
 FROM t CROSS JOIN found LEFT JOIN (SELECT r.* FROM
   (SELECT s.* FROM s, t WHERE s.open AND s.locked_until <= t.now LIMIT $3::int) AS ended
   CROSS JOIN LATERAL (SELECT r.*, r.xmin FROM ${records} r WHERE ${placed('ended')} LIMIT 1) r) r ON true`,
@@ -70,11 +81,12 @@ const PAUSE = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN interval '0'
     ELSE make_interval(secs => least($4::float8, $3::float8 * power(2, least(r.attempt - 2, ${DOUBLED_MAX}))) / 1000) END`;
 
 /** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first; behind $5, $6, $7 unless null. */
-export function dueStatement({ records, clock, columns }: Tables): Statement {
+export function dueStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   return statement(
     'due',
     `WITH ${clock}
-SELECT ${milliseconds('t.now')}, r.xmin::text, ${columns} FROM t, ${records} r
+SELECT ${seenColumns(tables)} FROM t, ${records} r
 WHERE r.watched AND r.input IS NOT NULL AND r.fingerprint_label IS NOT NULL AND r.operation = ANY ($1::text[]) AND (
   r.state = 'pending' AND r.attempt = 0 AND r.locked_until > t.now OR
   (r.state = 'retryable' AND (r.intent_at IS NOT NULL OR r.expires_at > t.now) OR ${isLeftToCodeSql('r.')})
@@ -88,7 +100,8 @@ ORDER BY r.created_at, r.scope, r.key LIMIT $2::int`,
  * Takes unknown outcomes that are due, of the operations named in $1 (null: of all), for $2 milliseconds, at most $3. What
  * somebody else is taking right now is left out.
  */
-export function takeUnknownStatement({ records, clock, columns }: Tables): Statement {
+export function takeUnknownStatement(tables: Tables): Statement {
+  const { records, clock } = tables;
   return statement(
     'take_unknown',
     `WITH ${clock}, due AS MATERIALIZED (SELECT r.ctid AS tid, r.scope, r.key FROM ${records} r
@@ -97,7 +110,7 @@ export function takeUnknownStatement({ records, clock, columns }: Tables): State
   ORDER BY r.reconcile_after LIMIT $3::int FOR NO KEY UPDATE SKIP LOCKED)
 UPDATE ${records} r SET reconcile_after = t.now + ${interval('$2::bigint')}, inquiries = r.inquiries + 1
 FROM due, t WHERE ${placed('due')}
-RETURNING ${milliseconds('t.now')}, r.xmin::text, ${columns}`,
+RETURNING ${seenColumns(tables)}`,
   );
 }
 
@@ -162,7 +175,7 @@ export function listStatement(
   return {
     statement: statement(
       'list',
-      `SELECT 0, r.xmin::text, ${columns} FROM ${records} r WHERE ${conditions.join(' AND ')}
+      `SELECT 0 AS now_ms, 0 AS later_ms, r.xmin::text AS version, ${columns} FROM ${records} r WHERE ${conditions.join(' AND ')}
 ORDER BY r.created_at DESC LIMIT ${parameter(String(limit))}::int`,
     ),
     values,

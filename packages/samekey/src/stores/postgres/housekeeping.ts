@@ -12,8 +12,9 @@
  * too early gets the true one.
  */
 
-import { decideSweep, serverView, UNKNOWN_MAX_MS } from '../../core/machine.ts';
+import { decideSweep, UNKNOWN_MAX_MS } from '../../core/machine.ts';
 import { idText } from '../../core/record.ts';
+import type { ServerTime } from '../../core/server-time.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import type { Reaped, SweepOptions, Swept } from '../../core/store.ts';
 import { number } from '../sql/record-row.ts';
@@ -40,7 +41,7 @@ const REAP_ROWS_MAX = 1_000;
 const REAP_STATEMENTS_MAX = 100;
 
 /** Makes it. */
-export function createHousekeeping(records: Records, { ask }: Link): Housekeeping {
+export function createHousekeeping(records: Records, { ask }: Link, time: ServerTime): Housekeeping {
   const watched = sql.watchedStatement(records.tables);
   const unwatch = sql.unwatchStatement(records.tables);
   const stretch = sql.stretchStatement(records.tables);
@@ -54,6 +55,7 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
   async function sweep(limit: number, options: SweepOptions = {}): Promise<readonly Swept[]> {
     const swept: Swept[] = [];
     if (limit < 1) return swept;
+    await time.look();
     const end = async (rows: readonly SqlRow[]): Promise<number> => {
       const ended = await endClaims(rows.slice(0, limit - swept.length).map(seenOf), options);
       swept.push(...ended);
@@ -117,13 +119,13 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
       full: number(count) >= STRETCH_ROWS,
       openAt: openAt === null ? undefined : number(openAt),
       aliveAt: aliveAt === null ? undefined : number(aliveAt),
-      over: rows.filter((row) => row[6] !== null).map((row) => row.slice(5)),
+      over: rows.filter((row) => row[7] !== null).map((row) => row.slice(5)),
     };
   }
 
   async function endClaims(seen: readonly Seen[], options: SweepOptions): Promise<readonly Swept[]> {
     const decided = seen.flatMap((row) => {
-      const decision = decideSweep(row.record, serverView(row.record, row.now), options);
+      const decision = decideSweep(row.record, records.view(row), options);
       return decision === undefined ? [] : [{ seen: row, write: decision.write, result: decision.result }];
     });
     const made = await records.change(ask, decided);
@@ -133,6 +135,7 @@ export function createHousekeeping(records: Records, { ask }: Link): Housekeepin
   return {
     sweep,
     async reap(limit) {
+      await time.look();
       const scopes: string[] = [];
       for (let i = 0; i < REAP_STATEMENTS_MAX && scopes.length < limit; i += 1) {
         const most = Math.min(REAP_ROWS_MAX, limit - scopes.length);

@@ -13,6 +13,8 @@
 import { StoreError } from '../../core/errors.ts';
 import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
 import { breaksConnection, isConflict, storeError } from './postgres-errors.ts';
+import { timedValues } from './statement-times.ts';
+import type { ServerTime } from '../../core/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */
@@ -27,6 +29,8 @@ export interface LinkOptions {
   readonly random: () => number;
   /** Codes that prove no rollback on this server, although they do on PostgreSQL; default none. */
   readonly doubted?: ReadonlySet<string>;
+  /** What statements are told of the time; absent where none needs it. Who needs it in `together` looks beforehand. */
+  readonly time?: ServerTime;
 }
 
 /** Sends one statement; throws `StoreError`. */
@@ -91,7 +95,11 @@ export function createLink(options: LinkOptions): Link {
     values: readonly SqlValue[],
   ): Promise<readonly SqlRow[]> {
     try {
-      const asked = current.connection.query(statement, values, current.prepare);
+      const asked = current.connection.query(
+        statement,
+        timedValues(statement, values, options.time),
+        current.prepare,
+      );
       const { rows, pid } = await within(asked, options.replyTimeMaxMs, SERVER);
       // postgres.js has connected anew: the settings of the old session are gone.
       if (pid !== current.pid) session = await beginSession(current.connection);
@@ -158,7 +166,11 @@ export function createLink(options: LinkOptions): Link {
   }
 
   return {
-    ask: (statement, values) => again(async () => send(session ?? (await connect()), statement, values)),
+    async ask(statement, values) {
+      // Before its turn: the look may take its turn here too.
+      if (statement.times?.length) await options.time?.fresh();
+      return again(async () => send(session ?? (await connect()), statement, values));
+    },
     together: (work) => again(() => transaction(work)),
     async close() {
       closed = true;

@@ -134,7 +134,7 @@ export function takeStatement({ messages, clock }: Tables): Statement {
     `WITH ${clock},
 over AS MATERIALIZED (SELECT m.tid, true AS head, m.exhausted FROM t, unnest($1::text[]) AS q (topic)
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, ${exhausted} FROM ${messages} m WHERE m.topic = q.topic
-    AND m.state = 'leased' AND m.due_at <= t.now ORDER BY m.due_at LIMIT $5::int FOR UPDATE SKIP LOCKED) m LIMIT $5::int),
+    AND m.state = 'leased' AND m.due_at <= t.now - ${interval('$held::bigint')} ORDER BY m.due_at LIMIT $5::int FOR UPDATE SKIP LOCKED) m LIMIT $5::int),
 due AS MATERIALIZED (SELECT m.* FROM t, unnest($1::text[]) AS q (topic)
   CROSS JOIN LATERAL (SELECT m.ctid AS tid, (m.group_key IS NULL OR NOT EXISTS (SELECT 1 FROM ${messages} e
       WHERE e.group_key = m.group_key AND e.state <> 'dead' AND e.place < m.place)) AS head, ${exhausted}, m.group_key, m.place
@@ -254,7 +254,7 @@ RETURNING m.place, CASE WHEN q.state = 'dead' THEN m.group_key END`,
 export function settleStatement(tables: Tables): Statement {
   return statement(
     'settle_message',
-    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(SETTLE_INPUT, 'one')}),
+    `WITH ${tables.clock}, q AS MATERIALIZED (SELECT q.*, t.now, t.later FROM t, ${inputRows(SETTLE_INPUT, 'one')}),
 held AS MATERIALIZED (SELECT m.tid, m.group_key FROM q CROSS JOIN LATERAL (SELECT m.ctid AS tid, m.group_key
   FROM ${tables.messages} m WHERE m.place = q.place AND m.lease_id = q.lease_id
   AND m.started = q.started FOR UPDATE) m),

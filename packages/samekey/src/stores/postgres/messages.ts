@@ -6,7 +6,7 @@
 
 import { checkByHand } from '../../core/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { decideFinish, serverView } from '../../core/machine.ts';
+import { decideFinish } from '../../core/machine.ts';
 import {
   type DeadRequest,
   type DoneRequest,
@@ -151,11 +151,7 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
     await goOn([group ?? null]);
     if (number(written ?? 0) === 1) return 'applied';
     const found = (await options.records.find(writes.ask, [record])).get(idText(record));
-    const decided = decideFinish(
-      found?.record ?? null,
-      record,
-      serverView(found?.record ?? null, found?.now ?? 0),
-    );
+    const decided = decideFinish(found?.record ?? null, record, options.records.view(found));
     return decided.result.kind === 'already' ? 'applied' : 'contradiction';
   }
 

@@ -61,6 +61,10 @@ export interface PostgresStoreOptions {
   readonly partitions?: number;
   /** Test-only: SQL of the clock; default `clock_timestamp()`. */
   readonly clock?: string;
+  /** Test-only wall clock of this process, in milliseconds since 1970; default `Date.now`. No time is taken from it. */
+  readonly now?: () => number;
+  /** Test-only monotonic clock, in milliseconds; default `performance.now`. */
+  readonly monotonicNow?: () => number;
   /** Test-only randomness for jitter, in [0, 1); default `Math.random`. */
   readonly random?: () => number;
 }
@@ -75,6 +79,8 @@ export interface CheckedOptions {
   readonly auditTransitions: boolean | undefined;
   readonly partitions: number;
   readonly clock: string;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
   readonly random: () => number;
 }
 
@@ -92,6 +98,8 @@ const ROWS = {
   auditTransitions: trueOrFalse(),
   partitions: wholeNumber(0, PARTITIONS_MAX, 0),
   clock: text('clock_timestamp()'),
+  now: aFunction<() => number>(),
+  monotonicNow: aFunction<() => number>(),
   random: aFunction<() => number>(),
 } satisfies Table<PostgresStoreOptions>;
 
@@ -107,6 +115,8 @@ export function checkOptions(options: PostgresStoreOptions): CheckedOptions {
   return {
     ...own,
     open: pool === undefined ? async () => openConnection(await made(connect)) : openerOf(pool),
+    now: own.now ?? Date.now,
+    monotonicNow: own.monotonicNow ?? (() => performance.now()),
     random: own.random ?? Math.random,
   };
 }

@@ -19,7 +19,12 @@ export type SqlRow = readonly unknown[];
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** What goes with it beyond its values, in this order: told by who sends it, when it is sent. */
+  readonly times?: readonly StatementTime[];
 }
+
+/** `bound`: what the time is believed to be; `held`: by how much leases are held back. In milliseconds, null for none (`server-time.ts`). */
+export type StatementTime = 'bound' | 'held';
 
 /** A statement that is asked too seldom to have a name of its own. */
 export function plain(text: string): Statement {

@@ -48,7 +48,8 @@ import { createRecords, seenOf } from './records.ts';
 import { createReferences } from './references.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
 import { checkPooler } from './server.ts';
-import { createTables } from './tables.ts';
+import { createPostgresTime } from './statement-times.ts';
+import { createTables, milliseconds } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
 
@@ -86,10 +87,26 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { open, schema, prepare, statementTimeMaxMs, notify, auditTransitions, partitions, clock, random } =
-    checkOptions(options);
+  const {
+    open,
+    schema,
+    prepare,
+    statementTimeMaxMs,
+    notify,
+    auditTransitions,
+    partitions,
+    clock,
+    random,
+    ...clocks
+  } = checkOptions(options);
   const tables = createTables(schema, clock);
-  const records = createRecords(tables);
+
+  const time = createPostgresTime({
+    meta: tables.meta,
+    clockMs: milliseconds(clock),
+    ask: (statement, values) => upkeep.ask(statement, values),
+    ...clocks,
+  });
 
   function link(timeMaxMs: number, settings: Readonly<Record<string, string>>): Link {
     return createLink({
@@ -97,6 +114,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       prepare,
       random,
       replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
+      time,
       settings: { ...SESSION, statement_timeout: String(timeMaxMs), ...settings },
     });
   }
@@ -108,8 +126,9 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const erasing = link(READ_TIME_MAX_MS, PLANS);
   const dues = dueStatement(tables);
   const takeUnknown = takeUnknownStatement(tables);
+  const records = createRecords(tables, time);
   const hotPath = createHotPath(records, { work, ends, upkeep });
-  const housekeeping = createHousekeeping(records, upkeep);
+  const housekeeping = createHousekeeping(records, upkeep, time);
   const outbox = createMessages({
     records,
     schema,
@@ -213,15 +232,17 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes, ...triggers] };
     },
     // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
-    within: createWithin(records, prepare ?? false, outbox.enqueueWithin),
+    within: createWithin(records, prepare ?? false, time, outbox.enqueueWithin),
     transactionFault: (error) => transactionFault(error),
 
     async ready() {
       await checkPooler(upkeep);
       await checkDatabase(upkeep.ask, tables);
       if (auditTransitions === true) await checkTransitions(upkeep.ask, tables);
+      await time.look();
       hints?.start();
     },
+    onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([
         work.close(),

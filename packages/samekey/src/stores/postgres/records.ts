@@ -8,6 +8,7 @@ import type { NewAuditRow } from '../../core/audit.ts';
 import { StoreError } from '../../core/errors.ts';
 import { type Decision, serverView, type View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import type { ServerTime } from '../../core/server-time.ts';
 import type { HandResult } from '../../core/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
 import { fieldsOf } from './byte-columns.ts';
@@ -25,8 +26,10 @@ export interface Seen {
   readonly record: SamekeyRecord;
   /** Which version of the row: the transaction that wrote it. */
   readonly version: string;
-  /** The server's time of the reading, in milliseconds. */
+  /** The time of the reading, in milliseconds. */
   readonly now: number;
+  /** The server's clock, where it was ahead of that. */
+  readonly laterNow: number;
 }
 
 /** What is to become of a record that was seen: `undefined` leaves it, null deletes it. */
@@ -40,6 +43,8 @@ export interface Change {
 /** Rows of one schema. */
 export interface Records {
   readonly tables: Tables;
+  /** What a decision on it goes by. */
+  view(seen: Seen | undefined): View;
   /** By `idText`; ids without a record are missing. */
   find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>>;
   /** Makes the changes whose rows still are what was seen; returns the `idText` of each that was made. */
@@ -70,12 +75,16 @@ export type RowOf<Request> = (
 const HAND_TRIES_MAX = 20;
 
 /** Makes them. */
-export function createRecords(tables: Tables): Records {
+export function createRecords(tables: Tables, time: Pick<ServerTime, 'heldMs'>): Records {
   const finds = { one: sql.findStatement(tables, 'one'), many: sql.findStatement(tables, 'many') };
   const writes = both((arity) => sql.writeStatement(tables, arity, false));
   const deletes = both((arity) => sql.deleteStatement(tables, arity, false));
   const auditedWrites = both((arity) => sql.writeStatement(tables, arity, true));
   const auditedDeletes = both((arity) => sql.deleteStatement(tables, arity, true));
+
+  function view(seen: Seen | undefined): View {
+    return serverView(seen?.record ?? null, seen?.now ?? 0, seen?.laterNow, time.heldMs());
+  }
 
   async function find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>> {
     const found = new Map<string, Seen>();
@@ -125,6 +134,7 @@ export function createRecords(tables: Tables): Records {
 
   return {
     tables,
+    view,
     find,
     change,
     async byHand<Request extends RecordId>(
@@ -149,7 +159,7 @@ export function createRecords(tables: Tables): Records {
           const decided = open.map((request) => {
             const seen = found.get(idText(request));
             const record = seen?.record ?? null;
-            const { write, result } = decide(record, request, serverView(record, seen?.now ?? 0));
+            const { write, result } = decide(record, request, view(seen));
             const audit = record === null || write === undefined ? undefined : rowOf(record, write, request);
             return { request, seen, write, result, audit };
           });
@@ -186,15 +196,15 @@ export function rowIdText(row: SqlRow): string {
   return idText({ scope: String(row[0]), key: String(row[1]) });
 }
 
-/** A row of the find statement: time, version, columns. */
+/** A row of `seenColumns`. */
 export function seenOf(row: SqlRow): Seen {
-  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 2));
-  return { now: number(row[0]), version: String(row[1]), record };
+  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 3));
+  return { now: number(row[0]), laterNow: number(row[1]), version: String(row[2]), record };
 }
 
-/** The oldest reading of a group. */
+/** The oldest reading of a group, by the later clock: one that is late has seen that go on, whatever it is told of the time. */
 function readAt(changes: readonly { readonly seen: Seen }[]): string {
-  return String(Math.min(...changes.map(({ seen }) => seen.now)));
+  return String(Math.min(...changes.map(({ seen }) => seen.laterNow)));
 }
 
 function held(): StoreError {

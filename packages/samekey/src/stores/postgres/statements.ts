@@ -33,9 +33,9 @@ import {
   WRITE_INPUT,
 } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
-import type { Statement } from './postgres-client.ts';
+import type { Statement, StatementTime } from './postgres-client.ts';
 import { referring, unreferring } from './references-parts.ts';
-import { instant, interval, milliseconds, OPEN_SETTING, type Tables } from './tables.ts';
+import { instant, interval, milliseconds, OPEN_SETTING, seenColumns, type Tables } from './tables.ts';
 
 /** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
 export const FINISH_FENCE: string =
@@ -91,8 +91,8 @@ INSERT INTO ${records} AS r (scope, key, operation, state, attempt, claim_id, lo
   attempt_max, tombstone_ms, watched, reap_after, input)
 SELECT q.scope, q.key, q.operation, ${entry.state}, ${entry.attempt}, q.claim_id, t.now + ${interval(entry.lockedMs)},
   q.claim_ttl_ms, 0, q.when_claim_ends, q.fingerprint_label, q.fingerprint_digest, q.format_version, t.now,
-  t.now + ${interval('q.retention_ms')}, q.replay_min_ms, q.attempt_max, q.tombstone_ms, ${entry.watched},
-  t.now + ${interval('(q.retention_ms + q.tombstone_ms)')}, ${entry.bytes}
+  t.later + ${interval('q.retention_ms')}, q.replay_min_ms, q.attempt_max, q.tombstone_ms, ${entry.watched},
+  t.later + ${interval('(q.retention_ms + q.tombstone_ms)')}, ${entry.bytes}
 FROM t, ${inputRows(entry.input, arity)}
 LEFT JOIN LATERAL (SELECT true AS known FROM ${records} e WHERE e.scope = q.scope AND e.key = q.key LIMIT 1) e ON true
 WHERE e.known IS NULL
@@ -178,7 +178,7 @@ RETURNING r.scope, r.key, ${milliseconds('r.expires_at')}`,
 export function finishWithinStatement(tables: Tables, isLimited = false): Statement {
   return statement(
     isLimited ? 'finish_within_limited' : 'finish_within',
-    `WITH ${clockOf(tables, isLimited)}, q AS MATERIALIZED (SELECT q.*, t.now FROM t, ${inputRows(FINISH_INPUT, 'one')})
+    `WITH ${clockOf(tables, isLimited)}, q AS MATERIALIZED (SELECT q.*, t.now, t.later FROM t, ${inputRows(FINISH_INPUT, 'one')})
 ${updateFinished(tables)} FROM q WHERE r.scope = q.scope AND r.key = q.key AND ${FINISH_FENCE}
 RETURNING r.scope, r.key, ${milliseconds('r.expires_at')} AS expires_ms`,
   );
@@ -212,7 +212,7 @@ function clockOf({ clockWithin, clockOpen }: Tables, isLimited: boolean): string
 
 /** The end of an attempt, in its record `r`, from the row `q` of the input. */
 export function updateFinished({ records }: Tables, input: readonly InputColumn[] = FINISH_INPUT): string {
-  const expiresAt = `greatest(r.expires_at, q.now + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
+  const expiresAt = `greatest(r.expires_at, q.later + ${interval('r.replay_min_ms')}) + ${interval('q.extend_ms')}`;
   return `UPDATE ${records} AS r SET state = q.state, proof = q.proof, reason = q.reason,
   locked_until = CASE WHEN r.state IN ('in_progress', 'pending') THEN q.now ELSE greatest(r.locked_until, q.now) END,
   response_status = q.response_status, response_headers = q.response_headers, response_trailers = q.response_trailers,
@@ -227,14 +227,15 @@ export function updateFinished({ records }: Tables, input: readonly InputColumn[
   expires_at = ${expiresAt}, reap_after = least(r.reap_after, ${expiresAt} + ${interval('r.tombstone_ms')})`;
 }
 
-/** The records of ids; ids without one are left out. Gives the statement's time, the row's version, and the columns. */
-export function findStatement({ records, clockWithin, columns }: Tables, arity: Arity): Statement {
+/** The records of ids; ids without one are left out. Gives what `seenOf` reads. */
+export function findStatement(tables: Tables, arity: Arity): Statement {
+  const { records, clockWithin } = tables;
   return statement(
     'find',
     `WITH ${clockWithin}
-SELECT ${milliseconds('t.now')} AS now_ms, r.version, ${columns}
+SELECT ${seenColumns(tables)}
 FROM t, ${inputRows(FIND_INPUT, arity)}
-CROSS JOIN LATERAL (SELECT r.*, r.xmin::text AS version FROM ${records} r
+CROSS JOIN LATERAL (SELECT r.*, r.xmin FROM ${records} r
   WHERE r.scope = q.scope AND r.key = q.key LIMIT 1) r`,
   );
 }
@@ -309,7 +310,7 @@ export const DECISION_TIME_MAX_MS = 5_000;
 function seen(n: number): string {
   return (
     `r.xmin = q.seen_version::xid AND r.claim_id = q.seen_claim_id AND r.attempt = q.seen_attempt ` +
-    `AND r.state = q.seen_state AND t.now <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}`
+    `AND r.state = q.seen_state AND t.later <= ${instant(`$${n}::bigint`)} + ${interval(String(DECISION_TIME_MAX_MS))}`
   );
 }
 
@@ -323,7 +324,7 @@ export function placed(q: string): string {
 
 /** `locked`: the input rows that fit their record and whose record is free, with its place. */
 function locked({ records }: Tables, input: readonly InputColumn[], arity: Arity, condition: string): string {
-  return `locked AS MATERIALIZED (SELECT q.*, r.tid, t.now FROM t, ${inputRows(input, arity)}
+  return `locked AS MATERIALIZED (SELECT q.*, r.tid, t.now, t.later FROM t, ${inputRows(input, arity)}
 CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${records} r WHERE r.scope = q.scope AND r.key = q.key
   AND ${condition} FOR NO KEY UPDATE SKIP LOCKED) r)`;
 }
@@ -337,9 +338,21 @@ function bytes(input: readonly InputColumn[], what: 'body' | 'input'): string {
   return `substring($${input.length + 1}::bytea FROM q.${what}_from FOR q.${what}_length)`;
 }
 
-/** Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. */
-export function statement(verb: string, sql: string): Statement {
+const TIMES: readonly StatementTime[] = ['bound', 'held'];
+
+/**
+ * Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. Times that it names
+ * (`$bound`) are parameters after its own.
+ */
+export function statement(verb: string, text: string): Statement {
+  const times = TIMES.filter((name) => text.includes(`$${name}`));
+  let last = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)));
+  let sql = text;
+  for (const name of times) {
+    last += 1;
+    sql = sql.replaceAll(`$${name}`, `$${last}`);
+  }
   let hash = 0x811c9dc5;
   for (let i = 0; i < sql.length; i += 1) hash = Math.imul(hash ^ sql.charCodeAt(i), 0x01000193) >>> 0;
-  return Object.freeze({ name: `samekey_${verb}_${hash.toString(36)}`, text: sql });
+  return Object.freeze({ name: `samekey_${verb}_${hash.toString(36)}`, text: sql, times });
 }

@@ -1,5 +1,6 @@
 /** Names and expressions that all statements are made of. */
 
+import { SERVER_TOLERANCE_MS } from '../../core/server-time.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 import { asHex, BYTE_COLUMNS } from './byte-columns.ts';
 
@@ -12,9 +13,12 @@ export interface Tables {
   readonly counters: string;
   readonly references: string;
   readonly meta: string;
-  /** SQL of the time. */
+  /** SQL of the server's clock. */
   readonly now: string;
-  /** `t`: the time of the statement, and what must hold for it, computed once. */
+  /**
+   * `t`: the time of the statement, `now`, and what must hold for it, computed once; `later`: the server's clock where that is ahead and not
+   * believed, for lives.
+   */
   readonly clock: string;
   /** The same inside a user's transaction, whose lock_timeout is the user's. */
   readonly clockWithin: string;
@@ -58,12 +62,18 @@ const OPEN = `coalesce(nullif(current_setting('${OPEN_SETTING}', true), ''), '${
 export const IS_UNKNOWN = "reconcile_after > '-infinity'::timestamptz";
 export const MAY_BE_DUE = "reconcile_after < 'infinity'::timestamptz";
 
+/** The server's clock where it is near what the time is believed to be, else that (F117). Nothing is believed before the first look. */
+const NOW = `CASE WHEN c.clock < c.bound - ${interval(String(SERVER_TOLERANCE_MS))} OR c.clock > c.bound + ${interval(String(SERVER_TOLERANCE_MS))}
+  THEN c.bound ELSE c.clock END`;
+const NOW_AND_LATER = `${NOW} AS now, greatest(c.clock, ${NOW}) AS later`;
+
 /** Makes them. `now` is the SQL of the clock: `clock_timestamp()`, never the start of a transaction (F46). */
 export function createTables(schema: string, now: string): Tables {
   const quoted = quote(schema);
   // Materialized: evaluated once, whatever the plan. Whole milliseconds, as the records are compared in.
   const clock = (...more: readonly string[]): string =>
-    `t AS MATERIALIZED (SELECT ${[`date_trunc('milliseconds', ${now}) AS now`, DURABLE, ...more].join(', ')})`;
+    `t AS MATERIALIZED (SELECT ${[NOW_AND_LATER, DURABLE, ...more].join(', ')}
+  FROM (SELECT date_trunc('milliseconds', ${now}) AS clock, ${instant('$bound::bigint')} AS bound) c)`;
   return Object.freeze({
     schema: quoted,
     now,
@@ -84,6 +94,11 @@ export function createTables(schema: string, now: string): Tables {
 function columnOf(name: string): string {
   if (TIMES.has(name)) return `${milliseconds(`r.${name}`)} AS ${name}`;
   return BYTE_COLUMNS.has(name) ? `${asHex(`r.${name}`)} AS ${name}` : `r.${name}`;
+}
+
+/** What `seenOf` reads of a row called `r`: the time, the later one, the version, the columns. */
+export function seenColumns({ columns }: Tables): string {
+  return `${milliseconds('t.now')} AS now_ms, ${milliseconds('t.later')} AS later_ms, r.xmin::text AS version, ${columns}`;
 }
 
 /** An identifier, quoted. */

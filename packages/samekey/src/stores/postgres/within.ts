@@ -6,7 +6,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import { idText } from '../../core/record.ts';
-import { decideHandOver, serverView } from '../../core/machine.ts';
+import { decideHandOver } from '../../core/machine.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -33,6 +33,8 @@ import {
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
+import type { ServerTime } from '../../core/server-time.ts';
+import { timedValues } from './statement-times.ts';
 import { ENDED_MARK } from './tables.ts';
 import { codesOf, losesConnection, textsOf } from './transaction-fault.ts';
 import {
@@ -61,6 +63,7 @@ export interface WithinPostgres extends Within {
 export function createWithin(
   records: Records,
   prepare: boolean,
+  time: ServerTime,
   enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>,
 ): (tx: PostgresTransaction) => WithinPostgres {
   const { tables } = records;
@@ -76,7 +79,7 @@ export function createWithin(
     const ask: Ask = async (asked, values) => {
       checkOpen(tx);
       try {
-        return (await askTransaction(tx, asked, values, prepare)).rows;
+        return (await askTransaction(tx, asked, timedValues(asked, values, time), prepare)).rows;
       } catch (error) {
         if (!isEnded(error)) throw storeError(error, true);
         isOver = true;
@@ -96,7 +99,7 @@ export function createWithin(
           const [row] = await ask(statements.finish, values);
           if (row !== undefined) return { kind: 'applied', expiresAt: number(row[2]) };
           const found = await records.find(ask, [request]);
-          const result = notFinished(request, found.get(idText(request)));
+          const result = notFinished(records, request, found.get(idText(request)));
           if (result.kind !== 'busy') return result;
         }
         return { kind: 'busy' };
@@ -105,14 +108,13 @@ export function createWithin(
         const values = inputValues([checkpointRow(request)], CHECKPOINT_INPUT.length, 'one');
         if ((await ask(statements.checkpoint, values)).length > 0) return { kind: 'applied' };
         const found = await records.find(ask, [request]);
-        return notNoted(request, found.get(idText(request)));
+        return notNoted(records, request, found.get(idText(request)));
       },
       async handOver(owner) {
         const values = inputValues([handOverRow(owner)], HAND_OVER_INPUT.length, 'one');
         if ((await ask(statements.handOver, values)).length > 0) return { kind: 'applied' };
         const seen = (await records.find(ask, [owner])).get(idText(owner));
-        const record = seen?.record ?? null;
-        return decideHandOver(record, owner, serverView(record, seen?.now ?? 0)).result;
+        return decideHandOver(seen?.record ?? null, owner, records.view(seen)).result;
       },
       enqueue: (messages) => enqueueWithin(ask, messages),
       async limit(timeMaxMs) {

@@ -35,6 +35,11 @@ export interface StoreUnderTest {
   /** Moves every clock the store goes by, of all handles, wall and monotonic. */
   advance(ms: number): void | Promise<void>;
   /**
+   * Moves the server's clock alone, as if it was set: nothing else passes. Required when a server's clock is believed only after it has kept
+   * pace (`onClockOff` of a store with `serverClock`).
+   */
+  step?(ms: number): void | Promise<void>;
+  /**
    * Another handle on the same data, as another process would hold it, with an application clock that is off. Required when
    * the store is `shared`, absent when it is not.
    */

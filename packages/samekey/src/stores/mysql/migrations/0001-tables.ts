@@ -27,7 +27,7 @@ export const tables: Migration = {
   number: 1,
   name: 'tables',
   minReader: 1,
-  statements: ({ records, audit, counters, messages, groups }) => [
+  statements: ({ records, audit, counters, messages, groups, meta }) => [
     `CREATE TABLE IF NOT EXISTS ${records} (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   scope VARBINARY(1024) NOT NULL,
@@ -124,6 +124,7 @@ export const tables: Migration = {
 ) ${ENGINE}`,
     `CREATE TABLE IF NOT EXISTS ${groups} (slot INT NOT NULL PRIMARY KEY) ${ENGINE}`,
     // Without WHERE its ON would be a join's.
+    `INSERT INTO ${meta} (name, value) VALUES ('last_now', 0) ON DUPLICATE KEY UPDATE value = value`,
     `INSERT INTO ${groups} (slot) SELECT ${numbers(GROUP_SLOTS)} WHERE TRUE ON DUPLICATE KEY UPDATE slot = VALUES(slot)`,
   ],
 };

@@ -37,7 +37,7 @@ export function createHotPath(
   async function claim(ask: Ask, request: ClaimRequest, fresh: Fresh): Promise<ClaimResult> {
     const seen = await records.read(ask, request);
     if (seen === undefined) return insertOnce(ask, fresh);
-    const { write, result } = decideClaim(seen.record, request, serverView(seen.record, seen.now));
+    const { write, result } = decideClaim(seen.record, request, records.view(seen));
     if (write === undefined) return result;
     return (await records.write(ask, seen, write)) ? result : BUSY;
   }

@@ -26,6 +26,7 @@ import {
   type View,
 } from '../../../core/machine.ts';
 import { DOUBLED_MAX, isPurgeable, type RecordId, type SamekeyRecord } from '../../../core/record.ts';
+import type { ServerTime } from '../../../core/server-time.ts';
 import { reapedOf } from '../../../core/reaped.ts';
 import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../../core/store.ts';
 import { isLeftToCodeSql } from '../../sql/left-to-code.ts';
@@ -47,7 +48,12 @@ const REAP_ROWS_MAX = 1_000;
 export type Housekeeping = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
 
 /** Makes them on the connections of upkeep. */
-export function createHousekeeping(records: Records, upkeep: Link, counters: Counters): Housekeeping {
+export function createHousekeeping(
+  records: Records,
+  upkeep: Link,
+  counters: Counters,
+  time: ServerTime,
+): Housekeeping {
   const { layout } = records;
   const { over, reapable, unknown, due } = candidateStatements(layout);
 
@@ -132,6 +138,7 @@ export function createHousekeeping(records: Records, upkeep: Link, counters: Cou
   return {
     async sweep(limit, options = {}) {
       const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
+      await time.look();
       const now = await records.time(upkeep.ask);
       const candidates: RecordId[] = [];
       for (const [state, until] of [
@@ -177,6 +184,7 @@ export function createHousekeeping(records: Records, upkeep: Link, counters: Cou
     },
 
     async reap(limit) {
+      await time.look();
       const scopes: string[] = [];
       const now = String(await records.time(upkeep.ask));
       for (const state of ['completed', 'failed', 'retryable']) {

@@ -1,5 +1,6 @@
 /** Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between engines. */
 
+import { SERVER_TOLERANCE_MS } from '../../../core/server-time.ts';
 import { RECORD_COLUMNS } from '../../sql/record-row.ts';
 import { asHex, BYTE_COLUMNS } from '../byte-columns.ts';
 import { quote } from '../tables.ts';
@@ -14,13 +15,20 @@ export interface Layout {
   readonly audit: string;
   readonly counters: string;
   readonly meta: string;
-  /** SQL of the time in milliseconds; stable within a statement, so that Citus computes it where the statement arrives. */
+  /** SQL of the server's clock in milliseconds; stable within a statement, so that Citus computes it where the statement arrives. */
+  readonly clock: string;
+  /** SQL of the time: the clock where it is near what the time is believed to be, else that (F117). */
   readonly now: string;
+  /** The later of the two, for lives. */
+  readonly later: string;
 }
 
 /** Makes it. `clock`: SQL of an instant. */
 export function createLayout(facts: EngineFacts, schema: string, clock: string): Layout {
   const quoted = quote(schema);
+  const clockMs = `floor(extract(epoch FROM ${clock}) * 1000)::bigint`;
+  const [least, most] = ['-', '+'].map((sign) => `$bound::bigint ${sign} ${SERVER_TOLERANCE_MS}`);
+  const now = `CASE WHEN ${clockMs} < ${least} OR ${clockMs} > ${most} THEN $bound::bigint ELSE ${clockMs} END`;
   return Object.freeze({
     facts,
     schema,
@@ -28,7 +36,9 @@ export function createLayout(facts: EngineFacts, schema: string, clock: string):
     audit: `${quoted}.samekey_plain_audit`,
     counters: `${quoted}.samekey_plain_counters`,
     meta: `${quoted}.samekey_plain_meta`,
-    now: `floor(extract(epoch FROM ${clock}) * 1000)::bigint`,
+    clock: clockMs,
+    now,
+    later: `greatest(${clockMs}, ${now})`,
   });
 }
 

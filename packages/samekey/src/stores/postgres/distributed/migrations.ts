@@ -116,7 +116,7 @@ export interface SpreadStatement {
 
 /** The bookkeeping; last, when all is there. */
 export function doneStatement({ meta }: Layout): string {
-  return `INSERT INTO ${meta} (name, value) VALUES ('schema_version', ${LAYOUT_VERSION}), ('min_reader', 1) ON CONFLICT (name) DO NOTHING`;
+  return `INSERT INTO ${meta} (name, value) VALUES ('schema_version', ${LAYOUT_VERSION}), ('min_reader', 1), ('last_now', 0) ON CONFLICT (name) DO NOTHING`;
 }
 
 /** What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The schema itself must be there. */

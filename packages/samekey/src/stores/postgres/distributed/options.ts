@@ -10,7 +10,7 @@ import { SERVER_CLOCK } from './layout.ts';
 export interface DistributedPostgresStoreOptions
   extends Pick<
     PostgresStoreOptions,
-    'pool' | 'connect' | 'schema' | 'prepare' | 'statementTimeMaxMs' | 'random'
+    'pool' | 'connect' | 'schema' | 'prepare' | 'statementTimeMaxMs' | 'now' | 'monotonicNow' | 'random'
   > {
   /** What the server is; `ready()` refuses one that says it is another. `other`: any server that speaks PostgreSQL. */
   readonly engine: DistributedEngine;
@@ -29,6 +29,8 @@ export interface CheckedDistributedOptions {
   readonly lanes: number;
   readonly statementTimeMaxMs: number;
   readonly clock: string;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
   readonly random: () => number;
 }
 
@@ -39,6 +41,8 @@ const ROWS = {
   schema: POSTGRES_ROWS.schema,
   prepare: POSTGRES_ROWS.prepare,
   statementTimeMaxMs: POSTGRES_ROWS.statementTimeMaxMs,
+  now: POSTGRES_ROWS.now,
+  monotonicNow: POSTGRES_ROWS.monotonicNow,
   random: POSTGRES_ROWS.random,
   lanes: wholeNumber(1, 64, 4),
   clock: text(SERVER_CLOCK),

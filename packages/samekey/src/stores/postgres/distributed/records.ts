@@ -6,6 +6,7 @@
 import type { NewAuditRow } from '../../../core/audit.ts';
 import { type Decision, serverView, type View } from '../../../core/machine.ts';
 import type { RecordId, SamekeyRecord } from '../../../core/record.ts';
+import type { ServerTime } from '../../../core/server-time.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../../sql/record-row.ts';
 import { fieldsOf } from '../byte-columns.ts';
 import type { Ask } from '../link.ts';
@@ -20,8 +21,10 @@ import { deleteStatement, readStatement, timeStatement, updateStatement } from '
 export interface Seen {
   readonly record: SamekeyRecord;
   readonly version: string;
-  /** The server's time of the reading, in milliseconds. */
+  /** The time of the reading, in milliseconds. */
   readonly now: number;
+  /** The server's clock, where it was ahead of that. */
+  readonly laterNow: number;
 }
 
 /** The state table's decision for one verb. */
@@ -37,7 +40,9 @@ export const BUSY: { readonly kind: 'busy' } = Object.freeze({ kind: 'busy' as c
 /** Reading and writing rows. */
 export interface Records {
   readonly layout: Layout;
-  /** The server's time. */
+  /** What a decision on it goes by. */
+  view(seen: Seen | undefined): View;
+  /** The time. */
   time(ask: Ask): Promise<number>;
   /** One record; undefined if there is none. `FOR UPDATE` only inside a transaction. */
   read(ask: Ask, id: RecordId, lock?: '' | 'FOR UPDATE'): Promise<Seen | undefined>;
@@ -63,27 +68,31 @@ export interface ApplyOptions<Request> {
 }
 
 /** Makes them. */
-export function createRecords(layout: Layout): Records {
+export function createRecords(layout: Layout, serverTime: Pick<ServerTime, 'heldMs'>): Records {
   const reads = { '': readStatement(layout, ''), 'FOR UPDATE': readStatement(layout, 'FOR UPDATE') };
   const clock = timeStatement(layout);
 
-  async function time(ask: Ask): Promise<number> {
-    return number((await ask(clock, []))[0]?.[0]);
+  async function times(ask: Ask): Promise<SqlRow> {
+    return (await ask(clock, []))[0] ?? [];
+  }
+
+  function view(seen: Seen | undefined): View {
+    return serverView(seen?.record ?? null, seen?.now ?? 0, seen?.laterNow, serverTime.heldMs());
   }
 
   async function read(ask: Ask, id: RecordId, lock: '' | 'FOR UPDATE' = ''): Promise<Seen | undefined> {
     // Before the row: a time too early never ends a claim too early.
-    const now = layout.facts.oneClock ? undefined : await time(ask);
+    const asked = layout.facts.oneClock ? undefined : await times(ask);
     const [row] = await ask(reads[lock], [exact(id.scope), exact(id.key)]);
-    return row && seenOf(row, now);
+    return row && seenOf(row, asked);
   }
 
   async function write(ask: Ask, seen: Seen, after: SamekeyRecord | null): Promise<boolean> {
-    const { record, version, now } = seen;
+    const { record, version, laterNow } = seen;
     const { statement, values } =
       after === null
         ? deleteStatement(layout, version, record)
-        : updateStatement(layout, version, record, after, now + DECISION_TIME_MAX_MS);
+        : updateStatement(layout, version, record, after, laterNow + DECISION_TIME_MAX_MS);
     try {
       return (await ask(statement, values)).length > 0;
     } catch (error) {
@@ -94,13 +103,14 @@ export function createRecords(layout: Layout): Records {
 
   return {
     layout,
-    time,
+    view,
+    time: async (ask) => number((await times(ask))[0]),
     read,
     write,
     async apply(ask, request, decide, { lock = '', rowOf } = {}) {
       const seen = await read(ask, request, lock);
       const before = seen?.record ?? null;
-      const { write: after, result } = decide(before, request, serverView(before, seen?.now ?? 0));
+      const { write: after, result } = decide(before, request, view(seen));
       if (after === undefined) return result;
       // Nothing but a claim makes a record.
       if (seen === undefined || !(await write(ask, seen, after))) return BUSY;
@@ -111,8 +121,8 @@ export function createRecords(layout: Layout): Records {
   };
 }
 
-/** A row of `seenColumns`; `now` where a statement of its own asked for it. */
-export function seenOf(row: SqlRow, now?: number): Seen {
-  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 2));
-  return { now: now ?? number(row[0]), version: String(row[1]), record };
+/** A row of `seenColumns`; `times` where a statement of its own asked for them. */
+export function seenOf(row: SqlRow, times: SqlRow = row): Seen {
+  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 3));
+  return { now: number(times[0]), laterNow: number(times[1]), version: String(row[2]), record };
 }

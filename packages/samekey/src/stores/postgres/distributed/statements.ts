@@ -13,14 +13,16 @@ export interface Bound {
   readonly values: readonly SqlValue[];
 }
 
-/** Counted from the server's time of the statement. */
-const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at', 'expires_at']);
+/** Counted from the time of the statement: what is held from the one that is judged by, lives from the later one. */
+const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at']);
 
 /** Inserts the record of a fresh key, made at time 0: the server adds its time. Gives creation and expiry, or no row. */
-export function insertStatement({ records, now }: Layout): Statement {
-  const values = RECORD_COLUMNS.map((name, i) =>
-    FROM_NOW.has(name) ? `${now} + $${i + 1}::bigint` : `$${i + 1}::${typeOf(name)}`,
-  );
+export function insertStatement({ records, now, later }: Layout): Statement {
+  const values = RECORD_COLUMNS.map((name, i) => {
+    const value = `$${i + 1}::${typeOf(name)}`;
+    if (name === 'expires_at') return `${later} + ${value}`;
+    return FROM_NOW.has(name) ? `${now} + ${value}` : value;
+  });
   const due = RECORD_COLUMNS.indexOf('locked_until') + 1;
   return statement(
     'plain_insert',
@@ -39,12 +41,12 @@ function parameterOf(value: string | number | bigint | Uint8Array | null): SqlVa
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
 }
 
-/** The server's time, in milliseconds. */
-export function timeStatement({ now }: Layout): Statement {
-  return statement('plain_time', `SELECT ${now}`);
+/** The time, and the later one, in milliseconds. */
+export function timeStatement({ now, later }: Layout): Statement {
+  return statement('plain_time', `SELECT ${now}, ${later}`);
 }
 
-/** The record of $1 and $2: the time (0 where a statement of its own asks for it), the version, the columns. */
+/** The record of $1 and $2: the time and the later one (0 where a statement of its own asks for them), the version, the columns. */
 export function readStatement(layout: Layout, lock: '' | 'FOR UPDATE'): Statement {
   return statement(
     lock === '' ? 'plain_read' : 'plain_lock',
@@ -53,8 +55,8 @@ export function readStatement(layout: Layout, lock: '' | 'FOR UPDATE'): Statemen
 }
 
 /** What `seenOf` reads. */
-export function seenColumns({ facts, now }: Layout): string {
-  return `${facts.oneClock ? now : '0::bigint'}, r.version, ${COLUMNS}`;
+export function seenColumns({ facts, now, later }: Layout): string {
+  return `${facts.oneClock ? `${now}, ${later}` : '0::bigint, 0::bigint'}, r.version, ${COLUMNS}`;
 }
 
 /** Which columns a write sets; each holds those before it. A renewal carries neither answer nor input. */
@@ -79,11 +81,11 @@ const SETS: readonly ReadonlySet<string>[] = [
 ];
 
 /**
- * Writes `after` over `before`, which was read in `version`; only until `deadline` by the server's clock, because the times in it were
+ * Writes `after` over `before`, which was read in `version`; only until `deadline` by the later clock, because the times in it were
  * computed from the reading. Gives a row if it was written.
  */
 export function updateStatement(
-  { records, now }: Layout,
+  { records, later }: Layout,
   version: string,
   before: SamekeyRecord,
   after: SamekeyRecord,
@@ -101,7 +103,7 @@ export function updateStatement(
   );
   sets.push(`due_at = ${parameter(String(dueAt(after)), 'bigint')}`, 'version = version + 1');
   const fence = fenceOf(parameter, version, before);
-  const text = `UPDATE ${records} SET ${sets.join(', ')} WHERE ${fence} AND ${now} <= ${parameter(String(deadline), 'bigint')} RETURNING version`;
+  const text = `UPDATE ${records} SET ${sets.join(', ')} WHERE ${fence} AND ${later} <= ${parameter(String(deadline), 'bigint')} RETURNING version`;
   return { statement: statement(`plain_write_${size}`, text), values };
 }
 

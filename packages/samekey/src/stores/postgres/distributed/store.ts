@@ -11,6 +11,7 @@ import type { TransactionFault } from '../../../core/transaction.ts';
 import { createLink, type Link } from '../link.ts';
 import type { PostgresTransaction } from '../postgres-client.ts';
 import { checkPooler } from '../server.ts';
+import { createPostgresTime } from '../statement-times.ts';
 import { transactionFault } from '../transaction-fault.ts';
 import type { WithinPostgres } from '../within.ts';
 import { createAudit } from './audit.ts';
@@ -57,10 +58,16 @@ const LOCK_TIME_MAX_MS = 250;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function distributedPostgresStore(options: DistributedPostgresStoreOptions): DistributedPostgresStore {
-  const { facts, open, schema, prepare, lanes, statementTimeMaxMs, clock, random } =
+  const { facts, open, schema, prepare, lanes, statementTimeMaxMs, clock, random, ...clocks } =
     checkDistributedOptions(options);
   const layout = createLayout(facts, schema, clock);
-  const records = createRecords(layout);
+  const time = createPostgresTime({
+    meta: layout.meta,
+    clockMs: layout.clock,
+    ask: (statement, values) => upkeep.ask(statement, values),
+    ...clocks,
+  });
+  const records = createRecords(layout, time);
 
   function link(timeMaxMs: number, lockTimeMaxMs: number): Link {
     return createLink({
@@ -68,6 +75,7 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
       prepare,
       random,
       doubted: facts.doubted,
+      time,
       replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
       settings: {
         application_name: 'samekey',
@@ -80,10 +88,18 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     });
   }
   const quick = (count: number): Link => createLanes(count, () => link(statementTimeMaxMs, LOCK_TIME_MAX_MS));
+  /** Whose transactions need the time: they cannot look once they have begun. */
+  const looking = (made: Link): Link => ({
+    ...made,
+    async together(body) {
+      await time.fresh();
+      return made.together(body);
+    },
+  });
 
   const work = quick(lanes);
   const ends = quick(lanes);
-  const upkeep = quick(2);
+  const upkeep = looking(quick(2));
   const reads = link(LONG_TIME_MAX_MS, LOCK_TIME_MAX_MS);
   const counters = createCounters(layout, { upkeep, reads }, random);
 
@@ -98,8 +114,8 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
       recordSizeMaxBytes: facts.recordSizeMaxBytes,
     }),
     ...createHotPath(records, { work, ends, upkeep }),
-    ...createHousekeeping(records, upkeep, counters),
-    ...createReading(records, reads),
+    ...createHousekeeping(records, upkeep, counters, time),
+    ...createReading(records, looking(reads)),
     ...createAudit(layout, { upkeep, reads }, (ask) => records.time(ask)),
     counters,
     async migrate() {
@@ -115,13 +131,15 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
       const version = await layoutVersion(reads.ask, layout);
       return { version, needed: LAYOUT_VERSION, missing: version < LAYOUT_VERSION ? ['tables'] : [] };
     },
-    within: createWithin(records, prepare ?? false),
+    within: createWithin(records, prepare ?? false, time),
     // What a cancelled COMMIT became is not known on every engine.
     transactionFault: (error) => transactionFault(error, facts.doubted),
     async ready() {
       await checkPooler(reads);
       await checkLayout(reads.ask, layout);
+      await time.look();
     },
+    onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([work, ends, upkeep, reads].map((each) => each.close()));
     },

@@ -10,6 +10,8 @@ import { checkIds } from '../../sql/record-row.ts';
 import type { Ask } from '../link.ts';
 import { askTransaction, type PostgresTransaction } from '../postgres-client.ts';
 import { storeError } from '../postgres-errors.ts';
+import type { ServerTime } from '../../../core/server-time.ts';
+import { timedValues } from '../statement-times.ts';
 import { statement } from '../statements.ts';
 import { checkOpen, type WithinPostgres } from '../within.ts';
 import { BUSY, type Decide, type Records } from './records.ts';
@@ -18,6 +20,7 @@ import { BUSY, type Decide, type Records } from './records.ts';
 export function createWithin(
   records: Records,
   prepare: boolean,
+  time: ServerTime,
 ): (tx: PostgresTransaction) => WithinPostgres {
   const { doubted } = records.layout.facts;
 
@@ -26,7 +29,7 @@ export function createWithin(
     const ask: Ask = async (asked, values) => {
       checkOpen(tx);
       try {
-        return (await askTransaction(tx, asked, values, prepare)).rows;
+        return (await askTransaction(tx, asked, timedValues(asked, values, time), prepare)).rows;
       } catch (error) {
         throw storeError(error, true, doubted);
       }
