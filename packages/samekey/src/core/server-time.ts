@@ -44,9 +44,8 @@ export const SERVER_TOLERANCE_MS: number = PACE_TOLERANCE_MS;
 export const ROW_LAG_MAX_MS = 60_000;
 /** A shared time that lags less is not worth a write. */
 const MOVE_MS = 5_000;
-/** So long after the last look (sweeps look more often) one is begun beside the statements, and so long after it they wait for one. */
-const LOOK_BESIDE_MS = 15_000;
-const LOOK_BEFORE_MS = PACE_MS / 2;
+/** So long after the last look a statement waits for one; sweeps look more often. Less than {@link ROW_LAG_MAX_MS}. */
+const LOOK_BEFORE_MS = 30_000;
 
 /** Makes it on this process's clocks; the wall clock only shows that the monotonic one stood still. */
 export function createServerTime(
@@ -120,10 +119,7 @@ export function createServerTime(
       if (lookedAt === undefined) return look();
       const passedMs = monotonicNow() - lookedAt.monotonic;
       const stoodStillMs = Math.abs(wallNow() - lookedAt.wall - passedMs);
-      if (passedMs >= LOOK_BEFORE_MS || stoodStillMs > SERVER_TOLERANCE_MS) return look();
-      // Whoever needs it will be told what went wrong.
-      if (passedMs >= LOOK_BESIDE_MS) look().catch(() => undefined);
-      return undefined;
+      return passedMs >= LOOK_BEFORE_MS || stoodStillMs > SERVER_TOLERANCE_MS ? look() : undefined;
     },
     onOff: (told) => off.onOff(told),
   };
