@@ -33,6 +33,23 @@ export const messages = [
     breaks: 'A message that kills its worker does so once more than allowed.',
   },
   {
+    name: 'message-suspect-handed-back-into-the-line',
+    file: 'core/message-machine.ts',
+    find: "state: !request.begun && started > finished ? 'leased' : 'ready',",
+    put: "state: 'ready',",
+    tests: ['outbox/memory.test.ts'],
+    breaks:
+      'What may have killed a worker is handed back by one that stops, and then taken together with others of its kind.',
+  },
+  {
+    name: 'worker-extends-by-another-clock',
+    file: 'worker/delivery.ts',
+    find: 'this.#now() + ms',
+    put: 'performance.now() + ms',
+    tests: ['worker/keeping.test.ts'],
+    breaks: 'A handler that asks for more time gets what another clock shows.',
+  },
+  {
     name: 'message-before-its-time',
     file: 'core/message-machine.ts',
     find: '? !message.parked && message.dueAt <= now : over;',
@@ -43,8 +60,8 @@ export const messages = [
   {
     name: 'message-every-failure-proven',
     file: 'core/message-machine.ts',
-    find: 'dueAt: now + request.delayMs,\n    started: message.started - (1 - begun),\n    finished: message.finished + begun,\n    proven: message.proven + (request.proven ? begun : 0),',
-    put: 'dueAt: now + request.delayMs,\n    started: message.started - (1 - begun),\n    finished: message.finished + begun,\n    proven: message.proven + begun,',
+    find: 'dueAt: now + request.delayMs,\n    started,\n    finished,\n    proven: message.proven + (request.proven ? begun : 0),',
+    put: 'dueAt: now + request.delayMs,\n    started,\n    finished,\n    proven: message.proven + begun,',
     tests: SQLITE,
     breaks: 'A delivery that may have taken effect is told to the next as one that had none.',
   },

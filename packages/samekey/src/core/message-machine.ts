@@ -75,16 +75,21 @@ export function holds(message: StoredMessage | null, lease: Lease): message is S
   );
 }
 
-/** Back in line, or handed back as if it had not been taken. */
+/**
+ * Back in line, or handed back as if it had not been taken: what was a suspect then is one still, under a lease that is over and nobody's. In
+ * line it would be taken together with others of its kind.
+ */
 export function decideRetry(message: StoredMessage, request: RetryRequest, now: number): StoredMessage {
   const begun = request.begun ? 1 : 0;
+  const started = message.started - (1 - begun);
+  const finished = message.finished + begun;
   return {
     ...message,
-    state: 'ready',
+    state: !request.begun && started > finished ? 'leased' : 'ready',
     leaseId: null,
     dueAt: now + request.delayMs,
-    started: message.started - (1 - begun),
-    finished: message.finished + begun,
+    started,
+    finished,
     proven: message.proven + (request.proven ? begun : 0),
     lastError: request.error ?? message.lastError,
   };

@@ -13,7 +13,7 @@ import {
   OutcomeUnknownError,
 } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
-import { messageKeyText, type TakenMessage } from '../core/message.ts';
+import { type Lease, messageKeyText, type RetryRequest, type TakenMessage } from '../core/message.ts';
 import { contradictionRow, createNoter } from '../core/noter.ts';
 import { pause } from '../core/pause.ts';
 import type { SamekeyRecord } from '../core/record.ts';
@@ -217,7 +217,7 @@ export function createDeliverer(
     async begin(taken, askedAt) {
       return new RunningDelivery(taken, {
         downstreamKey: isSync ? () => digestOf(taken) as string : constant(await digestOf(taken)),
-        startedAt: world.monotonicNow(),
+        now: () => world.monotonicNow(),
         leasedUntil: askedAt + leaseMs,
         timeMaxMs: deliveryTimeMaxMs,
         async note(request) {
@@ -242,6 +242,14 @@ export function createDeliverer(
         const handler = handlers.get(taken.topic);
         // What its payload is, only the handler knows.
         if (handler === undefined) throw new InvariantError('a message of an unknown topic was taken');
+        // It stood still since it asked: another worker may have the message by now, or may have ended it.
+        if (delivery.isOver) {
+          delivery.ended = true;
+          ended();
+          // Not begun, so not counted; if it is another's already, nothing is lost.
+          await ends.retry(unbegun(delivery.lease), delivery.leasedUntil);
+          return;
+        }
         outcome = { value: await handler(received(taken) as ReceivedMessage<never>, delivery) };
       } catch (error) {
         outcome = { error };
@@ -262,10 +270,14 @@ export function createDeliverer(
       const { id, place, leaseId, started } = taken;
       // An exhausted one was not counted this time.
       if (taken.exhausted) return;
-      const request = { id, place, leaseId, started, delayMs: 0, error: null, proven: false, begun: false };
-      await ends.retry(request, askedAt + leaseMs);
+      await ends.retry(unbegun({ id, place, leaseId, started }), askedAt + leaseMs);
     },
   };
+}
+
+/** Back as if it had not been taken. */
+function unbegun(lease: Lease): RetryRequest {
+  return { ...lease, delayMs: 0, error: null, proven: false, begun: false };
 }
 
 function about({ taken }: RunningDelivery): { id: string; topic: string; delivery: number } {

@@ -74,6 +74,7 @@ export class RunningDelivery implements Delivery {
   saidUnknown: string | null = null;
   timedOut = false;
   readonly #note: (request: NoteRequest) => Promise<LeaseResult>;
+  readonly #now: () => number;
   readonly #downstreamKey: () => string;
   #isLostTold = false;
   #abort: AbortController | null = null;
@@ -83,7 +84,8 @@ export class RunningDelivery implements Delivery {
     taken: TakenMessage,
     how: {
       readonly downstreamKey: () => string;
-      readonly startedAt: number;
+      /** The monotonic clock. */
+      readonly now: () => number;
       readonly leasedUntil: number;
       readonly timeMaxMs: number;
       readonly note: (request: NoteRequest) => Promise<LeaseResult>;
@@ -91,9 +93,10 @@ export class RunningDelivery implements Delivery {
   ) {
     this.taken = taken;
     this.#downstreamKey = how.downstreamKey;
-    this.startedAt = how.startedAt;
+    this.#now = how.now;
+    this.startedAt = how.now();
     this.leasedUntil = how.leasedUntil;
-    this.runsUntil = how.startedAt + how.timeMaxMs;
+    this.runsUntil = this.startedAt + how.timeMaxMs;
     this.providerId = taken.providerId;
     this.isSuspect = taken.exhausted || isSuspect({ ...taken, started: taken.started - 1 });
     this.#note = how.note;
@@ -114,6 +117,11 @@ export class RunningDelivery implements Delivery {
 
   get mayHaveRunBefore(): boolean {
     return mayHaveRunBefore(this.taken);
+  }
+
+  /** Whether the lease is certainly over: until it is, nobody else has the message. */
+  get isOver(): boolean {
+    return this.#now() >= this.leasedUntil;
   }
 
   /** Whether to tell that its lease is lost: once, however often it is found out. */
@@ -139,7 +147,7 @@ export class RunningDelivery implements Delivery {
   }
 
   extend(ms: number): void {
-    if (Number.isFinite(ms)) this.runsUntil = Math.max(this.runsUntil, performance.now() + ms);
+    if (Number.isFinite(ms)) this.runsUntil = Math.max(this.runsUntil, this.#now() + ms);
   }
 
   giveUp(): void {

@@ -89,7 +89,7 @@ describe('leases', () => {
     });
     const delivery = new RunningDelivery(taken(), {
       downstreamKey: () => 'key',
-      startedAt: 0,
+      now: () => 0,
       leasedUntil: LEASE_MS,
       timeMaxMs: 300_000,
       note: async () => 'applied',
@@ -100,6 +100,52 @@ describe('leases', () => {
     expect(calls).toBe(15);
     expect(delivery.leasedUntil).toBe(6 * LEASE_MS);
     expect(events.map(({ type }) => type)).toEqual(['store-error']);
+  });
+
+  it('last as long as a handler asks for, by the clock of its worker', async () => {
+    const world = fakeWorld({ monotonicStart: 1e9 });
+    const { options, events } = bench(
+      { extend: async (leases) => leases.map(() => 'applied' as const) },
+      { deliveryTimeMaxMs: 10_000, world },
+    );
+    const deliverer = createDeliverer(options, createEnds(options), () => false);
+    const delivery = await deliverer.begin(taken(), world.monotonicNow());
+    const end = keepLeases(options, new Set([delivery]), () => undefined);
+    delivery.extend(60_000);
+    await world.advance(55_000);
+    expect(events).toEqual([]);
+    await world.advance(10_000);
+    end();
+    expect(events.map(({ type }) => type)).toEqual(['time-up']);
+  });
+
+  // Seed 19 of the simulator of background work: it stood still between its take and its handler, and another had done the work.
+  it('that are over before the handler begins begin none: the message is given back, and not counted', async () => {
+    const retried: RetryRequest[] = [];
+    let begun = 0;
+    const { world, options, events } = bench(
+      {
+        async retry(requests) {
+          retried.push(...requests);
+          return requests.map(() => (retried.length === 1 ? 'applied' : 'lost'));
+        },
+      },
+      { handlers: new Map([['mail', () => (begun += 1)]]) },
+    );
+    const deliverer = createDeliverer(options, createEnds(options), () => false);
+    for (const id of ['m-1', 'm-2']) {
+      const delivery = await deliverer.begin(taken({ id }), world.monotonicNow());
+      await world.advance(LEASE_MS);
+      const run = deliverer.run(delivery, () => undefined);
+      await world.advance(1_000);
+      await run;
+    }
+    expect(begun).toBe(0);
+    expect(retried.map(({ id, begun: counted }) => [id, counted])).toEqual([
+      ['m-1', false],
+      ['m-2', false],
+    ]);
+    expect(events).toEqual([]);
   });
 });
 

@@ -208,7 +208,7 @@ for (const kind of kinds()) {
       const numbers: number[] = [];
       const one = worker({
         onEvent: all.onEvent,
-        leaseMs: 200,
+        leaseMs: 600,
         deliveryTimeMaxMs: 50,
         deliveriesMax: 2,
         handlers: {

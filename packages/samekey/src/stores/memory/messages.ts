@@ -316,7 +316,7 @@ export function createMessages(options: MemoryMessagesOptions): MemoryMessages {
     underWay(operations, limit) {
       const calls: CallUnderWay[] = [];
       for (const { state, owner, providerId, leaseId } of line.values()) {
-        if (state !== 'leased' || leaseId === null || owner === null || providerId !== null) continue;
+        if (state !== 'leased' || owner === null || providerId !== null) continue;
         const record = options.find(owner);
         if (record?.state !== 'pending' || !operations.includes(record.operation)) continue;
         const { scope, key, operation } = record;
@@ -325,7 +325,7 @@ export function createMessages(options: MemoryMessagesOptions): MemoryMessages {
           key,
           operation,
           state: 'pending',
-          claimId: leaseId,
+          claimId: leaseId ?? owner.claimId,
           lockedUntil: 0,
           steps: null,
         });

@@ -235,12 +235,15 @@ const BACK = `lease_id = NULL, started = m.started - CASE WHEN q.state = 'ready'
   finished = m.finished + q.begun,
   proven = m.proven + q.begun * q.proven, last_error = coalesce(q.error, m.last_error)`;
 
+/** Handed back, what was a suspect before it was taken is one still. */
+const BACK_STATE = `CASE WHEN q.state = 'ready' AND q.begun = 0 AND m.started - 1 > m.finished THEN 'leased' ELSE q.state END`;
+
 /** Back in line, or dead. */
 export function backStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'back',
     `WITH ${tables.clock}, ${held(tables, BACK_INPUT, arity)}
-UPDATE ${tables.messages} m SET state = q.state, due_at = q.now + ${interval('q.delay_ms')}, ${BACK}
+UPDATE ${tables.messages} m SET state = ${BACK_STATE}, due_at = q.now + ${interval('q.delay_ms')}, ${BACK}
 FROM held AS q WHERE m.ctid = q.tid
 RETURNING m.place, CASE WHEN q.state = 'dead' THEN m.group_key END`,
   );

@@ -193,8 +193,10 @@ export function createMessages(options: SqliteMessagesOptions): SqliteMessages {
       }),
     retry: (requests) =>
       each(requests, (row, request, now) => {
-        rows.write({ ...row, ...decideRetry(row, request, now) });
-        watch.drop({ scope: 'message', key: String(row.place) });
+        const written = { ...row, ...decideRetry(row, request, now), leaseMs: request.delayMs };
+        rows.write(written);
+        if (written.state === 'leased') watch.restart(lease(written));
+        else watch.drop({ scope: 'message', key: String(row.place) });
         return 'applied';
       }),
     dead: (requests) =>

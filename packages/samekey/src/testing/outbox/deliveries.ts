@@ -115,6 +115,22 @@ export function deliveryTests(test: AddOutboxTest): void {
   });
 
   // F52
+  test('a suspect that is handed back is one still', async (t) => {
+    const { messages } = t.store;
+    await messages.enqueue([message(), message()]);
+    assert.equal((await take(messages)).length, 2);
+    await t.advance(LEASE_MS);
+    const suspects = await take(messages);
+    await messages.retry(suspects.map((one) => ({ ...failed(one, { begun: false }), error: null })));
+    assert.deepEqual(await take(messages, { suspectsMax: 0 }), []);
+    const [one, ...others] = await take(messages, { suspectsMax: 1 });
+    assert.deepEqual([one?.started, one?.finished, others.length], [2, 0, 0]);
+    // Who gave it back has it no more, and its end tells nobody of a killer.
+    assert.deepEqual(await messages.extend(suspects, LEASE_MS), ['lost', 'lost']);
+    if (one !== undefined) assert.deepEqual(await messages.retry([failed(one)]), ['applied']);
+    assert.equal((await take(messages, { suspectsMax: 0 })).length, 1);
+  });
+
   test('a message whose worker died is a suspect: taken only if suspects are wanted', async (t) => {
     const { messages } = t.store;
     await messages.enqueue([message(), message(), message()]);
