@@ -153,6 +153,7 @@ export const TABLE = [
     may: [
       'core',
       'stores/memory',
+      'tx/memory',
       'system',
       'http',
       'samekey',
@@ -160,6 +161,8 @@ export const TABLE = [
       'operator',
       'outbox',
       'worker',
+      'janitor',
+      'reconcile',
       'ways',
     ],
     node: 'any',

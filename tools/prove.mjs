@@ -20,6 +20,7 @@ import { isAvailable } from './proofs/backend.mjs';
 const PROOFS = [
   'simulator',
   'simulator-phased',
+  'simulator-workers',
   'reconcile',
   'simulator-stores',
   'races',

@@ -1,8 +1,7 @@
 /**
- * Why: the simulator's histories, of plain and of phased operations, are run, counted and told in one way. Each round is one seeded
+ * Why: the simulators' histories, of plain and of phased operations and of background work, are run, counted and told in one way. Each round is one seeded
  * history of a whole installation in virtual time, judged by the auditor; a failure prints the history of its key.
  */
-import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
 import { describeFailure, replayCommand } from '../../packages/samekey/dist/testing/simulator/report.js';
 
 /** Histories that share the turns of one event loop; more do not make it faster. */
@@ -11,13 +10,15 @@ const SIDE_BY_SIDE = 32;
 /** Failures that are told at length; the rest by their seed. */
 const TOLD_MAX = 3;
 
+/** @typedef {import('../../packages/samekey/dist/testing/simulator/report.js').ReportedHistory} ReportedHistory */
+
 /**
  * @param {import('./rounds.mjs').ProofOptions} options
- * @param {{ name: string, rounds: number, phased: boolean }} proof
+ * @param {{ name: string, rounds: number, simulate: (options: { seed: number, trace?: boolean }) => Promise<ReportedHistory> }} proof
  */
 export async function historiesOf(
   { seed = 0, rounds: most, seconds = Number.POSITIVE_INFINITY, log = () => undefined },
-  { name, rounds, phased },
+  { name, rounds, simulate },
 ) {
   // Errors are thrown by the thousand here, and nobody reads where.
   Error.stackTraceLimit = 0;
@@ -30,7 +31,7 @@ export async function historiesOf(
     while (next < seed + (most ?? rounds) && performance.now() < endsAt) {
       const own = next;
       next += 1;
-      const { violations } = await simulate({ seed: own, phased });
+      const { violations } = await simulate({ seed: own });
       done += 1;
       if (violations.length > 0) failed.push(own);
     }
@@ -40,7 +41,7 @@ export async function historiesOf(
   /** @type {string[]} */
   const failures = [];
   for (const [i, own] of failed.entries()) {
-    const history = await simulate({ seed: own, phased, trace: true });
+    const history = await simulate({ seed: own, trace: true });
     failures.push(
       i < TOLD_MAX
         ? describeFailure(history, replayCommand(own, name))

@@ -2,6 +2,7 @@
  * Why: an owner that stands still between its intent and its call, a provider that answers too early and a store that loses one reply do
  * harm together, and no test by hand has them meet in every order.
  */
+import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
 import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator-phased';
@@ -13,4 +14,5 @@ export const rounds = 20_000;
 export const piece = 500;
 
 /** @param {import('./rounds.mjs').ProofOptions} options */
-export const run = (options) => historiesOf(options, { name, rounds, phased: true });
+export const run = (options) =>
+  historiesOf(options, { name, rounds, simulate: (own) => simulate({ ...own, phased: true }) });

@@ -1,6 +1,7 @@
 /**
  * Why: most faults of idempotency need three things to happen in one order, which tests written by hand do not think of.
  */
+import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
 import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator';
@@ -12,4 +13,4 @@ export const rounds = 100_000;
 export const piece = 2_000;
 
 /** @param {import('./rounds.mjs').ProofOptions} options */
-export const run = (options) => historiesOf(options, { name, rounds, phased: false });
+export const run = (options) => historiesOf(options, { name, rounds, simulate });

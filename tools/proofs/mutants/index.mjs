@@ -16,6 +16,7 @@ import { redis } from './redis.mjs';
 import { seal } from './seal.mjs';
 import { sqlite } from './sqlite.mjs';
 import { values } from './values.mjs';
+import { workers } from './workers.mjs';
 
 /** @type {readonly import('./mutant.mjs').Area[]} */
 export const AREAS = [
@@ -27,6 +28,7 @@ export const AREAS = [
   { name: 'values', mutants: values },
   { name: 'calls', mutants: calls },
   { name: 'messages', mutants: messages },
+  { name: 'workers', mutants: workers },
   { name: 'reconcile', mutants: reconcile },
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },

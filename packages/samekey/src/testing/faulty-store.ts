@@ -186,7 +186,8 @@ export function passageOf(fault: FaultKind, { byMs = 100, silent = false }: Inje
 
 const BUSY = Object.freeze({ kind: 'busy' });
 
-function lost(applied: 'no' | 'unknown'): StoreError {
+/** What the caller is told of such a call. */
+export function lost(applied: 'no' | 'unknown'): StoreError {
   return new StoreError(
     applied === 'no'
       ? 'The faulty store refused the call.'

@@ -3,10 +3,15 @@
  * last. Lateness is bounded, as statements are by their time-outs at the store.
  */
 
-import { type FaultKind, type Passage, passageOf, type StoreCall } from '../faulty-store.ts';
+import { type FaultKind, type Passage, passageOf } from '../faulty-store.ts';
 import type { Random } from '../random.ts';
 import { type Context, shown } from './context.ts';
-import { LATENESS_MAX_MS } from './scenario.ts';
+import { type FaultRates, LATENESS_MAX_MS } from './scenario.ts';
+
+/** What a passage is drawn from. */
+export interface PassageContext extends Pick<Context, 'random' | 'calm' | 'trace'> {
+  readonly scenario: { readonly rates: Pick<FaultRates, 'store'> };
+}
 
 const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   refuse: 2,
@@ -21,7 +26,11 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
 };
 
 /** Draws one passage. */
-export function drawPassage(context: Context, name: string, call: StoreCall): Passage {
+export function drawPassage(
+  context: PassageContext,
+  name: string,
+  call: { readonly verb: string; readonly requests: readonly unknown[] },
+): Passage {
   const { random, scenario, calm } = context;
   const there = random.between(0, 6);
   const back = random.between(0, 6);

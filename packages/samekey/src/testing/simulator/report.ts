@@ -3,7 +3,21 @@
  */
 
 import { idText, type RecordId } from '../../core/record.ts';
-import type { History } from '../simulator.ts';
+import type { Violation } from '../auditor.ts';
+import type { TraceLine } from './context.ts';
+
+/** What is told of a history. */
+export interface ReportedHistory {
+  readonly seed: number;
+  readonly scenario: {
+    readonly kind: string;
+    readonly rates: unknown;
+    /** What was done in it. */
+    readonly operations: readonly unknown[];
+  };
+  readonly violations: readonly Violation[];
+  readonly trace: readonly TraceLine[];
+}
 
 /** Lines of a history that are shown at most: the last ones, which led there. */
 const LINES_MAX = 200;
@@ -15,7 +29,10 @@ export function replayCommand(seed: number, proof = 'simulator'): string {
 }
 
 /** A failed history as text; give one that was traced. `command` runs it again. */
-export function describeFailure(history: History, command: string = replayCommand(history.seed)): string {
+export function describeFailure(
+  history: ReportedHistory,
+  command: string = replayCommand(history.seed),
+): string {
   const { seed, scenario, violations, trace } = history;
   const first = violations[0];
   if (first === undefined) return `seed ${seed}: no violation`;

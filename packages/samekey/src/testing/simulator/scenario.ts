@@ -97,7 +97,8 @@ export const FREEZE_MAX_MS = 4_000;
 /** `close` waits this long in rolling restarts: longer than any handler there runs. */
 export const DRAIN_MS = 20_000;
 
-const NONE: FaultRates = {
+/** Nothing goes wrong. */
+export const NO_FAULTS: FaultRates = {
   store: 0,
   freeze: 0,
   kill: 0,
@@ -202,10 +203,10 @@ function drawIntent(
 
 function drawRates(kind: HistoryKind, random: Random): FaultRates {
   const slow = random.chance(0.5) ? 0.3 : 0;
-  if (kind === 'calm') return { ...NONE, slow };
-  if (kind === 'rolling') return { ...NONE, slow, restart: 0.3, probe: random.chance(0.5) ? 0.2 : 0 };
+  if (kind === 'calm') return { ...NO_FAULTS, slow };
+  if (kind === 'rolling') return { ...NO_FAULTS, slow, restart: 0.3, probe: random.chance(0.5) ? 0.2 : 0 };
   const storeRate = random.pick([0.05, 0.15, 0.3, 0.6]);
-  if (kind === 'store') return { ...NONE, slow, store: storeRate };
+  if (kind === 'store') return { ...NO_FAULTS, slow, store: storeRate };
   const maybe = (rate: number): number => (random.chance(0.5) ? rate : 0);
   return {
     store: maybe(storeRate),
