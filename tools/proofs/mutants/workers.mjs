@@ -76,4 +76,13 @@ export const workers = [
     tests: TESTS,
     breaks: 'A transaction whose sender has given up on it commits beside the one that follows.',
   },
+  {
+    name: 'reconciler-notes-once',
+    file: 'reconcile/settle.ts',
+    find: "emit({ type: 'store-error', verb: 'note', error });",
+    put: "return emit({ type: 'store-error', verb: 'note', error });",
+    tests: TESTS,
+    breaks:
+      'A webhook contradicts the record while the store is busy for a moment, and the audit has no row of it.',
+  },
 ];

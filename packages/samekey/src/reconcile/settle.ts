@@ -6,6 +6,7 @@
  * a contradiction is an event and a row of the audit, never silence.
  */
 
+import type { NewAuditRow } from '../core/audit.ts';
 import { isStoreError } from '../core/errors.ts';
 import { pause } from '../core/pause.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
@@ -68,6 +69,20 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     }
   }
 
+  /** As patient as with what it is about: a row may stand there twice, and is missing only where the store could not be written for long. */
+  async function note(row: NewAuditRow): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await store.note([row]);
+      } catch (error) {
+        // The event has told it; the record is as it was.
+        emit({ type: 'store-error', verb: 'note', error });
+        if (!isStoreError(error) || !error.transient || tries >= TRIES_MAX) return;
+        await pause(world, PAUSE_MIN_MS * 2 ** tries);
+      }
+    }
+  }
+
   async function look(id: RecordId): Promise<SamekeyRecord | null> {
     return (await store.find([id]))[0] ?? null;
   }
@@ -110,24 +125,17 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     // "It took effect" wants no retry, whatever state it would have led to.
     const wanted = says === 'took-effect' ? 'completed' : to;
     emit({ type: 'contradiction', ...about, wanted, found: met.found });
-    try {
-      await store.note([
-        {
-          scope,
-          key,
-          operation,
-          attempt,
-          act: 'contradiction',
-          from: met.found,
-          to,
-          reason,
-          actor: teller.actor,
-        },
-      ]);
-    } catch (error) {
-      // The event has told it; the record is as it was.
-      emit({ type: 'store-error', verb: 'note', error });
-    }
+    await note({
+      scope,
+      key,
+      operation,
+      attempt,
+      act: 'contradiction',
+      from: met.found,
+      to,
+      reason,
+      actor: teller.actor,
+    });
     return met;
   };
 }
