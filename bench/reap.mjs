@@ -36,7 +36,7 @@ const DUE = 1_000;
 
 const database = await startDatabase();
 const pool = new Pool({ connectionString: database.url, max: 4 });
-const store = postgresStore({ pool });
+const store = postgresStore({ service: 'test', pool });
 const samekey = createSamekey({ store, policy: 'standard' });
 const admin = new Client(database.url);
 await admin.connect();
@@ -148,7 +148,7 @@ async function besideTraffic() {
  */
 async function traffic(name, report) {
   const janitor = createJanitor({
-    store: postgresStore({ pool }),
+    store: postgresStore({ service: 'test', pool }),
     onEvent: (event) => void (event.type === 'reaped' && (count += event.count)),
   });
   let count = 0;

@@ -32,7 +32,7 @@ export function goldenShop(name: string, script: string | null = name): void {
       provider = await startExample('golden-provider/provider.mjs');
       env = { DATABASE_URL: await server.createDatabase(), PROVIDER_URL: provider.origin };
       const [code] = await once(
-        spawn(process.execPath, [COMMAND, 'migrate'], { env, stdio: 'inherit' }),
+        spawn(process.execPath, [COMMAND, 'migrate', '--service', 'shop'], { env, stdio: 'inherit' }),
         'close',
       );
       expect(code).toBe(0);

@@ -10,7 +10,7 @@ import { createWorker } from 'samekey/worker';
  */
 export async function prepare(url, count) {
   const pool = new Pool({ connectionString: url });
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   await store.migrate();
   await pool.query('TRUNCATE samekey_messages');
   const outbox = createOutbox({ store });
@@ -35,7 +35,7 @@ export async function prepare(url, count) {
  */
 export async function start(url, onJob) {
   const pool = new Pool({ connectionString: url });
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   const worker = createWorker({
     store,
     concurrency: 500,
@@ -57,7 +57,7 @@ export async function start(url, onJob) {
 /** @param {string} url */
 export async function sender(url) {
   const pool = new Pool({ connectionString: url });
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   const outbox = createOutbox({ store });
   const client = await pool.connect();
   return {

@@ -5,6 +5,6 @@ import { openDynamoDb } from '../hand-written/dynamodb.mjs';
 /** @type {import('../contract.d.ts').OpenStore} */
 export async function open({ url }) {
   const { client, tableName } = openDynamoDb(url);
-  const store = dynamodbStore({ client, tableName, timeToLive: false });
+  const store = dynamodbStore({ service: 'test', client, tableName, timeToLive: false });
   return { store, close: async () => client.destroy() };
 }

@@ -4,7 +4,7 @@ import { mysqlStore } from 'samekey/stores/mysql';
 
 /** @type {import('../contract.d.ts').OpenStore} */
 export async function open({ url }) {
-  const store = mysqlStore({ connect: () => createConnection(url) });
+  const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
   await store.migrate();
   return { store, close: async () => undefined };
 }

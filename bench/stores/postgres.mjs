@@ -5,7 +5,7 @@ import { postgresStore } from 'samekey/stores/postgres';
 /** @type {import('../contract.d.ts').OpenStore} */
 export async function open({ url }) {
   const pool = new Pool({ connectionString: url, max: 10 });
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   await store.migrate();
   return { store, close: () => pool.end() };
 }

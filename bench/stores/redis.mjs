@@ -8,5 +8,5 @@ export async function open({ url, client: name }) {
   const reply =
     'configGet' in client ? await client.configGet('appendfsync') : await client.config('GET', 'appendfsync');
   const durability = JSON.stringify(reply).includes('always') ? 'always' : 'everysec';
-  return { store: redisStore({ client, durability }), close };
+  return { store: redisStore({ service: 'test', client, durability }), close };
 }

@@ -5,7 +5,7 @@ import { sqliteStore } from 'samekey/stores/sqlite';
 /** @type {import('../contract.d.ts').OpenStore} */
 export async function open({ url }) {
   const database = new Database(url);
-  const store = sqliteStore({ database });
+  const store = sqliteStore({ service: 'test', database });
   await store.migrate();
   return { store, close: async () => void database.close() };
 }

@@ -7,7 +7,7 @@ import { postgresStore } from 'samekey/stores/postgres';
 import { database, orders } from './orders.mjs';
 
 // Samekey keeps its records in tables of its own, here in the application's database.
-const store = postgresStore({ pool: database });
+const store = postgresStore({ service: 'shop', pool: database });
 const samekey = createSamekey({ store });
 await samekey.ready();
 

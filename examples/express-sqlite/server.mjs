@@ -7,7 +7,7 @@ import { sqliteStore } from 'samekey/stores/sqlite';
 import { database, orders } from './orders.mjs';
 
 // Samekey keeps its records in tables of its own, here in the application's database.
-const store = sqliteStore({ database });
+const store = sqliteStore({ service: 'shop', database });
 await store.migrate();
 const samekey = createSamekey({ store });
 await samekey.ready();

@@ -21,7 +21,7 @@ await sql`CREATE TABLE IF NOT EXISTS orders (id serial PRIMARY KEY, account text
 await sql`CREATE TABLE IF NOT EXISTS payments (
   order_id int PRIMARY KEY REFERENCES orders, amount_cents int NOT NULL, charge_id text UNIQUE)`.execute(db);
 
-export const store = postgresStore({ pool });
+export const store = postgresStore({ service: 'shop', pool });
 export const transactions = /** @type {typeof fromKysely<Tx>} */ (fromKysely)(db, { pool });
 
 export const shop = {

@@ -11,7 +11,7 @@ await pool.query(`CREATE TABLE IF NOT EXISTS orders (id serial PRIMARY KEY, acco
   CREATE TABLE IF NOT EXISTS payments (
     order_id int PRIMARY KEY REFERENCES orders, amount_cents int NOT NULL, charge_id text UNIQUE)`);
 
-export const store = postgresStore({ pool });
+export const store = postgresStore({ service: 'shop', pool });
 export const transactions = /** @type {typeof fromPg<import('pg').PoolClient>} */ (fromPg)(pool);
 
 export const shop = {

@@ -5,8 +5,7 @@
 
 /**
  * Found in Samekey itself: what happens, and in words why a case cannot occur at the doors (`doors`) or in the stores (`stores`) where no
- * test of theirs cites it. F83–F85 and F107 are the client's and come with its next version; F116 is
- * not mended yet.
+ * test of theirs cites it. F83–F85 and F107 are the client's and come with its next version.
  * @type {Readonly<Record<string, { what: string, doors?: string, stores?: string }>>}
  */
 export const REVIEWED = {
@@ -119,6 +118,7 @@ export const REVIEWED = {
     doors: 'coverage reads routes from outside',
     stores: 'coverage knows no stores',
   },
+  F116: { what: 'two services on one database or cache', doors: 'the store refuses before a door asks it' },
   F117: { what: "a database server's clock is a day ahead for a moment", doors: 'no door reads a clock' },
   F118: {
     what: 'rules for keys and bodies are tightened',

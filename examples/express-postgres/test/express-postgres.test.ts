@@ -9,12 +9,12 @@ it('differs from the example on SQLite in the line of the store, and its import'
   const [sqlite, postgres] = [lines('express-sqlite'), lines('express-postgres')];
   expect(sqlite.filter((line) => !postgres.includes(line))).toEqual([
     "import { sqliteStore } from 'samekey/stores/sqlite';",
-    'const store = sqliteStore({ database });',
+    "const store = sqliteStore({ service: 'shop', database });",
     'await store.migrate();',
   ]);
   expect(postgres.filter((line) => !sqlite.includes(line))).toEqual([
     "import { postgresStore } from 'samekey/stores/postgres';",
-    'const store = postgresStore({ pool: database });',
+    "const store = postgresStore({ service: 'shop', pool: database });",
   ]);
 });
 

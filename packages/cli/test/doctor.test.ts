@@ -201,7 +201,7 @@ describe.runIf(source !== undefined)('samekey doctor and what only PostgreSQL ha
     if (source === undefined) return;
     server = await startPostgres(source, { synchronous_commit: 'off' });
     database = await server.createDatabase();
-    await said(['migrate', '--database', database]);
+    await said(['migrate', '--service', 'shop', '--database', database]);
   });
   afterAll(() => server.stop());
 
@@ -228,7 +228,7 @@ describe.runIf(source !== undefined)('samekey doctor and what only PostgreSQL ha
   });
 
   it('looks into the schema that is named', async () => {
-    await said(['migrate', '--schema', 'idem-One', '--database', database]);
+    await said(['migrate', '--service', 'shop', '--schema', 'idem-One', '--database', database]);
     const { of } = await examined(database, '--schema', 'idem-One');
     expect(of('schema')).toMatchObject([{ level: 'ok' }]);
     expect(of('growth').length).toBeGreaterThan(0);
@@ -261,7 +261,7 @@ describe('samekey doctor and the time of an SQLite file', () => {
     const path = join(folder.dir, 'keys.db');
     const now = Date.now();
     const file = new Database(path);
-    await sqliteStore({ database: file, now: () => now }).migrate();
+    await sqliteStore({ service: 'shop', database: file, now: () => now }).migrate();
     file.close();
     const database = openDatabase(findAddress(path, {}), undefined);
     const findings = await sqliteFindings(database, now + hours * 3_600_000);

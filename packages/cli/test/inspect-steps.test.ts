@@ -12,7 +12,7 @@ import { freshFolder } from './running-demo.ts';
 const folder = freshFolder();
 const path = `${folder.dir}/keys.db`;
 const database = new Database(path);
-const store = sqliteStore({ database });
+const store = sqliteStore({ service: 'shop', database });
 const samekey = createSamekey({ store, transactions: fromSqlite(store), policy: 'payments' });
 const pay = samekey.phased<{ amount: number }, unknown>({
   name: 'pay',

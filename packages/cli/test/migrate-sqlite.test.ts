@@ -24,14 +24,16 @@ describe('samekey migrate on SQLite', () => {
     ['file:', (path) => pathToFileURL(path).href],
   ])('makes a file that an application can start on, named by %s', async (_how, name) => {
     const path = fresh();
-    const made = await said(['migrate', '--database', name(path)]);
+    const made = await said(['migrate', '--service', 'shop', '--database', name(path)]);
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toContain(`Database: SQLite ${path} (--database)`);
     expect(made.stdout).toMatch(/^Migrated: version \d+ \(was none\): tables/m);
     const database = new Database(path);
-    await sqliteStore({ database }).ready();
+    await sqliteStore({ service: 'shop', database }).ready();
     database.close();
-    expect((await said(['migrate', '--database', name(path)])).stdout).toContain('There was nothing to do.');
+    expect((await said(['migrate', '--service', 'shop', '--database', name(path)])).stdout).toContain(
+      'There was nothing to do.',
+    );
   });
 
   it('--status makes no file, and tells 3 from 0', async () => {
@@ -40,27 +42,52 @@ describe('samekey migrate on SQLite', () => {
     expect(before).toMatchObject({ code: 3, stderr: '' });
     expect(before.stdout).toContain('Version found: none, needed: ');
     expect(existsSync(path)).toBe(false);
-    await said(['migrate', '--database', path]);
+    await said(['migrate', '--service', 'shop', '--database', path]);
     expect(await said(['migrate', '--status', '--database', path])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('finds what the store names: the command of its message mends it', async () => {
     const path = fresh();
     const database = new Database(path);
-    const store = sqliteStore({ database });
+    const store = sqliteStore({ service: 'shop', database });
     const refused: unknown = await store.ready().catch((error: unknown) => error);
     const command = /`npx samekey (migrate[^`]*)`/.exec(String(refused))?.[1];
-    expect(command).toBe('migrate');
-    expect((await said([String(command)], { SAMEKEY_DATABASE_URL: path })).code).toBe(0);
+    expect(command).toBe('migrate --service shop');
+    expect((await said(String(command).split(' '), { SAMEKEY_DATABASE_URL: path })).code).toBe(0);
     await store.ready();
     database.exec('PRAGMA journal_mode = DELETE');
     expect((await said(['migrate', '--status', '--database', path])).stdout).toContain('journal mode WAL');
     database.close();
   });
 
+  // F116
+  it('a file is one service’s: another is refused, and a restored copy is given away under a name of its own', async () => {
+    const path = fresh();
+    const run = (...args: readonly string[]): ReturnType<typeof said> =>
+      said(['migrate', '--database', path, ...args]);
+    expect((await run()).stderr).toMatch(/has not been given to a service: name.*--service orders/);
+    expect((await run('--service', 'shop')).code).toBe(0);
+    const before = JSON.parse((await run('--status', '--json')).stdout) as { databaseId: string };
+    expect(before).toMatchObject({ service: 'shop' });
+    // Whoever has tables names nobody, and changes nobody.
+    expect((await run()).code).toBe(0);
+    for (const args of [[], ['--status']]) {
+      const refused = await run('--service', 'billing', ...args);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/belongs to the service "shop".*--service billing --new-identity/);
+    }
+    expect((await run('--new-identity')).stderr).toContain('--new-identity goes with --service');
+    expect((await run('--service', 'billing', '--new-identity')).code).toBe(0);
+    const after = JSON.parse((await run('--status', '--json')).stdout) as { databaseId: string };
+    expect(after).toMatchObject({ service: 'billing' });
+    expect(after.databaseId).not.toBe(before.databaseId);
+  });
+
   it('may be run by five at once', async () => {
     const path = fresh();
-    const runs = await Promise.all(Array.from({ length: 5 }, () => said(['migrate', '--database', path])));
+    const runs = await Promise.all(
+      Array.from({ length: 5 }, () => said(['migrate', '--service', 'shop', '--database', path])),
+    );
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       Array.from({ length: 5 }, () => ({ code: 0, stderr: '' })),
     );
@@ -68,13 +95,15 @@ describe('samekey migrate on SQLite', () => {
 
   it('what --print prints makes a file that is up to date', async () => {
     const path = fresh();
-    const { code, stdout } = await said(['migrate', '--print', '--database', path]);
+    const { code, stdout } = await said(['migrate', '--service', 'shop', '--print', '--database', path]);
     expect([code, existsSync(path)]).toEqual([0, false]);
     const database = new Database(path);
     database.exec(stdout);
     database.close();
     expect((await said(['migrate', '--status', '--database', path])).code).toBe(0);
-    expect((await said(['migrate', '--print', '--from', '99', '--database', path])).stdout).toBe('');
+    expect(
+      (await said(['migrate', '--service', 'shop', '--print', '--from', '99', '--database', path])).stdout,
+    ).toBe('');
   });
 
   it('says in one line what cannot be used', async () => {
@@ -87,7 +116,7 @@ describe('samekey migrate on SQLite', () => {
       [text, /not an SQLite database|SQLITE_NOTADB/],
       [join(folder.dir, 'no', 'such', 'folder.db'), /cannot be used.*its folder must be there/],
     ] as const) {
-      const failed = await said(['migrate', '--database', path]);
+      const failed = await said(['migrate', '--service', 'shop', '--database', path]);
       expect(failed).toMatchObject({ code: 1, stdout: '' });
       expect(failed.stderr.trimEnd().split('\n'), failed.stderr).toHaveLength(1);
       expect(failed.stderr).toMatch(pattern);

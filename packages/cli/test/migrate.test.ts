@@ -30,11 +30,11 @@ for (const source of availablePostgres()) {
 
     it('makes the tables, and a second run has nothing to do', async () => {
       const url = await fresh();
-      const first = await said(['migrate', '--database', url]);
+      const first = await said(['migrate', '--service', 'shop', '--database', url]);
       expect(first).toMatchObject({ code: 0, stderr: '' });
       expect(first.stdout).toMatch(/^Database: PostgreSQL 127\.0\.0\.1:\d+\/samekey_\w+ \(--database\)$/m);
       expect(first.stdout).toContain(`Migrated: version ${NEEDED} (was none): ${ALL.join(', ')}.`);
-      const second = await said(['migrate', '--database', url]);
+      const second = await said(['migrate', '--service', 'shop', '--database', url]);
       expect(second).toMatchObject({ code: 0, stderr: '' });
       expect(second.stdout).toContain(`Up to date: version ${NEEDED}. There was nothing to do.`);
       for (const { stdout } of [first, second]) expect(stdout).not.toContain(PASSWORD);
@@ -43,17 +43,26 @@ for (const source of availablePostgres()) {
     it('--engine makes the tables of the distributed store, says how far they are, and prints their SQL', async () => {
       const url = await fresh();
       const run = (...args: readonly string[]): ReturnType<typeof said> =>
-        said(['migrate', '--database', url, '--engine', 'other', ...args]);
+        said(['migrate', '--service', 'shop', '--database', url, '--engine', 'other', ...args]);
       expect(await run('--status')).toMatchObject({
         code: 3,
-        stdout: expect.stringContaining('Run: npx samekey migrate --engine other') as unknown,
+        stdout: expect.stringContaining('Run: npx samekey migrate --service shop --engine other') as unknown,
       });
       expect(await run()).toMatchObject({
         code: 0,
         stdout: expect.stringContaining('Migrated: version 1 (was none): tables.') as unknown,
       });
       expect(await run('--status')).toMatchObject({ code: 0 });
-      const printed = await said(['migrate', '--database', url, '--engine', 'citus', '--print']);
+      const printed = await said([
+        'migrate',
+        '--service',
+        'shop',
+        '--database',
+        url,
+        '--engine',
+        'citus',
+        '--print',
+      ]);
       expect(printed).toMatchObject({
         code: 0,
         stdout: expect.stringContaining('create_distributed_table') as unknown,
@@ -63,7 +72,7 @@ for (const source of availablePostgres()) {
         ['--engine', 'other', '--audit-transitions'],
         ['--engine', 'citus'],
       ]) {
-        const { code, stderr } = await said(['migrate', '--database', url, ...wrong]);
+        const { code, stderr } = await said(['migrate', '--service', 'shop', '--database', url, ...wrong]);
         expect({ code, stderr }).toEqual({
           code: 1,
           stderr: expect.stringMatching(/engine|citus/) as unknown,
@@ -74,7 +83,14 @@ for (const source of availablePostgres()) {
     it('--audit-transitions installs the triggers, --no-audit-transitions removes them, neither touches them', async () => {
       const url = await fresh();
       const triggers = async (...args: readonly string[]): Promise<string> => {
-        const { code, stdout, stderr } = await said(['migrate', '--database', url, ...args]);
+        const { code, stdout, stderr } = await said([
+          'migrate',
+          '--service',
+          'shop',
+          '--database',
+          url,
+          ...args,
+        ]);
         expect({ code, stderr }).toEqual({ code: args.includes('--status') ? code : 0, stderr: '' });
         return `${code} ${stdout}`;
       };
@@ -104,7 +120,9 @@ for (const source of availablePostgres()) {
 
     it('may be run by five at once', async () => {
       const url = await fresh();
-      const runs = await Promise.all(Array.from({ length: 5 }, () => said(['migrate', '--database', url])));
+      const runs = await Promise.all(
+        Array.from({ length: 5 }, () => said(['migrate', '--service', 'shop', '--database', url])),
+      );
       expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
         Array.from({ length: 5 }, () => ({ code: 0, stderr: '' })),
       );
@@ -116,9 +134,11 @@ for (const source of availablePostgres()) {
       const before = await said(['migrate', '--status', '--database', url]);
       expect(before).toMatchObject({ code: 3, stderr: '' });
       expect(before.stdout).toContain(`Version found: none, needed: ${NEEDED}`);
-      expect(before.stdout).toContain(`Missing: ${ALL.join(', ')}. Run: npx samekey migrate`);
+      expect(before.stdout).toContain(
+        `Missing: ${ALL.join(', ')}. Run: npx samekey migrate --service <name>`,
+      );
       expect((await said(['migrate', '--status', '--database', url])).code).toBe(3);
-      await said(['migrate', '--database', url]);
+      await said(['migrate', '--service', 'shop', '--database', url]);
       const after = await said(['migrate', '--status', '--database', url]);
       expect(after).toMatchObject({ code: 0, stderr: '' });
       expect(after.stdout).toContain(`Version found: ${NEEDED}, needed: ${NEEDED}`);
@@ -128,7 +148,7 @@ for (const source of availablePostgres()) {
     it('--json says the same to programs', async () => {
       const env = { ...NOWHERE, DATABASE_URL: await fresh() };
       const look = async (...args: readonly string[]): Promise<unknown> =>
-        JSON.parse((await said(['migrate', '--json', ...args], env)).stdout);
+        JSON.parse((await said(['migrate', '--service', 'shop', '--json', ...args], env)).stdout);
       const found = { kind: 'postgres', from: 'DATABASE_URL', needed: NEEDED };
       const missing = { version: 0, missing: ALL, upToDate: false };
       expect(await look('--status')).toMatchObject({ ...found, ...missing });
@@ -143,34 +163,43 @@ for (const source of availablePostgres()) {
 
     it('what --print prints makes a database that is up to date', async () => {
       const url = await fresh();
-      const printed = await said(['migrate', '--print', '--database', url]);
+      const printed = await said(['migrate', '--service', 'shop', '--print', '--database', url]);
       expect(printed).toMatchObject({ code: 0, stderr: '' });
       expect((await said(['migrate', '--status', '--database', url])).code).toBe(3);
       await execute(url, printed.stdout);
       expect(await said(['migrate', '--status', '--database', url])).toMatchObject({ code: 0, stderr: '' });
-      const rest = await said(['migrate', '--print', '--from', String(NEEDED), '--database', url]);
+      const rest = await said([
+        'migrate',
+        '--service',
+        'shop',
+        '--print',
+        '--from',
+        String(NEEDED),
+        '--database',
+        url,
+      ]);
       expect(rest).toMatchObject({ code: 0, stdout: '' });
       expect(rest.stderr).toContain(`no migration after version ${NEEDED}`);
     });
 
     it('--schema has tables of its own, printed ones too', async () => {
       const url = await fresh();
-      await said(['migrate', '--database', url]);
+      await said(['migrate', '--service', 'shop', '--database', url]);
       const schema = ['--schema', 'idem-One', '--database', url];
       const missing = await said(['migrate', '--status', ...schema]);
       expect(missing.code).toBe(3);
-      expect(missing.stdout).toContain('npx samekey migrate --schema idem-One');
-      const { stdout: sql } = await said(['migrate', '--print', ...schema]);
+      expect(missing.stdout).toContain('npx samekey migrate --service <name> --schema idem-One');
+      const { stdout: sql } = await said(['migrate', '--service', 'shop', '--print', ...schema]);
       expect(sql).toMatch(/^-- First, if it is not there: CREATE SCHEMA "idem-One";$/m);
       await execute(url, `CREATE SCHEMA "idem-One"; ${sql}`);
       expect((await said(['migrate', '--status', ...schema])).code).toBe(0);
-      const other = await said(['migrate', '--schema', 'two', '--database', url]);
+      const other = await said(['migrate', '--service', 'shop', '--schema', 'two', '--database', url]);
       expect(other.stdout).toContain(`Migrated: version ${NEEDED}`);
     });
 
     it('--status fails with what mends it when the tables are there and do not fit', async () => {
       const url = await fresh();
-      await said(['migrate', '--database', url]);
+      await said(['migrate', '--service', 'shop', '--database', url]);
       await execute(url, 'ALTER TABLE samekey_records DROP CONSTRAINT samekey_records_pkey');
       const status = await said(['migrate', '--status', '--database', url]);
       expect(status).toMatchObject({ code: 1, stdout: '' });
@@ -179,7 +208,7 @@ for (const source of availablePostgres()) {
 
     it('a schema that newer code has made is refused, not touched', async () => {
       const url = await fresh();
-      await said(['migrate', '--database', url]);
+      await said(['migrate', '--service', 'shop', '--database', url]);
       await execute(url, 'UPDATE samekey_meta SET value = 99');
       for (const args of [['migrate'], ['migrate', '--status']]) {
         const refused = await said([...args, '--database', url]);

@@ -22,9 +22,9 @@ export async function said(
 
 /** The names of all migrations for PostgreSQL, as the titles of the printed SQL tell them. */
 export const MIGRATIONS: readonly string[] = Array.from(
-  postgresMigrations().matchAll(/^-- \d{4} (.+)$/gm),
+  postgresMigrations({ service: 'shop' }).matchAll(/^-- \d{4} (.+)$/gm),
   ([, name]) => String(name),
 );
 
 /** The version that the command brings a database to: the number in the last title. */
-export const NEEDED: number = Number(/.*^-- (\d{4}) /ms.exec(postgresMigrations())?.[1]);
+export const NEEDED: number = Number(/.*^-- (\d{4}) /ms.exec(postgresMigrations({ service: 'shop' }))?.[1]);

@@ -23,15 +23,15 @@ for (const source of availableMysql()) {
         const named = url.replace(/^mysql:/, scheme);
         const status = ['migrate', '--status', '--database', named];
         expect(await said(status)).toMatchObject({ code: 3, stderr: '' });
-        const made = await said(['migrate', '--database', named]);
+        const made = await said(['migrate', '--service', 'shop', '--database', named]);
         expect(made).toMatchObject({ code: 0, stderr: '' });
         expect(made.stdout).toContain('Database: MySQL 127.0.0.1:');
         expect(made.stdout).toMatch(/^Migrated: version \d+ \(was none\): tables/m);
         expect(await said(status)).toMatchObject({ code: 0, stderr: '' });
-        expect((await said(['migrate', '--print', '--database', named])).stdout).toContain(
-          'samekey_identity',
-        );
-        const store = mysqlStore({ connect: () => createConnection(url) });
+        expect(
+          (await said(['migrate', '--service', 'shop', '--print', '--database', named])).stdout,
+        ).toContain('samekey_identity');
+        const store = mysqlStore({ service: 'shop', connect: () => createConnection(url) });
         await store.ready();
         await store.close();
       },
@@ -40,7 +40,7 @@ for (const source of availableMysql()) {
 
     it('shows an unknown outcome, settles it, and says who did', async () => {
       const url = await server.createDatabase();
-      const store = mysqlStore({ connect: () => createConnection(url) });
+      const store = mysqlStore({ service: 'shop', connect: () => createConnection(url) });
       await store.migrate();
       const samekey = createSamekey({ store, policy: 'payments' });
       const call = { operation: 'pay', scope: ['tenant-1'], key: 'k-1', fingerprint: null };
@@ -79,7 +79,7 @@ for (const source of availableMysql()) {
 
     it('lists messages that were given up, and delivers them again', async () => {
       const url = await server.createDatabase();
-      const store = mysqlStore({ connect: () => createConnection(url) });
+      const store = mysqlStore({ service: 'shop', connect: () => createConnection(url) });
       await store.migrate();
       const outbox = createOutbox({ store });
       const id = await outbox.enqueueAlone({ topic: 'mail', payload: { to: 'ada' } });
@@ -107,7 +107,7 @@ for (const source of availableMysql()) {
     it('the doctor looks at settings, sizes, clock and reaper, and names what would lose records', async () => {
       if (source.programs === null) return expect(source.url).toBeDefined();
       const url = await server.createDatabase();
-      await said(['migrate', '--database', url, '--audit-transitions']);
+      await said(['migrate', '--service', 'shop', '--database', url, '--audit-transitions']);
       const look = async (): Promise<readonly { check: string; level: string; what: string }[]> =>
         (
           JSON.parse((await said(['doctor', '--json', '--database', url])).stdout) as never as {

@@ -64,7 +64,10 @@ async function withTables(address: string): Promise<string> {
 /** Opens it as an application does. */
 export async function open(address: string): Promise<Opened> {
   if (address.startsWith('postgres')) {
-    const store = postgresStore({ connect: () => new Client({ connectionString: address }) });
+    const store = postgresStore({
+      service: 'shop',
+      connect: () => new Client({ connectionString: address }),
+    });
     const samekey = createSamekey({ store, policy: 'payments', reconcileAfterMs: 0 });
     return {
       samekey,
@@ -82,7 +85,7 @@ export async function open(address: string): Promise<Opened> {
   }
   const database = new Database(address);
   const samekey = createSamekey({
-    store: sqliteStore({ database }),
+    store: sqliteStore({ service: 'shop', database }),
     policy: 'payments',
     reconcileAfterMs: 0,
   });

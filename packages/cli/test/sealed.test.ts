@@ -21,7 +21,7 @@ function withApp(args: readonly string[], env: Readonly<Record<string, string>> 
 describe('sealed answers', () => {
   beforeAll(async () => {
     const database = new Database(path);
-    const store = sqliteStore({ database });
+    const store = sqliteStore({ service: 'shop', database });
     await store.migrate();
     const ring = keyRing({ current: 'k1', keys: { k1: Buffer.alloc(32, 'k1') } });
     const samekey = createSamekey({ store: sealed(store, ring), policy: 'payments' });
@@ -59,7 +59,7 @@ describe('sealed answers', () => {
 
   it('are not joined by a clear one: without --app no answer is given', async () => {
     const database = new Database(path);
-    const samekey = createSamekey({ store: sqliteStore({ database }), policy: 'payments' });
+    const samekey = createSamekey({ store: sqliteStore({ service: 'shop', database }), policy: 'payments' });
     const request = { scope: ['acme'], operation: 'pay', fingerprint: 1, key: 'k-clear' };
     await samekey.run(request, () => reply(500, {}));
     const settle = ['settle', 'k-clear', '--to', 'completed', '--status', '201', '--body', '{}'];

@@ -179,8 +179,8 @@ const MIB = 1024 * 1024;
 const INSTANCE_ROWS = {
   ...OPERATION_ROWS,
   store: required(
-    having<Store>(['claim', 'ready'], 'a store: memoryStore(), sqliteStore({ database }) …'),
-    'createSamekey needs a store: memoryStore(), sqliteStore({ database }) …',
+    having<Store>(['claim', 'ready'], 'a store: memoryStore(), sqliteStore({ service, database }) …'),
+    'createSamekey needs a store: memoryStore(), sqliteStore({ service, database }) …',
   ),
   transactions: having<TransactionSource<never, unknown>>(
     ['run'],

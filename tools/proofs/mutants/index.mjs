@@ -5,6 +5,7 @@ import { deploys } from './deploys.mjs';
 import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
+import { identity } from './identity.mjs';
 import { machine } from './machine.mjs';
 import { memory } from './memory.mjs';
 import { messages } from './messages.mjs';
@@ -33,6 +34,7 @@ export const AREAS = [
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },
   { name: 'deploys', mutants: deploys },
+  { name: 'identity', mutants: identity },
   { name: 'sqlite', mutants: sqlite },
   { name: 'postgres', mutants: postgres },
   { name: 'mysql', mutants: mysql },

@@ -10,7 +10,7 @@ import { type Address, findAddress, kindName } from '../database/address.ts';
 import {
   type DatabaseSchema,
   openSchema,
-  type PostgresChoices,
+  type SchemaChoices,
   type SchemaStatus,
   schemaSql,
 } from '../database/schema.ts';
@@ -19,6 +19,8 @@ import {
 const EXIT_MISSING = 3;
 
 interface MigrateFlags {
+  readonly service?: string;
+  readonly newIdentity?: true;
   readonly database?: string;
   readonly schema?: string;
   readonly print?: true;
@@ -37,6 +39,14 @@ export function migrateCommand(): Command {
     .option(
       '--database <url>',
       'postgres://…, mysql://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
+    )
+    .option(
+      '--service <name>',
+      'whose keys the tables hold, as the application names itself; needed where they are made',
+    )
+    .option(
+      '--new-identity',
+      'for a restored copy, before anything is started on it: a name of its own for the database, which is then of --service',
     )
     .option('--schema <name>', 'PostgreSQL: the schema the tables are in (default: public)')
     .option('--print', 'print the SQL and change nothing; the database is not opened')
@@ -94,16 +104,22 @@ async function run(flags: MigrateFlags): Promise<void> {
   }
 }
 
-function checkTogether({ print: printed, from, status, json }: MigrateFlags): void {
+function checkTogether({ print: printed, from, status, json, service, newIdentity }: MigrateFlags): void {
   if (printed === true && status === true)
     throw new CliError('--print and --status are two questions: ask one.');
   if (from !== undefined && printed !== true) throw new CliError('--from goes with --print.');
   if (json === true && printed === true)
     throw new CliError('--json goes with --status or alone; --print prints SQL.');
+  if (printed === true && (from ?? 0) === 0 && service === undefined)
+    throw new CliError('--print needs --service <name>: the SQL writes down whose tables they are.');
+  if (newIdentity === true && (printed === true || status === true || service === undefined))
+    throw new CliError(
+      '--new-identity goes with --service <name>, whose database it will be, and not with --print or --status.',
+    );
 }
 
-function choicesOf({ schema, auditTransitions, engine, partitions }: MigrateFlags): PostgresChoices {
-  return { schema, auditTransitions, engine, partitions };
+function choicesOf({ service, schema, auditTransitions, engine, partitions }: MigrateFlags): SchemaChoices {
+  return { service, schema, auditTransitions, engine, partitions };
 }
 
 function print({ kind }: Address, flags: MigrateFlags): void {
@@ -117,29 +133,37 @@ function print({ kind }: Address, flags: MigrateFlags): void {
 async function look(
   address: Address,
   schema: DatabaseSchema,
-  { json, schema: name, auditTransitions, engine }: MigrateFlags,
+  { json, service = '<name>', schema: name, auditTransitions, engine }: MigrateFlags,
 ): Promise<void> {
   const status = await schema.status();
   const upToDate = status.missing.length === 0;
   // Tables may be there and not fit: a lost index, a privilege, a server that forgets.
   if (upToDate) await schema.ready();
   else process.exitCode = EXIT_MISSING;
-  if (json === true) return say({ ...about(address), ...status, upToDate });
+  const whose = status.version === 0 ? null : await schema.identity();
+  if (json === true) return say({ ...about(address), ...whose, ...status, upToDate });
   const triggers =
     auditTransitions === undefined ? '' : ` --${auditTransitions ? '' : 'no-'}audit-transitions`;
   const tables = engine === undefined ? '' : ` --engine ${engine}`;
-  const command = `npx samekey migrate${tables}${name === undefined ? '' : ` --schema ${name}`}${triggers}`;
+  const owner = whose === null ? ` --service ${service}` : '';
+  const command = `npx samekey migrate${owner}${tables}${name === undefined ? '' : ` --schema ${name}`}${triggers}`;
   say(`Database: ${described(address)}`);
+  if (whose !== null) say(`Service: ${whose.service}`);
   say(`Version found: ${status.version === 0 ? 'none' : status.version}, needed: ${status.needed}`);
   say(upToDate ? 'Up to date.' : `Missing: ${status.missing.join(', ')}. Run: ${command}`);
 }
 
-async function migrate(address: Address, schema: DatabaseSchema, { json }: MigrateFlags): Promise<void> {
+async function migrate(
+  address: Address,
+  schema: DatabaseSchema,
+  { json, newIdentity }: MigrateFlags,
+): Promise<void> {
   const before: SchemaStatus = await schema.status();
-  await schema.migrate();
+  await schema.migrate({ newIdentity: newIdentity === true });
   const after = await schema.status();
+  const { service } = await schema.identity();
   if (json === true)
-    return say({ ...about(address), was: before.version, ...after, applied: before.missing });
+    return say({ ...about(address), service, was: before.version, ...after, applied: before.missing });
   say(`Database: ${described(address)}`);
   // Another process may have done the same at the same moment: what is true now is said, not who did it.
   say(

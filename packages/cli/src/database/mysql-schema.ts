@@ -2,24 +2,31 @@
 
 import { createConnection } from 'mysql2/promise';
 import { mysqlMigrations, mysqlStore } from 'samekey/stores/mysql';
-import type { DatabaseSchema, PostgresChoices } from './schema.ts';
+import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, schemaOf } from './schema.ts';
 
 /** A server that does not answer at all is a fault to be told, not to be waited for. */
 const CONNECT_TIME_MAX_MS = 10_000;
 
 /** Opens nothing before it is asked. */
-export function mysqlSchema(uri: string, choices: PostgresChoices): DatabaseSchema {
-  return mysqlStore({
-    connect: () => createConnection({ uri, connectTimeout: CONNECT_TIME_MAX_MS }),
-    ...given(choices),
-  });
+export function mysqlSchema(uri: string, choices: SchemaChoices): DatabaseSchema {
+  const storeOf = (service: string): DatabaseSchema =>
+    mysqlStore({
+      service,
+      connect: () => createConnection({ uri, connectTimeout: CONNECT_TIME_MAX_MS }),
+      ...given(choices),
+    });
+  return schemaOf(storeOf(ANY_SERVICE), storeOf(choices.service ?? ANY_SERVICE));
 }
 
 /** The SQL. */
-export function mysqlSql(choices: PostgresChoices, from: number): string {
-  return mysqlMigrations({ from, ...given(choices) });
+export function mysqlSql(choices: SchemaChoices, from: number): string {
+  return mysqlMigrations({ from, ...named(choices), ...given(choices) });
 }
 
-function given({ auditTransitions }: PostgresChoices): { readonly auditTransitions?: boolean } {
+function named({ service }: SchemaChoices): { readonly service?: string } {
+  return service === undefined ? {} : { service };
+}
+
+function given({ auditTransitions }: SchemaChoices): { readonly auditTransitions?: boolean } {
   return auditTransitions === undefined ? {} : { auditTransitions };
 }

@@ -17,6 +17,7 @@ import { type PostgresStore, postgresStore } from 'samekey/stores/postgres';
 import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError, messageOf } from '../cli-error.ts';
 import type { Address } from './address.ts';
+import { ANY_SERVICE } from './schema.ts';
 
 /** A row by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -55,6 +56,7 @@ function openPostgres(address: Address, url: string, schema: string | undefined)
     return client;
   };
   const store = postgresStore({
+    service: ANY_SERVICE,
     connect,
     statementTimeMaxMs: STATEMENT_TIME_MAX_MS,
     ...(schema === undefined ? {} : { schema }),
@@ -104,7 +106,7 @@ function openPostgres(address: Address, url: string, schema: string | undefined)
 function openMysql(address: Address, uri: string): OpenDatabase {
   const connect = (): ReturnType<typeof createConnection> =>
     createConnection({ uri, connectTimeout: CONNECT_TIME_MAX_MS });
-  const store = mysqlStore({ connect, statementTimeMaxMs: STATEMENT_TIME_MAX_MS });
+  const store = mysqlStore({ service: ANY_SERVICE, connect, statementTimeMaxMs: STATEMENT_TIME_MAX_MS });
 
   async function query(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
     const client = await connect().catch((error: unknown) => {
@@ -153,7 +155,10 @@ function openSqlite(address: Address, path: string): OpenDatabase {
 function opened(file: string): { readonly database: Database.Database; readonly store: SqliteStore } {
   try {
     const database = new Database(file);
-    return { database, store: sqliteStore({ database, busyTimeMaxMs: BUSY_TIME_MAX_MS }) };
+    return {
+      database,
+      store: sqliteStore({ service: ANY_SERVICE, database, busyTimeMaxMs: BUSY_TIME_MAX_MS }),
+    };
   } catch (error) {
     throw new CliError(
       `The SQLite file ${file} cannot be used: ${messageOf(error)}. Check path, owner and mode.`,

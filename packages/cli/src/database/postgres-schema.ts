@@ -8,7 +8,7 @@ import {
   postgresMigrations,
   postgresStore,
 } from 'samekey/stores/postgres';
-import type { DatabaseSchema, PostgresChoices } from './schema.ts';
+import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, schemaOf } from './schema.ts';
 
 /** A server that does not answer at all is a fault to be told, not to be waited for. */
 const CONNECT_TIME_MAX_MS = 10_000;
@@ -16,36 +16,46 @@ const CONNECT_TIME_MAX_MS = 10_000;
 const STATEMENT_TIME_MAX_MS = 30_000;
 
 /** Opens nothing before it is asked. Throws `OptionsError` for a schema or an engine that cannot be one. */
-export function postgresSchema(url: string, choices: PostgresChoices): DatabaseSchema {
+export function postgresSchema(url: string, choices: SchemaChoices): DatabaseSchema {
   const options = {
     connect: () => new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIME_MAX_MS }),
     statementTimeMaxMs: STATEMENT_TIME_MAX_MS,
   };
   const { engine, schema } = choices;
-  if (engine === undefined) return postgresStore({ ...options, ...given(choices) });
-  return distributedPostgresStore({
-    ...options,
-    engine: engine as DistributedEngine,
-    ...(schema === undefined ? {} : { schema }),
-  });
+  const storeOf = (service: string): DatabaseSchema =>
+    engine === undefined
+      ? postgresStore({ service, ...options, ...given(choices) })
+      : distributedPostgresStore({
+          service,
+          ...options,
+          engine: engine as DistributedEngine,
+          ...(schema === undefined ? {} : { schema }),
+        });
+  return schemaOf(storeOf(ANY_SERVICE), storeOf(choices.service ?? ANY_SERVICE));
 }
 
 /** The SQL. A schema other than `public` must be there before it runs, which a comment says. */
-export function postgresSql(choices: PostgresChoices, from: number): string {
-  const { schema, engine } = choices;
+export function postgresSql(choices: SchemaChoices, from: number): string {
+  const { service, schema, engine } = choices;
   const sql =
     engine === undefined
-      ? postgresMigrations({ from, ...given(choices) })
-      : distributedSql(engine as DistributedEngine, schema, from);
+      ? postgresMigrations({ from, ...(service === undefined ? {} : { service }), ...given(choices) })
+      : distributedSql(engine as DistributedEngine, choices, from);
   if (sql === '' || schema === undefined || schema === 'public' || from > 0) return sql;
   return `-- First, if it is not there: CREATE SCHEMA "${schema}";\n${sql}`;
 }
 
-function distributedSql(engine: DistributedEngine, schema: string | undefined, from: number): string {
-  return from > 0 ? '' : distributedMigrations({ engine, ...(schema === undefined ? {} : { schema }) });
+function distributedSql(engine: DistributedEngine, { service, schema }: SchemaChoices, from: number): string {
+  if (from > 0) return '';
+  // A name that is missing is told there.
+  return distributedMigrations({
+    service: service ?? '',
+    engine,
+    ...(schema === undefined ? {} : { schema }),
+  });
 }
 
-function given({ schema, auditTransitions, partitions }: PostgresChoices): {
+function given({ schema, auditTransitions, partitions }: SchemaChoices): {
   readonly schema?: string;
   readonly partitions?: number;
   readonly auditTransitions?: boolean;

@@ -5,6 +5,15 @@ import { mysqlSchema, mysqlSql } from './mysql-schema.ts';
 import { postgresSchema, postgresSql } from './postgres-schema.ts';
 import { sqliteSchema, sqliteSql } from './sqlite-schema.ts';
 
+/** An operator looks into the database that is named, whosever it is. */
+export const ANY_SERVICE = '*';
+
+/** Whose the tables are, and what their database is called. */
+export interface Identity {
+  readonly service: string;
+  readonly databaseId: string;
+}
+
 /** How far the tables are. */
 export interface SchemaStatus {
   /** The version found; 0 when there are no tables. */
@@ -18,14 +27,19 @@ export interface SchemaStatus {
 /** The tables of one open database. Expected failures are thrown as `SchemaError`, `StoreError` or `CliError`. */
 export interface DatabaseSchema {
   status(): Promise<SchemaStatus>;
-  migrate(): Promise<void>;
+  /** `newIdentity`: they become those of the service that was named, whoever's they were, in a database with a name of its own. */
+  migrate(request: { readonly newIdentity: boolean }): Promise<void>;
+  /** Fails where there are no tables. */
+  identity(): Promise<Identity>;
   /** Throws when an application could not start on it, and says what mends it. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What only PostgreSQL has, and of `auditTransitions` also MySQL. */
-export interface PostgresChoices {
+/** What is asked for: `service` of all, `auditTransitions` of PostgreSQL and MySQL, the rest of PostgreSQL only. */
+export interface SchemaChoices {
+  /** Whose they are to be; undefined: whoever's they are. */
+  readonly service: string | undefined;
   /** The schema; undefined is its default. */
   readonly schema: string | undefined;
   /** Whether triggers audit transitions; undefined leaves them as they are. */
@@ -36,14 +50,27 @@ export interface PostgresChoices {
   readonly partitions: number | undefined;
 }
 
+/** A store to look by, which takes whosever tables it finds, and one of the service that was named, to change them and to check. */
+export function schemaOf(lookBy: DatabaseSchema, named: DatabaseSchema): DatabaseSchema {
+  return {
+    status: () => lookBy.status(),
+    identity: () => lookBy.identity(),
+    migrate: (request) => named.migrate(request),
+    ready: () => named.ready(),
+    async close() {
+      await Promise.all([lookBy.close(), named.close()]);
+    },
+  };
+}
+
 /** Opens it. */
-export function openSchema(address: Address, choices: PostgresChoices): DatabaseSchema {
+export function openSchema(address: Address, choices: SchemaChoices): DatabaseSchema {
   if (address.kind === 'postgres') return postgresSchema(address.url, choices);
-  return address.kind === 'mysql' ? mysqlSchema(address.url, choices) : sqliteSchema(address.path);
+  return address.kind === 'mysql' ? mysqlSchema(address.url, choices) : sqliteSchema(address.path, choices);
 }
 
 /** The migrations after version `from` as SQL; opens nothing. */
-export function schemaSql(kind: Address['kind'], choices: PostgresChoices, from: number): string {
+export function schemaSql(kind: Address['kind'], choices: SchemaChoices, from: number): string {
   if (kind === 'postgres') return postgresSql(choices, from);
-  return kind === 'mysql' ? mysqlSql(choices, from) : sqliteSql(from);
+  return kind === 'mysql' ? mysqlSql(choices, from) : sqliteSql(choices, from);
 }

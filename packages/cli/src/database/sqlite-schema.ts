@@ -5,15 +5,15 @@ import { resolve } from 'node:path';
 import Database from 'libsql';
 import { type SqliteStore, sqliteMigrations, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError } from '../cli-error.ts';
-import type { DatabaseSchema, SchemaStatus } from './schema.ts';
+import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaStatus } from './schema.ts';
 
 /** Opens the file when first asked; only `migrate` makes one. */
-export function sqliteSchema(path: string): DatabaseSchema {
+export function sqliteSchema(path: string, { service = ANY_SERVICE }: SchemaChoices): DatabaseSchema {
   const file = resolve(path);
   let open: ReturnType<typeof openFile> | undefined;
 
   function opened(): NonNullable<typeof open> {
-    open ??= openFile(file);
+    open ??= openFile(file, service);
     return open;
   }
 
@@ -24,12 +24,13 @@ export function sqliteSchema(path: string): DatabaseSchema {
         if (existsSync(file)) return opened().store.status();
         const nowhere = new Database(':memory:');
         try {
-          return await sqliteStore({ database: nowhere }).status();
+          return await sqliteStore({ service, database: nowhere }).status();
         } finally {
           nowhere.close();
         }
       }),
-    migrate: () => told(file, () => opened().store.migrate()),
+    migrate: (request) => told(file, () => opened().store.migrate(request)),
+    identity: () => told(file, () => opened().any.identity()),
     ready: () => told(file, () => opened().store.ready()),
     async close() {
       open?.database.close();
@@ -38,15 +39,27 @@ export function sqliteSchema(path: string): DatabaseSchema {
 }
 
 /** The SQL. Nothing to do is no text: the mode of the file alone is no migration. */
-export function sqliteSql(from: number): string {
-  const sql = sqliteMigrations(from);
+export function sqliteSql({ service }: SchemaChoices, from: number): string {
+  const sql = sqliteMigrations({ from, ...(service === undefined ? {} : { service }) });
   return sql.includes('BEGIN') ? sql : '';
 }
 
-function openFile(file: string): { readonly database: Database.Database; readonly store: SqliteStore } {
+interface OpenFile {
+  readonly database: Database.Database;
+  /** Of the service that was named. */
+  readonly store: SqliteStore;
+  /** Whosever the file is. */
+  readonly any: SqliteStore;
+}
+
+function openFile(file: string, service: string): OpenFile {
   try {
     const database = new Database(file);
-    return { database, store: sqliteStore({ database }) };
+    return {
+      database,
+      store: sqliteStore({ service, database }),
+      any: sqliteStore({ service: ANY_SERVICE, database }),
+    };
   } catch (error) {
     // The client has no code for this.
     throw unusable(file, error);

@@ -38,7 +38,7 @@ export async function openShop(options: {
 }): Promise<Shop> {
   const { payment, onEvent } = options;
   const { folder, database } = openFolder(options.dir);
-  const store = sqliteStore({ database, busyTimeMaxMs: BUSY_TIME_MAX_MS });
+  const store = sqliteStore({ service: 'shop', database, busyTimeMaxMs: BUSY_TIME_MAX_MS });
   await store.migrate();
   const samekey = createSamekey({
     store,

@@ -17,8 +17,8 @@ export default function app() {
   const database = isPostgres ? null : new Database(APP_DATABASE);
   const store =
     database === null
-      ? postgresStore({ connect: () => new Client({ connectionString: APP_DATABASE }) })
-      : sqliteStore({ database });
+      ? postgresStore({ service: 'shop', connect: () => new Client({ connectionString: APP_DATABASE }) })
+      : sqliteStore({ service: 'shop', database });
   const samekey = createSamekey({ store, policy: 'payments' });
   const report = samekey.plain({ name: 'report', run: (input) => ({ reported: input }) });
   samekey.deferred(report);

@@ -14,8 +14,8 @@ import { sqliteStore } from 'samekey/stores/sqlite';
 
 const { APP_DATABASE = '', HANGS = '' } = process.env;
 const store = APP_DATABASE.startsWith('postgres')
-  ? postgresStore({ connect: () => new Client({ connectionString: APP_DATABASE }) })
-  : sqliteStore({ database: new Database(APP_DATABASE) });
+  ? postgresStore({ service: 'shop', connect: () => new Client({ connectionString: APP_DATABASE }) })
+  : sqliteStore({ service: 'shop', database: new Database(APP_DATABASE) });
 const samekey = createSamekey({ store, policy: 'payments', claimTtlMs: 1_000 });
 await samekey.ready();
 

@@ -10,6 +10,9 @@ const database = new Database(APP_DATABASE);
 const ring = keyRing({ current: SEAL_KEY, keys: { [SEAL_KEY]: Buffer.alloc(32, SEAL_KEY) } });
 
 export default {
-  samekey: createSamekey({ store: sealed(sqliteStore({ database }), ring), policy: 'payments' }),
+  samekey: createSamekey({
+    store: sealed(sqliteStore({ service: 'shop', database }), ring),
+    policy: 'payments',
+  }),
   close: () => void database.close(),
 };

@@ -9,7 +9,7 @@ import { startLoad } from './load.ts';
 
 // Settings of the server are changed: only on one that is started here.
 const sources = availableMysql().filter(({ programs }) => programs !== null);
-const storeOf = (url: string) => mysqlStore({ connect: () => createConnection(url) });
+const storeOf = (url: string) => mysqlStore({ service: 'shop', connect: () => createConnection(url) });
 
 describe.each(sources.slice(0, 1))('samekey doctor on $name', (source) => {
   let server: MysqlServer;

@@ -8,7 +8,8 @@ import { findsIlls } from './ills-suite.ts';
 import { startLoad } from './load.ts';
 
 const source = anyPostgres();
-const storeOf = (url: string) => postgresStore({ connect: () => new Client({ connectionString: url }) });
+const storeOf = (url: string) =>
+  postgresStore({ service: 'shop', connect: () => new Client({ connectionString: url }) });
 
 describe.runIf(source !== undefined)('samekey doctor on PostgreSQL', () => {
   let server: PostgresServer;

@@ -18,7 +18,7 @@ describe('samekey doctor on SQLite', () => {
       files += 1;
       const path = join(folder.dir, `keys-${files}.db`);
       const database = new Database(path);
-      await sqliteStore({ database }).migrate();
+      await sqliteStore({ service: 'shop', database }).migrate();
       database.close();
       return path;
     },
@@ -28,7 +28,7 @@ describe('samekey doctor on SQLite', () => {
     },
     async load(path) {
       const database = new Database(path);
-      const load = startLoad(sqliteStore({ database }));
+      const load = startLoad(sqliteStore({ service: 'shop', database }));
       return {
         isUnderWay: () => load.isUnderWay(),
         async stop() {

@@ -8,6 +8,7 @@
  */
 
 import type { Counters } from './counters.ts';
+import type { StoreIdentity } from './identity.ts';
 import type { RecordId } from './record.ts';
 import type { References } from './references.ts';
 import type { HotStore } from './store/hot-path.ts';
@@ -110,6 +111,11 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
    * store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent: nobody can stand there.
    */
   refuseCaller?(): void;
+  /**
+   * Whose keys the store holds, and in which database; throws `SchemaError` when it belongs to another service. Absent: nobody else can
+   * reach it, and no cache may be shared in front of it.
+   */
+  identity?(): Promise<StoreIdentity>;
   /** Checks schema and durability settings; throws `SchemaError` with the command that mends what is wrong. */
   ready(): Promise<void>;
   /** Frees what the store made itself; the user's clients stay open. */

@@ -315,6 +315,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'note',
   'pruneAudit',
   'ready',
+  'identity',
   'close',
   'refuseCaller',
   'onClockOff',
@@ -356,7 +357,9 @@ function checkVerbs(store: Store, passes: readonly string[]): void {
 
 function check(store: Store, ring: SealRing): void {
   if (typeof store?.claim !== 'function') {
-    throw new OptionsError('sealed() needs a store first: memoryStore(), sqliteStore({ database }) …');
+    throw new OptionsError(
+      'sealed() needs a store first: memoryStore(), sqliteStore({ service, database }) …',
+    );
   }
   if (storeBehind(store) !== store) {
     throw new OptionsError('This store is sealed already: seal it once, with a ring of all keys.');

@@ -31,6 +31,12 @@ export {
   type StoreCall,
 } from './faulty-store.ts';
 export { createGate, type Gate, gatedStore } from './gate.ts';
+export {
+  identityContract,
+  type IdentifiedStore,
+  type IdentityHarness,
+  type PlaceUnderTest,
+} from './identity-contract.ts';
 export { kthContract } from './kth-contract.ts';
 export { outboxContract, type OutboxHarness, type OutboxUnderTest } from './outbox-contract.ts';
 export { createRandom, type Random } from './random.ts';

@@ -55,6 +55,7 @@ type Walk = (t: SealedUnderTest, store: Store) => Promise<unknown>;
 const HOLDS_NOTHING: readonly string[] = [
   'renew',
   'find',
+  'identity',
   'sweep',
   'due',
   'reap',

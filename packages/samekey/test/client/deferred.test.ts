@@ -19,7 +19,7 @@ it('a request that a worker does later is asked about at its status resource, an
   if (driver === undefined) throw new Error('No SQLite client can be loaded.');
   const file = temporaryFile();
   const database = driver.open(file.path);
-  const store = sqliteStore({ database });
+  const store = sqliteStore({ service: 'test', database });
   await store.migrate();
   const samekey = createSamekey({ store });
   let runs = 0;

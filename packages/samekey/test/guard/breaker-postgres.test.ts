@@ -17,7 +17,7 @@ describe.skipIf(source === undefined)('PostgreSQL behind a breaker', () => {
     const pool = new Pool({ connectionString: await server.createDatabase() });
     pool.on('error', () => undefined);
     try {
-      const store = postgresStore({ pool });
+      const store = postgresStore({ service: 'test', pool });
       await store.migrate();
       let sent = 0;
       const counted = {

@@ -45,7 +45,7 @@ function sqliteKinds(): CountedKind[] {
           async store() {
             const database = open(file.path);
             databases.push(database);
-            const store = sqliteStore({ database });
+            const store = sqliteStore({ service: 'test', database });
             await store.migrate();
             await store.ready();
             stores.push(store);
@@ -78,7 +78,7 @@ function postgresKinds(): CountedKind[] {
           async store() {
             const pool = new Pool({ connectionString: url, max: 4 });
             pools.push(pool);
-            const store = postgresStore({ pool });
+            const store = postgresStore({ service: 'test', pool });
             await store.migrate();
             await store.ready();
             stores.push(store);

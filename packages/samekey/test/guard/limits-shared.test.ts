@@ -28,7 +28,7 @@ describe.skipIf(source === undefined)('a limiter in PostgreSQL', () => {
     const instance = async () => {
       const pool = new Pool({ connectionString: url, max: 4 });
       pools.push(pool);
-      const store = postgresStore({ pool });
+      const store = postgresStore({ service: 'test', pool });
       await store.migrate();
       const limits = createLimits({ newKeys: await sharedLimiter(pool, 20), decisionTimeMaxMs: 10_000 });
       return createSamekey({ store, policy: 'standard', limits, replayCacheBytesMax: 0 });

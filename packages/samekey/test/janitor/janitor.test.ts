@@ -237,7 +237,12 @@ for (const { name, open } of availableClients()) {
     let monotonic = 0;
     let wall = Date.UTC(2030, 0);
     const stores = databases.map((database, i) =>
-      sqliteStore({ database, now: () => wall + i * HOUR_MS, monotonicNow: () => monotonic }),
+      sqliteStore({
+        service: 'test',
+        database,
+        now: () => wall + i * HOUR_MS,
+        monotonicNow: () => monotonic,
+      }),
     );
     try {
       const store = stores[0] as Store;

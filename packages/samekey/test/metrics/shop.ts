@@ -55,7 +55,7 @@ export async function openShop(
   if (client === undefined) throw new Error('No client of SQLite can be loaded: run npm install.');
   const file = temporaryFile();
   const database = client.open(file.path);
-  const store = sqliteStore({ database });
+  const store = sqliteStore({ service: 'test', database });
   toEnd.push(() => {
     database.close();
     file.remove();

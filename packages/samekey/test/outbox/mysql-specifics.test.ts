@@ -26,7 +26,7 @@ for (const source of availableMysql()) {
       readonly session: () => Promise<Connection>;
     }> {
       const url = await server.createDatabase();
-      const store = mysqlStore({ connect: () => createConnection(url) });
+      const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
       toEnd.push(() => store.close());
       await store.migrate();
       return {

@@ -15,7 +15,7 @@ const pool = new Pool({ connectionString: databaseUrl, max: 6 });
 pool.on('error', () => undefined);
 process.once('disconnect', () => process.exit(0));
 
-const samekey = createSamekey({ store: postgresStore({ pool }), policy: 'payments' });
+const samekey = createSamekey({ store: postgresStore({ service: 'test', pool }), policy: 'payments' });
 const { method, path, options } = VERSIONS[version];
 const pay = idempotent(samekey, options, async (_request, _context, attempt) => {
   await pool.query('INSERT INTO ledger (key, version) VALUES ($1, $2)', [attempt?.key, version]);

@@ -35,7 +35,7 @@ export async function deployRound(server: PostgresServer, seed: number, keys = 2
   const databaseUrl = await server.createDatabase();
   const pool = new Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);
-  await postgresStore({ pool }).migrate();
+  await postgresStore({ service: 'test', pool }).migrate();
   await pool.query('CREATE TABLE ledger (key text NOT NULL, version text NOT NULL)');
   const failures: string[] = [];
   const counts: Record<string, number> = {};

@@ -79,7 +79,7 @@ function onPostgres(url: string, max: number): GoldenDatabase {
   const pool = new Pool({ connectionString: url, max });
   // A connection that waits in the pool ends with its server.
   pool.on('error', () => undefined);
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   const ask: Ask = async (sql, values = []) => (await pool.query(sql, values)).rows as never;
   return {
     ...asked(ask, store),
@@ -96,7 +96,7 @@ function onPostgres(url: string, max: number): GoldenDatabase {
 
 function onMysql(url: string, connectionLimit: number): GoldenDatabase {
   const pool = createPool({ uri: url, connectionLimit });
-  const store = mysqlStore({ connect: () => createConnection(url) });
+  const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
   const ask: Ask = async (sql, values = []) => (await pool.query(mysqlText(sql), values))[0] as never;
   return {
     ...asked(ask, store),

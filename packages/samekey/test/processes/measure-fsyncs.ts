@@ -72,7 +72,7 @@ async function onPostgres(): Promise<Measured> {
   };
   return {
     server: await startPostgres(source, settings, 'disk'),
-    open: (url) => postgresStore({ connect: () => new Client({ connectionString: url }) }),
+    open: (url) => postgresStore({ service: 'test', connect: () => new Client({ connectionString: url }) }),
   };
 }
 
@@ -88,6 +88,6 @@ async function onMysql(isLogged: boolean): Promise<Measured> {
   const log = isLogged ? { log_bin: 'bin', sync_binlog: '1', server_id: '1' } : { skip_log_bin: '' };
   return {
     server: await startMysql(source, { ...settings, ...log }, 'disk'),
-    open: (url) => mysqlStore({ connect: () => createConnection(url) }),
+    open: (url) => mysqlStore({ service: 'test', connect: () => createConnection(url) }),
   };
 }

@@ -17,7 +17,7 @@ const names = (what: string): string[] => Array.from({ length: KEYS }, (_, i) =>
 for (const durability of ['always', 'everysec'] as const) {
   const server = await startRedis({ appendfsync: durability });
   const client = new Redis(server.url, { socketTimeout: 10_000 });
-  const store = redisStore({ client, durability });
+  const store = redisStore({ service: 'test', client, durability });
   await store.ready();
   const pid = Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
   await store.claim([claimOf('warm')]);

@@ -26,9 +26,10 @@ const plan = JSON.parse(process.argv[2] ?? '{}') as Plan;
 const store = storeOf(plan);
 
 function storeOf({ kind, at }: Plan): MysqlStore | PostgresStore | SqliteStore {
-  if (kind === 'postgres') return postgresStore({ pool: new Pool({ connectionString: at }) });
-  if (kind === 'mysql') return mysqlStore({ connect: () => createConnection(at) });
-  return sqliteStore({ database: sqliteDatabase(at) });
+  if (kind === 'postgres')
+    return postgresStore({ service: 'test', pool: new Pool({ connectionString: at }) });
+  if (kind === 'mysql') return mysqlStore({ service: 'test', connect: () => createConnection(at) });
+  return sqliteStore({ service: 'test', database: sqliteDatabase(at) });
 }
 
 function sqliteDatabase(path: string): SqliteDatabase {

@@ -10,7 +10,7 @@ import { claimOf, finishOf } from './requests.ts';
 const [, , task = '', url = '', name = ''] = process.argv;
 const pool = new Pool({ connectionString: url });
 pool.on('error', () => undefined);
-const store = postgresStore({ pool });
+const store = postgresStore({ service: 'test', pool });
 
 if (task === 'migrate') {
   await store.migrate();

@@ -22,7 +22,7 @@ import {
 const options = JSON.parse(process.argv[2] ?? '{}') as ReconcileProcessOptions;
 const pool = new Pool({ connectionString: options.databaseUrl, max: 4 });
 pool.on('error', () => undefined);
-const store = postgresStore({ pool });
+const store = postgresStore({ service: 'test', pool });
 const KINDS = Object.keys(PAY_KINDS) as readonly PayKind[];
 process.once('disconnect', () => process.exit(0));
 

@@ -41,7 +41,7 @@ export async function reconcileRound(
   const databaseUrl = await server.createDatabase();
   const pool = new Pool({ connectionString: databaseUrl, max: 4 });
   pool.on('error', () => undefined);
-  const store = postgresStore({ pool });
+  const store = postgresStore({ service: 'test', pool });
   await store.migrate();
   const folder = mkdtempSync(join(tmpdir(), 'samekey-reconcile-'));
   const log = join(folder, 'inquiries.ndjson');

@@ -34,7 +34,7 @@ const claimOfMine = (key: string) => ({ ...claimOf(key, mine(key)), claimTtlMs: 
 const finishOfMine = (key: string) => finishOf(key, mine(key));
 
 const database = open();
-const store = sqliteStore({ database, busyTimeMaxMs: 30_000 });
+const store = sqliteStore({ service: 'test', database, busyTimeMaxMs: 30_000 });
 say('up');
 await new Promise((resolve) => process.stdin.once('data', resolve));
 

@@ -45,7 +45,11 @@ describe.runIf(source !== undefined)('a reply of MySQL or MariaDB that gets lost
     async (leaves) => {
       const url = await server.createDatabase();
       const through = String(mysqlPlaceOn(url, proxy).address['url']);
-      const store = mysqlStore({ connect: () => createConnection(through), statementTimeMaxMs: 300 });
+      const store = mysqlStore({
+        service: 'test',
+        connect: () => createConnection(through),
+        statementTimeMaxMs: 300,
+      });
       await store.migrate();
       try {
         const owners = [await claimed(store, { key: 'a' }), await claimed(store, { key: 'b' })];
@@ -65,7 +69,11 @@ describe.runIf(source !== undefined)('a reply of MySQL or MariaDB that gets lost
   it('to the statement before COMMIT means that nothing was applied: it is done again at once', async () => {
     const url = await server.createDatabase();
     const through = String(mysqlPlaceOn(url, proxy).address['url']);
-    const store = mysqlStore({ connect: () => createConnection(through), statementTimeMaxMs: 300 });
+    const store = mysqlStore({
+      service: 'test',
+      connect: () => createConnection(through),
+      statementTimeMaxMs: 300,
+    });
     await store.migrate();
     try {
       const owner = await claimed(store);

@@ -44,7 +44,10 @@ describe.runIf(source !== undefined)('a reply of PostgreSQL that gets lost', () 
   it('to a part of a flush leaves the whole of it unclear: the claim that it granted is not taken for none', async () => {
     const url = await server.createDatabase();
     const through = placeOn(url, proxy).address['url'];
-    const store = postgresStore({ connect: () => new Client({ connectionString: String(through) }) });
+    const store = postgresStore({
+      service: 'test',
+      connect: () => new Client({ connectionString: String(through) }),
+    });
     await store.migrate();
     try {
       const owner = await claimed(store, { key: 'known' });
@@ -81,7 +84,7 @@ describe.runIf(source !== undefined)('a reply of PostgreSQL that gets lost', () 
       const through = new URL(url);
       through.port = new URL(proxy.url).port;
       const pool = new Pool({ connectionString: through.href, query_timeout: 500 });
-      const store = postgresStore({ pool });
+      const store = postgresStore({ service: 'test', pool });
       await store.migrate();
       try {
         const owner = await claimed(store, { key: `commit-${leaves}` });
@@ -111,7 +114,7 @@ describe.runIf(source !== undefined)('a reply of PostgreSQL that gets lost', () 
       const through = new URL(url);
       through.port = new URL(proxy.url).port;
       const pool = new Pool({ connectionString: through.href });
-      const store = postgresStore({ pool });
+      const store = postgresStore({ service: 'test', pool });
       await store.migrate();
       try {
         const owner = await claimed(store, { key: 'commit-cut' });

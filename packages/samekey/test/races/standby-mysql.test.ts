@@ -16,7 +16,7 @@ import { seedOf } from './seed.ts';
 
 const source = anyMariadb();
 const storeAt = (url: string): ReturnType<typeof mysqlStore> =>
-  mysqlStore({ connect: () => createConnection(url), statementTimeMaxMs: 400 });
+  mysqlStore({ service: 'test', connect: () => createConnection(url), statementTimeMaxMs: 400 });
 
 describe.runIf(source !== undefined)('a replica of MariaDB that takes over', () => {
   // F44

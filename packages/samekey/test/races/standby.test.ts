@@ -14,7 +14,11 @@ import { seedOf } from './seed.ts';
 
 const source = anyPostgres();
 const storeAt = (url: string): ReturnType<typeof postgresStore> =>
-  postgresStore({ connect: () => new Client({ connectionString: url }), statementTimeMaxMs: 400 });
+  postgresStore({
+    service: 'test',
+    connect: () => new Client({ connectionString: url }),
+    statementTimeMaxMs: 400,
+  });
 
 describe.runIf(source !== undefined)('a standby that takes over', () => {
   // F44

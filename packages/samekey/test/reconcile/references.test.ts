@@ -69,7 +69,7 @@ async function sqlite(): Promise<Counted> {
         };
       },
     });
-  const store = sqliteStore({ database: counting(database) });
+  const store = sqliteStore({ service: 'test', database: counting(database) });
   await store.migrate();
   await store.ready();
   const count = database.prepare(COUNT) as unknown as { get(): { n: number } };

@@ -33,6 +33,7 @@ describe.each(availableClients())('a reconciler on sqlite with $name', ({ open }
     const world = fakeWorld();
     let aheadMs = 0;
     const store = sqliteStore({
+      service: 'test',
       database,
       now: () => world.wallNow() + aheadMs,
       monotonicNow: () => world.monotonicNow(),

@@ -23,7 +23,7 @@ export async function database(): Promise<{ db: OpenDatabase; clear: SqliteStore
   cleanups.push(() => file.remove());
   const db = client.open(file.path);
   cleanups.push(() => db.close());
-  const clear = sqliteStore({ database: db });
+  const clear = sqliteStore({ service: 'test', database: db });
   await clear.migrate();
   return {
     db,

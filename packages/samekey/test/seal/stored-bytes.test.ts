@@ -100,7 +100,7 @@ for (const source of availableMysql().slice(0, 1)) {
 
     async function open(): Promise<SealedUnderTest> {
       const url = await server.createDatabase();
-      const clear = mysqlStore({ connect: () => createConnection(url) });
+      const clear = mysqlStore({ service: 'test', connect: () => createConnection(url) });
       await clear.migrate();
       const theirs = await createConnection(url);
       return {
@@ -141,7 +141,7 @@ for (const source of availableDynamoDb().slice(-1)) {
     async function open(): Promise<SealedUnderTest> {
       const client = dynamoClient(server.url);
       const tableName = await server.createTable();
-      const clear = dynamodbStore({ client, tableName, timeToLive: false });
+      const clear = dynamodbStore({ service: 'test', client, tableName, timeToLive: false });
       await clear.ready();
       return {
         clear,

@@ -15,6 +15,7 @@ export async function distributedLane(url: string, schema: string, engine: Distr
   const now = (): number => clock.now();
   const handles = Array.from({ length: HANDLES }, () =>
     distributedPostgresStore({
+      service: 'test',
       connect: () => new TimedClient({ connectionString: url }, now),
       engine,
       schema,

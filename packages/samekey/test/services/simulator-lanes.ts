@@ -43,6 +43,7 @@ export async function postgresLane(url: string, schema: string): Promise<Lane> {
   // Both drivers in one installation, as in the middle of a change from one to the other.
   const handle = (_: unknown, i: number): ReturnType<typeof postgresStore> =>
     postgresStore({
+      service: 'test',
       connect: () =>
         i % 2 === 0 ? new TimedClient({ connectionString: url }, now) : timedPostgresJs(url, now),
       schema,
@@ -117,6 +118,7 @@ export async function mysqlLane(url: string): Promise<Lane> {
   const now = (): number => clock.now();
   const handles = Array.from({ length: HANDLES }, () =>
     mysqlStore({
+      service: 'test',
       async connect() {
         const connection = await createConnection(url);
         let told = Number.NaN;
@@ -159,12 +161,12 @@ export async function redisLane(url: string, prefix: string): Promise<Lane> {
   const [admin] = clients as [Redis];
   const now = (): number => clock.now();
   const handles = clients.map((client) =>
-    redisStore({ client, prefix, durability: 'always', shards: 2, now }),
+    redisStore({ service: 'test', client, prefix, durability: 'always', shards: 2, now }),
   );
   return {
     async database(machine) {
       clock = machine;
-      const keys = await admin.keys(`{${prefix}:*`);
+      const keys = await admin.keys(`{${prefix}/test:*`);
       if (keys.length > 0) await admin.del(...keys);
       return { connect: inTurn(handles) };
     },
@@ -214,7 +216,7 @@ export function tieredLane(behind: Lane, url: string, prefix: string): Lane {
 export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown }): Promise<Lane> {
   const clients = Array.from({ length: HANDLES }, open);
   const admin = clients[0] as SqliteDatabase;
-  await sqliteStore({ database: admin }).migrate();
+  await sqliteStore({ service: 'test', database: admin }).migrate();
   return {
     async database(machine) {
       admin.exec(`DELETE FROM samekey_records; UPDATE samekey_meta SET value = 0 WHERE name = 'last_now'`);
@@ -224,6 +226,7 @@ export async function sqliteLane(open: () => SqliteDatabase & { close(): unknown
         // A store of its own for each process: it watches claims with its own eyes.
         connect: () =>
           sqliteStore({
+            service: 'test',
             database: client(),
             busyTimeMaxMs: PATIENCE_MS,
             now: () => machine.now(),
@@ -251,6 +254,7 @@ export function dynamodbLane(server: DynamoDbServer): Lane {
         // A store of its own for each process: it watches claims with its own eyes.
         connect: () =>
           dynamodbStore({
+            service: 'test',
             client,
             tableName,
             timeToLive: false,

@@ -41,8 +41,8 @@ vi.mock('../../src/stores/tiered/truth-clock.ts', async (original) => {
 vi.mock('../../src/stores/tiered/entry.ts', async (original) => {
   const actual = await original<typeof import('../../src/stores/tiered/entry.ts')>();
   return {
-    createEntries(secrets: Parameters<typeof actual.createEntries>[0]) {
-      const entries = actual.createEntries(secrets);
+    createEntries(...args: Parameters<typeof actual.createEntries>) {
+      const entries = actual.createEntries(...args);
       return {
         ...entries,
         decode(...[id, bytes]: Parameters<typeof entries.decode>) {

@@ -36,7 +36,13 @@ for (const { name, open } of availableClients().slice(0, 1)) {
       let now = Date.UTC(2030, 0);
       let database = open(file.path);
       const start = async (): Promise<Store> => {
-        const store = sqliteStore({ ...options, database, now: () => now, monotonicNow: () => now });
+        const store = sqliteStore({
+          service: 'test',
+          ...options,
+          database,
+          now: () => now,
+          monotonicNow: () => now,
+        });
         await store.migrate();
         return alone(store, false);
       };

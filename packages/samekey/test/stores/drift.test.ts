@@ -42,7 +42,7 @@ function sqliteLane(): Lane {
     async start() {
       const file = temporaryFile();
       const database = new Libsql(file.path);
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       return {
         wanted: sqliteShapes(),
@@ -69,7 +69,10 @@ const postgresLanes = availablePostgres()
         const url = await server.createDatabase();
         const admin = new Client({ connectionString: url });
         await admin.connect();
-        const store = postgresStore({ connect: () => new Client({ connectionString: url }) });
+        const store = postgresStore({
+          service: 'test',
+          connect: () => new Client({ connectionString: url }),
+        });
         await store.migrate();
         return {
           wanted: postgresShapes(postgresTables('public', 'clock_timestamp()'), MIGRATIONS),
@@ -95,7 +98,7 @@ const mysqlLanes = availableMysql()
         const server = await startMysql(source);
         const url = await server.createDatabase();
         const admin = await createConnection(url);
-        const store = mysqlStore({ connect: () => createConnection(url) });
+        const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
         await store.migrate();
         return {
           wanted: mysqlShapes(mysqlTables(undefined, '0')),

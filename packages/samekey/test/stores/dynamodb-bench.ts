@@ -120,6 +120,7 @@ export function dynamoBench(source: DynamoDbSource): DynamoBench {
     },
     open: (options = {}) =>
       dynamodbStore({
+        service: 'test',
         client: bench.checked,
         tableName,
         timeToLive: false,

@@ -126,6 +126,7 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       const other = bench.open({ bodies });
       const request = claimRequest({ input: BODY, whenClaimEnds: 'resume' });
       let isFirst = true;
+      await store.identity?.();
       bench.meet = async (operation, _input, run) => {
         if (operation !== 'putItem' || !isFirst) return run();
         isFirst = false;

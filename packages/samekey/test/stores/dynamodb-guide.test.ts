@@ -100,7 +100,7 @@ describe('the guide to DynamoDB', () => {
 
 describe('what the DynamoDB store does not keep', () => {
   const client = { putItem: never, query: never } as unknown as DynamoDbClient;
-  const store = dynamodbStore({ client, tableName: 'samekey' });
+  const store = dynamodbStore({ service: 'test', client, tableName: 'samekey' });
 
   it('counts of keys: limits by them are refused at start', () => {
     expect(store.counters).toBeUndefined();

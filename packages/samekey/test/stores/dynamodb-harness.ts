@@ -27,6 +27,7 @@ export function dynamoHarness(source: DynamoDbSource, server: () => DynamoDbServ
         handles += 1;
         const zero = handles * 5_000_000;
         return dynamodbStore({
+          service: 'test',
           client: checked,
           tableName,
           bodies,

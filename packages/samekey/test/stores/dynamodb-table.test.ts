@@ -128,9 +128,9 @@ describe.each(availableDynamoDb())('DynamoDB, the table: $name', (source) => {
         code: 'ERR_SAMEKEY_SCHEMA',
         message: expect.stringContaining('samekey_open') as string,
       });
-      expect(() => dynamodbStore({ client: {} as DynamoDbClient, tableName: bench.tableName })).toThrow(
-        /DynamoDB/,
-      );
+      expect(() =>
+        dynamodbStore({ service: 'test', client: {} as DynamoDbClient, tableName: bench.tableName }),
+      ).toThrow(/DynamoDB/);
     });
   });
 });

@@ -44,7 +44,7 @@ describe('a store that nobody has made ready is told of once, with its mend', ()
   it('SQLite without tables', async () => {
     const file = temporaryFile();
     const database = new Libsql(file.path);
-    const told = await warned(sqliteStore({ database }));
+    const told = await warned(sqliteStore({ service: 'test', database }));
     database.close();
     file.remove();
     expect(told).toEqual([expect.stringMatching(/^store-down: .*store\.migrate\(\).*samekey migrate/)]);
@@ -54,7 +54,7 @@ describe('a store that nobody has made ready is told of once, with its mend', ()
     const file = temporaryFile();
     writeFileSync(file.path, 'this is a text and no database, whatever its name says. '.repeat(40));
     const database = new Libsql(file.path);
-    const told = await warned(sqliteStore({ database }));
+    const told = await warned(sqliteStore({ service: 'test', database }));
     database.close();
     file.remove();
     expect(told).toEqual([expect.stringMatching(/^store-down: .*not an SQLite database.*path/)]);
@@ -62,8 +62,11 @@ describe('a store that nobody has made ready is told of once, with its mend', ()
 
   it('PostgreSQL, MySQL and Redis that are not there', async () => {
     const stores: readonly Store[] = [
-      postgresStore({ connect: () => new Client({ connectionString: `postgres://u@${NOBODY}/d` }) }),
-      mysqlStore({ connect: () => createConnection(`mysql://u@${NOBODY}/d`) }),
+      postgresStore({
+        service: 'test',
+        connect: () => new Client({ connectionString: `postgres://u@${NOBODY}/d` }),
+      }),
+      mysqlStore({ service: 'test', connect: () => createConnection(`mysql://u@${NOBODY}/d`) }),
     ];
     for (const store of stores) {
       const told = await warned(store);
@@ -79,7 +82,7 @@ describe('a store that nobody has made ready is told of once, with its mend', ()
       retryStrategy: null,
     });
     client.on('error', () => undefined);
-    const told = await warned(redisStore({ client, durability: 'none' }));
+    const told = await warned(redisStore({ service: 'test', client, durability: 'none' }));
     client.disconnect();
     expect(told).toEqual([expect.stringMatching(/^store-down: /)]);
   });
@@ -96,7 +99,7 @@ describe.runIf(source !== undefined)('PostgreSQL without tables', () => {
   // F98
   it('is told of once, with its mend', async () => {
     const url = await server.createDatabase();
-    const store = postgresStore({ connect: () => new Client({ connectionString: url }) });
+    const store = postgresStore({ service: 'test', connect: () => new Client({ connectionString: url }) });
     const told = await warned(store);
     await store.close();
     expect(told).toEqual([expect.stringMatching(/^store-down: .*store\.migrate\(\).*samekey migrate/)]);
@@ -113,7 +116,7 @@ describe.each(availableMysql().slice(0, 1))('$name without tables', (mysql) => {
   // F98
   it('is told of once, with its mend', async () => {
     const url = await server.createDatabase();
-    const store = mysqlStore({ connect: () => createConnection(url) });
+    const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
     const told = await warned(store);
     await store.close();
     expect(told).toEqual([expect.stringMatching(/^store-down: .*store\.migrate\(\).*samekey migrate/)]);

@@ -64,12 +64,13 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
       const url = await server.createDatabase();
       const theirs = await createConnection(url);
       await theirs.query('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY)');
-      const clear = mysqlStore({ connect: () => createConnection(url) });
+      const clear = mysqlStore({ service: 'test', connect: () => createConnection(url) });
       await clear.migrate();
       await clear.close();
       const pool = createPool({ uri: url, connectionLimit: 2 });
       if (ofLibrary) pool.on('connection', (connection) => void connection.query(sql));
       const store = mysqlStore({
+        service: 'test',
         async connect() {
           const connection = await createConnection(url);
           await connection.query(sql);
@@ -188,7 +189,10 @@ describe.runIf(anyPostgres() !== undefined)('on a server', () => {
     const theirs = await db.session();
     await theirs.query('CREATE TABLE orders (id text PRIMARY KEY)');
     const options = `-c ${sql.replaceAll(',', '\\,')}`.replaceAll('\\,', ',');
-    const store = postgresStore({ connect: () => new Client({ connectionString: db.url, options }) });
+    const store = postgresStore({
+      service: 'test',
+      connect: () => new Client({ connectionString: db.url, options }),
+    });
     const pool = new Pool({ connectionString: db.url, max: 2, ...(ofLibrary && { options }) });
     pool.on('error', () => undefined);
     const column = async (text: string): Promise<string[]> =>
@@ -241,10 +245,10 @@ for (const client of availableClients().slice(0, 1)) {
   async function open({ sql }: HostileSetting): Promise<SessionsUnderTest> {
     const file = temporaryFile();
     const [own, theirs] = [client.open(file.path), client.open(file.path)] as [OpenDatabase, OpenDatabase];
-    await sqliteStore({ database: theirs }).migrate();
+    await sqliteStore({ service: 'test', database: theirs }).migrate();
     own.exec('CREATE TABLE orders (id text PRIMARY KEY)');
     own.exec(sql);
-    const store = sqliteStore({ database: own });
+    const store = sqliteStore({ service: 'test', database: own });
     const column = async (text: string): Promise<string[]> =>
       theirs
         .prepare(text)

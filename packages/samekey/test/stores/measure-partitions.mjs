@@ -17,7 +17,7 @@ async function open(count) {
   await admin.connect();
   await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   const pool = new Pool({ connectionString: url });
-  const store = postgresStore({ pool, schema, partitions: count });
+  const store = postgresStore({ service: 'test', pool, schema, partitions: count });
   await store.migrate();
   await store.ready();
   return {

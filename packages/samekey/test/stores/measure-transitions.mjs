@@ -33,6 +33,7 @@ async function cpuMs(admin) {
 async function measure(auditTransitions, turn, admin) {
   const schema = `measure_${auditTransitions ? 'on' : 'off'}_${turn}`;
   const store = postgresStore({
+    service: 'test',
     connect: () => new Client({ connectionString: url }),
     schema,
     auditTransitions,

@@ -64,6 +64,7 @@ export function mysqlHarness(
       const handle = async (clockOffMs = 0): Promise<MysqlStore> => {
         const store = wrap(
           mysqlStore({
+            service: 'test',
             // What the contract asks of a store is not how fast a busy machine is.
             statementTimeMaxMs: 15_000,
             ...options,

@@ -37,7 +37,7 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
       work: (store: MysqlStore) => Promise<void>,
       connect: () => Promise<Connection | mariadb.Connection> = () => createConnection(url),
     ): Promise<void> {
-      const store = mysqlStore({ connect, statementTimeMaxMs: 5_000 });
+      const store = mysqlStore({ service: 'test', connect, statementTimeMaxMs: 5_000 });
       try {
         await store.migrate();
         await work(store);
@@ -67,7 +67,7 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
           if (one === null) left = false;
           else all.push(one);
         }
-        const late = mysqlStore({ connect: () => createConnection(app) });
+        const late = mysqlStore({ service: 'test', connect: () => createConnection(app) });
         await expect(late.claim([claimRequest({ key: 'late' })])).rejects.toMatchObject({
           message: expect.stringMatching(/error 1040.*raise max_connections/) as string,
           applied: 'no',
@@ -107,7 +107,10 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
       await admin.query("CREATE USER app IDENTIFIED BY ''");
       await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${new URL(url).pathname.slice(1)}.* TO app`);
       await withStore(async () => undefined);
-      const store = mysqlStore({ connect: () => createConnection(url.replace('root', 'app')) });
+      const store = mysqlStore({
+        service: 'test',
+        connect: () => createConnection(url.replace('root', 'app')),
+      });
       try {
         // Four privileges are enough.
         await store.ready();
@@ -122,7 +125,7 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
         await expect(store.renew([{ ...owner, claimTtlMs: 30_000 }])).rejects.toMatchObject(readOnly);
         await expect(store.ready()).rejects.toThrow(/is read-only, probably a replica/);
         // Nor by those who may write there all the same.
-        const root = mysqlStore({ connect: () => createConnection(url) });
+        const root = mysqlStore({ service: 'test', connect: () => createConnection(url) });
         await expect(root.claim([claimRequest({ key: 'new' })])).rejects.toMatchObject(readOnly);
         await root.close();
         // Sessions that were told so are closed: a name that leads to the new primary is looked up again.
@@ -221,7 +224,7 @@ for (const source of availableMysql().filter(({ programs }) => programs !== null
       const database = new URL(url).pathname.slice(1);
       // Where names of tables have no case, neither has that of the database.
       const named = isMariadb ? database.toUpperCase() : database;
-      const store = mysqlStore({ connect: () => createConnection(url), database: named });
+      const store = mysqlStore({ service: 'test', connect: () => createConnection(url), database: named });
       const theirs = await createConnection(url);
       try {
         await store.migrate();

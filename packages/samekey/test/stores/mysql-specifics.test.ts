@@ -33,6 +33,7 @@ for (const source of availableMysql()) {
       url = await server.createDatabase();
       // F45: a session's time zone, whatever it is, moves nothing.
       store = mysqlStore({
+        service: 'test',
         async connect() {
           const connection = await createConnection(url);
           await connection.query("SET time_zone = '-11:00'");
@@ -73,6 +74,7 @@ for (const source of availableMysql()) {
       await theirs.query("SELECT 1 FROM samekey_records WHERE `key` = 'held for a moment' FOR UPDATE");
       let tries = 0;
       const patient = mysqlStore({
+        service: 'test',
         async connect() {
           const connection = await createConnection(url);
           const query = connection.query.bind(connection) as (given: unknown) => Promise<unknown>;
@@ -124,7 +126,7 @@ for (const source of availableMysql()) {
       await theirs.query('CREATE TABLE offset_ms (ms BIGINT NOT NULL) ENGINE = MyISAM');
       await theirs.query('INSERT INTO offset_ms VALUES (0)');
       const clock = `${SERVER_CLOCK} + (SELECT ms FROM offset_ms)`;
-      const other = mysqlStore({ connect: () => createConnection(url), clock });
+      const other = mysqlStore({ service: 'test', connect: () => createConnection(url), clock });
       const owner = await claimed(other, { key: 'stands still', claimTtlMs: 5_000 });
       const frozen = await session();
       frozen.on('error', () => undefined);
@@ -199,7 +201,7 @@ for (const source of availableMysql()) {
       ['mysql2', () => createConnection({ uri: url, typeCast: () => 'odd', bigNumberStrings: true, ...ODD })],
       ['mariadb', () => mariadbConnection({ ...addressOf(url), typeCast: () => 'odd', ...ODD })],
     ] as const)('settings by which %s shapes its rows change nothing', async (name, connect) => {
-      const odd = mysqlStore({ connect });
+      const odd = mysqlStore({ service: 'test', connect });
       const owner = await claimed(odd, { key: `odd-${name}` });
       await odd.finish([finishRequest(owner, 'completed')]);
       expect(await odd.find([owner])).toEqual(await store.find([owner]));
@@ -233,7 +235,7 @@ for (const source of availableMysql()) {
 
     it('the printed SQL makes the same tables', async () => {
       const other = await createConnection(await server.createDatabase());
-      const statements = mysqlMigrations()
+      const statements = mysqlMigrations({ service: 'test' })
         .split(/;\n/)
         .filter((text) => text.trim() !== '');
       for (const statement of statements) await other.query(statement);

@@ -31,6 +31,7 @@ for (const source of availableMysql()) {
         admin,
         open(auditTransitions) {
           const store = mysqlStore({
+            service: 'test',
             connect: () => createConnection(url),
             ...(auditTransitions === undefined ? {} : { auditTransitions }),
           });
@@ -164,6 +165,7 @@ for (const source of availableMysql()) {
       const [mine, other] = [new URL(await server.createDatabase()), await server.createDatabase()];
       const database = mine.pathname.slice(1);
       const store = mysqlStore({
+        service: 'test',
         connect: () => createConnection(other),
         database,
         auditTransitions: true,

@@ -27,7 +27,7 @@ export interface TestClient {
 export const CLIENTS: readonly TestClient[] = [
   {
     name: 'pg',
-    options: (url) => ({ pool: new Pool({ connectionString: url, max: 1 }) }),
+    options: (url) => ({ service: 'test', pool: new Pool({ connectionString: url, max: 1 }) }),
     users(url) {
       const pool = new Pool({ connectionString: url, max: 10 });
       pool.on('error', () => undefined);
@@ -52,7 +52,10 @@ export const CLIENTS: readonly TestClient[] = [
   },
   {
     name: 'postgres.js',
-    options: (url) => ({ connect: () => postgres(url, { max: 1, onnotice: () => undefined }) }),
+    options: (url) => ({
+      service: 'test',
+      connect: () => postgres(url, { max: 1, onnotice: () => undefined }),
+    }),
     users(url) {
       const sql = postgres(url, { max: 10, onnotice: () => undefined });
       return {

@@ -40,6 +40,7 @@ describe.runIf(source !== undefined)('a PostgreSQL server whose clock is set', (
       }
     }
     const options = {
+      service: 'test',
       connect: () => new CountingClient({ connectionString: db.url }),
       clock: 'test_now()',
     };

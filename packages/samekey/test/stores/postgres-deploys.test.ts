@@ -44,7 +44,10 @@ for (const source of availablePostgres()) {
 
       const during = await finishedDuring(
         load,
-        migrate(checkOptions({ pool: db.pool() }).open, TABLES, { migrations: ALL }),
+        migrate(checkOptions({ service: 'test', pool: db.pool() }).open, TABLES, {
+          service: 'test',
+          migrations: ALL,
+        }),
       );
       expect(during).toBeGreaterThan(0);
 
@@ -63,7 +66,10 @@ for (const source of availablePostgres()) {
       await reader.query('BEGIN');
       await reader.query('SELECT count(*) FROM samekey_records');
 
-      const migrating = migrate(checkOptions({ pool: db.pool() }).open, TABLES, { migrations: ALL });
+      const migrating = migrate(checkOptions({ service: 'test', pool: db.pool() }).open, TABLES, {
+        service: 'test',
+        migrations: ALL,
+      });
       const admin = await db.session();
       // It has waited for the lock and given up, three times.
       await tries(admin, 3);
@@ -164,10 +170,10 @@ async function finishedDuring(load: Load, work: Promise<void>): Promise<number> 
 
 /** Code N + 1: refuses to start on the schema of N, and keeps the new column. */
 async function nextStore(db: TestDatabase): Promise<Store> {
-  const connection = await checkOptions({ pool: db.pool() }).open();
+  const connection = await checkOptions({ service: 'test', pool: db.pool() }).open();
   const ask = async (statement: { name: string; text: string }, values: readonly unknown[]) =>
     (await connection.query(statement, values as string[], false)).rows;
-  await checkDatabase(ask, TABLES, ALL);
+  await checkDatabase(ask, TABLES, 'test', ALL);
   await connection.close();
   const store = await db.store();
   const pool = db.pool();

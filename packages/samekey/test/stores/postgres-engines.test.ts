@@ -47,7 +47,7 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
       url: db.url,
       admin,
       open(other = engine) {
-        const store = distributedPostgresStore({ pool: db.pool(), engine: other });
+        const store = distributedPostgresStore({ service: 'test', pool: db.pool(), engine: other });
         opened.push(store);
         return store;
       },
@@ -61,7 +61,7 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
       const { url, admin, open, close } = await stores('other');
       await say(admin, version);
       const pool = new Pool({ connectionString: url });
-      const store = postgresStore({ pool });
+      const store = postgresStore({ service: 'test', pool });
       await expect(store.ready()).rejects.toThrow(`distributedPostgresStore({ engine: '${engine}'`);
       await expect(store.migrate()).rejects.toThrow(`distributedPostgresStore({ engine: '${engine}'`);
       await store.close();
@@ -82,7 +82,7 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
 
   it('without tables, without the key, read-only, or with commits that do not wait it is not ready, and says what mends it', async () => {
     const { admin, open, close } = await stores('other');
-    await expect(open().ready()).rejects.toThrow('npx samekey migrate --engine other');
+    await expect(open().ready()).rejects.toThrow('npx samekey migrate --service test --engine other');
     await open().migrate();
     await open().ready();
     expect(await open().status()).toEqual({ version: 1, needed: 1, missing: [] });
@@ -115,21 +115,21 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
 
   it('the printed SQL makes the same tables', async () => {
     const { admin, open, close } = await stores('other');
-    await admin.query(distributedMigrations({ engine: 'other' }));
+    await admin.query(distributedMigrations({ service: 'test', engine: 'other' }));
     await open().ready();
     await claimed(open());
     await close();
-    expect(distributedMigrations({ engine: 'citus' })).toContain(
+    expect(distributedMigrations({ service: 'test', engine: 'citus' })).toContain(
       "create_distributed_table('\"public\".samekey_plain_records', 'scope')",
     );
-    expect(distributedMigrations({ engine: 'cockroachdb' })).not.toMatch(/COLLATE|create_/);
+    expect(distributedMigrations({ service: 'test', engine: 'cockroachdb' })).not.toMatch(/COLLATE|create_/);
   });
 
   it('the two stores share no table: each says that its own are missing', async () => {
     const { url, open, close } = await stores('other');
     await open().migrate();
     const pool = new Pool({ connectionString: url });
-    const store = postgresStore({ pool });
+    const store = postgresStore({ service: 'test', pool });
     await expect(store.ready()).rejects.toThrow('has no Samekey tables');
     await store.migrate();
     await Promise.all([store.ready(), open().ready()]);
@@ -145,12 +145,15 @@ describe.runIf(source !== undefined)('engines that speak PostgreSQL', () => {
     expect(make({ engine: 'postgres' })).toThrow('"postgres"');
     expect(make({ engine: 'citus', lanes: 0 })).toThrow('lanes');
     expect(make({ engine: 'citus', notify: true })).toThrow('notify');
-    expect(() => distributedMigrations({ engine: 'oracle' as never })).toThrow('engine must be one of');
+    expect(() => distributedMigrations({ service: 'test', engine: 'oracle' as never })).toThrow(
+      'engine must be one of',
+    );
   });
 });
 
 function make(options: object): () => DistributedPostgresStore {
-  return () => distributedPostgresStore({ connect: () => new Client(), ...options } as never);
+  return () =>
+    distributedPostgresStore({ service: 'test', connect: () => new Client(), ...options } as never);
 }
 
 describe.runIf(source !== undefined)('servers with a storage of their own', () => {
@@ -160,7 +163,7 @@ describe.runIf(source !== undefined)('servers with a storage of their own', () =
   // Neon runs with fsync = off, because its storage keeps what was acknowledged.
   it('settings of a storage that is not used refuse nobody, and those of one that is do', async () => {
     const db = await database();
-    const plain = postgresStore({ pool: db.pool() });
+    const plain = postgresStore({ service: 'test', pool: db.pool() });
     await plain.migrate();
     await expect(plain.ready()).rejects.toThrow('fsync = on');
     await plain.close();
@@ -169,7 +172,7 @@ describe.runIf(source !== undefined)('servers with a storage of their own', () =
     await admin.query(
       `ALTER DATABASE ${pathname.slice(1)} SET neon.timeline_id = '11223344556677889900aabbccddeeff'`,
     );
-    const neon = postgresStore({ pool: db.pool() });
+    const neon = postgresStore({ service: 'test', pool: db.pool() });
     await neon.ready();
     await neon.close();
   });

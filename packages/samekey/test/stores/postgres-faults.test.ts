@@ -229,7 +229,10 @@ for (const source of availablePostgres()) {
 
     // F44
     it('a server that is not there is told at once, and nothing was applied', async () => {
-      const gone = postgresStore({ connect: () => new Client({ host: '127.0.0.1', port: 1 }) });
+      const gone = postgresStore({
+        service: 'test',
+        connect: () => new Client({ host: '127.0.0.1', port: 1 }),
+      });
       const { ms, value } = await timed(
         gone.claim([claimRequest()]).catch((error: unknown) => error as StoreError),
       );

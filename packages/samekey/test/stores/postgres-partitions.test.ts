@@ -135,7 +135,7 @@ describe.runIf(source !== undefined)('records in partitions', () => {
     const db = await database();
     await db.store({ partitions: 2 });
     const admin = await db.session();
-    const { open } = checkOptions({ pool: db.pool() });
+    const { open } = checkOptions({ service: 'test', pool: db.pool() });
     const migrations = [...MIGRATIONS, NEXT];
     // As a build leaves it that was broken off.
     await admin.query('ALTER TABLE samekey_records ADD COLUMN note text');
@@ -143,7 +143,7 @@ describe.runIf(source !== undefined)('records in partitions', () => {
     await admin.query(
       "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_note_1'::regclass",
     );
-    await migrate(open, TABLES, { migrations });
+    await migrate(open, TABLES, { service: 'test', migrations });
     const { rows } = await admin.query(
       `SELECT count(*)::int AS n, bool_and(x.indisvalid) AS valid FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
         JOIN pg_class t ON t.oid = x.indrelid
@@ -155,12 +155,12 @@ describe.runIf(source !== undefined)('records in partitions', () => {
   it('a partition that a crash would empty is refused, and the printed SQL makes the same tables', async () => {
     const db = await database();
     const admin = await db.session();
-    await admin.query(postgresMigrations({ partitions: 3 }));
+    await admin.query(postgresMigrations({ service: 'test', partitions: 3 }));
     const store = await db.store();
     await claimed(store);
     await admin.query('ALTER TABLE samekey_records_2 SET UNLOGGED');
     await expect(store.ready()).rejects.toThrow('emptied when the server crashes');
-    expect(() => postgresStore({ pool: db.pool(), partitions: 257 })).toThrow('partitions');
+    expect(() => postgresStore({ service: 'test', pool: db.pool(), partitions: 257 })).toThrow('partitions');
   });
 });
 

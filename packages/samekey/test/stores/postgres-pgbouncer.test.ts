@@ -119,7 +119,7 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
 
   it('with statements prepared by name it says what to change, and nothing was done', async () => {
     const pool = new Pool({ connectionString: bouncer.url, max: 1 });
-    const store = postgresStore({ pool, prepare: true });
+    const store = postgresStore({ service: 'test', pool, prepare: true });
     await store.migrate();
     const owner = await claimed(store, { key: 'prepared' });
     // Somebody takes the session that the statements were prepared in.
@@ -160,7 +160,7 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
 
   function postgresOf(where: string): ReturnType<typeof postgresStore> {
     const pool = new Pool({ connectionString: where, max: 1 });
-    const store = postgresStore({ pool });
+    const store = postgresStore({ service: 'test', pool });
     opened.push({
       async close() {
         await store.close();

@@ -20,8 +20,8 @@ for (const source of availablePostgres()) {
       const admin = await db.session();
       const store =
         layout === 'distributed'
-          ? distributedPostgresStore({ pool: db.pool(), engine: 'other' })
-          : postgresStore({ pool: db.pool(), partitions: layout === 'partitions' ? 4 : 0 });
+          ? distributedPostgresStore({ service: 'test', pool: db.pool(), engine: 'other' })
+          : postgresStore({ service: 'test', pool: db.pool(), partitions: layout === 'partitions' ? 4 : 0 });
       await store.migrate();
       return { store, admin, db };
     }

@@ -86,7 +86,7 @@ describe.runIf(source !== undefined)('a PostgreSQL with less', () => {
     await admin.query('CREATE SCHEMA less AUTHORIZATION less');
     await admin.end();
     const pool = new Pool({ connectionString: proxy.url });
-    const store = distributedPostgresStore({ pool, engine: 'other', schema: 'less' });
+    const store = distributedPostgresStore({ service: 'test', pool, engine: 'other', schema: 'less' });
     ends.push(
       () => store.close(),
       () => pool.end(),
@@ -128,7 +128,7 @@ describe.runIf(source !== undefined)('a PostgreSQL with less', () => {
 
   it('the store for PostgreSQL itself is refused here, so the proxy does refuse', async () => {
     const pool = new Pool({ connectionString: proxy.url });
-    const store = postgresStore({ pool, schema: 'less' });
+    const store = postgresStore({ service: 'test', pool, schema: 'less' });
     ends.push(
       () => store.close(),
       () => pool.end(),

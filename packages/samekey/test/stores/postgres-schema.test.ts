@@ -52,7 +52,7 @@ for (const source of availablePostgres()) {
 
     it('migrating twice changes nothing, and status says what is missing', async () => {
       const db = await database();
-      const store = postgresStore({ pool: db.pool() });
+      const store = postgresStore({ service: 'test', pool: db.pool() });
       expect(await store.status()).toEqual({
         version: 0,
         needed: SCHEMA_VERSION,
@@ -79,8 +79,9 @@ for (const source of availablePostgres()) {
       const db = await database();
       const admin = await db.session();
       // As psql sends it: an index that is built beside the traffic cannot share a message with other statements.
-      for (const statement of postgresMigrations().split(/;\n/)) await admin.query(statement);
-      const store = postgresStore({ pool: db.pool() });
+      for (const statement of postgresMigrations({ service: 'test' }).split(/;\n/))
+        await admin.query(statement);
+      const store = postgresStore({ service: 'test', pool: db.pool() });
       await store.ready();
       await finished(store, 'completed');
       await store.close();
@@ -91,7 +92,7 @@ for (const source of availablePostgres()) {
     it('this code works on the next schema, while it is brought in and after', async () => {
       const db = await database();
       const store = await db.store();
-      const { open } = checkOptions({ pool: db.pool() });
+      const { open } = checkOptions({ service: 'test', pool: db.pool() });
       const state = { going: true };
       let written = 0;
       const traffic = Array.from({ length: 4 }, async (_, c) => {
@@ -102,13 +103,13 @@ for (const source of availablePostgres()) {
         }
       });
       await expect.poll(() => written).toBeGreaterThan(20);
-      await migrate(open, TABLES, { migrations: [...MIGRATIONS, NEXT] });
+      await migrate(open, TABLES, { service: 'test', migrations: [...MIGRATIONS, NEXT] });
       const before = written;
       await expect.poll(() => written).toBeGreaterThan(before + 20);
       state.going = false;
       await Promise.all(traffic);
       await store.ready();
-      const restarted = postgresStore({ pool: db.pool() });
+      const restarted = postgresStore({ service: 'test', pool: db.pool() });
       await restarted.ready();
       expect((await restarted.status()).version).toBe(SCHEMA_VERSION + 1);
       expect((await recordOf(restarted, { scope: 'tenant-1/payments', key: '0-0' })).state).toBe('completed');
@@ -128,18 +129,20 @@ for (const source of availablePostgres()) {
       const db = await database();
       await db.store();
       const admin = await db.session();
-      const { open } = checkOptions({ pool: db.pool() });
+      const { open } = checkOptions({ service: 'test', pool: db.pool() });
       const all = [...MIGRATIONS, NEXT];
-      await migrate(open, TABLES, { migrations: all });
+      await migrate(open, TABLES, { service: 'test', migrations: all });
       await admin.query(
         "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'samekey_records_note'::regclass",
       );
       const connection = await open();
       const ask = async (statement: { name: string; text: string }, values: readonly unknown[]) =>
         (await connection.query(statement, values as string[], false)).rows;
-      await expect(checkDatabase(ask, TABLES, all)).rejects.toThrow(/samekey_records_note.*samekey migrate/);
-      await Promise.all([1, 2, 3].map(() => migrate(open, TABLES, { migrations: all })));
-      await checkDatabase(ask, TABLES, all);
+      await expect(checkDatabase(ask, TABLES, 'test', all)).rejects.toThrow(
+        /samekey_records_note.*samekey migrate/,
+      );
+      await Promise.all([1, 2, 3].map(() => migrate(open, TABLES, { service: 'test', migrations: all })));
+      await checkDatabase(ask, TABLES, 'test', all);
       await connection.close();
     });
 
@@ -149,9 +152,12 @@ for (const source of availablePostgres()) {
       const reader = await db.session();
       await reader.query('BEGIN');
       await reader.query('SELECT count(*) FROM samekey_records');
-      const { open } = checkOptions({ pool: db.pool() });
+      const { open } = checkOptions({ service: 'test', pool: db.pool() });
       const migrating = timed(
-        migrate(open, TABLES, { migrations: [...MIGRATIONS, { ...NEXT, indexes: () => ({}) }] }),
+        migrate(open, TABLES, {
+          service: 'test',
+          migrations: [...MIGRATIONS, { ...NEXT, indexes: () => ({}) }],
+        }),
       );
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       await reader.query('COMMIT');
@@ -194,7 +200,7 @@ for (const source of availablePostgres()) {
       await db.store();
       const admin = await db.session();
       for (const statement of await statements(db)) await admin.query(statement);
-      const store = postgresStore({ pool: db.pool() });
+      const store = postgresStore({ service: 'test', pool: db.pool() });
       await expect(store.ready()).rejects.toMatchObject({
         code: 'ERR_SAMEKEY_SCHEMA',
         message: expect.stringMatching(message) as unknown,
@@ -210,7 +216,7 @@ for (const source of availablePostgres()) {
       await admin.query(`CREATE ROLE ${role} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
       const url = new URL(db.url);
       url.username = role;
-      const store = postgresStore({ connect: () => postgres(url.href, { max: 1 }) });
+      const store = postgresStore({ service: 'test', connect: () => postgres(url.href, { max: 1 }) });
       await expect(store.migrate()).rejects.toThrow(
         /as their owner, or as a role with CREATE .* migrate --print/,
       );
@@ -228,7 +234,7 @@ for (const source of availablePostgres()) {
       );
       const url = new URL(db.url);
       url.username = role;
-      const store = postgresStore({ connect: () => postgres(url.href, { max: 1 }) });
+      const store = postgresStore({ service: 'test', connect: () => postgres(url.href, { max: 1 }) });
       await expect(store.ready()).rejects.toThrow(/GRANT SELECT, INSERT, UPDATE, DELETE/);
       await admin.query(`GRANT UPDATE, DELETE ON samekey_records, samekey_meta TO ${role}`);
       await expect(store.ready()).rejects.toThrow(

@@ -16,7 +16,7 @@ export interface TestDatabase {
   session(): Promise<Client>;
   pool(max?: number): Pool;
   /** A store as another process would have it; migrated and ready. */
-  store(options?: PostgresStoreOptions): Promise<PostgresStore>;
+  store(options?: Partial<PostgresStoreOptions>): Promise<PostgresStore>;
   close(): Promise<void>;
 }
 
@@ -63,7 +63,8 @@ function testDatabase(url: string): TestDatabase {
       return client;
     },
     async store(options = {}) {
-      const store = postgresStore(options.connect === undefined ? { pool: pool(), ...options } : options);
+      const source = options.connect === undefined ? { pool: pool() } : {};
+      const store = postgresStore({ service: 'test', ...source, ...options });
       ends.push(() => store.close());
       await store.migrate();
       await store.ready();

@@ -17,7 +17,7 @@ for (const source of availablePostgres()) {
       const db = await database();
       await db.store();
       expect(await triggers(db)).toBe(0);
-      const on = postgresStore({ pool: db.pool(), auditTransitions: true });
+      const on = postgresStore({ service: 'test', pool: db.pool(), auditTransitions: true });
       expect((await on.status()).missing).toEqual(['audit-transitions']);
       await expect(on.ready()).rejects.toThrow(/samekey migrate --audit-transitions/);
       await on.migrate();
@@ -30,7 +30,7 @@ for (const source of availablePostgres()) {
       await finished(silent, 'completed');
       expect(await triggers(db)).toBe(2);
       expect(await silent.audit({ acts: ['transition'] })).toHaveLength(2);
-      const off = postgresStore({ pool: db.pool(), auditTransitions: false });
+      const off = postgresStore({ service: 'test', pool: db.pool(), auditTransitions: false });
       await off.ready();
       expect((await off.status()).missing).toEqual(['audit-transitions']);
       await off.migrate();
@@ -65,7 +65,7 @@ for (const source of availablePostgres()) {
       const admin = await db.session();
       const from = SCHEMA_VERSION;
       await admin.query(postgresMigrations({ from, auditTransitions: true }));
-      const store = postgresStore({ pool: db.pool(), auditTransitions: true });
+      const store = postgresStore({ service: 'test', pool: db.pool(), auditTransitions: true });
       await store.ready();
       await admin.query(postgresMigrations({ from, auditTransitions: false }));
       await expect(store.ready()).rejects.toThrow(/--audit-transitions/);

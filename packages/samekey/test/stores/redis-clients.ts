@@ -76,6 +76,7 @@ export function redisHarness(url: () => string, { name, open }: TestClient): Sto
         const { client, close } = await open(url());
         ends.push(close);
         const store = redisStore({
+          service: 'test',
           ...options,
           client,
           prefix,

@@ -50,7 +50,7 @@ describe.runIf(isRedisHere())('hints by Pub/Sub', () => {
   /** A process. Without `ticks` its waiter never looks by itself: only a hint makes it read. */
   async function startNode(open: typeof ioredis, prefix: string, ticks: boolean) {
     const clients = await open();
-    const store = redisStore({ ...clients, durability: 'always', prefix });
+    const store = redisStore({ service: 'test', ...clients, durability: 'always', prefix });
     await store.ready();
     ends.push(() => store.close());
     const world = systemWorld();
@@ -91,7 +91,7 @@ describe.runIf(isRedisHere())('hints by Pub/Sub', () => {
     const spy = await spyOn(a.clients.subscriber, 'quiet');
     for (let i = 0; i < 10; i += 1) await a.samekey.run({ ...REQUEST, key: `k${i}` }, () => i);
     const admin = new Redis(server.url);
-    await admin.publish('{quiet:0}:hints', 'end');
+    await admin.publish('{quiet/test:0}:hints', 'end');
     await expect.poll(() => spy.at(-1)).toBe('end');
     expect(spy).toEqual(['end']);
     // And rubbish on the channel harms nobody.
@@ -101,9 +101,9 @@ describe.runIf(isRedisHere())('hints by Pub/Sub', () => {
 
   it('what is no client is refused', () => {
     const client = new Redis(server.url, { socketTimeout: 10_000 });
-    expect(() => redisStore({ client, durability: 'always', subscriber: {} as never })).toThrow(
-      /subscriber must be/,
-    );
+    expect(() =>
+      redisStore({ service: 'test', client, durability: 'always', subscriber: {} as never }),
+    ).toThrow(/subscriber must be/);
     client.disconnect();
   });
 });
@@ -111,7 +111,7 @@ describe.runIf(isRedisHere())('hints by Pub/Sub', () => {
 /** All that a store hears on its channel from now on, once it has heard it. */
 async function spyOn(subscriber: RedisStoreOptions['subscriber'], prefix: string): Promise<string[]> {
   const said: string[] = [];
-  const channel = `{${prefix}:0}:hints`;
+  const channel = `{${prefix}/test:0}:hints`;
   if (subscriber instanceof Redis)
     subscriber.on('message', (_channel, message: string) => void said.push(message));
   else await subscriber?.subscribe(channel, (message: string) => void said.push(message));

@@ -35,7 +35,7 @@ describe.runIf(areRedisGroupsHere())('slots of a Cluster that move', () => {
       const { client, close } = await open(cluster.servers.map(({ url }) => url).join(','));
       prefixes += 1;
       const prefix = `moves-${prefixes}`;
-      return { store: redisStore({ client, prefix, durability: 'always' }), prefix, close };
+      return { store: redisStore({ service: 'test', client, prefix, durability: 'always' }), prefix, close };
     }
 
     it(`${name}: a slot that was moved is followed (MOVED), and its records are there`, async () => {
@@ -81,7 +81,7 @@ describe.runIf(areRedisGroupsHere())('slots of a Cluster that move', () => {
   it('a server of the cluster that is gone without a replica makes it CLUSTERDOWN: busy, and nothing is granted', async () => {
     const [first] = cluster.servers as [RedisServer];
     const client = new Redis(first.url, { enableReadyCheck: false });
-    const store = redisStore({ client, prefix: 'down', durability: 'always' });
+    const store = redisStore({ service: 'test', client, prefix: 'down', durability: 'always' });
     await (cluster.servers[2] as RedisServer).kill();
     await expect
       .poll(async () => String(await ask(first.port, 'CLUSTER', 'INFO')), { timeout: 20_000 })
@@ -108,7 +108,7 @@ describe.runIf(areRedisGroupsHere())('a replica and its master', () => {
       retryStrategy: () => null,
     });
     client.on('error', () => undefined);
-    const store = redisStore({ client, durability: 'always', prefix: 'replica' });
+    const store = redisStore({ service: 'test', client, durability: 'always', prefix: 'replica' });
     try {
       await expect
         .poll(() => client.info('replication'), { timeout: 20_000 })
@@ -177,7 +177,7 @@ const storeOn = (
   requireReplicas = 0,
   waitTimeMaxMs = 100,
 ): ReturnType<typeof redisStore> =>
-  redisStore({ client, durability: 'always', prefix, requireReplicas, waitTimeMaxMs });
+  redisStore({ service: 'test', client, durability: 'always', prefix, requireReplicas, waitTimeMaxMs });
 
 interface Move {
   /** Moves at most so many keys of the slot. */
@@ -210,9 +210,9 @@ async function beginMove(cluster: RedisGroup, key: string): Promise<Move> {
 }
 
 function keyOf(prefix: string): string {
-  return createKeys(prefix, 64).of(ID).keys[0] as string;
+  return createKeys(`${prefix}/test`, 64).of(ID).keys[0] as string;
 }
 
 function shardOf(prefix: string, key: string): number {
-  return createKeys(prefix, 64).of({ ...ID, key }).shard;
+  return createKeys(`${prefix}/test`, 64).of({ ...ID, key }).shard;
 }

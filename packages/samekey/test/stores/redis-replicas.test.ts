@@ -41,6 +41,7 @@ describe.runIf(areRedisGroupsHere())('what is required before a write is acknowl
   function open(options: Partial<RedisStoreOptions> = {}): ReturnType<typeof redisStore> {
     prefixes += 1;
     return redisStore({
+      service: 'test',
       client,
       durability: 'always',
       prefix: `replicas-${prefixes}`,

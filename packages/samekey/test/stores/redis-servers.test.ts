@@ -54,7 +54,10 @@ describe.runIf(isHere)('the Redis store on a server', () => {
   } {
     prefixes += 1;
     const prefix = `servers-${prefixes}`;
-    return { store: redisStore({ client, durability: 'always', prefix, ...options }), prefix };
+    return {
+      store: redisStore({ service: 'test', client, durability: 'always', prefix, ...options }),
+      prefix,
+    };
   }
 
   it('a server killed with appendfsync always has kept every acknowledged record, and learns the scripts anew', async () => {
@@ -143,14 +146,14 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     const reaped = await store.reap(10);
     expect([reaped.count, [...reaped.byScope]]).toEqual([1, [[ID.scope, 1]]]);
     expect((await store.reap(10)).count).toBe(0);
-    expect(await client.keys(`{${prefix}:*}:*`)).toEqual([]);
+    expect(await client.keys(`{${prefix}/test:*}:*`)).toEqual([]);
     expect((await store.count()).completed).toBe(0);
   });
 
   it('what an index says is looked at again in the record: one that is still to be replayed is not reaped', async () => {
     const { store, prefix } = open();
     const owner = await finished(store, 'completed');
-    const set = createKeys(prefix, 64).of(ID).keys[REAP] as string;
+    const set = createKeys(`${prefix}/test`, 64).of(ID).keys[REAP] as string;
     const [member = ''] = await client.zrange(set, 0, -1);
     // As it was read before somebody opened the record and ended it anew.
     expect(await client.zadd(set, 'XX', 'CH', 1, member)).toBe(1);
@@ -161,7 +164,7 @@ describe.runIf(isHere)('the Redis store on a server', () => {
   it('no key of a client and no scope stands in the name of a key', async () => {
     const { store, prefix } = open();
     await finished(store, 'completed', { scope: 'alice', key: 'very-secret' });
-    for (const name of await client.keys(`{${prefix}:*`)) expect(name).not.toMatch(/alice|very-secret/);
+    for (const name of await client.keys(`{${prefix}/test:*`)) expect(name).not.toMatch(/alice|very-secret/);
   });
 
   it('without enough replicas a claim is undone, and nobody is told that it was granted', async () => {
@@ -181,6 +184,7 @@ describe.runIf(isHere)('the Redis store on a server', () => {
       await replica.kill();
       const hasty = open({ requireReplicas: 1, waitTimeMaxMs: 50 });
       const lone = redisStore({
+        service: 'test',
         client,
         durability: 'always',
         prefix: `servers-${prefixes - 1}`,
@@ -199,15 +203,15 @@ describe.runIf(isHere)('the Redis store on a server', () => {
   it('ready() refuses eviction, a weaker append-only file than declared, and another number of shards', async () => {
     const { store, prefix } = open();
     await store.ready();
-    await expect(redisStore({ client, durability: 'always', prefix, shards: 8 }).ready()).rejects.toThrow(
-      /lie in 64 shards/,
-    );
+    await expect(
+      redisStore({ service: 'test', client, durability: 'always', prefix, shards: 8 }).ready(),
+    ).rejects.toThrow(/lie in 64 shards/);
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(store.ready()).rejects.toThrow(/noeviction/);
     await client.config('SET', 'maxmemory-policy', 'noeviction');
     await client.config('SET', 'appendfsync', 'everysec');
     await expect(store.ready()).rejects.toThrow(/appendfsync everysec/);
-    await redisStore({ client, durability: 'everysec', prefix }).ready();
+    await redisStore({ service: 'test', client, durability: 'everysec', prefix }).ready();
     await client.config('SET', 'appendfsync', 'always');
   });
 
@@ -223,7 +227,7 @@ describe.runIf(isHere)('the Redis store on a server', () => {
     } finally {
       await client.config('SET', 'maxmemory', '0');
     }
-    expect(await client.keys(`{${prefix}:*`)).toEqual([]);
+    expect(await client.keys(`{${prefix}/test:*`)).toEqual([]);
   });
 
   // F54
@@ -355,7 +359,7 @@ describe('error replies', () => {
 });
 
 function keyOf(prefix: string): string {
-  return createKeys(prefix, 64).of(ID).keys[0] as string;
+  return createKeys(`${prefix}/test`, 64).of(ID).keys[0] as string;
 }
 
 async function nodeRedis(url: string, socket: { socketTimeout: number; reconnectStrategy?: number }) {

@@ -88,6 +88,7 @@ export function sqliteHarness(
         const database = open(file.path);
         clients.push(database);
         const store = sqliteStore({
+          service: 'test',
           database,
           ...options,
           now: () => Date.UTC(2030, 0) + elapsedMs + wallOffsetMs,

@@ -47,6 +47,7 @@ async function fileOf(open: (path: string) => OpenDatabase) {
       ).value,
     async process(offMs = 0): Promise<SqliteStore> {
       const store = sqliteStore({
+        service: 'test',
         database: client(),
         now: () => START + elapsedMs + offMs,
         monotonicNow: () => elapsedMs,

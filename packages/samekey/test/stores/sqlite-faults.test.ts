@@ -22,7 +22,7 @@ describe.each(availableClients())('sqlite with $name, faults', ({ name, open }) 
   ): Promise<void> {
     const file = temporaryFile();
     const database = open(file.path);
-    const store = sqliteStore({ database: wrap(database) });
+    const store = sqliteStore({ service: 'test', database: wrap(database) });
     try {
       await store.migrate();
       await body(store, database);
@@ -151,7 +151,7 @@ describe.each(availableClients())('sqlite with $name, faults', ({ name, open }) 
       DatabaseSync: new (path: string, options: object) => OpenDatabase;
     };
     const database = new Client.DatabaseSync(':memory:', { readBigInts: true, returnArrays: true });
-    const store = sqliteStore({ database });
+    const store = sqliteStore({ service: 'test', database });
     await store.migrate();
     await store.ready();
     await finished(store, 'completed');
@@ -164,7 +164,7 @@ describe.each(availableClients())('sqlite with $name, faults', ({ name, open }) 
     const make =
       (options: object): (() => unknown) =>
       () =>
-        sqliteStore({ database, ...options });
+        sqliteStore({ service: 'test', database, ...options });
     expect(make({ busyTimeMs: 1 })).toThrow(/no option "busyTimeMs"/);
     expect(make({ busyTimeMaxMs: -1 })).toThrow(/busyTimeMaxMs must be/);
     expect(make({ busyTimeMaxMs: 1.5 })).toThrow(/busyTimeMaxMs must be/);

@@ -12,7 +12,7 @@ describe.each(availableClients())('sqlite with $name, several processes', ({ nam
     const file = temporaryFile();
     const database = open(file.path);
     try {
-      await body(file.path, database, sqliteStore({ database }));
+      await body(file.path, database, sqliteStore({ service: 'test', database }));
     } finally {
       database.close();
       file.remove();

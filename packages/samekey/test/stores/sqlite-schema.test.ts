@@ -40,7 +40,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('a file without tables is not ready, and is told how to become so', async () => {
     await withDatabase(async (database) => {
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await expect(store.ready()).rejects.toMatchObject({
         code: SCHEMA,
         message: expect.stringMatching(/store\.migrate\(\)/),
@@ -53,15 +53,15 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('the SQL that sqliteMigrations() prints makes a file ready', async () => {
     await withDatabase(async (database) => {
-      database.exec(sqliteMigrations());
-      await sqliteStore({ database }).ready();
+      database.exec(sqliteMigrations({ service: 'test' }));
+      await sqliteStore({ service: 'test', database }).ready();
     });
   });
 
   it('commits are flushed to disk: WAL and synchronous = FULL, set and verified', async () => {
     await withDatabase(async (database) => {
       database.exec('PRAGMA synchronous = OFF');
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       await store.ready();
       expect(pragma(database, 'journal_mode')).toBe('wal');
@@ -82,7 +82,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
   it('a stricter setting of the user stays', async () => {
     await withDatabase(async (database) => {
       database.exec('PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 1234');
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       await claimed(store);
       expect(pragma(database, 'synchronous')).toBe(3);
@@ -92,7 +92,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('the next schema version is accepted, also with a column this code does not know', async () => {
     await withDatabase(async (database) => {
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       await finished(store, 'completed', { key: 'before' });
       database.exec(`ALTER TABLE samekey_records ADD COLUMN phases TEXT NOT NULL DEFAULT '[]';
@@ -107,7 +107,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('a schema that has left this code behind is refused by ready() and by migrate()', async () => {
     await withDatabase(async (database) => {
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       database.exec(
         `UPDATE samekey_meta SET value = ${SCHEMA_VERSION + 1} WHERE name IN ('schema_version', 'min_reader')`,
@@ -127,7 +127,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
     ', UNIQUE (scope, key, state)',
   ])('a table without the unique index on (scope, key) is refused: "%s"', async (constraint) => {
     await withDatabase(async (database) => {
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       const table = `CREATE TABLE samekey_records (scope TEXT, key TEXT, state TEXT${constraint})`;
       database.exec(`DROP TABLE samekey_records; ${table}`);
@@ -140,7 +140,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('every statement finds its rows by an index, on an empty table and on a full one', async () => {
     await withDatabase(async (database, path) => {
-      const store = sqliteStore({ database });
+      const store = sqliteStore({ service: 'test', database });
       await store.migrate();
       for (const rows of [0, 200]) {
         for (let i = 0; i < rows; i += 1) await finished(store, 'completed', { key: `full-${i}` });
@@ -170,7 +170,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('a file on a network file system is refused', async () => {
     await withDatabase(async (database) => {
-      const store = sqliteStore({ database, statfs: async () => ({ type: 0x6969 }) });
+      const store = sqliteStore({ service: 'test', database, statfs: async () => ({ type: 0x6969 }) });
       await store.migrate();
       await expect(store.ready()).rejects.toMatchObject({
         code: SCHEMA,
@@ -181,7 +181,7 @@ describe.each(availableClients())('sqlite with $name, schema and settings', ({ o
 
   it('a database in memory says that it is neither durable nor shared', async () => {
     const database = open(':memory:');
-    const store = sqliteStore({ database });
+    const store = sqliteStore({ service: 'test', database });
     await store.migrate();
     await store.ready();
     expect(store.capabilities).toMatchObject({ durable: false, shared: false, transactions: true });

@@ -34,7 +34,7 @@ describe.each([...availableClients(), ...mute])('sqlite with $name, turns', ({ o
   async function scene(body: (scene: Scene) => Promise<void>, busyTimeMaxMs = 2000): Promise<void> {
     const file = temporaryFile();
     const [database, other] = [open(file.path), open(file.path)];
-    const store = sqliteStore({ database, busyTimeMaxMs });
+    const store = sqliteStore({ service: 'test', database, busyTimeMaxMs });
     try {
       await store.migrate();
       database.exec('CREATE TABLE business (id INTEGER PRIMARY KEY, note TEXT)');
@@ -106,7 +106,7 @@ describe.each([...availableClients(), ...mute])('sqlite with $name, turns', ({ o
 
   it('a store call inside transaction() on the same file is refused at once, whatever the connection', async () => {
     await scene(async (s) => {
-      const second = sqliteStore({ database: s.other });
+      const second = sqliteStore({ service: 'test', database: s.other });
       await s.store.transaction(async () => {
         for (const store of [s.store, second]) {
           await expect(store.claim([claimRequest()])).rejects.toMatchObject(REFUSED);
@@ -136,7 +136,7 @@ describe.each([...availableClients(), ...mute])('sqlite with $name, turns', ({ o
       await s.store.transaction((tx) => {
         kept = tx;
         within = s.store.within(tx);
-        expect(() => sqliteStore({ database: s.other }).within(tx)).toThrow(/another store/);
+        expect(() => sqliteStore({ service: 'test', database: s.other }).within(tx)).toThrow(/another store/);
       });
       expect(() => s.store.within(kept as SqliteTransaction)).toThrow(/has ended/);
       expect(() => within?.finish(finishRequest(owner, 'completed'))).toThrow(/has ended/);
@@ -153,7 +153,7 @@ describe.each([...availableClients(), ...mute])('sqlite with $name, turns', ({ o
 
   it('two stores on two connections to one file take turns with transactions and claims', async () => {
     await scene(async (s) => {
-      const second = sqliteStore({ database: s.other, busyTimeMaxMs: 2000 });
+      const second = sqliteStore({ service: 'test', database: s.other, busyTimeMaxMs: 2000 });
       const order: string[] = [];
       let first: Promise<unknown> = Promise.resolve();
       await new Promise<void>((began) => {

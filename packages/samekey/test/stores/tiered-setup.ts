@@ -1,11 +1,11 @@
 /** Tiered stores for tests: over any harness, with clocks that only `advance` moves, in front of a cache of its own. */
 
 import type { Store } from '../../src/core/store.ts';
-import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SharedCache, TieredStoreOptions } from '../../src/stores/tiered/options.ts';
 import { tieredStore } from '../../src/stores/tiered/index.ts';
 import { systemWorld } from '../../src/system.ts';
 import type { StoreHarness, StoreUnderTest } from '../../src/testing/store-contract.ts';
+import { memoryHarness } from './memory-harness.ts';
 
 /** What a test chooses. */
 export type TierOptions = Omit<TieredStoreOptions, 'store' | 'world'>;
@@ -51,20 +51,7 @@ export function mapCache(): SharedCache & { readonly entries: Map<string, Uint8A
   };
 }
 
-const memory: StoreHarness = {
-  name: 'memory',
-  auditsTransitions: true,
-  async create(options = { auditTransitions: false }) {
-    let now = Date.UTC(2030, 0);
-    return {
-      store: memoryStore({ ...options, now: () => now }),
-      advance: (ms) => {
-        now += ms;
-      },
-      close: async () => undefined,
-    };
-  },
-};
+const memory = memoryHarness();
 
 /** Each tier over the store in memory, which is the state table itself. */
 export const MEMORY_HARNESSES: readonly StoreHarness[] = [

@@ -1,6 +1,6 @@
 /** What a tier may answer, for how long, and whose clock says so. Two processes on one store, with a cache that forgets nothing. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../src/core/record.ts';
 import { reply } from '../../src/core/reply.ts';
 import type { ClaimRequest, ClaimResult, Store } from '../../src/core/store.ts';
@@ -327,13 +327,18 @@ describe('what is refused', () => {
     expect(b.claims).toBe(1);
     // Signed by somebody else, well-formed.
     const forger = tieredStore({
-      store: { ...memoryStore({ now: () => FAKE_WALL_START }), claim: (requests) => a.store.claim(requests) },
+      store: {
+        ...memoryStore({ now: () => FAKE_WALL_START }),
+        claim: (requests) => a.store.claim(requests),
+        identity: async () => (await a.store.identity?.()) ?? expect.fail('it says whose it is'),
+      },
       cache,
       replayShareMin: 0,
       world: a.world,
     });
     cache.entries.clear();
     await ask(forger);
+    await vi.waitFor(() => expect(forger.cacheCounts().fills).toBe(1));
     const forged = cache.entries.get(second ?? '');
     expect(forged).toBeDefined();
     expect(forged).not.toEqual(own);

@@ -31,7 +31,7 @@ for (const source of availableMysql().slice(0, 1)) {
       const url = await server.createDatabase();
       const pool = createPool({ uri: url, connectionLimit: 2 });
       await pool.query('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY)');
-      const store = mysqlStore({ connect: () => createConnection(url) });
+      const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
       await store.migrate();
       const samekey = createSamekey({ store, transactions: fromMysql2<PoolConnection>(pool) });
       const order = samekey.transactional({
@@ -64,7 +64,7 @@ for (const source of availableMysql().slice(0, 1)) {
       const pool = createPool({ uri: url, connectionLimit: 2 });
       await pool.query('CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY, amount INT)');
       await pool.query("INSERT INTO orders VALUES ('x', 0), ('y', 0)");
-      const store = mysqlStore({ connect: () => createConnection(url) });
+      const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
       await store.migrate();
       const samekey = createSamekey({ store, transactions: fromMysql2<PoolConnection>(pool) });
       const other = await createConnection(url);

@@ -74,7 +74,7 @@ async function prepare(url: string): Promise<void> {
   await beside(url, 'CREATE TABLE orders (id VARCHAR(64) PRIMARY KEY, amount INT UNIQUE)');
   await beside(url, 'CREATE TABLE clock_offset (ms BIGINT NOT NULL)');
   await beside(url, 'INSERT INTO clock_offset VALUES (0)');
-  const store = mysqlStore({ connect: () => createConnection(url) });
+  const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
   await store.migrate();
   await store.close();
 }
@@ -90,6 +90,7 @@ async function bench<Tx>(
   let elapsedMs = 0;
   const another = async (): Promise<MysqlStore> => {
     const store = mysqlStore({
+      service: 'test',
       connect: () => createConnection(url),
       clock: CLOCK,
       now: () => Date.now() + elapsedMs,

@@ -76,13 +76,13 @@ type Clocks = Pick<PostgresStoreOptions, 'clock' | 'now' | 'monotonicNow'>;
 
 function ordinary(url: string, clocks: Clocks = {}): PostgresStore {
   const connect = (): Client => new Client({ connectionString: url });
-  return postgresStore({ connect, ...clocks });
+  return postgresStore({ service: 'test', connect, ...clocks });
 }
 
 /** The distributed one. */
 export function distributed(url: string, clocks: Clocks = {}): DistributedPostgresStore {
   const connect = (): Client => new Client({ connectionString: url });
-  return distributedPostgresStore({ connect, engine: 'other', ...clocks });
+  return distributedPostgresStore({ service: 'test', connect, engine: 'other', ...clocks });
 }
 
 function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: MakeStore): TxHarness {

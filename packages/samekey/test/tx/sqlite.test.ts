@@ -79,7 +79,7 @@ function harness(
       const store = async (): Promise<{ readonly store: SqliteStore; readonly database: OpenDatabase }> => {
         const database = open(file.path);
         databases.push(database);
-        const made = sqliteStore({ database });
+        const made = sqliteStore({ service: 'test', database });
         await made.migrate();
         await made.ready();
         return { store: made, database };

@@ -36,7 +36,7 @@ class Shop {
     const [client] = availableClients();
     if (client === undefined) throw new Error('there is no client of SQLite');
     const database = client.open(file.path);
-    const real = sqliteStore({ database });
+    const real = sqliteStore({ service: 'test', database });
     await real.migrate();
     const store = faultyStore(real, { plan: () => (this.#isStoreDown ? passageOf('refuse') : null) });
     const samekey: Samekey = createSamekey({ store });

@@ -35,7 +35,7 @@ async function installation() {
   const file = temporaryFile();
   const database = client.open(file.path);
   database.exec('CREATE TABLE bookings (id INTEGER PRIMARY KEY, amount INTEGER)');
-  const store = sqliteStore({ database });
+  const store = sqliteStore({ service: 'test', database });
   await store.migrate();
   closing.push(
     () => file.remove(),

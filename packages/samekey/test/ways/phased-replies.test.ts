@@ -27,7 +27,7 @@ describe.runIf(source !== undefined)('phased: a reply of PostgreSQL that gets lo
     direct = new Pool({ connectionString: url });
     through = new Pool({ connectionString: proxied.href });
     through.on('error', () => undefined);
-    await postgresStore({ pool: direct }).migrate();
+    await postgresStore({ service: 'test', pool: direct }).migrate();
     await direct.query('CREATE TABLE lines (line text)');
   });
   afterAll(async () => {
@@ -43,7 +43,7 @@ describe.runIf(source !== undefined)('phased: a reply of PostgreSQL that gets lo
   ): Promise<{ kind: string; attempt: unknown; lines: string[]; calls: number }> {
     count += 1;
     const name = `r${count}`;
-    const store = postgresStore({ pool: through, statementTimeMaxMs: 300 });
+    const store = postgresStore({ service: 'test', pool: through, statementTimeMaxMs: 300 });
     const samekey = createSamekey({ store, transactions: fromPg<PoolClient>(through) });
     let calls = 0;
     const line = (what: string) => async (tx: PoolClient) => {
@@ -109,7 +109,7 @@ describe.runIf(source !== undefined)('phased: a reply of PostgreSQL that gets lo
   // F46: the time of a claim counts from the statement that renews it, not from the beginning of its transaction.
   it('a phase that took long leaves a claim that lasts as long as ever', async () => {
     const samekey = createSamekey({
-      store: postgresStore({ pool: direct }),
+      store: postgresStore({ service: 'test', pool: direct }),
       transactions: fromPg<PoolClient>(direct, { isolation: 'repeatable read' }),
       claimTtlMs: 3_000,
     });

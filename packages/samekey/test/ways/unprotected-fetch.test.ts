@@ -45,7 +45,7 @@ describe('a fetch made by a handler', () => {
     // Warnings are what this is about; the machine's channel for them is not.
     vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const misuse: Misuse[] = [];
-    const store = sqliteStore({ database: new Database(':memory:') });
+    const store = sqliteStore({ service: 'test', database: new Database(':memory:') });
     await store.migrate();
     const samekey: Samekey<SqliteTransaction> = createSamekey({
       store,

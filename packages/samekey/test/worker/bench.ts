@@ -103,7 +103,7 @@ export function kinds(): readonly Kind[] {
             use: () => async () => {
               const file = temporaryFile();
               const database = client.open(file.path);
-              const store = sqliteStore({ database });
+              const store = sqliteStore({ service: 'test', database });
               await store.migrate();
               atEnd(async () => {
                 database.close();
@@ -133,7 +133,7 @@ function mysqlKind(source: MysqlSource): Kind {
       return async () => {
         const url = await server.createDatabase();
         const pool = createPool({ uri: url, connectionLimit: 10 });
-        const store = mysqlStore({ connect: () => createConnection(url) });
+        const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
         atEnd(async () => {
           await store.close();
           await pool.end();

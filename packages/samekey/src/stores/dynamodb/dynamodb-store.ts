@@ -27,6 +27,7 @@ import { createCalls } from './calls.ts';
 import { createStoreClock } from './clock.ts';
 import { completionItem, type CompletionItem } from './completion.ts';
 import { transactionFault } from './dynamodb-errors.ts';
+import { createIdentity, gated } from './identity.ts';
 import { createLook } from './look.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
 import { createOrphans, type ReapBodiesRequest, type ReapedBodies } from './orphans.ts';
@@ -59,10 +60,21 @@ export function dynamodbStore(options: DynamoDbStoreOptions): DynamoDbStore;
 export function dynamodbStore(
   options: DynamoDbStoreOptions,
 ): DynamoDbStore | Omit<DynamoDbStore, keyof TransactionalStore> {
-  const { client, tableName, bodies, callTimeMaxMs, callsAtOnceMax, timeToLive, transactions, ...rest } =
-    checkOptions(options);
+  const {
+    service,
+    client,
+    tableName,
+    bodies,
+    callTimeMaxMs,
+    callsAtOnceMax,
+    timeToLive,
+    transactions,
+    ...rest
+  } = checkOptions(options);
   const { auditTransitions, oneWriterRegion, now, monotonicNow, random } = rest;
-  const calls = createCalls({ client, table: tableName, callTimeMaxMs, random });
+  const line = createCalls({ client, table: tableName, callTimeMaxMs, random });
+  const identity = createIdentity(line, service);
+  const calls = gated(line, identity);
   const clock = createStoreClock(calls, now, monotonicNow);
   const views = createViews(createClaimWatch(monotonicNow));
   const audit = createAudit(calls, clock, callsAtOnceMax, random);
@@ -135,8 +147,10 @@ export function dynamodbStore(
     completionItem: (request) => completionItem(parts, request),
     ...(transactions && { within: createWithin(parts), transactionFault }),
     onClockOff: (told) => clock.onOff(told),
+    identity,
     async ready() {
-      await checkTable(calls, { timeToLive, oneWriterRegion });
+      await checkTable(line, { timeToLive, oneWriterRegion });
+      await identity();
       // From here on this process measures.
       await clock.now();
     },

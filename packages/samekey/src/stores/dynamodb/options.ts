@@ -1,5 +1,6 @@
 /** The DynamoDB store's options, checked before anything is done with the client. */
 
+import { serviceRow } from '../../core/identity.ts';
 import {
   aFunction,
   having,
@@ -15,6 +16,11 @@ import type { DynamoDbClient } from './dynamodb-client.ts';
 
 /** Options of `dynamodbStore`. */
 export interface DynamoDbStoreOptions {
+  /**
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
+   * first of them writes it into the table, and a store made for another service is refused there.
+   */
+  readonly service: string;
   /** An open client: `new DynamoDB({ … })` of `@aws-sdk/client-dynamodb`. */
   readonly client: DynamoDbClient;
   /** The table's name. */
@@ -56,6 +62,7 @@ export interface CheckedOptions extends Required<Omit<DynamoDbStoreOptions, 'bod
 }
 
 const ROWS = {
+  service: serviceRow({ anyService: false }),
   client: required(
     having<DynamoDbClient>(
       ['putItem', 'query'],

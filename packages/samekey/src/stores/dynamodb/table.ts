@@ -2,7 +2,7 @@
  * The table: one for everything. Records spread over partitions by the digest of scope and key; both indexes hold keys only
  * and are sharded, because a partition takes some 1,000 writes a second and a hot tenant must not fill one.
  *
- * - `pk`, `sk`: `r|<digest>`, `-` for records; `a|<shard>`, `<seq>` for the audit; `m`, `clock` for the shared time.
+ * - `pk`, `sk`: `r|<digest>`, `-` for records; `a|<shard>`, `<seq>` for the audit; `m`, `clock` for the shared time; `m`, `identity` for whose the table is.
  * - index `samekey_open` (`open`, `open_at`): sparse, only what somebody must look after. Written when an attempt begins and ends.
  * - index `samekey_caller` (`caller`, `created_at`): a caller's records, newest first. Written once in a record's life.
  * - `ttl`: epoch seconds, on final records only, an hour behind the end of their life.

@@ -98,6 +98,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     ROWS,
     options,
   );
+  const databaseId = crypto.randomUUID();
   const now = own.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   const audit = createMemoryAudit();
@@ -310,6 +311,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return counts as Record<State, number>;
     },
 
+    // Nobody else can reach it.
+    identity: async () => ({ service: 'memory', databaseId }),
     ready: async () => undefined,
     close: async () => undefined,
   };

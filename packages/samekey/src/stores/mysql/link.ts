@@ -25,6 +25,8 @@ export interface LinkOptions {
   readonly random: () => number;
   /** What statements are told of the time. */
   readonly time: Pick<ServerTime, 'fresh'>;
+  /** Refuses a connection on which nothing may be done, before anything is. */
+  check?(ask: Ask): Promise<void>;
 }
 
 /** One connection, kept. All of it throws `StoreError`. */
@@ -81,6 +83,7 @@ export function createLink(options: LinkOptions): Link {
       for (const statement of sessionStatements(options.lockWaitMaxS ?? 1))
         await within(opening.ask(statement), CONNECT_TIME_MAX_MS, SERVER);
       await within(checkSession(opening.ask), CONNECT_TIME_MAX_MS, SERVER);
+      if (options.check) await within(options.check(opening.ask), CONNECT_TIME_MAX_MS, SERVER);
       connection = opening;
       backoffMs = 0;
       return opening;

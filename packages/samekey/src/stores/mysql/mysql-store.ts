@@ -6,6 +6,7 @@
  * look-ups, sweeps, operators' writes); a fourth is opened for what may take long, and two more for messages once they are used.
  */
 
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
 import { createServerTime } from '../../core/server-time.ts';
 import type { Store } from '../../core/store.ts';
@@ -14,7 +15,8 @@ import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
 import { createHousekeeping } from './housekeeping.ts';
-import { createLink, type Link } from './link.ts';
+import { checkOf, PLACE, readIdentity } from './identity.ts';
+import { createLink, type Link, type LinkOptions } from './link.ts';
 import { createMessages } from './messages.ts';
 import type { MysqlTransaction } from './mysql-client.ts';
 import { checkOptions, type MysqlStoreOptions } from './options.ts';
@@ -26,8 +28,10 @@ import { createWithin, transactionFault, type WithinMysql } from './within.ts';
 
 /** The MySQL store, with what only a store in the application's own database can do. */
 export interface MysqlStore extends Store, StoreWithMessages {
-  /** Creates or updates the tables; safe from any number of processes at once. */
-  migrate(): Promise<void>;
+  /** Creates or updates the tables, and writes down whose they are; safe from any number of processes at once. */
+  migrate(request?: MigrateRequest): Promise<void>;
+  /** Whose keys it holds, and in which database; throws `SchemaError` when it belongs to another service. */
+  identity(): Promise<StoreIdentity>;
   /** How far the schema is, without changing it. */
   status(): Promise<MysqlSchemaStatus>;
   /** The verbs inside an open transaction of yours. They throw `StoreError` when it is not open any more. */
@@ -45,7 +49,7 @@ const REPLY_MARGIN_MS = 400;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
-  const { open, database, statementTimeMaxMs, auditTransitions, clock, now, monotonicNow, random } =
+  const { service, open, database, statementTimeMaxMs, auditTransitions, clock, now, monotonicNow, random } =
     checkOptions(options);
   const time = createServerTime(
     {
@@ -56,18 +60,19 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     now,
   );
   const tables = createTables(database, clock, time);
-  const link = (timeMaxMs: number, lockWaitMaxS?: number): Link =>
+  const ours = { check: checkOf(tables, service) };
+  const link = (timeMaxMs: number, lockWaitMaxS?: number, given: Pick<LinkOptions, 'check'> = ours): Link =>
     createLink({
       open,
       random,
       time,
+      ...given,
       replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
       ...(lockWaitMaxS === undefined ? {} : { lockWaitMaxS }),
     });
   const work = link(statementTimeMaxMs);
   const ends = link(statementTimeMaxMs);
   const upkeep = link(statementTimeMaxMs);
-  // Migrations wait for whoever uses the tables.
   const reads = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS / 1_000);
   const takes = link(statementTimeMaxMs);
   const writes = link(statementTimeMaxMs);
@@ -89,14 +94,27 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...createReading(tables, reads),
     counters,
     messages: createMessages(tables, { takes, writes, reads }),
-    migrate: () => reads.timeless((ask) => migrate(ask, tables, auditTransitions)),
+    async migrate({ newIdentity = false } = {}) {
+      // It waits for whoever uses the tables, and looks itself at whose they are.
+      const making = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS / 1_000, {});
+      try {
+        await making.timeless((ask) => migrate(ask, tables, { service, newIdentity, auditTransitions }));
+      } finally {
+        await making.close();
+      }
+    },
     status: () => reads.timeless((ask) => schemaStatus(ask, tables, auditTransitions)),
     within: createWithin(tables),
     transactionFault,
-    async ready() {
-      await upkeep.timeless((ask) => checkDatabase(ask, tables, auditTransitions));
-      await time.look();
-    },
+    identity: () =>
+      unwrapping(() =>
+        upkeep.timeless(async (ask) => belongsTo(service, await readIdentity(ask, tables), PLACE)),
+      ),
+    ready: () =>
+      unwrapping(async () => {
+        await upkeep.timeless((ask) => checkDatabase(ask, tables, service, auditTransitions));
+        await time.look();
+      }),
     onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([work, ends, upkeep, reads, takes, writes].map((each) => each.close()));

@@ -1,6 +1,7 @@
 /** Options of the MySQL store, checked. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { serviceRow } from '../../core/identity.ts';
 import {
   aFunction,
   readOptions,
@@ -22,6 +23,11 @@ import { SERVER_CLOCK } from './tables.ts';
 
 /** Options of {@link mysqlStore}. */
 export interface MysqlStoreOptions {
+  /**
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
+   * first `migrate()` writes it into the database, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   */
+  readonly service: string;
   /**
    * Makes a connection for the store alone: `() => mysql.createConnection(settings)` of mysql2/promise or of mariadb. Called a few times: the
    * store has connections of its own, which handlers cannot use up.
@@ -50,6 +56,7 @@ type PromiseOrNot<T> = T | Promise<T>;
 
 /** As the store uses them. */
 export interface CheckedOptions {
+  readonly service: string;
   readonly open: () => Promise<Connection>;
   readonly database: string | undefined;
   readonly statementTimeMaxMs: number;
@@ -61,6 +68,7 @@ export interface CheckedOptions {
 }
 
 const ROWS = {
+  service: serviceRow({ anyService: true }),
   connect: required(
     aFunction<MysqlStoreOptions['connect']>(),
     'connect must be a function that makes a connection, as () => mysql.createConnection(settings).',

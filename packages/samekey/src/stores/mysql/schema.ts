@@ -4,7 +4,16 @@
  */
 
 import { SchemaError, StoreError } from '../../core/errors.ts';
+import {
+  ANY_SERVICE,
+  belongsTo,
+  checkNamed,
+  identityOf,
+  serviceFlag,
+  type StoreIdentity,
+} from '../../core/identity.ts';
 import { number } from '../sql/record-row.ts';
+import { identityStatement, isNoTable, PLACE } from './identity.ts';
 import { bytesOf, decoded } from './literals.ts';
 import { MIGRATIONS, metaStatement, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
 import type { Ask } from './mysql-client.ts';
@@ -26,8 +35,21 @@ export interface MysqlSchemaStatus {
 /** Twenty processes that start together take their turns well within this, in seconds. */
 const LOCK_WAIT_MAX_S = 60;
 
-/** Applies the missing migrations; installs the triggers that audit transitions, or removes them, if told so. */
-export async function migrate(ask: Ask, tables: Tables, auditTransitions?: boolean): Promise<void> {
+/** What a migration is told. */
+export interface MigrateOptions {
+  readonly service: string;
+  /** Makes the tables this service's, whoever's they were, and those of a database with a name of its own. */
+  readonly newIdentity: boolean;
+  /** Installs the triggers that audit transitions, or removes them; undefined: neither. */
+  readonly auditTransitions: boolean | undefined;
+}
+
+/** Applies the missing migrations, and writes down whose the tables are. */
+export async function migrate(
+  ask: Ask,
+  tables: Tables,
+  { service, newIdentity, auditTransitions }: MigrateOptions,
+): Promise<void> {
   // 64 characters at most. Not SHA1, which MySQL 9.6 and later do not have by themselves.
   const name = `CONCAT('samekey:', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), ${bytesOf(tables.meta)}), 256), 40))`;
   const [row] = await ask(`SELECT GET_LOCK(${name}, ${LOCK_WAIT_MAX_S})`);
@@ -42,7 +64,14 @@ export async function migrate(ask: Ask, tables: Tables, auditTransitions?: boole
   try {
     const found = await schemaVersion(ask, tables);
     checkReadable(found);
+    const { identity } = found;
+    checkNamed(service, identity, PLACE);
+    if (!newIdentity && identity !== null) belongsTo(service, identity, PLACE);
     if (found.version < SCHEMA_VERSION) await ask(metaStatement(tables));
+    if (newIdentity || identity === null) {
+      const owner = service === ANY_SERVICE ? (identity?.service ?? service) : service;
+      await ask(identityStatement(tables, owner, newIdentity));
+    }
     for (const migration of MIGRATIONS) {
       if (migration.number <= found.version) continue;
       for (const statement of migrationStatements(migration, tables)) await ask(statement);
@@ -65,17 +94,23 @@ export async function schemaStatus(
   return { version, needed: SCHEMA_VERSION, missing: [...missing, ...triggers] };
 }
 
-/** Throws `SchemaError` when the database is not fit for the store. */
-export async function checkDatabase(ask: Ask, tables: Tables, auditTransitions?: boolean): Promise<void> {
+/** Throws `SchemaError` when the database is not fit for the store, or another service's. */
+export async function checkDatabase(
+  ask: Ask,
+  tables: Tables,
+  service: string,
+  auditTransitions?: boolean,
+): Promise<void> {
   await checkServer(ask);
   const found = await schemaVersion(ask, tables);
   checkReadable(found);
   if (found.version < SCHEMA_VERSION) {
     const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
     throw new SchemaError(
-      `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli.`,
+      `The MySQL database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate${serviceFlag(service)}\` of @samekey/cli.`,
     );
   }
+  belongsTo(service, found.identity, PLACE);
   await checkTablesThere(ask, tables);
   await checkTables(ask, tables);
   await checkPrivileges(ask, tables);
@@ -182,22 +217,29 @@ const DENIED: ReadonlySet<number> = new Set([1044, 1142, 1143]);
 interface SchemaState {
   readonly version: number;
   readonly minReader: number;
+  /** Whose it is; null when nobody has been written down. */
+  readonly identity: StoreIdentity | null;
 }
 
 async function schemaVersion(ask: Ask, { meta }: Tables): Promise<SchemaState> {
   try {
-    const rows = await ask(`SELECT name, value FROM ${meta}`);
+    const rows = await ask(`SELECT name, value, label FROM ${meta}`);
     const values = new Map(rows.map((row) => [String(decoded(row[0])), number(row[1])]));
-    return { version: values.get('schema_version') ?? 0, minReader: values.get('min_reader') ?? 0 };
+    const labels = new Map(
+      rows.map((row) => [String(decoded(row[0])), row[2] === null ? null : String(decoded(row[2]))]),
+    );
+    return {
+      version: values.get('schema_version') ?? 0,
+      minReader: values.get('min_reader') ?? 0,
+      identity: identityOf(labels),
+    };
   } catch (error) {
-    // No such table.
-    if (errorNumberOf((error as { cause?: unknown }).cause ?? error) === 1146)
-      return { version: 0, minReader: 0 };
+    if (isNoTable(error)) return { version: 0, minReader: 0, identity: null };
     throw error;
   }
 }
 
-function checkReadable({ version, minReader }: SchemaState): void {
+function checkReadable({ version, minReader }: Pick<SchemaState, 'version' | 'minReader'>): void {
   if (minReader <= SCHEMA_VERSION) return;
   throw new SchemaError(
     `The MySQL database has schema version ${version}, which needs code for version ${minReader} or later; ` +

@@ -27,6 +27,8 @@ export interface LinkOptions {
   /** A reply that takes longer counts as lost, and its connection with it; in milliseconds. */
   readonly replyTimeMaxMs: number;
   readonly random: () => number;
+  /** Refuses a connection on which nothing may be done, before anything is. */
+  check?(ask: Ask): Promise<unknown>;
   /** Codes that prove no rollback on this server, although they do on PostgreSQL; default none. */
   readonly doubted?: ReadonlySet<string>;
   /** What statements are told of the time; absent where none needs it. Who needs it in `together` looks beforehand. */
@@ -156,6 +158,9 @@ export function createLink(options: LinkOptions): Link {
     if (direct && options.prepare !== false) {
       await connection.query(setSettings(options.settings), [], false);
     }
+    await options.check?.(
+      async (statement, values) => (await connection.query(statement, values, false)).rows,
+    );
     return { connection, pid, prepare: options.prepare ?? direct };
   }
 

@@ -6,6 +6,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
+import { ANY_SERVICE, belongsTo, checkNamed } from '../../core/identity.ts';
+import { identityStatement } from './identity.ts';
 import {
   LOCK_TIME_MAX_MS,
   MIGRATIONS,
@@ -28,6 +30,9 @@ const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57
 
 /** What a migration is told. */
 export interface MigrateOptions {
+  readonly service: string;
+  /** Makes the tables this service's, whoever's they were, and those of a database with a name of its own; default false. */
+  readonly newIdentity?: boolean | undefined;
   /** Given by tests only. */
   readonly migrations?: readonly Migration[] | undefined;
   /** Installs the triggers that audit transitions, or removes them; undefined: neither. */
@@ -40,8 +45,9 @@ export interface MigrateOptions {
 export async function migrate(
   open: () => Promise<Connection>,
   tables: Tables,
-  { migrations = MIGRATIONS, auditTransitions, partitions = 0 }: MigrateOptions = {},
+  options: MigrateOptions,
 ): Promise<void> {
+  const { migrations = MIGRATIONS } = options;
   const connection = await connected(open);
   const ask = async (text: string, ...values: string[]): Promise<readonly SqlRow[]> =>
     (await connection.query(plain(text), values, false)).rows;
@@ -49,7 +55,7 @@ export async function migrate(
     await checkIsPostgres(({ text }, values) => ask(text, ...values.map(String)));
     for (let tries = 1; ; tries += 1) {
       try {
-        await applyAll(ask, tables, migrations, auditTransitions, partitions);
+        await applyAll(ask, tables, migrations, options);
         await buildIndexes(open, ask, tables, migrations);
         return;
       } catch (error) {
@@ -81,8 +87,7 @@ async function applyAll(
   ask: Ask,
   tables: Tables,
   migrations: readonly Migration[],
-  auditTransitions: boolean | undefined,
-  partitions: number,
+  { service, newIdentity = false, auditTransitions, partitions = 0 }: MigrateOptions,
 ): Promise<void> {
   await ask('BEGIN');
   for (const [name, value] of [
@@ -99,9 +104,15 @@ async function applyAll(
   if (there[0]?.[0] === null) await ask(`CREATE SCHEMA ${tables.schema}`);
   const state = await schemaState(({ text }, values) => ask(text, ...values.map(String)), tables);
   checkReadable(state, versionAfter(migrations));
+  checkNamed(service, state.identity, tables.place);
+  if (!newIdentity && state.identity !== null) belongsTo(service, state.identity, tables.place);
   for (const migration of migrations) {
     if (migration.number <= state.version) continue;
     for (const statement of migrationStatements(migration, tables, partitions)) await ask(statement);
+  }
+  if (newIdentity || state.identity === null) {
+    const owner = service === ANY_SERVICE ? (state.identity?.service ?? service) : service;
+    await ask(identityStatement(tables.meta, owner, newIdentity));
   }
   if (auditTransitions !== undefined) await switchTransitions(ask, tables, auditTransitions);
   await ask('COMMIT');

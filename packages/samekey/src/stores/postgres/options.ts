@@ -1,6 +1,7 @@
 /** The PostgreSQL store's options, checked before anything is opened. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { serviceRow } from '../../core/identity.ts';
 import {
   aFunction,
   anything,
@@ -22,8 +23,13 @@ import {
   type PostgresJs,
 } from './postgres-client.ts';
 
-/** Options of `postgresStore`: `pool` or `connect`, and how. */
+/** Options of `postgresStore`: the service, `pool` or `connect`, and how. */
 export interface PostgresStoreOptions {
+  /**
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
+   * first `migrate()` writes it into the database, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   */
+  readonly service: string;
   /**
    * A `Pool` of pg. The store takes nothing out of it: it makes connections of its own, with the pool's settings and class.
    * Either this or `connect`.
@@ -71,6 +77,7 @@ export interface PostgresStoreOptions {
 
 /** The options with their defaults filled in. */
 export interface CheckedOptions {
+  readonly service: string;
   readonly open: () => Promise<Connection>;
   readonly schema: string;
   readonly prepare: boolean | undefined;
@@ -85,6 +92,7 @@ export interface CheckedOptions {
 }
 
 const ROWS = {
+  service: serviceRow({ anyService: true }),
   pool: anything<PgPool>(),
   connect: aFunction<Maker>(),
   schema: row((given, path) => {

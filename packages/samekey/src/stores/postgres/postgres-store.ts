@@ -20,6 +20,7 @@ import {
   type View,
 } from '../../core/machine.ts';
 import { takeOff } from '../../core/counters.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
 import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
 import type { HandResult, Store } from '../../core/store.ts';
@@ -39,6 +40,7 @@ import { createLink, type Link } from './link.ts';
 import { createMessages } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations/index.ts';
+import { checkOf, readIdentity } from './identity.ts';
 import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../core/transaction.ts';
@@ -65,8 +67,10 @@ export interface PostgresSchemaStatus {
 
 /** The PostgreSQL store, with what only a store in the application's own database can do. */
 export interface PostgresStore extends Store, StoreWithMessages {
-  /** Creates or updates the tables; safe from any number of processes at once. */
-  migrate(): Promise<void>;
+  /** Creates or updates the tables, and writes down whose they are; safe from any number of processes at once. */
+  migrate(request?: MigrateRequest): Promise<void>;
+  /** Whose keys it holds, and in which database; throws `SchemaError` when it belongs to another service. */
+  identity(): Promise<StoreIdentity>;
   /** How far the schema is, without changing it. */
   status(): Promise<PostgresSchemaStatus>;
   /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
@@ -88,6 +92,7 @@ const REPLY_MARGIN_MS = 400;
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const {
+    service,
     open,
     schema,
     prepare,
@@ -100,6 +105,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...clocks
   } = checkOptions(options);
   const tables = createTables(schema, clock);
+  const check = checkOf(tables, service);
 
   const time = createPostgresTime({
     meta: tables.meta,
@@ -113,6 +119,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       open,
       prepare,
       random,
+      check,
       replyTimeMaxMs: timeMaxMs + REPLY_MARGIN_MS,
       time,
       settings: { ...SESSION, statement_timeout: String(timeMaxMs), ...settings },
@@ -223,7 +230,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return counts;
     },
 
-    migrate: () => migrate(open, tables, { auditTransitions, partitions }),
+    migrate: ({ newIdentity } = {}) =>
+      migrate(open, tables, { service, newIdentity, auditTransitions, partitions }),
     async status() {
       const { version } = await schemaState(upkeep.ask, tables);
       const missing = MIGRATIONS.filter((migration) => migration.number > version).map(({ name }) => name);
@@ -235,13 +243,16 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     within: createWithin(records, prepare ?? false, time, outbox.enqueueWithin),
     transactionFault: (error) => transactionFault(error),
 
-    async ready() {
-      await checkPooler(upkeep);
-      await checkDatabase(upkeep.ask, tables);
-      if (auditTransitions === true) await checkTransitions(upkeep.ask, tables);
-      await time.look();
-      hints?.start();
-    },
+    identity: () =>
+      unwrapping(async () => belongsTo(service, await readIdentity(upkeep.ask, tables.meta), tables.place)),
+    ready: () =>
+      unwrapping(async () => {
+        await checkPooler(upkeep);
+        await checkDatabase(upkeep.ask, tables, service);
+        if (auditTransitions === true) await checkTransitions(upkeep.ask, tables);
+        await time.look();
+        hints?.start();
+      }),
     onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([

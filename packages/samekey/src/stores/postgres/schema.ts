@@ -5,6 +5,7 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
+import { ANY_SERVICE, belongsTo, identityOf, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
@@ -21,19 +22,29 @@ export interface SchemaState {
   readonly version: number;
   /** The schema version of the oldest code that can work on it. */
   readonly minReader: number;
+  /** Whose it is; null when nobody has been written down. */
+  readonly identity: StoreIdentity | null;
 }
 
 /** Reads the version. */
 export async function schemaState(ask: Ask, { meta }: Tables): Promise<SchemaState> {
   const exists = await ask(plain('SELECT to_regclass($1)::text'), [meta]);
-  if (exists[0]?.[0] === null || exists[0] === undefined) return { version: 0, minReader: 0 };
-  const rows = await ask(plain(`SELECT name, value FROM ${meta}`), []);
+  if (exists[0]?.[0] === null || exists[0] === undefined) return { version: 0, minReader: 0, identity: null };
+  const rows = await ask(plain(`SELECT name, value, label FROM ${meta}`), []);
   const values = new Map(rows.map((row) => [String(row[0]), number(row[1])]));
-  return { version: values.get('schema_version') ?? 0, minReader: values.get('min_reader') ?? 0 };
+  const labels = new Map(rows.map((row) => [String(row[0]), row[2] as string | null]));
+  return {
+    version: values.get('schema_version') ?? 0,
+    minReader: values.get('min_reader') ?? 0,
+    identity: identityOf(labels),
+  };
 }
 
 /** Throws `SchemaError` when the database belongs to code newer than this. */
-export function checkReadable({ version, minReader }: SchemaState, known: number): void {
+export function checkReadable(
+  { version, minReader }: Pick<SchemaState, 'version' | 'minReader'>,
+  known: number,
+): void {
   if (minReader <= known) return;
   throw new SchemaError(
     `The PostgreSQL schema has version ${version}, which needs code for version ${minReader} or later; ` +
@@ -41,10 +52,11 @@ export function checkReadable({ version, minReader }: SchemaState, known: number
   );
 }
 
-/** Throws `SchemaError` when the database is not fit for the store. */
+/** Throws `SchemaError` when the database is not fit for the store, or another service's. */
 export async function checkDatabase(
   ask: Ask,
   tables: Tables,
+  service: string,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   await checkServer(ask);
@@ -55,9 +67,10 @@ export async function checkDatabase(
     const what = state.version === 0 ? 'has no Samekey tables' : `has version ${state.version}`;
     throw new SchemaError(
       `The PostgreSQL schema ${tables.schema} ${what}, version ${needed} is needed: ` +
-        `run \`await store.migrate()\`, or \`${migrateCommand(tables)}\` of @samekey/cli.`,
+        `run \`await store.migrate()\`, or \`${migrateCommand(tables, service)}\` of @samekey/cli.`,
     );
   }
+  belongsTo(service, state.identity, tables.place);
   await checkTablesThere(ask, tables, migrations);
   for (const needs of tablesOf(tables)) await checkTable(ask, needs);
   await checkUnique(ask, tables);
@@ -225,8 +238,8 @@ async function checkUnique(ask: Ask, { records }: Tables): Promise<void> {
 }
 
 /** As it is typed; the database comes from the environment. */
-function migrateCommand({ schema }: Tables): string {
+function migrateCommand({ schema }: Tables, service = ANY_SERVICE): string {
   const name = schema.slice(1, -1);
-  if (name === 'public') return 'npx samekey migrate';
-  return `npx samekey migrate --schema ${/^[\w-]+$/.test(name) ? name : `'${name}'`}`;
+  const where = name === 'public' ? '' : ` --schema ${/^[\w-]+$/.test(name) ? name : `'${name}'`}`;
+  return `npx samekey migrate${serviceFlag(service)}${where}`;
 }

@@ -13,6 +13,8 @@ export interface Tables {
   readonly counters: string;
   readonly references: string;
   readonly meta: string;
+  /** How texts call all of it. */
+  readonly place: string;
   /** SQL of the server's clock. */
   readonly now: string;
   /**
@@ -83,6 +85,7 @@ export function createTables(schema: string, now: string): Tables {
     counters: `${quoted}.samekey_counters`,
     references: `${quoted}.samekey_references`,
     meta: `${quoted}.samekey_meta`,
+    place: `The PostgreSQL schema ${quoted}`,
     clock: clock(`set_config('lock_timeout', '${LOCK_TIME_MAX_MS}', true) AS bounded`),
     clockWithin: clock(),
     clockOpen: clock(OPEN),

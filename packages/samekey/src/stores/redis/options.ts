@@ -1,6 +1,7 @@
 /** The Redis store's options, checked before anything is sent. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { serviceRow } from '../../core/identity.ts';
 import {
   aFunction,
   anything,
@@ -21,6 +22,8 @@ export type Durability = 'always' | 'everysec' | 'none';
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
+  /** The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. Each service has keys of its own on one server. */
+  readonly service: string;
   /**
    * A connected client of ioredis (`Redis`, `Cluster`) or node-redis (client, pool, cluster, sentinel), on which nobody opens MULTI
    * and nothing blocks: best one of its own. It stays the user's.
@@ -32,7 +35,7 @@ export interface RedisStoreOptions {
    * `none`: no append-only file; after a restart keys act as fresh. No default.
    */
   readonly durability: Durability;
-  /** What all keys begin with, inside the hash tag; default `samekey`. */
+  /** What all keys begin with, inside the hash tag, before the service; default `samekey`. */
   readonly prefix?: string;
   /**
    * In how many parts records and their indexes lie, 1–1,024; default 64. Fixed with the first record. In a Cluster each part is on
@@ -65,6 +68,7 @@ export interface RedisStoreOptions {
 
 /** The options with their defaults filled in. */
 export interface CheckedOptions {
+  readonly service: string;
   readonly connection: Connection;
   readonly durability: Durability;
   readonly prefix: string;
@@ -78,6 +82,7 @@ export interface CheckedOptions {
 }
 
 const ROWS = {
+  service: serviceRow({ anyService: false }),
   client: required(anything<RedisClient>()),
   durability: required(
     oneOf(['always', 'everysec', 'none']),

@@ -9,6 +9,7 @@ import type { Store } from '../../core/store.ts';
 import { createAudit } from './audit.ts';
 import { checkpointVerb, claimVerb, finishVerb, renewVerb } from './hot-path.ts';
 import { createHints } from './hints.ts';
+import { databaseId } from './identity.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createKeys } from './keys.ts';
 import { createOperator } from './operator.ts';
@@ -26,10 +27,11 @@ const RECORD_SIZE_MAX_BYTES = 256_000_000;
 /** Makes a store on a connected client. Throws `OptionsError` for unknown or wrong options. */
 export function redisStore(options: RedisStoreOptions): Store {
   const checked = checkOptions(options);
-  const { connection, prefix, shards: count, durability, now } = checked;
+  const { service, connection, prefix, shards: count, durability, now } = checked;
   const time = (): string => (now === undefined ? '' : String(now()));
   const server = createServer(connection);
-  const keys = createKeys(prefix, count);
+  // No service's name has a slash: two services never meet, whatever their prefixes.
+  const keys = createKeys(`${prefix}/${service}`, count);
   const rows = createRows(server, keys, time, checked.auditTransitions);
   const shards = createShards(server, keys, time);
 
@@ -91,6 +93,7 @@ export function redisStore(options: RedisStoreOptions): Store {
     },
 
     ...(hints && { hints }),
+    identity: async () => ({ service, databaseId: await databaseId(server, keys) }),
     async ready() {
       await checkServer(checked, server, keys);
       await hints?.start();

@@ -1,6 +1,7 @@
 /** The SQLite store's options, checked before anything is done with the client. */
 
 import { OptionsError } from '../../core/errors.ts';
+import { serviceRow } from '../../core/identity.ts';
 import {
   aFunction,
   kindOf,
@@ -16,6 +17,11 @@ import type { SqliteDatabase } from './sqlite-client.ts';
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
+  /**
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
+   * first `migrate()` writes it into the file, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   */
+  readonly service: string;
   /** An open client: `new DatabaseSync(path)` of node:sqlite, or a `Database` of better-sqlite3 or libsql. */
   readonly database: SqliteDatabase;
   /** Longest wait, in milliseconds, for other processes and for open transactions; default 2000. */
@@ -46,6 +52,7 @@ const BUSY_LIMIT_MS = 600_000;
 const NOT_OPEN = 'database must be an open client of node:sqlite, better-sqlite3 or libsql (synchronous API)';
 
 const ROWS = {
+  service: serviceRow({ anyService: true }),
   database: required(
     row((given) => {
       const database = given as Partial<SqliteDatabase> | null;

@@ -6,7 +6,9 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
+import { ANY_SERVICE, belongsTo, checkNamed, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
 import { number } from '../sql/record-row.ts';
+import { identityStatement, PLACE, readIdentity } from './identity.ts';
 import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
 import type { Connection } from './sqlite-client.ts';
 import { checkTables } from './shape.ts';
@@ -15,30 +17,56 @@ import type { Writer } from './writer.ts';
 /** Twenty processes that start together take their turns well within this. */
 const MIGRATE_TIME_MAX_MS = 60_000;
 
-/** Applies the missing migrations and switches the file to WAL. */
-export async function migrate(connection: Connection, writer: Writer, inMemory: boolean): Promise<void> {
+/** What a migration is told. */
+export interface MigrateOptions {
+  readonly inMemory: boolean;
+  readonly service: string;
+  /** Makes the file this service's, whoever's it was, and one with a name of its own. */
+  readonly newIdentity: boolean;
+}
+
+/** Applies the missing migrations, writes down whose the file is, and switches it to WAL. */
+export async function migrate(
+  connection: Connection,
+  writer: Writer,
+  { inMemory, service, newIdentity }: MigrateOptions,
+): Promise<void> {
+  await writer.read(() => checkOwner(connection, service, newIdentity));
   // The mode is kept in the file; switching needs the file for itself for a moment.
   if (!inMemory) await writer.alone(() => connection.pragma('journal_mode = WAL'), MIGRATE_TIME_MAX_MS);
   await writer.write(() => {
     const found = schemaVersion(connection);
     checkReadable(found);
+    const identity = checkOwner(connection, service, newIdentity);
     for (const migration of MIGRATIONS) {
       if (migration.number <= found.version) continue;
       for (const statement of migrationStatements(migration)) connection.exec(statement);
     }
+    if (!newIdentity && identity !== null) return;
+    const owner = service === ANY_SERVICE ? (identity?.service ?? service) : service;
+    connection.exec(identityStatement(owner, newIdentity));
   }, MIGRATE_TIME_MAX_MS);
 }
 
-/** Throws `SchemaError` when the database is not fit for the store. */
-export function checkDatabase(connection: Connection, inMemory: boolean): void {
+/** Who owns it now. Throws `SchemaError` when a migration by this service may not go on. */
+function checkOwner(connection: Connection, service: string, newIdentity: boolean): StoreIdentity | null {
+  const identity = schemaVersion(connection).version === 0 ? null : readIdentity(connection);
+  checkNamed(service, identity, PLACE);
+  if (!newIdentity && identity !== null) belongsTo(service, identity, PLACE);
+  return identity;
+}
+
+/** Throws `SchemaError` when the database is not fit for the store, or another service's. */
+export function checkDatabase(connection: Connection, inMemory: boolean, service: string): void {
   const found = schemaVersion(connection);
   checkReadable(found);
   if (found.version < SCHEMA_VERSION) {
     const state = found.version === 0 ? 'has no Samekey tables' : `has schema version ${found.version}`;
     throw new SchemaError(
-      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate\` of @samekey/cli.`,
+      `The SQLite database ${state}, version ${SCHEMA_VERSION} is needed: run \`await store.migrate()\`, or \`npx samekey migrate${serviceFlag(service)}\` of @samekey/cli.`,
     );
   }
+  belongsTo(service, readIdentity(connection), PLACE);
   checkUnique(connection);
   checkTables(connection, found.version > SCHEMA_VERSION);
   if (inMemory) return;

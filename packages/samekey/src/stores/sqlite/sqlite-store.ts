@@ -20,6 +20,7 @@ import {
 } from '../../core/machine.ts';
 import { takeOff } from '../../core/counters.ts';
 import { isStoreError } from '../../core/errors.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
 import type { StoreWithMessages } from '../../core/message.ts';
 import { reapedOf } from '../../core/reaped.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
@@ -31,6 +32,7 @@ import { createCounters } from './counters.ts';
 import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
 import { createErase } from './erase.ts';
 import { checkFileSystem } from './file-system.ts';
+import { gated, PLACE, readIdentity } from './identity.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createMessages } from './messages.ts';
 import { createRecords, type Decide } from './records.ts';
@@ -44,8 +46,10 @@ import { createWriter } from './writer.ts';
 
 /** The SQLite store, with what only a store in the application's own database can do. */
 export interface SqliteStore extends Store, StoreWithMessages {
-  /** Creates or updates tables and switches the file to WAL; safe from any number of processes at once. */
-  migrate(): Promise<void>;
+  /** Creates or updates tables, writes down whose the file is, and switches it to WAL; safe from any number of processes at once. */
+  migrate(request?: MigrateRequest): Promise<void>;
+  /** Whose keys it holds, and in which database; throws `SchemaError` when it belongs to another service. */
+  identity(): Promise<StoreIdentity>;
   /** How far the schema is, without changing it. */
   status(): Promise<SqliteSchemaStatus>;
   /**
@@ -66,12 +70,13 @@ const RECORD_SIZE_MAX_BYTES = 990_000_000;
 
 /** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */
 export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
-  const { database, busyTimeMaxMs, auditTransitions, now, monotonicNow, random, statfs } =
+  const { service, database, busyTimeMaxMs, auditTransitions, now, monotonicNow, random, statfs } =
     checkOptions(options);
   const connection = createConnection(database);
   const path = filePath(connection);
   const inMemory = path === '';
-  const writer = createWriter({ connection, turns: turnsOf(database, path), busyTimeMaxMs, random });
+  const door = createWriter({ connection, turns: turnsOf(database, path), busyTimeMaxMs, random });
+  const writer = gated(door, connection, service);
   const watch = createClaimWatch(monotonicNow);
   const clock = createStoreClock(now, monotonicNow);
   const audit = createAudit(connection, writer, clock);
@@ -209,13 +214,13 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     list: (request) => writer.read(() => records.list(request)),
     count,
 
-    async migrate() {
-      await migrate(connection, writer, inMemory);
+    async migrate({ newIdentity = false } = {}) {
+      await migrate(connection, door, { inMemory, service, newIdentity });
       // The file's time begins now: who opens it later has then something to go by.
       await writer.write(() => clock.save(connection, clock.now(connection)));
     },
     onClockOff: (told) => clock.onOff(told),
-    status: () => writer.read(() => schemaStatus(connection, inMemory)),
+    status: () => door.read(() => schemaStatus(connection, inMemory)),
     async transaction(body) {
       const tx: SqliteTransaction = Object.freeze({ database });
       open.add(tx);
@@ -233,11 +238,12 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       return resultCode(error) === undefined ? 'unclear' : 'rolled-back';
     },
 
+    identity: () => unwrapping(() => writer.read(() => belongsTo(service, readIdentity(connection), PLACE))),
     async ready() {
       if (!inMemory) await checkFileSystem(path, statfs);
-      await writer.prepare();
-      await writer.read(() => {
-        checkDatabase(connection, inMemory);
+      await door.prepare();
+      await door.read(() => {
+        checkDatabase(connection, inMemory, service);
         // From here on this process measures.
         clock.now(connection);
       });

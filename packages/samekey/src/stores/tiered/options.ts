@@ -1,6 +1,7 @@
 /** Options of the tiered store, and their checks. */
 
 import { OptionsError } from '../../core/errors.ts';
+import type { StoreIdentity } from '../../core/identity.ts';
 import { REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
 import {
   anything,
@@ -91,10 +92,17 @@ export interface CacheCounts {
   fillsDropped: number;
 }
 
+/** A shared cache, and whose records are put into it. */
+export interface SharedParts {
+  readonly cache: SharedCache;
+  readonly identity: () => Promise<StoreIdentity>;
+}
+
 /** Checked options, every default in place. */
 export interface Checked {
   readonly store: Store;
-  readonly cache: SharedCache | null;
+  /** Null: there is none. */
+  readonly shared: SharedParts | null;
   readonly memoryBytesMax: number;
   readonly trustMs: number;
   readonly cacheTimeMaxMs: number;
@@ -138,16 +146,21 @@ const SECRET_BYTES_MIN = 16;
 export function checkOptions(options: TieredStoreOptions): Checked {
   const own = readOptions('tieredStore', ROWS, options);
   const { store, cache = null, secrets = null } = own;
-  if (cache !== null) checkCache(store);
   if (secrets !== null) checkSecrets(secrets);
-  const checked: Checked = { ...own, cache, secrets, world: own.world ?? systemWorld() };
+  const shared = cache === null ? null : { cache, identity: checkCache(store) };
+  const checked: Checked = { ...own, shared, secrets, world: own.world ?? systemWorld() };
   if (cache === null && checked.memoryBytesMax === 0 && options.hints === undefined) {
     throw new OptionsError('tieredStore has nothing to do: give it a cache, memoryBytesMax, or hints.');
   }
   return checked;
 }
 
-function checkCache(store: Store): void {
+function checkCache(store: Store): () => Promise<StoreIdentity> {
+  if (!isIdentified(store)) {
+    throw new OptionsError(
+      `A shared cache needs a store that says whose keys it holds, so that no two services are answered from each other's entries; "${store.name}" does not: use memoryBytesMax alone.`,
+    );
+  }
   if (!store.capabilities.serverClock) {
     throw new OptionsError(
       `A shared cache needs a store with a clock of its own, by which all processes know how old an answer is; "${store.name}" has none: use memoryBytesMax alone.`,
@@ -159,6 +172,11 @@ function checkCache(store: Store): void {
       'What a sealed store gives is open, and would lie open in the cache: seal the tiered store, sealed(tieredStore({ store, cache }), ring).',
     );
   }
+  return () => store.identity();
+}
+
+function isIdentified(store: Store): store is Store & Required<Pick<Store, 'identity'>> {
+  return store.identity !== undefined;
 }
 
 function checkSecrets({ current, keys }: CacheSecrets): void {

@@ -9,8 +9,8 @@
 import { type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { type Asked, elapsedMs } from '../../core/replay-cache.ts';
 import { createCircuit } from './circuit.ts';
-import { createEntries } from './entry.ts';
-import type { CacheCounts, Checked, SharedCache } from './options.ts';
+import { createEntries, type Entries } from './entry.ts';
+import type { CacheCounts, Checked, SharedParts } from './options.ts';
 import { createTruthClock } from './truth-clock.ts';
 import { createWorth } from './worth.ts';
 
@@ -42,15 +42,37 @@ const FILL_BYTES_MAX = 8 * 1024 * 1024;
 const LOOKUPS_MAX = 64;
 
 /** Makes it. */
-export function createSharedTier(cache: SharedCache, options: Checked, counts: CacheCounts): SharedTier {
+export function createSharedTier(
+  { cache, identity }: SharedParts,
+  options: Checked,
+  counts: CacheCounts,
+): SharedTier {
   const { world, trustMs, cacheTimeMaxMs, entryBytesMax } = options;
-  const entries = createEntries(options.secrets);
   const clock = createTruthClock(world);
   const circuit = createCircuit(world);
   const worth = createWorth(options.replayShareMin);
   let fills = 0;
   let fillBytes = 0;
   let lookups = 0;
+  /** Null until the store has said whose records these are: no name can be made before. */
+  let entries: Entries | null = null;
+  let naming: Promise<Entries> | undefined;
+
+  async function named(): Promise<Entries> {
+    if (entries !== null) return entries;
+    naming ??= learnt();
+    try {
+      entries = await naming;
+      return entries;
+    } finally {
+      // After a failure the store is asked again.
+      naming = undefined;
+    }
+  }
+
+  async function learnt(): Promise<Entries> {
+    return createEntries(options.secrets, await identity());
+  }
 
   /** What the call gives in time; undefined when it fails or takes too long. */
   function bounded<T>(call: () => Promise<T>): Promise<T | undefined> {
@@ -82,7 +104,7 @@ export function createSharedTier(cache: SharedCache, options: Checked, counts: C
       counts.sharedMisses += 1;
       return null;
     }
-    const entry = bytes instanceof Uint8Array ? entries.decode(id, bytes) : null;
+    const entry = bytes instanceof Uint8Array ? (entries?.decode(id, bytes) ?? null) : null;
     const now = clock.atMost();
     if (entry !== null && now !== null) {
       const trustLeftMs = Math.floor(entry.readAt + trustMs - now);
@@ -96,7 +118,15 @@ export function createSharedTier(cache: SharedCache, options: Checked, counts: C
   }
 
   function fill(record: SamekeyRecord, readAt: number, ttlMs: number): void {
-    const bytes = entries.encode({ record, readAt });
+    if (entries !== null) return put(entries, record, readAt, ttlMs);
+    void named().then(
+      (known) => put(known, record, readAt, ttlMs),
+      () => undefined,
+    );
+  }
+
+  function put({ encode, nameOf }: Entries, record: SamekeyRecord, readAt: number, ttlMs: number): void {
+    const bytes = encode({ record, readAt });
     const isTooMuch = fills >= FILLS_MAX || fillBytes + bytes.length > FILL_BYTES_MAX;
     if (bytes.length > entryBytesMax || isTooMuch) {
       counts.fillsDropped += 1;
@@ -105,7 +135,8 @@ export function createSharedTier(cache: SharedCache, options: Checked, counts: C
     fills += 1;
     fillBytes += bytes.length;
     counts.fills += 1;
-    void bounded(async () => (await cache.put(entries.nameOf(record), bytes, ttlMs), true)).then(() => {
+    const name = nameOf(record);
+    void bounded(async () => (await cache.put(name, bytes, ttlMs), true)).then(() => {
       fills -= 1;
       fillBytes -= bytes.length;
     });
@@ -120,7 +151,10 @@ export function createSharedTier(cache: SharedCache, options: Checked, counts: C
     },
     async lookup(ids) {
       lookups += 1;
-      const found = await bounded(() => cache.get(ids.map((id) => entries.nameOf(id))));
+      const found = await bounded(async () => {
+        const { nameOf } = await named();
+        return cache.get(ids.map((id) => nameOf(id)));
+      });
       lookups -= 1;
       if (!Array.isArray(found)) return ids.map(() => null);
       return ids.map((id, i) => trusted(id, (found as readonly (Uint8Array | null)[])[i]));
@@ -133,7 +167,11 @@ export function createSharedTier(cache: SharedCache, options: Checked, counts: C
       if (isKept && ttlMs >= 1 && worth.isWorth && circuit.isWell) fill(record, readAt, ttlMs);
     },
     async drop(ids) {
-      await bounded(async () => (await cache.drop(ids.map((id) => entries.nameOf(id))), true));
+      await bounded(async () => {
+        const { nameOf } = await named();
+        await cache.drop(ids.map((id) => nameOf(id)));
+        return true;
+      });
     },
   };
 }

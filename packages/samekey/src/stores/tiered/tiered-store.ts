@@ -43,7 +43,7 @@ export function tieredStore<S extends Store>(options: TieredStoreOptions<S>): Ti
     fillsDropped: 0,
   };
   const memory = createMemoryTier(checked);
-  const shared = checked.cache === null ? null : createSharedTier(checked.cache, checked, counts);
+  const shared = checked.shared === null ? null : createSharedTier(checked.shared, checked, counts);
   const held = createHeldBack(world, trustMs + HOLD_EXTRA_MS);
 
   /** Answers what the shared cache may answer, and takes it off the open ones. */

@@ -14,6 +14,7 @@ function openOn(address: StoreAddress, engine: DistributedEngine): OpenStore {
   const connectionString = textOf(address, 'url');
   const statementTimeMaxMs = address['statementTimeMaxMs'];
   const store = distributedPostgresStore({
+    service: 'test',
     connect: () => new Client({ connectionString }),
     engine,
     ...(typeof address['schema'] === 'string' ? { schema: address['schema'] } : {}),

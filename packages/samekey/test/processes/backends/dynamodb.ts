@@ -25,6 +25,7 @@ export const dynamodbBackend: BackendKind = {
     const client = dynamoClient(textOf(address, 'url'));
     const callTimeMaxMs = address['callTimeMaxMs'];
     const store = dynamodbStore({
+      service: 'test',
       client,
       tableName: textOf(address, 'table'),
       timeToLive: false,

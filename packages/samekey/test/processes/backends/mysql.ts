@@ -18,6 +18,7 @@ export const mysqlBackend: BackendKind = {
     const url = textOf(address, 'url');
     const statementTimeMaxMs = address['statementTimeMaxMs'];
     const store = mysqlStore({
+      service: 'test',
       connect: () => createConnection(url),
       ...(typeof statementTimeMaxMs === 'number' ? { statementTimeMaxMs } : {}),
     });

@@ -18,6 +18,7 @@ export const postgresBackend: BackendKind = {
     const connectionString = textOf(address, 'url');
     const statementTimeMaxMs = address['statementTimeMaxMs'];
     const store = postgresStore({
+      service: 'test',
       connect: () => new Client({ connectionString }),
       ...(typeof statementTimeMaxMs === 'number' ? { statementTimeMaxMs } : {}),
     });

@@ -74,6 +74,7 @@ function opened(client: Redis | Cluster, address: StoreAddress): ReturnType<Back
   client.on('error', () => undefined);
   const requireReplicas = address['requireReplicas'];
   const store = redisStore({
+    service: 'test',
     client,
     durability: 'always',
     prefix: textOf(address, 'prefix'),

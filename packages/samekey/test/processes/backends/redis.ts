@@ -26,7 +26,12 @@ export const redisBackend: BackendKind = {
       connectTimeout: 1_000,
     });
     client.on('error', () => undefined);
-    const store = redisStore({ client, durability: 'always', prefix: textOf(address, 'prefix') });
+    const store = redisStore({
+      service: 'test',
+      client,
+      durability: 'always',
+      prefix: textOf(address, 'prefix'),
+    });
     return {
       // Nothing has to be made before it is used.
       store: { ...store, migrate: async () => undefined },

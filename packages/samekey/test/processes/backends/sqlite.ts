@@ -15,7 +15,7 @@ export const sqliteBackend: BackendKind = {
   isAvailable: () => true,
   open(address) {
     const database = openDatabase(address);
-    const store = sqliteStore({ database });
+    const store = sqliteStore({ service: 'test', database });
     return {
       store,
       close: async () => {

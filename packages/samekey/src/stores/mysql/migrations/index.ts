@@ -3,6 +3,8 @@
  * oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a migration's can be run again.
  */
 
+import { printedService } from '../../../core/identity.ts';
+import { identityStatement } from '../identity.ts';
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
 import { tables } from './0001-tables.ts';
@@ -25,7 +27,7 @@ export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)?.number ?? 0;
 
 /** What makes the table that the version is kept in. */
 export function metaStatement({ meta }: Tables): string {
-  return `CREATE TABLE IF NOT EXISTS ${meta} (name VARBINARY(64) NOT NULL PRIMARY KEY, value BIGINT NOT NULL) ENGINE = InnoDB`;
+  return `CREATE TABLE IF NOT EXISTS ${meta} (name VARBINARY(64) NOT NULL PRIMARY KEY, value BIGINT NOT NULL, label VARBINARY(64)) ENGINE = InnoDB`;
 }
 
 /** What a migration runs, its bookkeeping included. */
@@ -39,18 +41,22 @@ export function migrationStatements(migration: Migration, names: Tables): readon
 
 /**
  * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; nothing to do is no text.
- * `auditTransitions`: true, also the triggers that audit transitions; false, what removes them.
+ * `service` as given to `mysqlStore`; not needed with a `from`. `auditTransitions`: true, also the triggers that audit transitions; false, what removes them.
  */
 export function mysqlMigrations(
-  options: { readonly from?: number; readonly auditTransitions?: boolean } = {},
+  options: { readonly service?: string; readonly from?: number; readonly auditTransitions?: boolean } = {},
 ): string {
-  const { from = 0, auditTransitions } = options;
+  const { service, from = 0, auditTransitions } = options;
   const names = createTables(undefined, SERVER_CLOCK);
   const parts = MIGRATIONS.filter(({ number }) => number > from).map(
     (migration) =>
       `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n${migrationStatements(migration, names).join(';\n')};\n`,
   );
   if (parts.length > 0) parts.unshift(`${metaStatement(names)};\n`);
+  if (from === 0) {
+    const whose = identityStatement(names, printedService('mysqlMigrations', service), false);
+    parts.push(`-- whose the tables are\n${whose};\n`);
+  }
   if (auditTransitions === true)
     parts.push(`-- audit transitions\n${transitionStatements(names).join(';\n')};\n`);
   else if (auditTransitions === false)

@@ -15,6 +15,8 @@ export interface Layout {
   readonly audit: string;
   readonly counters: string;
   readonly meta: string;
+  /** How texts call all of it. */
+  readonly place: string;
   /** SQL of the server's clock in milliseconds; stable within a statement, so that Citus computes it where the statement arrives. */
   readonly clock: string;
   /** SQL of the time: the clock where it is near what the time is believed to be, else that (F117). */
@@ -36,6 +38,7 @@ export function createLayout(facts: EngineFacts, schema: string, clock: string):
     audit: `${quoted}.samekey_plain_audit`,
     counters: `${quoted}.samekey_plain_counters`,
     meta: `${quoted}.samekey_plain_meta`,
+    place: `The schema ${quoted} of ${facts.title}`,
     clock: clockMs,
     now,
     later: `greatest(${clockMs}, ${now})`,

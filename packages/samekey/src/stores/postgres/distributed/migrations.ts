@@ -8,6 +8,8 @@
  * - No CHECK on states: newer code may write states this schema's code does not know.
  */
 
+import { printedService } from '../../../core/identity.ts';
+import { identityStatement } from '../identity.ts';
 import { type DistributedEngine, factsOf, unknownEngine } from './engines.ts';
 import { createLayout, type Layout, SERVER_CLOCK } from './layout.ts';
 
@@ -18,7 +20,7 @@ export const LAYOUT_VERSION = 1;
 export function layoutStatements({ facts, records, audit, counters, meta }: Layout): readonly string[] {
   const name = `text${facts.bytewise === '' ? '' : ` ${facts.bytewise}`} NOT NULL`;
   return [
-    `CREATE TABLE IF NOT EXISTS ${meta} (name text PRIMARY KEY, value bigint NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS ${meta} (name text PRIMARY KEY, value bigint NOT NULL, label text)`,
     `CREATE TABLE IF NOT EXISTS ${records} (
   scope ${name},
   key ${name},
@@ -121,6 +123,8 @@ export function doneStatement({ meta }: Layout): string {
 
 /** What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The schema itself must be there. */
 export function distributedMigrations(options: {
+  /** As given to `distributedPostgresStore`. */
+  readonly service: string;
   readonly engine: DistributedEngine;
   /** As given to `distributedPostgresStore`; default `public`. */
   readonly schema?: string;
@@ -128,6 +132,13 @@ export function distributedMigrations(options: {
   const facts = factsOf(options.engine);
   if (facts === undefined) throw unknownEngine(options.engine);
   const layout = createLayout(facts, options.schema ?? 'public', SERVER_CLOCK);
+  const whose = identityStatement(
+    layout.meta,
+    printedService('distributedMigrations', options.service),
+    false,
+  );
   const spread = facts.spread ? spreadStatements(layout).map(({ text }) => text) : [];
-  return [...layoutStatements(layout), ...spread, doneStatement(layout)].map((text) => `${text};\n`).join('');
+  return [...layoutStatements(layout), ...spread, whose, doneStatement(layout)]
+    .map((text) => `${text};\n`)
+    .join('');
 }

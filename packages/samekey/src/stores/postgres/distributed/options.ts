@@ -10,7 +10,15 @@ import { SERVER_CLOCK } from './layout.ts';
 export interface DistributedPostgresStoreOptions
   extends Pick<
     PostgresStoreOptions,
-    'pool' | 'connect' | 'schema' | 'prepare' | 'statementTimeMaxMs' | 'now' | 'monotonicNow' | 'random'
+    | 'service'
+    | 'pool'
+    | 'connect'
+    | 'schema'
+    | 'prepare'
+    | 'statementTimeMaxMs'
+    | 'now'
+    | 'monotonicNow'
+    | 'random'
   > {
   /** What the server is; `ready()` refuses one that says it is another. `other`: any server that speaks PostgreSQL. */
   readonly engine: DistributedEngine;
@@ -22,6 +30,7 @@ export interface DistributedPostgresStoreOptions
 
 /** The options with their defaults filled in. */
 export interface CheckedDistributedOptions {
+  readonly service: string;
   readonly facts: EngineFacts;
   readonly open: () => Promise<Connection>;
   readonly schema: string;
@@ -36,6 +45,7 @@ export interface CheckedDistributedOptions {
 
 const ROWS = {
   engine: required(anything<DistributedEngine>(), unknownEngine(undefined).message),
+  service: POSTGRES_ROWS.service,
   pool: POSTGRES_ROWS.pool,
   connect: POSTGRES_ROWS.connect,
   schema: POSTGRES_ROWS.schema,

@@ -4,7 +4,9 @@
  */
 
 import { SchemaError } from '../../../core/errors.ts';
+import { ANY_SERVICE, belongsTo, checkNamed, serviceFlag } from '../../../core/identity.ts';
 import { number } from '../../sql/record-row.ts';
+import { identityStatement, readIdentity } from '../identity.ts';
 import type { Ask } from '../link.ts';
 import { plain, type SqlRow } from '../postgres-client.ts';
 import { errorCodeOf } from '../postgres-errors.ts';
@@ -33,14 +35,15 @@ export async function layoutVersion(ask: Ask, { schema, meta }: Layout): Promise
 }
 
 /** Throws `SchemaError` when the database is not fit for the store. */
-export async function checkLayout(ask: Ask, layout: Layout): Promise<void> {
+export async function checkLayout(ask: Ask, layout: Layout, service: string): Promise<void> {
   await checkEngine(ask, layout);
   await checkWrites(ask, layout);
   if ((await layoutVersion(ask, layout)) < LAYOUT_VERSION) {
     throw new SchemaError(
-      `The schema ${quote(layout.schema)} has no Samekey tables for ${layout.facts.title}: run \`await store.migrate()\`, or \`${migrateCommand(layout)}\` of @samekey/cli.`,
+      `The schema ${quote(layout.schema)} has no Samekey tables for ${layout.facts.title}: run \`await store.migrate()\`, or \`${migrateCommand(layout, service)}\` of @samekey/cli.`,
     );
   }
+  await checkOwner(ask, layout, service);
   await checkKey(ask, layout);
   if (layout.facts.spread) await checkSpread(ask, layout);
   const { records, audit, counters, meta } = layout;
@@ -162,12 +165,23 @@ const AGAIN: ReadonlySet<string> = new Set([
 ]);
 const TRIES_MAX = 60;
 
+/** How tables are made, and whose they are then. */
+export interface Making {
+  readonly service: string;
+  readonly newIdentity: boolean;
+  readonly random: () => number;
+}
+
 /** Makes what is missing; safe from any number of processes at once. */
-export async function makeLayout(ask: Ask, layout: Layout, random: () => number): Promise<void> {
+export async function makeLayout(
+  ask: Ask,
+  layout: Layout,
+  { service, newIdentity, random }: Making,
+): Promise<void> {
   await checkEngine(ask, layout);
   for (let tries = 1; ; tries += 1) {
     try {
-      await makeOnce(ask, layout);
+      await makeOnce(ask, layout, service, newIdentity);
       return;
     } catch (error) {
       const code = errorCodeOf((error as { cause?: unknown }).cause ?? error) ?? '';
@@ -177,8 +191,18 @@ export async function makeLayout(ask: Ask, layout: Layout, random: () => number)
   }
 }
 
-async function makeOnce(ask: Ask, layout: Layout): Promise<void> {
-  if ((await layoutVersion(ask, layout)) >= LAYOUT_VERSION) return;
+async function makeOnce(ask: Ask, layout: Layout, service: string, newIdentity: boolean): Promise<void> {
+  const isMade = (await layoutVersion(ask, layout)) >= LAYOUT_VERSION;
+  const found = isMade ? await readIdentity(ask, layout.meta) : null;
+  checkNamed(service, found, layout.place);
+  if (!newIdentity && found !== null) belongsTo(service, found, layout.place);
+  const owner = service === ANY_SERVICE ? (found?.service ?? service) : service;
+  const whose = identityStatement(layout.meta, owner, newIdentity);
+  if (isMade) {
+    if (newIdentity || found === null) await ask(plain(whose), []);
+    await checkOwner(ask, layout, service);
+    return;
+  }
   // Looked for first: IF NOT EXISTS still needs the privilege to create one.
   const there = await ask(plain('SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1'), [layout.schema]);
   if (there.length === 0) await ask(plain(`CREATE SCHEMA IF NOT EXISTS ${quote(layout.schema)}`), []);
@@ -188,11 +212,19 @@ async function makeOnce(ask: Ask, layout: Layout): Promise<void> {
       if (!(await isSpread(ask, table))) await ask(plain(text), []);
     }
   }
+  // Before the version: who finds that finds whose it is.
+  await ask(plain(whose), []);
   await ask(plain(doneStatement(layout)), []);
+  await checkOwner(ask, layout, service);
+}
+
+/** Read after it was written: there is no lock, and another service may have been first. */
+async function checkOwner(ask: Ask, { meta, place }: Layout, service: string): Promise<void> {
+  belongsTo(service, await readIdentity(ask, meta), place);
 }
 
 /** As it is typed; the database comes from the environment. */
-function migrateCommand({ schema, facts }: Layout): string {
+function migrateCommand({ schema, facts }: Layout, service = ANY_SERVICE): string {
   const where = schema === 'public' ? '' : ` --schema ${/^[\w-]+$/.test(schema) ? schema : `'${schema}'`}`;
-  return `npx samekey migrate --engine ${facts.engine}${where}`;
+  return `npx samekey migrate${serviceFlag(service)} --engine ${facts.engine}${where}`;
 }

@@ -6,9 +6,11 @@
  * It keeps no messages, so there is no outbox and no deferred way. It keeps connections of its own, never taken from under handlers.
  */
 
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../../core/identity.ts';
 import type { Store } from '../../../core/store.ts';
 import type { TransactionFault } from '../../../core/transaction.ts';
-import { createLink, type Link } from '../link.ts';
+import { checkOf, readIdentity } from '../identity.ts';
+import { createLink, type Link, type LinkOptions } from '../link.ts';
 import type { PostgresTransaction } from '../postgres-client.ts';
 import { checkPooler } from '../server.ts';
 import { createPostgresTime } from '../statement-times.ts';
@@ -39,8 +41,10 @@ export interface DistributedSchemaStatus {
 
 /** The distributed store, with what only a store in the application's own database can do. */
 export interface DistributedPostgresStore extends Store {
-  /** Creates the tables; safe from any number of processes at once. */
-  migrate(): Promise<void>;
+  /** Creates the tables, and writes down whose they are; safe from any number of processes at once. */
+  migrate(request?: MigrateRequest): Promise<void>;
+  /** Whose keys it holds, and in which database; throws `SchemaError` when it belongs to another service. */
+  identity(): Promise<StoreIdentity>;
   /** How far they are, without changing anything. */
   status(): Promise<DistributedSchemaStatus>;
   /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
@@ -58,7 +62,7 @@ const LOCK_TIME_MAX_MS = 250;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */
 export function distributedPostgresStore(options: DistributedPostgresStoreOptions): DistributedPostgresStore {
-  const { facts, open, schema, prepare, lanes, statementTimeMaxMs, clock, random, ...clocks } =
+  const { service, facts, open, schema, prepare, lanes, statementTimeMaxMs, clock, random, ...clocks } =
     checkDistributedOptions(options);
   const layout = createLayout(facts, schema, clock);
   const time = createPostgresTime({
@@ -68,9 +72,11 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     ...clocks,
   });
   const records = createRecords(layout, time);
+  const refuseOthers = checkOf(layout, service);
 
-  function link(timeMaxMs: number, lockTimeMaxMs: number): Link {
+  function link(timeMaxMs: number, lockTimeMaxMs: number, check: LinkOptions['check'] = refuseOthers): Link {
     return createLink({
+      check,
       open,
       prepare,
       random,
@@ -118,11 +124,11 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     ...createReading(records, looking(reads)),
     ...createAudit(layout, { upkeep, reads }, (ask) => records.time(ask)),
     counters,
-    async migrate() {
+    async migrate({ newIdentity = false } = {}) {
       // Moving rows to their nodes takes table locks, and on Citus it goes through all of them.
-      const making = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS);
+      const making = link(LONG_TIME_MAX_MS, LONG_TIME_MAX_MS, () => Promise.resolve());
       try {
-        await makeLayout(making.ask, layout, random);
+        await makeLayout(making.ask, layout, { service, newIdentity, random });
       } finally {
         await making.close();
       }
@@ -134,11 +140,14 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     within: createWithin(records, prepare ?? false, time),
     // What a cancelled COMMIT became is not known on every engine.
     transactionFault: (error) => transactionFault(error, facts.doubted),
-    async ready() {
-      await checkPooler(reads);
-      await checkLayout(reads.ask, layout);
-      await time.look();
-    },
+    identity: () =>
+      unwrapping(async () => belongsTo(service, await readIdentity(reads.ask, layout.meta), layout.place)),
+    ready: () =>
+      unwrapping(async () => {
+        await checkPooler(reads);
+        await checkLayout(reads.ask, layout, service);
+        await time.look();
+      }),
     onClockOff: (told) => time.onOff(told),
     async close() {
       await Promise.all([work, ends, upkeep, reads].map((each) => each.close()));

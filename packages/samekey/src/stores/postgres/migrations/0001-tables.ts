@@ -48,7 +48,7 @@ export const allTables: Migration = {
   name: 'tables',
   minReader: 1,
   statements: ({ records, messages, audit, counters, references, meta }) => [
-    `CREATE TABLE ${meta} (name text PRIMARY KEY, value bigint NOT NULL)`,
+    `CREATE TABLE ${meta} (name text PRIMARY KEY, value bigint NOT NULL, label text)`,
     `INSERT INTO ${meta} (name, value) VALUES ('schema_version', 0), ('min_reader', 1), ('swept_to', 0), ('last_now', 0), ('messages_listened_until', 0)`,
     `CREATE TABLE ${records} (
   scope text COLLATE "C" NOT NULL,

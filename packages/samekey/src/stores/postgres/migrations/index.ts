@@ -4,6 +4,8 @@
  */
 
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
+import { printedService } from '../../../core/identity.ts';
+import { identityStatement } from '../identity.ts';
 import { createTables, type Tables } from '../tables.ts';
 import { inPartitions } from './partitions.ts';
 import { allTables } from './0001-tables.ts';
@@ -54,10 +56,12 @@ export function migrationStatements(
 
 /**
  * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. The schema
- * itself must be there; `schema` as given to `postgresStore`.
+ * itself must be there; `service` and `schema` as given to `postgresStore`. Throws `OptionsError` for a name that cannot be one.
  */
 export function postgresMigrations(
   options: {
+    /** Not needed with a `from`: whose the tables are stands in them. */
+    readonly service?: string;
     readonly schema?: string;
     readonly from?: number;
     /** `true`: also the triggers that audit transitions; `false`: what removes them. */
@@ -66,9 +70,9 @@ export function postgresMigrations(
     readonly partitions?: number;
   } = {},
 ): string {
-  const { partitions = 0 } = options;
+  const { partitions = 0, from = 0, service } = options;
   const tables = createTables(options.schema ?? 'public', 'clock_timestamp()');
-  const steps = MIGRATIONS.filter(({ number }) => number > (options.from ?? 0)).map((migration) => {
+  const steps = MIGRATIONS.filter(({ number }) => number > from).map((migration) => {
     const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
     const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
       // On a table in partitions none can be built so; the table is empty then.
@@ -77,6 +81,10 @@ export function postgresMigrations(
     );
     return `${title}\n${transaction(migrationStatements(migration, tables, partitions))}${indexes.join('')}`;
   });
+  if (from === 0) {
+    const whose = identityStatement(tables.meta, printedService('postgresMigrations', service), false);
+    steps.push(`-- whose the tables are\n${transaction([whose])}`);
+  }
   if (options.auditTransitions === true) {
     steps.push(`-- audit transitions\n${transaction(transitionStatements(tables))}`);
   } else if (options.auditTransitions === false) {

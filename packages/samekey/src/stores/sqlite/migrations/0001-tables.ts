@@ -36,7 +36,8 @@ export const tables: Migration = {
   statements: [
     `CREATE TABLE samekey_meta (
   name TEXT PRIMARY KEY NOT NULL,
-  value INTEGER NOT NULL
+  value INTEGER NOT NULL,
+  label TEXT
 ) STRICT, WITHOUT ROWID`,
     `INSERT INTO samekey_meta (name, value) VALUES ('last_now', 0), ('min_reader', 1)`,
     `CREATE TABLE samekey_records (

@@ -3,6 +3,8 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
  */
 
+import { printedService } from '../../../core/identity.ts';
+import { identityStatement } from '../identity.ts';
 import { tables } from './0001-tables.ts';
 
 /** One step of the schema, applied in one transaction together with its bookkeeping. */
@@ -30,12 +32,26 @@ export function migrationStatements(migration: Migration): readonly string[] {
   ];
 }
 
-/** The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. */
-export function sqliteMigrations(from = 0): string {
+/**
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; `service` as given to
+ * `sqliteStore`. Throws `OptionsError` for a name that cannot be one.
+ */
+export function sqliteMigrations(
+  options: {
+    /** Not needed with a `from`: whose the file is stands in it. */
+    readonly service?: string;
+    readonly from?: number;
+  } = {},
+): string {
+  const { service, from = 0 } = options;
   const parts = MIGRATIONS.filter(({ number }) => number > from).map(
     (migration) =>
       `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n` +
       `BEGIN IMMEDIATE;\n${migrationStatements(migration).join(';\n')};\nCOMMIT;\n`,
   );
+  if (from === 0) {
+    const whose = identityStatement(printedService('sqliteMigrations', service), false);
+    parts.push(`-- whose the file is\nBEGIN IMMEDIATE;\n${whose};\nCOMMIT;\n`);
+  }
   return `PRAGMA journal_mode = WAL;\n${parts.join('')}`;
 }
