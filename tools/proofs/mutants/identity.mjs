@@ -51,7 +51,7 @@ export const identity = [
     find: '  await ask(plain(doneStatement(layout)), []);\n  await checkOwner(ask, layout, service);',
     put: '  await ask(plain(doneStatement(layout)), []);',
     tests: TESTS,
-    only: 'come at once',
+    only: 'writes second',
     breaks: 'Of two services that make the tables at once, both believe that they got them.',
   },
   {

@@ -18,6 +18,7 @@ import {
   type PlaceUnderTest,
 } from '../../src/testing/identity-contract.ts';
 import type { Store } from '../../src/core/store.ts';
+import { signal } from '../../src/testing/tx/kit.ts';
 import { availableDynamoDb, dynamoClient, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { anyPostgres } from '../services/postgres.ts';
@@ -44,6 +45,9 @@ function placeOf(make: (service: string) => IdentifiedStore, end: () => unknown)
     },
   };
 }
+
+const distributedOf = (service: string, connect: () => Client): IdentifiedStore =>
+  distributedPostgresStore({ service, engine: 'other', lanes: 1, connect });
 
 const connecting = (url: string) => (): Client => {
   const made = new Client(url);
@@ -97,6 +101,34 @@ describe.runIf(postgres !== undefined)('PostgreSQL', () => {
       },
     });
   }
+  // F116: there is no lock, so the one may have looked before the other wrote.
+  it('distributed: of two services that come at once the one that writes second is told', async () => {
+    const db = await server.database();
+    const [reached, held] = [signal(), signal()];
+    const billing = distributedOf('billing', () => {
+      const made = connecting(db.url)();
+      const query = made.query.bind(made) as (asked: { readonly text: string }) => Promise<unknown>;
+      return Object.assign(made, {
+        async query(asked: { readonly text: string }) {
+          if (asked.text.includes('label) VALUES')) {
+            reached.give();
+            await held.given;
+          }
+          return query(asked);
+        },
+      });
+    });
+    const second = billing.migrate?.();
+    second?.catch(() => undefined);
+    await reached.given;
+    const orders = distributedOf('orders', connecting(db.url));
+    await orders.migrate?.();
+    held.give();
+    await expect(second).rejects.toThrow(/belongs to the service "orders".*made for "billing"/);
+    await orders.ready();
+    await Promise.all([orders.close(), billing.close(), db.close()]);
+  });
+
   identityContract(runner, {
     name: 'distributed PostgreSQL',
     others: 'refused',
