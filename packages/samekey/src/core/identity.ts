@@ -82,12 +82,27 @@ export function belongsTo(service: string, found: StoreIdentity | null, place: s
   );
 }
 
-/** Throws `SchemaError` where a first migration would not know whose tables it makes. */
-export function checkNamed(service: string, found: StoreIdentity | null, place: string): void {
-  if (service !== ANY_SERVICE || found !== null) return;
-  throw new SchemaError(
-    `${place} has not been given to a service: name the one whose keys it will hold, as service: 'orders', or --service orders.`,
-  );
+/**
+ * Whom a migration by this service must write down; null where it stands already. `anew`: the database gets a name of its own, whoever's it
+ * was. Throws `SchemaError` where it is another service's, or nobody is named.
+ */
+export function ownerToWrite(
+  service: string,
+  found: StoreIdentity | null,
+  anew: boolean,
+  place: string,
+): string | null {
+  if (service === ANY_SERVICE && found === null) {
+    throw new SchemaError(
+      `${place} has not been given to a service: name the one whose keys it will hold, as service: 'orders', or --service orders.`,
+    );
+  }
+  if (found === null) return service;
+  if (!anew) {
+    belongsTo(service, found, place);
+    return null;
+  }
+  return service === ANY_SERVICE ? found.service : service;
 }
 
 /** What a call of the store fails with by {@link belongsTo}: nothing has been done, and asking again helps once it is mended. */

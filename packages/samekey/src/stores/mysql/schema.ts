@@ -4,14 +4,7 @@
  */
 
 import { SchemaError, StoreError } from '../../core/errors.ts';
-import {
-  ANY_SERVICE,
-  belongsTo,
-  checkNamed,
-  identityOf,
-  serviceFlag,
-  type StoreIdentity,
-} from '../../core/identity.ts';
+import { belongsTo, identityOf, ownerToWrite, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { identityStatement, isNoTable, PLACE } from './identity.ts';
 import { bytesOf, decoded } from './literals.ts';
@@ -64,14 +57,9 @@ export async function migrate(
   try {
     const found = await schemaVersion(ask, tables);
     checkReadable(found);
-    const { identity } = found;
-    checkNamed(service, identity, PLACE);
-    if (!newIdentity && identity !== null) belongsTo(service, identity, PLACE);
+    const owner = ownerToWrite(service, found.identity, newIdentity, PLACE);
     if (found.version < SCHEMA_VERSION) await ask(metaStatement(tables));
-    if (newIdentity || identity === null) {
-      const owner = service === ANY_SERVICE ? (identity?.service ?? service) : service;
-      await ask(identityStatement(tables, owner, newIdentity));
-    }
+    if (owner !== null) await ask(identityStatement(tables, owner, newIdentity));
     for (const migration of MIGRATIONS) {
       if (migration.number <= found.version) continue;
       for (const statement of migrationStatements(migration, tables)) await ask(statement);

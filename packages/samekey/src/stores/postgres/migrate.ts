@@ -6,7 +6,7 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { ANY_SERVICE, belongsTo, checkNamed } from '../../core/identity.ts';
+import { ownerToWrite } from '../../core/identity.ts';
 import { identityStatement } from './identity.ts';
 import {
   LOCK_TIME_MAX_MS,
@@ -104,16 +104,12 @@ async function applyAll(
   if (there[0]?.[0] === null) await ask(`CREATE SCHEMA ${tables.schema}`);
   const state = await schemaState(({ text }, values) => ask(text, ...values.map(String)), tables);
   checkReadable(state, versionAfter(migrations));
-  checkNamed(service, state.identity, tables.place);
-  if (!newIdentity && state.identity !== null) belongsTo(service, state.identity, tables.place);
+  const owner = ownerToWrite(service, state.identity, newIdentity, tables.place);
   for (const migration of migrations) {
     if (migration.number <= state.version) continue;
     for (const statement of migrationStatements(migration, tables, partitions)) await ask(statement);
   }
-  if (newIdentity || state.identity === null) {
-    const owner = service === ANY_SERVICE ? (state.identity?.service ?? service) : service;
-    await ask(identityStatement(tables.meta, owner, newIdentity));
-  }
+  if (owner !== null) await ask(identityStatement(tables.meta, owner, newIdentity));
   if (auditTransitions !== undefined) await switchTransitions(ask, tables, auditTransitions);
   await ask('COMMIT');
 }

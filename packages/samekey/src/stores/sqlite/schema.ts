@@ -6,7 +6,7 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
-import { ANY_SERVICE, belongsTo, checkNamed, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
+import { belongsTo, ownerToWrite, serviceFlag } from '../../core/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { identityStatement, PLACE, readIdentity } from './identity.ts';
 import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
@@ -31,29 +31,25 @@ export async function migrate(
   writer: Writer,
   { inMemory, service, newIdentity }: MigrateOptions,
 ): Promise<void> {
-  await writer.read(() => checkOwner(connection, service, newIdentity));
+  await writer.read(() => ownerOf(connection, service, newIdentity));
   // The mode is kept in the file; switching needs the file for itself for a moment.
   if (!inMemory) await writer.alone(() => connection.pragma('journal_mode = WAL'), MIGRATE_TIME_MAX_MS);
   await writer.write(() => {
     const found = schemaVersion(connection);
     checkReadable(found);
-    const identity = checkOwner(connection, service, newIdentity);
+    const owner = ownerOf(connection, service, newIdentity);
     for (const migration of MIGRATIONS) {
       if (migration.number <= found.version) continue;
       for (const statement of migrationStatements(migration)) connection.exec(statement);
     }
-    if (!newIdentity && identity !== null) return;
-    const owner = service === ANY_SERVICE ? (identity?.service ?? service) : service;
-    connection.exec(identityStatement(owner, newIdentity));
+    if (owner !== null) connection.exec(identityStatement(owner, newIdentity));
   }, MIGRATE_TIME_MAX_MS);
 }
 
-/** Who owns it now. Throws `SchemaError` when a migration by this service may not go on. */
-function checkOwner(connection: Connection, service: string, newIdentity: boolean): StoreIdentity | null {
-  const identity = schemaVersion(connection).version === 0 ? null : readIdentity(connection);
-  checkNamed(service, identity, PLACE);
-  if (!newIdentity && identity !== null) belongsTo(service, identity, PLACE);
-  return identity;
+/** Whom a migration must write down; null where it stands already. Throws `SchemaError` when it may not go on. */
+function ownerOf(connection: Connection, service: string, newIdentity: boolean): string | null {
+  const found = schemaVersion(connection).version === 0 ? null : readIdentity(connection);
+  return ownerToWrite(service, found, newIdentity, PLACE);
 }
 
 /** Throws `SchemaError` when the database is not fit for the store, or another service's. */

@@ -4,7 +4,7 @@
  */
 
 import { SchemaError } from '../../../core/errors.ts';
-import { ANY_SERVICE, belongsTo, checkNamed, serviceFlag } from '../../../core/identity.ts';
+import { ANY_SERVICE, belongsTo, ownerToWrite, serviceFlag } from '../../../core/identity.ts';
 import { number } from '../../sql/record-row.ts';
 import { identityStatement, readIdentity } from '../identity.ts';
 import type { Ask } from '../link.ts';
@@ -194,12 +194,12 @@ export async function makeLayout(
 async function makeOnce(ask: Ask, layout: Layout, service: string, newIdentity: boolean): Promise<void> {
   const isMade = (await layoutVersion(ask, layout)) >= LAYOUT_VERSION;
   const found = isMade ? await readIdentity(ask, layout.meta) : null;
-  checkNamed(service, found, layout.place);
-  if (!newIdentity && found !== null) belongsTo(service, found, layout.place);
-  const owner = service === ANY_SERVICE ? (found?.service ?? service) : service;
-  const whose = identityStatement(layout.meta, owner, newIdentity);
+  const owner = ownerToWrite(service, found, newIdentity, layout.place);
+  const writeOwner = async (): Promise<void> => {
+    if (owner !== null) await ask(plain(identityStatement(layout.meta, owner, newIdentity)), []);
+  };
   if (isMade) {
-    if (newIdentity || found === null) await ask(plain(whose), []);
+    await writeOwner();
     await checkOwner(ask, layout, service);
     return;
   }
@@ -213,7 +213,7 @@ async function makeOnce(ask: Ask, layout: Layout, service: string, newIdentity: 
     }
   }
   // Before the version: who finds that finds whose it is.
-  await ask(plain(whose), []);
+  await writeOwner();
   await ask(plain(doneStatement(layout)), []);
   await checkOwner(ask, layout, service);
 }
