@@ -86,4 +86,22 @@ export const dynamodb = [
     only: on('capabilities'),
     breaks: 'A process whose clock is ahead takes living claims away.',
   },
+  {
+    name: 'dynamodb-bodies-of-others-deleted',
+    file: 'stores/dynamodb/bodies.ts',
+    find: 'if (place.startsWith(own)) await bodies',
+    put: 'await bodies',
+    tests: ['stores/dynamodb-bodies.test.ts'],
+    only: 'of two tables',
+    breaks: 'A copy that erases a record deletes the answer that its original still has to give.',
+  },
+  {
+    name: 'dynamodb-bodies-without-table',
+    file: 'stores/dynamodb/bodies.ts',
+    find: 'const place = `${await tableId()}/${name}`;',
+    put: 'const place = `t/${name}`;',
+    tests: ['stores/dynamodb-bodies.test.ts'],
+    only: 'after it was seen alone',
+    breaks: 'A table does not find what it has put itself: what dead processes left stays for good.',
+  },
 ];

@@ -81,6 +81,8 @@ export interface DynamoBench {
   /** Lets calls through again. */
   pass(): void;
   open(options?: Partial<DynamoDbStoreOptions>): DynamoDbStore;
+  /** Another table with the same items, and a name of its own as a copy needs it; resolves with what it is called. */
+  copyTable(): Promise<string>;
   /** The client that the stores have. */
   readonly checked: DynamoDB;
 }
@@ -109,6 +111,7 @@ export function dynamoBench(source: DynamoDbSource): DynamoBench {
     },
     meet: passOn,
     made,
+    copyTable,
     pass() {
       bench.meet = passOn;
     },
@@ -128,6 +131,14 @@ export function dynamoBench(source: DynamoDbSource): DynamoBench {
         ...options,
       }),
   };
+  async function copyTable(): Promise<string> {
+    const copy = await bench.server.createTable();
+    const { Items = [] } = await bench.client.scan({ TableName: tableName });
+    for (const item of Items)
+      if (item['pk']?.S !== 'm' || item['sk']?.S !== 'identity')
+        await bench.client.putItem({ TableName: copy, Item: item });
+    return copy;
+  }
   beforeAll(async () => {
     server = await startDynamoDb(source);
   });

@@ -60,6 +60,9 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       return bench.open({ bodies, ...options });
     };
     afterEach(() => bodies.remove?.());
+    /** The names of what the bench's table has put. */
+    const places = async (): Promise<readonly string[]> =>
+      bodies.list((await bench.open({ bodies }).identity?.())?.databaseId ?? '', null, 10);
 
     it('it comes back to the byte, also from another process, and goes with its record', async () => {
       const store = open();
@@ -68,17 +71,18 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       const record = await recordOf(bench.open({ bodies }));
       expect(Buffer.from(record.response?.body ?? []).equals(BODY)).toBe(true);
       expect(Buffer.from(record.input ?? []).equals(BODY)).toBe(true);
-      expect(await bodies.list(null, 10)).toHaveLength(2);
+      expect(await places()).toHaveLength(2);
       await store.erase({ scope: ID.scope, limit: 10, reason: 'asked', actor: null });
-      expect(await bodies.list(null, 10)).toEqual([]);
+      expect(await places()).toEqual([]);
     });
 
     it('the body is there before the record that names it: who finds the record finds the body', async () => {
       const store = open();
       const owner = await claimed(store);
       let there: readonly string[] = [];
+      const tableId = (await store.identity?.())?.databaseId ?? '';
       bench.meet = async (operation, _input, run) => {
-        if (operation === 'putItem') there = await bodies.list(null, 10);
+        if (operation === 'putItem') there = await bodies.list(tableId, null, 10);
         return run();
       };
       await store.finish([finishRequest(owner, 'completed', { response: LARGE })]);
@@ -106,7 +110,7 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       const store = open();
       const owner = await claimed(store);
       await store.finish([finishRequest(owner, 'completed', { response: LARGE })]);
-      const [place] = await bodies.list(null, 10);
+      const [place] = await places();
       await bodies.put(place ?? '', BODY.slice(1));
       expect((await recordOf(store)).response).toEqual(LOST);
       await bodies.delete(place ?? '');
@@ -116,7 +120,7 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       expect(describeResult(only(await store.claim([claimRequest()])))).toContain('final');
 
       await claimed(store, { key: 'with input', input: BODY });
-      for (const left of await bodies.list(null, 10)) await bodies.delete(left);
+      for (const left of await places()) await bodies.delete(left);
       await expect(store.find([{ ...ID, key: 'with input' }])).rejects.toThrow(/input of a record is not in/);
     });
 
@@ -173,20 +177,46 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
       for (let i = 0; i < 4; i += 1) pieces.push(await store.reapBodies({ limit: 1 }));
       expect(pieces.map(({ looked }) => looked)).toEqual([1, 1, 1, 0]);
       expect(pieces.reduce((sum, { deleted }) => sum + deleted, 0)).toBe(2);
-      expect(await bodies.list(null, 10)).toHaveLength(1);
+      expect(await places()).toHaveLength(1);
       expect((await recordOf(store, kept)).response?.body?.byteLength).toBe(BODY.byteLength);
       await expect(store.reapBodies({ orphanedForMs: 1_000 })).rejects.toThrow(/orphanedForMs/);
+    });
+
+    it('of two tables in one place neither reaps what the other has put, and a copy reads its original and deletes nothing of it', async () => {
+      let elapsedMs = 0;
+      const store = open({ monotonicNow: () => elapsedMs });
+      const owner = await claimed(store);
+      await store.finish([finishRequest(owner, 'completed', { response: LARGE })]);
+      const [place] = await places();
+
+      const copyName = await bench.copyTable();
+      const copy = bench.open({ bodies, tableName: copyName, monotonicNow: () => elapsedMs });
+      expect((await recordOf(copy)).response?.body?.byteLength).toBe(BODY.byteLength);
+      await copy.erase({ scope: ID.scope, limit: 10, reason: 'asked', actor: null });
+      expect(await places()).toEqual([place]);
+
+      // The original has a record that the copy does not know.
+      const later = await claimed(store, { key: 'later' });
+      await store.finish([finishRequest(later, 'completed', { response: LARGE })]);
+      expect(await copy.reapBodies()).toEqual({ looked: 0, watched: 0, deleted: 0 });
+      elapsedMs += HOUR_MS;
+      expect(await copy.reapBodies()).toMatchObject({ deleted: 0 });
+      expect(await store.reapBodies()).toMatchObject({ looked: 2, watched: 0 });
+      expect((await recordOf(store)).response?.body?.byteLength).toBe(BODY.byteLength);
+      expect((await recordOf(store, later)).response?.body?.byteLength).toBe(BODY.byteLength);
     });
 
     it('names are listed in order, in pieces', async () => {
       open();
       const names = Array.from({ length: 60 }, (_, i) => `${(i * 37) % 60}`.padStart(4, '0')).map(
-        (n) => `${n}/x.input.${n}`,
+        (n) => `t/${n}/x.input.${n}`,
       );
+      await bodies.put('s/0001/x', Uint8Array.of(1));
+      await bodies.put('u/0001/x', Uint8Array.of(1));
       for (const each of names) await bodies.put(each, Uint8Array.of(1));
       const listed: string[] = [];
       for (let after: string | null = null; ; after = listed.at(-1) ?? null) {
-        const more = await bodies.list(after, 7);
+        const more = await bodies.list('t', after, 7);
         listed.push(...more);
         if (more.length < 7) break;
       }
@@ -197,9 +227,9 @@ describe.each(availableDynamoDb())('DynamoDB, large answers: $name', (source) =>
 
 it('S3 lists as many names as were asked for, also more than it tells at once: fewer are the end', async () => {
   const bodies = STORES['S3']?.() ?? expect.fail('no such store');
-  const names = Array.from({ length: 1_003 }, (_, n) => `${String(n).padStart(4, '0')}/x.input.${n}`);
+  const names = Array.from({ length: 1_003 }, (_, n) => `t/${String(n).padStart(4, '0')}/x.input.${n}`);
   for (let at = 0; at < names.length; at += 50)
     await Promise.all(names.slice(at, at + 50).map((each) => bodies.put(each, Uint8Array.of(1))));
-  expect(await bodies.list(null, 1_002)).toEqual(names.slice(0, 1_002));
-  expect(await bodies.list(names[0] ?? null, 2_000)).toEqual(names.slice(1));
+  expect(await bodies.list('t', null, 1_002)).toEqual(names.slice(0, 1_002));
+  expect(await bodies.list('t', names[0] ?? null, 2_000)).toEqual(names.slice(1));
 });

@@ -22,14 +22,15 @@ describe.skipIf(process.platform === 'win32')('bodies in files', () => {
   it('are files that their owner alone may read, in folders that their owner alone may enter', async () => {
     const folder = join(place, 'made', 'bodies');
     const bodies = fileBodies(folder);
-    await bodies.put('ab12/x.response_body.1', Uint8Array.of(1));
-    await bodies.put('ab12/x.response_body.1', Uint8Array.of(2));
+    await bodies.put('t/ab12/x.response_body.1', Uint8Array.of(1));
+    await bodies.put('t/ab12/x.response_body.1', Uint8Array.of(2));
     expect(modes(join(place, 'made'))).toEqual({
       '': '700',
       '/bodies': '700',
-      '/bodies/ab': '700',
-      '/bodies/ab/ab12+x.response_body.1': '600',
+      '/bodies/t': '700',
+      '/bodies/t/ab': '700',
+      '/bodies/t/ab/ab12+x.response_body.1': '600',
     });
-    expect(await bodies.get('ab12/x.response_body.1')).toEqual(Buffer.from([2]));
+    expect(await bodies.get('t/ab12/x.response_body.1')).toEqual(Buffer.from([2]));
   });
 });

@@ -7,7 +7,10 @@
 import { StoreError } from '../../core/errors.ts';
 import type { AttributeValue, Item } from './dynamodb-client.ts';
 
-/** Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was written then. */
+/**
+ * Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was written then. What stands
+ * before the first `/` of a name is the id of the table that put it, so that tables may share a place.
+ */
 export interface BodyStore {
   /** Resolves once the bytes are durable: the record that names them is written next. */
   put(name: string, bytes: Uint8Array): Promise<void>;
@@ -15,8 +18,45 @@ export interface BodyStore {
   get(name: string): Promise<Uint8Array | null>;
   /** Also succeeds when there is none. */
   delete(name: string): Promise<void>;
-  /** At most `limit` names behind `after`, in the order of their characters; for `reapBodies`. */
-  list?(after: string | null, limit: number): Promise<readonly string[]>;
+  /** At most `limit` names of one table that come after `after`, in the order of their characters; for `reapBodies`. */
+  list?(tableId: string, after: string | null, limit: number): Promise<readonly string[]>;
+}
+
+/**
+ * The bodies as one table sees them. A copy of a table reads what its original has put; it deletes only what it has put itself, as the
+ * original may still need the rest.
+ */
+export interface TableBodies {
+  /** Resolves with the whole name, which a record then holds. Throws `StoreError`: nothing was written. */
+  put(name: string, bytes: Uint8Array): Promise<string>;
+  /** By its whole name; null: not there (any more). Throws `StoreError`. */
+  get(place: string): Promise<Uint8Array | null>;
+  /** Without an error if it cannot be reached: bytes that stay cost room and nothing else. */
+  discard(places: readonly string[]): Promise<void>;
+  /** What this table has put, as in `BodyStore`; undefined if they cannot be listed. */
+  readonly list: ((after: string | null, limit: number) => Promise<readonly string[]>) | undefined;
+}
+
+/** Makes the view of the table whose id `tableId` finds; it is asked for when it is needed. */
+export function tableBodies(bodies: BodyStore, tableId: () => Promise<string>): TableBodies {
+  return {
+    async put(name, bytes) {
+      const place = `${await tableId()}/${name}`;
+      await asStoreError(bodies.put(place, bytes));
+      return place;
+    },
+    get: (place) => asStoreError(bodies.get(place)),
+    async discard(places) {
+      if (places.length === 0) return;
+      const own = `${await tableId()}/`;
+      for (const place of places)
+        if (place.startsWith(own)) await bodies.delete(place).catch(() => undefined);
+    },
+    list:
+      bodies.list === undefined
+        ? undefined
+        : async (after, limit) => (await bodies.list?.(await tableId(), after, limit)) ?? [],
+  };
 }
 
 /** What may be put elsewhere. */
@@ -55,7 +95,7 @@ export function placesIn(item: Item | null): readonly string[] {
 /** The item as it fits, and the names of what was put elsewhere for it. `same`: parts that are where they were. */
 export async function fitting(
   item: Item,
-  bodies: BodyStore | undefined,
+  bodies: TableBodies | undefined,
   name: string,
   same: Item,
 ): Promise<{ readonly item: Item; readonly put: readonly string[] }> {
@@ -77,8 +117,7 @@ export async function fitting(
       continue;
     }
     const bytes = bytesOf(value);
-    const place = `${name}.${part}.${await sumOf(bytes)}`;
-    await asStoreError(bodies.put(place, bytes));
+    const place = await bodies.put(`${name}.${part}.${await sumOf(bytes)}`, bytes);
     put.push(place);
     fit[placeOf(part)] = { S: place };
   }
@@ -87,13 +126,13 @@ export async function fitting(
 }
 
 /** The item with its parts back in it. An answer that is gone is one whose body was not kept; anything else gone is an error. */
-export async function whole(item: Item, bodies: BodyStore | undefined): Promise<Item> {
+export async function whole(item: Item, bodies: TableBodies | undefined): Promise<Item> {
   if (placesIn(item).length === 0) return item;
   const filled: Record<string, AttributeValue> = { ...item };
   for (const part of PARTS) {
     const place = item[placeOf(part)];
     if (place === undefined || !('S' in place)) continue;
-    const read = bodies === undefined ? null : await asStoreError(bodies.get(place.S));
+    const read = bodies === undefined ? null : await bodies.get(place.S);
     // Other bytes than were put are no answer of anybody's.
     const bytes = read !== null && place.S.endsWith(`.${await sumOf(read)}`) ? read : null;
     if (bytes !== null)
@@ -109,11 +148,6 @@ export async function whole(item: Item, bodies: BodyStore | undefined): Promise<
     }
   }
   return filled;
-}
-
-/** Deletes by names; bytes that stay cost room and nothing else. */
-export async function discard(names: readonly string[], bodies: BodyStore | undefined): Promise<void> {
-  for (const name of names) await bodies?.delete(name).catch(() => undefined);
 }
 
 async function asStoreError<T>(work: Promise<T>): Promise<T> {

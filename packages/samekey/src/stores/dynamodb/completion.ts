@@ -2,7 +2,7 @@
 
 import { decideFinish } from '../../core/machine.ts';
 import type { FinishRequest, FinishResult } from '../../core/store.ts';
-import { type BodyStore, fitting } from './bodies.ts';
+import { fitting, type TableBodies } from './bodies.ts';
 import { transitionRow } from '../../core/audit.ts';
 import type { DynamoAudit } from './audit.ts';
 import type { StoreClock } from './clock.ts';
@@ -23,7 +23,7 @@ export async function completionItem(
     readonly records: Records;
     readonly clock: StoreClock;
     readonly views: Views;
-    readonly bodies: BodyStore | undefined;
+    readonly bodies: TableBodies | undefined;
     readonly tableName: string;
     readonly audit: DynamoAudit;
     readonly auditTransitions: boolean;

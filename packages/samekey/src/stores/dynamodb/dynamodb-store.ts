@@ -22,12 +22,12 @@ import type { RecordId } from '../../core/record.ts';
 import type { FinishRequest, FinishResult, HandResult, Store } from '../../core/store.ts';
 import type { TransactionalStore } from '../../core/transaction.ts';
 import { createAudit } from './audit.ts';
-import { ITEM_SIZE_MAX_BYTES } from './bodies.ts';
+import { ITEM_SIZE_MAX_BYTES, tableBodies } from './bodies.ts';
 import { createCalls } from './calls.ts';
 import { createStoreClock } from './clock.ts';
 import { completionItem, type CompletionItem } from './completion.ts';
 import { transactionFault } from './dynamodb-errors.ts';
-import { createIdentity, gated } from './identity.ts';
+import { createIdentity, gated, tableIdOf } from './identity.ts';
 import { createLook } from './look.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
 import { createOrphans, type ReapBodiesRequest, type ReapedBodies } from './orphans.ts';
@@ -64,7 +64,7 @@ export function dynamodbStore(
     service,
     client,
     tableName,
-    bodies,
+    bodies: given,
     callTimeMaxMs,
     callsAtOnceMax,
     timeToLive,
@@ -75,6 +75,7 @@ export function dynamodbStore(
   const line = createCalls({ client, table: tableName, callTimeMaxMs, random });
   const identity = createIdentity(line, service);
   const calls = gated(line, identity);
+  const bodies = given && tableBodies(given, () => tableIdOf(identity));
   const clock = createStoreClock(calls, now, monotonicNow);
   const views = createViews(createClaimWatch(monotonicNow));
   const audit = createAudit(calls, clock, callsAtOnceMax, random);

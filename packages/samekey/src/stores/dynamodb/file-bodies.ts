@@ -1,6 +1,6 @@
 /**
  * Bodies as files of one folder, which all processes share; for one machine, or for tests. A file is written aside, flushed and renamed, so
- * that none is ever half there, and lies in a folder by the first characters of its name, so that no folder grows without end. Files are
+ * that none is ever half there, and lies in a folder of its table, by the first characters of the rest of its name, so that no folder grows without end. Files are
  * readable by their owner only, as their folders are (F95): they hold what people were answered.
  */
 
@@ -9,7 +9,7 @@ import type { BodyStore } from './bodies.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Characters of a name that are its folder. */
+/** Characters of a name, behind its table, that are its folder. */
 const FOLDER_LENGTH = 2;
 
 /** Makes a store of bodies in a folder, which is made when it is needed. Throws `OptionsError`. */
@@ -17,8 +17,15 @@ export function fileBodies(folder: string): Required<BodyStore> {
   if (typeof folder !== 'string' || folder === '') {
     throw new OptionsError(`fileBodies needs the path of a folder; it was given ${typeof folder}.`);
   }
-  const partOf = (name: string): string => `${folder}/${name.slice(0, FOLDER_LENGTH)}`;
-  const pathOf = (name: string): string => `${partOf(name)}/${name.replaceAll('/', '+')}`;
+  const partsOf = (name: string): { readonly table: string; readonly rest: string } => {
+    const slash = name.indexOf('/');
+    return { table: name.slice(0, slash), rest: name.slice(slash + 1) };
+  };
+  const partOf = (name: string): string => {
+    const { table, rest } = partsOf(name);
+    return `${folder}/${table}/${rest.slice(0, FOLDER_LENGTH)}`;
+  };
+  const pathOf = (name: string): string => `${partOf(name)}/${partsOf(name).rest.replaceAll('/', '+')}`;
   return {
     async put(name, bytes) {
       const { mkdir, open, rename } = await import('node:fs/promises');
@@ -42,15 +49,16 @@ export function fileBodies(folder: string): Required<BodyStore> {
       const { rm } = await import('node:fs/promises');
       await rm(pathOf(name), { force: true });
     },
-    async list(after, limit) {
+    async list(tableId, after, limit) {
       const { readdir } = await import('node:fs/promises');
       const names: string[] = [];
-      const parts = await orNone(() => readdir(folder), []);
+      const from = after === null ? '' : partsOf(after).rest.slice(0, FOLDER_LENGTH);
+      const parts = await orNone(() => readdir(`${folder}/${tableId}`), []);
       for (const part of parts.toSorted()) {
         if (names.length >= limit) break;
-        if (after !== null && part < after.slice(0, FOLDER_LENGTH)) continue;
-        const files = await orNone(() => readdir(`${folder}/${part}`), []);
-        const more = files.map((file) => file.replaceAll('+', '/')).toSorted();
+        if (part < from) continue;
+        const files = await orNone(() => readdir(`${folder}/${tableId}/${part}`), []);
+        const more = files.map((file) => `${tableId}/${file.replaceAll('+', '/')}`).toSorted();
         names.push(...more.filter((name) => after === null || name > after));
       }
       return names.slice(0, limit);

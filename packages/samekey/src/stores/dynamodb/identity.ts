@@ -43,16 +43,21 @@ export function createIdentity(calls: Calls, service: string): () => Promise<Sto
   };
 }
 
+/** The name that the table was given by chance, for a call that needs it. Throws `StoreError`: nothing was written. */
+export async function tableIdOf(identity: () => Promise<StoreIdentity>): Promise<string> {
+  try {
+    return (await identity()).databaseId;
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
 /** The calls, each of which waits until the table is known to be this service's. */
 export function gated(calls: Calls, identity: () => Promise<StoreIdentity>): Calls {
   let isOurs = false;
   async function check(): Promise<void> {
-    try {
-      await identity();
-      isOurs = true;
-    } catch (error) {
-      throw refusal(error);
-    }
+    await tableIdOf(identity);
+    isOurs = true;
   }
   return {
     ...calls,

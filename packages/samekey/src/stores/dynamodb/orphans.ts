@@ -1,6 +1,6 @@
 /**
  * Bodies that no record names: left by a process that died between body and record, or by TTL, which deletes the record only. Found by going
- * through their names, which say whose they were.
+ * through the names that this table has put, which say whose they were; another table's are never looked at.
  *
  * Invariant: one is deleted only after this process has seen it without its record for longer than any write may take, by its monotonic
  * clock: a body is put before its record, and no wall clock can be asked how long ago.
@@ -8,7 +8,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import { checkWholeNumber } from '../../core/options.ts';
-import { type BodyStore, placesIn } from './bodies.ts';
+import { placesIn, type TableBodies } from './bodies.ts';
 import { type Calls, inParallel } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
 
@@ -37,7 +37,7 @@ const WATCHED_MAX = 100_000;
 /** Makes what goes through them. */
 export function createOrphans(
   calls: Calls,
-  bodies: BodyStore | undefined,
+  bodies: TableBodies | undefined,
   atOnceMax: number,
   monotonicNow: () => number,
 ): (request?: ReapBodiesRequest) => Promise<ReapedBodies> {
@@ -45,7 +45,7 @@ export function createOrphans(
   let reached: string | null = null;
 
   async function isNamed(name: string): Promise<boolean> {
-    const key: Item = { pk: { S: `r|${name.split('/')[0]}` }, sk: { S: '-' } };
+    const key: Item = { pk: { S: `r|${name.split('/')[1]}` }, sk: { S: '-' } };
     const { Item: item } = (await calls.read('getItem', { Key: key, ConsistentRead: true })) as {
       Item?: Item;
     };
@@ -72,7 +72,7 @@ export function createOrphans(
       const since = seenAt.get(name);
       if (since === undefined && seenAt.size < WATCHED_MAX) seenAt.set(name, now);
       if (since === undefined || now - since < orphanedForMs) return 'watched';
-      await kept.delete(name);
+      await kept.discard([name]);
       seenAt.delete(name);
       return 'deleted';
     });

@@ -11,7 +11,7 @@ import { StoreError } from '../../core/errors.ts';
 import type { Decision, View } from '../../core/machine.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { DynamoAudit } from './audit.ts';
-import { type BodyStore, discard, fitting, placesIn, whole } from './bodies.ts';
+import { fitting, placesIn, type TableBodies, whole } from './bodies.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';
@@ -73,7 +73,7 @@ export interface RecordsOptions {
   readonly clock: StoreClock;
   readonly views: Views;
   readonly audit: DynamoAudit;
-  readonly bodies: BodyStore | undefined;
+  readonly bodies: TableBodies | undefined;
   readonly atOnceMax: number;
   readonly auditTransitions: boolean;
   readonly timeToLive: boolean;
@@ -126,17 +126,11 @@ export function createRecords(options: RecordsOptions): Records {
       if (stands?.version !== version) {
         // Ours may have been written, and its reply lost, and the next writer has left the parts where they are.
         const named = placesIn(stands?.item ?? null);
-        await discard(
-          put.filter((name) => !named.includes(name)),
-          bodies,
-        );
+        await bodies?.discard(put.filter((place) => !named.includes(place)));
         return stands;
       }
     }
-    await discard(
-      placesIn(before?.item ?? null).filter((name) => !kept.includes(name)),
-      bodies,
-    );
+    await bodies?.discard(placesIn(before?.item ?? null).filter((place) => !kept.includes(place)));
     if (notes.length > 0) {
       const item = keyOf(id);
       // It is in the record, so whoever comes next, or the reaper, puts it into its place.

@@ -18,7 +18,7 @@ export interface S3BodiesOptions {
   /** An open client: `new S3({ … })` of `@aws-sdk/client-s3`. It stays yours. */
   readonly client: S3Client;
   readonly bucket: string;
-  /** What all names begin with; default `samekey/`. Of one table only: what it holds and no record names is deleted. */
+  /** What all names begin with; default `samekey/`. Tables may share it. */
   readonly prefix?: string;
 }
 
@@ -61,12 +61,12 @@ export function s3Bodies(options: S3BodiesOptions): Required<BodyStore> {
     async delete(name) {
       await client.deleteObject(at(name) as never);
     },
-    async list(after, limit) {
+    async list(tableId, after, limit) {
       const names: string[] = [];
       for (let last = after; ; last = names.at(-1) ?? null) {
         const { Contents = [], IsTruncated } = (await client.listObjectsV2({
           Bucket: bucket,
-          Prefix: prefix,
+          Prefix: `${prefix}${tableId}/`,
           MaxKeys: Math.min(LIST_MAX, limit - names.length),
           ...(last === null ? {} : { StartAfter: `${prefix}${last}` }),
         } as never)) as { Contents?: readonly { readonly Key?: string }[]; IsTruncated?: boolean };

@@ -19,7 +19,7 @@ import type {
 } from '../../core/store.ts';
 import type { ItemTransaction, Within } from '../../core/transaction.ts';
 import type { DynamoAudit } from './audit.ts';
-import { type BodyStore, discard, fitting, placesIn } from './bodies.ts';
+import { fitting, placesIn, type TableBodies } from './bodies.ts';
 import type { StoreClock } from './clock.ts';
 import { putOnto } from './element.ts';
 import { digestOf, itemOf, samePlaces } from './item.ts';
@@ -47,7 +47,7 @@ export interface WithinOptions {
   readonly clock: StoreClock;
   readonly views: Views;
   readonly audit: DynamoAudit;
-  readonly bodies: BodyStore | undefined;
+  readonly bodies: TableBodies | undefined;
   readonly auditTransitions: boolean;
   readonly timeToLive: boolean;
 }
@@ -93,7 +93,7 @@ function withinOf(options: WithinOptions, tx: ItemTransaction): WithinDynamoDb {
       if (isCommitted) views.stands(request, after, now, true);
       const kept = placesIn(fit.item);
       const left = isCommitted ? placesIn(stored.item).filter((place) => !kept.includes(place)) : fit.put;
-      await discard(left, bodies);
+      await bodies?.discard(left);
     });
     return result;
   }
