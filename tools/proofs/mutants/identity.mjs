@@ -75,8 +75,8 @@ export const identity = [
   {
     name: 'identity-not-checked-on-dynamodb',
     file: 'stores/dynamodb/identity.ts',
-    find: '      await identity();\n      isOurs = true;',
-    put: '      isOurs = true;',
+    find: '    await tableIdOf(identity);\n    isOurs = true;',
+    put: '    isOurs = true;',
     tests: TESTS,
     only: 'refused',
     breaks: 'A store of another service works on a DynamoDB table until somebody calls ready().',

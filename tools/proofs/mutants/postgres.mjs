@@ -367,4 +367,14 @@ export const postgres = [
     breaks:
       'A handler that commits its transaction is ended outside of it, or runs again although its writes stand (F122).',
   },
+  {
+    name: 'postgres-js-believed-at-commit',
+    file: 'tx/postgres-js/index.ts',
+    find: 'tellsCommit: false,',
+    put: 'tellsCommit: true,',
+    tests: ['stores/postgres-pgbouncer.test.ts'],
+    only: 'a COMMIT of postgres.js that meets another session',
+    breaks:
+      'Behind a pooler a COMMIT that postgres.js takes for done was a ROLLBACK, and the caller is told that it is paid.',
+  },
 ];

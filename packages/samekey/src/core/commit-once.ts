@@ -226,7 +226,7 @@ export function isThere<Tx, Done>(
 
 function hidden(name: string): Error {
   return new Error(
-    `The transaction of ${name} was rolled back at COMMIT: a statement in it had failed after the handler's answer. Await every query.`,
+    `The transaction of ${name} was rolled back at COMMIT: a statement in it had failed after the handler's answer (await every query), or a pooler gave COMMIT to a session that had not prepared it (postgres.js: prepare: false).`,
   );
 }
 

@@ -4,7 +4,9 @@
  */
 
 import { Client, Pool } from 'pg';
+import postgres, { type TransactionSql } from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSamekey } from '../../src/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';
 import { ANSWER, claimed, finished, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
 import { storeContract } from '../../src/testing/store-contract.ts';
@@ -15,6 +17,7 @@ import {
   startPgBouncer,
 } from '../services/pgbouncer.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+import { fromPostgresJs } from '../../src/tx/postgres-js/index.ts';
 import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';
 
@@ -144,6 +147,46 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
       await pool.end();
     }
   });
+
+  // postgres.js prepares its COMMIT by name. Where the name is not known that fails, it asks again, and takes ROLLBACK for an answer.
+  it.each([
+    { prepare: true, ends: 'noticed, and the handler runs again', runsThen: 2 },
+    { prepare: false, ends: 'a COMMIT', runsThen: 1 },
+  ])(
+    'a COMMIT of postgres.js that meets another session is $ends (prepare: $prepare)',
+    async ({ prepare, runsThen }) => {
+      const sql = postgres(bouncer.url, { max: 1, prepare, onnotice: () => undefined });
+      const table = `paid_${String(prepare)}`;
+      await sql.unsafe(`CREATE TABLE ${table} (key text)`);
+      const store = postgresOf(bouncer.url);
+      await store.migrate();
+      const samekey = createSamekey({ store, transactions: fromPostgresJs<TransactionSql>(sql) });
+      let runs = 0;
+      const pay = samekey.transactional({
+        name: `pay-${String(prepare)}`,
+        run: async (key: string, { tx }) => {
+          runs += 1;
+          await tx.unsafe(`INSERT INTO ${table} VALUES ($1)`, [key]);
+          return { key };
+        },
+      });
+      const paid = async (): Promise<unknown> =>
+        (await sql.unsafe(`SELECT key FROM ${table} ORDER BY key`).values()).flat();
+      const first = await pay.run({ scope: ['shop'], key: 'first-payment', input: 'first' });
+      expect(first.kind).toBe('executed');
+      const others = await heldSessions(1);
+      try {
+        runs = 0;
+        const second = await pay.run({ scope: ['shop'], key: 'second-payment', input: 'second' });
+        expect(second).toMatchObject({ kind: 'executed', state: 'completed' });
+        expect(runs).toBe(runsThen);
+        expect(await paid()).toEqual(['first', 'second']);
+      } finally {
+        await Promise.all(others.map((end) => end()));
+        await sql.end();
+      }
+    },
+  );
 
   it('in statement mode no transaction can be held together, and the store is not ready', async () => {
     const one = await startPgBouncer(program ?? '', url, 'statement');
