@@ -3,6 +3,9 @@
  * is a table of cases and stores, made from the sources: which suites cite a case beside a test, and which stores run them. This
  * script keeps the table true (`--write` makes it) and fails when a store lacks a case, a suite, or a place in the pages.
  *
+ * The same page has a row for every case, which says what happened and what is right: a number that a file cites and that the page does not
+ * explain fails as well.
+ *
  * A new store is a new folder in `src/stores`: it has a column from then on, and no column may have a hole.
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
@@ -268,6 +271,45 @@ function listed(files, why = '') {
     .join(', ');
 }
 
+/** A row that explains a case, with the anchor that links lead to. */
+const EXPLAINED = /^\| <a id="(f\d+)"><\/a>(F\d+) \|([^|]*)\|([^|]*)\|$/;
+/** Files that may cite a case. */
+const CITING = /\.(?:ts|mjs|md|yml|yaml|json)$/;
+
+/**
+ * The page explains every case once, in order and without a gap, and every number that any file cites.
+ * @param {string} root
+ * @returns {Problem[]}
+ */
+export function explainedOf(root) {
+  /** @type {Problem[]} */
+  const problems = [];
+  let last = 0;
+  for (const [at, text] of readText(root, PAGE).split('\n').entries()) {
+    const [, anchor = '', name = '', what = '', right = ''] = EXPLAINED.exec(text) ?? [];
+    if (name === '') continue;
+    const where = { file: PAGE, line: at + 1 };
+    if (name !== `F${last + 1}`)
+      problems.push({ ...where, message: `${name} stands where F${last + 1} should` });
+    if (anchor !== name.toLowerCase())
+      problems.push({ ...where, message: `${name} has the anchor ${anchor}` });
+    if (what.trim() === '' || right.trim() === '')
+      problems.push({ ...where, message: `${name} is not explained` });
+    last = Number(name.slice(1));
+  }
+  for (const file of walkFiles(root)) {
+    if (file === PAGE || file === 'package-lock.json' || !CITING.test(file)) continue;
+    const unknown = new Set(
+      [...readText(root, file).matchAll(/\bF(\d+)\b/g)]
+        .filter(([, number]) => Number(number) < 1 || Number(number) > last)
+        .map(([name]) => name),
+    );
+    for (const name of unknown)
+      problems.push({ file, message: `cites ${name}, which ${PAGE} does not explain: give it a row` });
+  }
+  return problems;
+}
+
 /**
  * Puts a table between its marks; null where the page has no place for it.
  * @param {string} page
@@ -290,6 +332,7 @@ export function checkCases(root, { write = false } = {}) {
   const review = reviewOf(root);
   const problems = [...holes, ...review.problems];
   if (!existsSync(join(root, PAGE))) return [...problems, { file: PAGE, message: 'does not exist' }];
+  problems.push(...explainedOf(root));
   const page = readText(root, PAGE);
   let made = page;
   for (const [begin, text] of [

@@ -55,6 +55,7 @@ export const CHECKS = [
   { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'threats', command: tool('check-threats.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'cases', command: tool('check-cases.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'contract', command: tool('check-contract.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'mutants fit', command: tool('check-mutants.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'ops', command: tool('check-ops.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'docs', command: tool('check-docs.mjs'), timeMaxMs: 5 * MINUTE_MS },

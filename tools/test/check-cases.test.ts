@@ -9,6 +9,20 @@ const SRC = 'packages/samekey/src';
 const TEST = 'packages/samekey/test';
 const PAGE = 'docs/internals/cases.md';
 
+const TABLES =
+  '<!-- made by tools/check-cases.mjs --write -->\n<!-- end -->\n<!-- review: made by tools/check-cases.mjs --write -->\n<!-- end -->\n';
+
+/** Written so, because the check reads this file too. */
+const UNKNOWN = ['F', '157'].join('');
+
+function row(number: number): string {
+  return `| <a id="f${number}"></a>F${number} | it happened | it is right |\n`;
+}
+
+function explained(last: number): string {
+  return Array.from({ length: last }, (_, at) => row(at + 1)).join('');
+}
+
 /** One store with nothing wrong: it has no transactions and no messages. */
 const WHOLE = {
   [`${SRC}/stores/shelf/index.ts`]: 'export const transactions = false;',
@@ -18,8 +32,7 @@ const WHOLE = {
   [`${TEST}/engine/shelf.test.ts`]: 'engineContract(',
   [`${TEST}/services/simulator-lanes.ts`]: 'export async function shelfLane(): Promise<Lane>',
   [`${TEST}/processes/backends/shelf.ts`]: '',
-  [PAGE]:
-    '<!-- made by tools/check-cases.mjs --write -->\n<!-- end -->\n<!-- review: made by tools/check-cases.mjs --write -->\n<!-- end -->\n',
+  [PAGE]: explained(156) + TABLES,
 };
 
 function without(name: string): string {
@@ -83,10 +96,24 @@ describe('check-cases', () => {
     expect(found({ [contract]: without('F93') })).toEqual([]);
   });
 
+  it('a number that a file cites and the page does not explain fails', () => {
+    const message = `docs/a.md  cites ${UNKNOWN}, which ${PAGE} does not explain`;
+    expect(found({ 'docs/a.md': `A retry (${UNKNOWN}).` })).toContainEqual(expect.stringContaining(message));
+    expect(found({ 'docs/a.md': `A retry (${UNKNOWN}).`, [PAGE]: explained(157) + TABLES })).toEqual([]);
+  });
+
+  it.each([
+    ['a gap', explained(155) + row(157), `${UNKNOWN} stands where F156 should`],
+    ['a row without words', explained(155) + row(156).replace('it is right', ''), 'F156 is not explained'],
+    ['a wrong anchor', explained(155) + row(156).replace('"f156"', '"f1"'), 'F156 has the anchor f1'],
+  ])('a list of cases with %s fails', (_, rows, message) => {
+    expect(found({ [PAGE]: rows + TABLES })).toContainEqual(expect.stringContaining(message));
+  });
+
   it('a table that does not say what the tests say fails', () => {
     const root = tree(WHOLE);
     expect(lines(checkCases(root))).toEqual([expect.stringContaining('does not say what the tests say')]);
-    expect(lines(checkCases(tree({ ...WHOLE, [PAGE]: 'nothing' })))).toEqual([
+    expect(lines(checkCases(tree({ ...WHOLE, [PAGE]: explained(156) })))).toEqual([
       expect.stringContaining('has no place for the table'),
     ]);
   });
