@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createSamekey } from 'samekey';
-import { createDispatch } from '../packages/samekey/dist/core/dispatch.js';
+import { createDispatch } from '../packages/samekey/dist/engine/dispatch.js';
 import { systemWorld } from '../packages/samekey/dist/system.js';
 import { percentile } from './table.mjs';
 
@@ -75,7 +75,7 @@ function verbs(store, close) {
   /** @param {string} key */
   const claim = (key) => {
     const claimId = world.newClaimId();
-    /** @type {import('../packages/samekey/dist/core/store.js').ClaimRequest} */
+    /** @type {import('../packages/samekey/dist/store/store.js').ClaimRequest} */
     const request = {
       scope: 'bench,customer-1|orders',
       key,

@@ -17,7 +17,7 @@ const HIDDEN =
   /^(mariadb|mysql|redis-|valkey-|chromium|google-chrome|pgbouncer|promtool|prometheus|postgres|psql|pg_|initdb|dynoxide|strace|make|g\+\+|gcc|cc|c\+\+|python)/;
 
 /** What needs no server and no minute. */
-const FAST = ['core', 'http', 'http-node', 'coverage', 'operator', 'metrics', 'ways'];
+const FAST = ['core', 'fingerprint', 'store', 'http', 'http-node', 'coverage', 'operator', 'metrics', 'ways'];
 
 const MINUTE_MS = 60_000;
 

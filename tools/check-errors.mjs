@@ -15,12 +15,12 @@ import { isMain, ROOT, report } from './lib/report.mjs';
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 /** @typedef {import('./lib/markdown.mjs').Heading} Heading */
 
-const CORE = `${PACKAGE}/src/core`;
-const ERRORS = { source: `${CORE}/errors.ts`, docs: 'docs/reference/errors.md' };
+const SRC = `${PACKAGE}/src`;
+const ERRORS = { source: `${SRC}/core/errors.ts`, docs: 'docs/reference/errors.md' };
 const PROBLEMS = `${PACKAGE}/src/http/problem.ts`;
 const LISTS = [
-  { source: `${CORE}/outcome.ts`, name: 'OUTCOME_KINDS', docs: 'docs/reference/outcomes.md' },
-  { source: `${CORE}/events.ts`, name: 'EVENT_TYPES', docs: 'docs/reference/events.md' },
+  { source: `${SRC}/core/outcome.ts`, name: 'OUTCOME_KINDS', docs: 'docs/reference/outcomes.md' },
+  { source: `${SRC}/engine/events.ts`, name: 'EVENT_TYPES', docs: 'docs/reference/events.md' },
 ];
 
 /**

@@ -51,85 +51,107 @@ const MACHINE = [
   'Math.random',
 ];
 
+/** What a part must not name that has no machine under it. */
+const PURE = [...NODE_ONLY, ...MACHINE];
+
 /**
  * The first row that fits counts.
  * @type {Rule[]}
  */
 export const TABLE = [
-  {
-    at: 'core',
-    may: [],
-    packages: ['structured-headers'],
-    globals: [...NODE_ONLY, ...MACHINE],
-  },
+  // The rooms of the engine, from the ground up: none knows those above it.
+  { at: 'core', may: [], globals: PURE },
+  { at: 'fingerprint', may: ['core'], globals: PURE },
+  { at: 'store', may: ['core', 'fingerprint'], globals: PURE },
+  { at: 'engine', may: ['core', 'fingerprint', 'store'], globals: PURE },
   { at: 'system.ts', may: ['core'] },
   // Whether a `fetch` comes from a handler only the async context and the diagnostics of the runtime can tell. They are fetched
   // from `globalThis.process`, where there is one: an import, even a lazy one, would put a Node module into entries for the web.
   {
     at: 'ways/unprotected-fetch.ts',
-    may: ['core'],
-    globals: [...NODE_ONLY, ...MACHINE].filter((name) => name !== 'process'),
+    may: ['type:engine'],
+    globals: PURE.filter((name) => name !== 'process'),
   },
-  { at: 'ways', may: ['core', 'ways/unprotected-fetch'], globals: [...NODE_ONLY, ...MACHINE] },
-  { at: 'samekey.ts', may: ['core', 'system', 'ways'] },
-  { at: 'index.ts', may: ['core', 'system', 'samekey', 'ways', 'type:http'] },
+  { at: 'ways', may: ['core', 'fingerprint', 'store', 'engine', 'ways/unprotected-fetch'], globals: PURE },
+  { at: 'samekey.ts', may: ['core', 'fingerprint', 'store', 'engine', 'system', 'ways'] },
+  {
+    at: 'index.ts',
+    may: ['core', 'store', 'system', 'samekey', 'ways', 'type:fingerprint', 'type:engine', 'type:http'],
+  },
 
   { at: 'http/profiles', may: ['core', 'http'], apart: true, globals: NODE_ONLY },
   // A route names its profile by a word: 'ietf', 'stripe'.
-  { at: 'http', may: ['core', 'http/profiles', 'ways'], globals: NODE_ONLY },
-  { at: 'http-node', may: ['core', 'http'], node: 'any' },
-  { at: 'http-fetch', may: ['core', 'http'], globals: NODE_ONLY },
+  {
+    at: 'http',
+    may: ['core', 'fingerprint', 'engine', 'http/profiles', 'ways'],
+    packages: ['structured-headers'],
+    globals: NODE_ONLY,
+  },
+  { at: 'http-node', may: ['core', 'http', 'type:engine'], node: 'any' },
+  { at: 'http-fetch', may: ['core', 'http', 'type:engine'], globals: NODE_ONLY },
   {
     at: 'adapters/*',
-    may: ['core', 'http', 'http-node', 'http-fetch', 'samekey', 'type:ways'],
+    may: ['core', 'engine/attempt', 'http', 'http-node', 'http-fetch', 'samekey', 'type:engine', 'type:ways'],
     peerTypes: true,
   },
 
-  { at: 'stores/sql', may: ['core'] },
+  { at: 'stores/sql', may: ['core', 'type:store'] },
   {
     at: 'stores/sqlite',
-    may: ['core', 'stores/sql'],
+    may: ['core', 'store', 'stores/sql'],
     // Network file systems are refused, and only a database that is a file can lie on one; and only the async context can
     // tell that a claim is awaited inside a transaction on the same file.
     lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
   },
   // Ids of records and scripts are digests.
-  { at: 'stores/redis', may: ['core', 'stores/sql'], node: ['node:crypto', 'node:buffer'] },
+  { at: 'stores/redis', may: ['core', 'store', 'stores/sql'], node: ['node:crypto', 'node:buffer'] },
   // Stores in front of a store, passed in; entries are signed, and there is one way to talk to clients of Redis.
   {
     at: 'stores/tiered',
-    may: ['core', 'system', 'stores/redis/redis-client'],
+    may: ['core', 'store', 'engine/replay-cache', 'system', 'stores/redis/redis-client'],
     node: ['node:crypto'],
   },
   // Bodies in files are for whoever chooses them.
-  { at: 'stores/dynamodb', may: ['core', 'stores/sql'], lazyNode: ['node:fs/promises'] },
-  { at: 'stores/*', may: ['core', 'stores/sql'] },
+  {
+    at: 'stores/dynamodb',
+    may: ['core', 'fingerprint/sha256', 'store', 'stores/sql'],
+    lazyNode: ['node:fs/promises'],
+  },
+  { at: 'stores/*', may: ['core', 'store', 'stores/sql'] },
   // What stores are written with, for those outside of this repository.
-  { at: 'store-kit', may: ['core'] },
+  { at: 'store-kit', may: ['core', 'store'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.
-  { at: 'tx/handle.ts', may: ['core'] },
+  { at: 'tx/handle.ts', may: ['core', 'type:store'] },
   { at: 'tx/pool.ts', may: [] },
-  { at: 'tx/mysql-run.ts', may: ['core', 'tx/begin', 'tx/handle'] },
-  { at: 'tx/mysql-ask.ts', may: ['core', 'tx/handle'] },
-  { at: 'tx/*', may: ['core', 'tx/begin', 'tx/handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'] },
+  { at: 'tx/mysql-run.ts', may: ['core', 'type:store', 'tx/begin', 'tx/handle'] },
+  { at: 'tx/mysql-ask.ts', may: ['type:store', 'tx/handle'] },
+  {
+    at: 'tx/*',
+    may: ['core', 'type:store', 'tx/begin', 'tx/handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'],
+  },
 
   // Frameworks are passed in and looked at as they are.
   // How stacks of Express are read is known where Express is.
   { at: 'coverage', may: ['core', 'http/marker', 'adapters/express/layers'], globals: NODE_ONLY },
   // Seals with the platform's cipher, around any store.
-  { at: 'seal', may: ['core'], node: ['node:crypto'] },
-  { at: 'phases', may: ['core'] },
-  { at: 'guard', may: ['core', 'system'], globals: [...NODE_ONLY, ...MACHINE] },
+  { at: 'seal', may: ['core', 'store'], node: ['node:crypto'] },
+  { at: 'guard', may: ['core', 'type:store', 'system'], globals: PURE },
   // It listens to the services, and needs nothing of them but what their events look like.
-  { at: 'metrics', may: ['core', 'system', 'type:worker', 'type:janitor', 'type:reconcile'] },
+  {
+    at: 'metrics',
+    may: ['core', 'store', 'system', 'type:engine', 'type:worker', 'type:janitor', 'type:reconcile'],
+  },
   { at: 'lifecycle', may: ['core'] },
-  { at: 'outbox', may: ['core', 'system'] },
+  { at: 'outbox', may: ['core', 'store', 'system', 'ways/enrolled'] },
   // What a worker pushes on are the operations of an instance.
-  { at: 'worker', may: ['core', 'janitor', 'lifecycle', 'outbox', 'samekey', 'system', 'ways'] },
-  { at: 'janitor', may: ['core', 'lifecycle', 'samekey', 'system'] },
-  { at: 'reconcile', may: ['core', 'outbox', 'samekey', 'system'] },
-  { at: 'operator', may: ['core'] },
+  {
+    at: 'worker',
+    may: ['core', 'store', 'engine', 'janitor', 'lifecycle', 'outbox', 'samekey', 'system', 'ways'],
+  },
+  { at: 'janitor', may: ['core', 'store', 'lifecycle', 'samekey', 'system'] },
+  { at: 'reconcile', may: ['core', 'store', 'engine', 'outbox', 'samekey', 'system', 'ways'] },
+  { at: 'operator', may: ['core', 'fingerprint', 'store', 'engine', 'ways/steps'] },
   // Operations in files, for programs that are no browser.
   {
     at: 'client/node',
@@ -152,6 +174,8 @@ export const TABLE = [
     at: 'testing',
     may: [
       'core',
+      'store',
+      'engine',
       'stores/memory',
       'tx/memory',
       'system',

@@ -17,7 +17,7 @@ import { binOf, run, tsc } from './lib/run.mjs';
 /** @typedef {import('./lib/entries.mjs').Entry} Entry */
 
 /** Folders that must run without Node, whichever entry reaches them. */
-const WEB = /^dist\/(?:core|http|client|adapters\/fetch)\//;
+const WEB = /^dist\/(?:core|fingerprint|store|engine|ways|http|client|adapters\/fetch)\//;
 const NODE_TYPES = ['Buffer', 'NodeJS'];
 
 /**

@@ -62,7 +62,7 @@ async function faultOf(mutant, log) {
 /** Their tests start no server and no process. */
 const isQuick = (/** @type {import('./mutants/mutant.mjs').Mutant} */ { tests, equivalent }) =>
   equivalent === undefined &&
-  tests.every((file) => /^(?:core|engine|http|http-node|reconcile)\//u.test(file)) &&
+  tests.every((file) => /^(?:core|fingerprint|store|engine|ways|http|http-node|reconcile)\//u.test(file)) &&
   !/stores|contracts/u.test(tests.join());
 
 /**

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { checkErrors } from '../check-errors.mjs';
 import { lines, tree } from './fixture.ts';
 
-const CORE = 'packages/samekey/src/core';
+const SRC = 'packages/samekey/src';
 const CODES = `export type ErrorCode = 'ERR_SAMEKEY_A' | 'ERR_SAMEKEY_B';`;
 
 function found(files: Record<string, string>): string[] {
   return lines(
     checkErrors(
       tree({
-        [`${CORE}/errors.ts`]: CODES,
+        [`${SRC}/core/errors.ts`]: CODES,
         'docs/reference/errors.md': '# Errors\n### ERR_SAMEKEY_A\n### `ERR_SAMEKEY_B`\n### See also this\n',
         ...files,
       }),
@@ -33,7 +33,7 @@ describe('check-errors', () => {
   });
 
   it('codes without a page fail', () => {
-    expect(lines(checkErrors(tree({ [`${CORE}/errors.ts`]: CODES })))).toEqual([
+    expect(lines(checkErrors(tree({ [`${SRC}/core/errors.ts`]: CODES })))).toEqual([
       expect.stringContaining('docs/reference/errors.md  does not exist'),
     ]);
   });
@@ -52,10 +52,10 @@ describe('check-errors', () => {
   });
 
   it.each([
-    ['outcome.ts', 'OUTCOME_KINDS', 'docs/reference/outcomes.md'],
-    ['events.ts', 'EVENT_TYPES', 'docs/reference/events.md'],
-  ])('core/%s and its page have the same words in the same order', (file, name, docs) => {
-    const source = { [`${CORE}/${file}`]: `export const ${name} = ['first', 'second.one'] as const;` };
+    ['core/outcome.ts', 'OUTCOME_KINDS', 'docs/reference/outcomes.md'],
+    ['engine/events.ts', 'EVENT_TYPES', 'docs/reference/events.md'],
+  ])('%s and its page have the same words in the same order', (file, name, docs) => {
+    const source = { [`${SRC}/${file}`]: `export const ${name} = ['first', 'second.one'] as const;` };
     expect(found({ ...source, [docs]: '# Page\n## first\n## second.one\n## See also\n' })).toEqual([]);
     expect(found(source)).toEqual([expect.stringContaining(`${docs}  does not exist`)]);
     expect(found({ ...source, [docs]: '## second.one\n## first' })).toEqual([
@@ -65,6 +65,6 @@ describe('check-errors', () => {
     expect(found({ ...source, [docs]: '## first\n## second.one\n## third' })).toEqual([
       expect.stringContaining(':3  third is not in'),
     ]);
-    expect(found({ [`${CORE}/${file}`]: '' })).toEqual([expect.stringContaining(`no const array ${name}`)]);
+    expect(found({ [`${SRC}/${file}`]: '' })).toEqual([expect.stringContaining(`no const array ${name}`)]);
   });
 });

@@ -2,7 +2,7 @@
  * Samekey: same key, same answer. What an application imports besides its store and its adapter.
  */
 
-export type { Attempt } from './core/attempt.ts';
+export type { Attempt } from './engine/attempt.ts';
 export {
   type ErrorCode,
   errorCode,
@@ -21,9 +21,9 @@ export {
   ValueError,
   type ValueFault,
 } from './core/errors.ts';
-export type { Comparable } from './core/digest.ts';
-export type { FingerprintSecrets } from './core/fingerprint.ts';
-export type { EventListener, EventType, SamekeyEvent } from './core/events.ts';
+export type { Comparable } from './fingerprint/digest.ts';
+export type { FingerprintSecrets } from './fingerprint/fingerprint.ts';
+export type { EventListener, EventType, SamekeyEvent } from './engine/events.ts';
 export { type Executed, OUTCOME_KINDS, type Outcome, type OutcomeKind } from './core/outcome.ts';
 export { type EndingClass, POLICIES, type Policy, type PolicyName, type Verdict } from './core/policy.ts';
 export type {
@@ -41,9 +41,9 @@ export {
   type RedactedRecord,
   type RedactedResponse,
   redactRecord,
-} from './core/redact.ts';
-export type { OutboxMessage } from './core/new-message.ts';
-export { type Reply, type ReplyValue, reply } from './core/reply.ts';
+} from './store/redact.ts';
+export type { OutboxMessage } from './store/new-message.ts';
+export { type Reply, type ReplyValue, reply } from './ways/reply.ts';
 export type { HeaderLine, StoredResponse } from './core/response.ts';
 export type { Issue, StandardResult, StandardSchema } from './core/schema.ts';
 export { callerScope, singleTenant } from './core/scope.ts';
@@ -73,7 +73,7 @@ export type {
   SettleRequest,
   Store,
   Swept,
-} from './core/store.ts';
+} from './store/store.ts';
 export type { ProbePoint, World } from './core/world.ts';
 export {
   createSamekey,
@@ -87,13 +87,13 @@ export type {
   TransactionDialect,
   TransactionFault,
   TransactionSource,
-} from './core/transaction.ts';
+} from './store/transaction.ts';
 export type { DirectRequest, RunOutcome } from './ways/direct.ts';
-export type { Definition, Operation, OperationRequest } from './ways/operation.ts';
+export type { Definition, Operation, OperationRequest } from './ways/define-operation.ts';
 export type { DeferredOptions } from './ways/deferred.ts';
 export type { PlainDefinition } from './ways/plain.ts';
 export type { InputCodec } from './ways/input.ts';
 export type { PhasedAttempt, PhasedDefinition } from './ways/phased.ts';
-export type { EffectCall, EffectQuestion, EffectRule, EffectVerdict } from './core/effect.ts';
+export type { EffectCall, EffectQuestion, EffectRule, EffectVerdict } from './ways/effect.ts';
 export type { TransactionalAttempt, TransactionalDefinition } from './ways/transactional.ts';
 export { PROBE_POINTS, systemWorld } from './system.ts';

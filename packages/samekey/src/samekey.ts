@@ -2,12 +2,12 @@
  * A Samekey instance: an engine on a store, usable without HTTP. Adapters (`samekey/express`, `samekey/fetch` …) take one.
  */
 
-import type { Attempt } from './core/attempt.ts';
-import { type Comparable, comparableBytes } from './core/digest.ts';
-import { Engine } from './core/engine.ts';
+import type { Attempt } from './engine/attempt.ts';
+import { type Comparable, comparableBytes } from './fingerprint/digest.ts';
+import { Engine } from './engine/engine.ts';
 import { OptionsError } from './core/errors.ts';
-import type { EventListener } from './core/events.ts';
-import { type FingerprintSecrets, SECRETS_ROW } from './core/fingerprint.ts';
+import type { EventListener } from './engine/events.ts';
+import { type FingerprintSecrets, SECRETS_ROW } from './fingerprint/fingerprint.ts';
 import {
   aFunction,
   anything,
@@ -20,7 +20,7 @@ import {
   wholeNumber,
 } from './core/options.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
-import type { Reply, ReplyValue } from './core/reply.ts';
+import type { Reply, ReplyValue } from './ways/reply.ts';
 import {
   OPERATION_OPTIONS,
   OPERATION_ROWS,
@@ -30,9 +30,9 @@ import {
   settingsOfRequests,
 } from './core/settings.ts';
 import { SCHEMA_ROW, type StandardSchema, validate } from './core/schema.ts';
-import type { Store } from './core/store.ts';
-import type { TransactionalStore, TransactionSource } from './core/transaction.ts';
-import type { Transactions } from './core/commit.ts';
+import type { Store } from './store/store.ts';
+import type { TransactionalStore, TransactionSource } from './store/transaction.ts';
+import type { Transactions } from './ways/commit.ts';
 import type { World } from './core/world.ts';
 import { systemWorld } from './system.ts';
 import {
@@ -43,7 +43,7 @@ import {
   type RunOutcome,
   runDirect,
 } from './ways/direct.ts';
-import { type Operation, type OperationInternals, operationInternals } from './ways/operation.ts';
+import { type Operation, type OperationInternals, operationInternals } from './ways/define-operation.ts';
 import { outright } from './ways/outright.ts';
 import { defer, type DeferredOptions } from './ways/deferred.ts';
 import { definePhased, type PhasedDefinition } from './ways/phased.ts';

@@ -1,13 +1,13 @@
 /** The batcher: who travels with whom, and who gets which result. */
 
-const LANE = ['core/batcher.test.ts'];
-const DISPATCH = ['core/dispatch.test.ts'];
+const LANE = ['engine/batcher.test.ts'];
+const DISPATCH = ['engine/dispatch.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const batcher = [
   {
     name: 'batcher-shifted-as-engines-see-it',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'const result = results[i] as Result;',
     put: 'const result = results[busy.length > 0 ? i - 1 : i] as Result;',
     tests: ['engine/memory.test.ts'],
@@ -16,7 +16,7 @@ export const batcher = [
   },
   {
     name: 'batcher-shifted-behind-a-busy-row',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'const result = results[i] as Result;',
     put: 'const result = results[busy.length > 0 ? i - 1 : i] as Result;',
     tests: LANE,
@@ -24,7 +24,7 @@ export const batcher = [
   },
   {
     name: 'batcher-busy-row-told',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'if (options.isBusy(result)) busy.push(item);\n      else item.resolve(result);',
     put: 'item.resolve(result);',
     tests: LANE,
@@ -32,7 +32,7 @@ export const batcher = [
   },
   {
     name: 'batcher-one-record-twice-in-a-flush',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'if (fits && !ids.has(item.id)) {',
     put: 'if (fits) {',
     tests: LANE,
@@ -40,7 +40,7 @@ export const batcher = [
   },
   {
     name: 'batcher-one-row-too-many',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'batch.length < rowsMax &&',
     put: 'batch.length <= rowsMax &&',
     tests: LANE,
@@ -48,7 +48,7 @@ export const batcher = [
   },
   {
     name: 'batcher-one-byte-too-many',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'bytes + item.size <= options.bytesMax',
     put: 'bytes <= options.bytesMax',
     tests: LANE,
@@ -56,7 +56,7 @@ export const batcher = [
   },
   {
     name: 'batcher-lost-reply-forgotten',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'for (const item of batch) item.unclear = true;\n      queue.unshift(...batch);',
     put: 'queue.unshift(...batch);',
     tests: LANE,
@@ -64,7 +64,7 @@ export const batcher = [
   },
   {
     name: 'batcher-lost-reply-not-repeated',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: "if (error.applied === 'unknown' && error.transient) {",
     put: "if (error.applied === 'unknown' && error.transient && error.busy) {",
     tests: LANE,
@@ -72,7 +72,7 @@ export const batcher = [
   },
   {
     name: 'batcher-half-of-a-flush-lost',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'await flush(batch.slice(half));',
     put: 'await flush(batch.slice(half + 1));',
     tests: LANE,
@@ -80,7 +80,7 @@ export const batcher = [
   },
   {
     name: 'batcher-slow-call-not-applied',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: "took longer than ${options.callTimeMaxMs} ms.`, { applied: 'unknown' })",
     put: "took longer than ${options.callTimeMaxMs} ms.`, { applied: 'no' })",
     tests: LANE,
@@ -88,7 +88,7 @@ export const batcher = [
   },
   {
     name: 'batcher-waits-beyond-the-deadline',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: 'if (queue.every((item) => item.deadline > now)) return;',
     put: 'if (queue.every((item) => item.deadline > 0)) return;',
     tests: LANE,
@@ -96,7 +96,7 @@ export const batcher = [
   },
   {
     name: 'batcher-foreign-error-not-applied',
-    file: 'core/batcher.ts',
+    file: 'engine/batcher.ts',
     find: "failed in a way it does not know: see the cause.', {\n    applied: 'unknown',",
     put: "failed in a way it does not know: see the cause.', {\n    applied: 'no',",
     tests: LANE,
@@ -104,7 +104,7 @@ export const batcher = [
   },
   {
     name: 'dispatch-answers-not-counted',
-    file: 'core/dispatch.ts',
+    file: 'engine/dispatch.ts',
     find: 'results.length === requests.length,',
     put: 'results.length >= requests.length,',
     tests: DISPATCH,
@@ -112,7 +112,7 @@ export const batcher = [
   },
   {
     name: 'dispatch-other-scope-believed',
-    file: 'core/dispatch.ts',
+    file: 'engine/dispatch.ts',
     find: 'record.scope === id.scope && record.key === id.key,',
     put: 'record.key === id.key,',
     tests: DISPATCH,

@@ -3,16 +3,16 @@
 const ENGINES = ['engine/memory.test.ts'];
 const EFFECTS = 'memory effects ';
 const SAID = 'said to be unknown';
-const SHARED_TIME = ['core/shared-time.test.ts'];
-const SERVER_TIME = ['core/server-time.test.ts'];
-const LATE = ['core/late-call.test.ts'];
-const USUAL = ['core/usual.test.ts'];
+const SHARED_TIME = ['store/shared-time.test.ts'];
+const SERVER_TIME = ['store/server-time.test.ts'];
+const LATE = ['ways/late-call.test.ts'];
+const USUAL = ['engine/usual.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const calls = [
   {
     name: 'late-call-forgiven-its-own-attempt',
-    file: 'core/late-call.ts',
+    file: 'ways/late-call.ts',
     find: "if (isOwn && 'error' in end) return 'no';",
     put: "if (isOwn) return 'no';",
     tests: LATE,
@@ -21,7 +21,7 @@ export const calls = [
   },
   {
     name: 'call-of-an-earlier-life-untold',
-    file: 'core/late-call.ts',
+    file: 'ways/late-call.ts',
     find: "if (record === null || record.createdAt !== createdAt) return 'yes';",
     put: "if (record === null) return 'yes';",
     tests: LATE,
@@ -29,7 +29,7 @@ export const calls = [
   },
   {
     name: 'call-settled-otherwise-untold',
-    file: 'core/late-call.ts',
+    file: 'ways/late-call.ts',
     find: "if (settled && record.state !== 'completed') return 'yes';",
     put: '',
     tests: LATE,
@@ -37,7 +37,7 @@ export const calls = [
   },
   {
     name: 'call-under-way-by-the-claim-alone',
-    file: 'core/late-call.ts',
+    file: 'ways/late-call.ts',
     find: 'return Math.max(claimTtlMs + callTimeMaxMs - ageMs, callTimeMaxMs - sinceBegunMs);',
     put: 'return claimTtlMs + callTimeMaxMs - ageMs;',
     tests: LATE,
@@ -45,7 +45,7 @@ export const calls = [
   },
   {
     name: 'call-contradiction-untold',
-    file: 'core/effect-call.ts',
+    file: 'ways/effect-call.ts',
     find: "if (verdict === 'yes') return owner.contradicts(name, record?.state ?? null);",
     put: "if (verdict === 'yes') return;",
     tests: ENGINES,
@@ -54,15 +54,15 @@ export const calls = [
   },
   {
     name: 'call-without-a-last-look',
-    file: 'core/last-look.ts',
+    file: 'ways/last-look.ts',
     find: 'if (!abortedOf(signal)) look();',
     put: '',
-    tests: ['core/last-look.test.ts'],
+    tests: ['ways/last-look.test.ts'],
     breaks: 'A process that stood still right before its call makes it beside its successor.',
   },
   {
     name: 'checkpoint-tried-once',
-    file: 'core/effect-call.ts',
+    file: 'ways/effect-call.ts',
     find: 'if (!isStoreError(error) || isFinal || isVain() || isOver(owner) || attempt.onTimeUp === null)\n        throw error;',
     put: 'throw error;',
     tests: ENGINES,
@@ -71,7 +71,7 @@ export const calls = [
   },
   {
     name: 'checkpoint-upon-anything',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: 'const isOvertaken = request.renewals !== undefined && record?.renewals !== request.renewals;',
     put: 'const isOvertaken = false;',
     tests: ['stores/memory.test.ts'],
@@ -97,7 +97,7 @@ export const calls = [
   },
   {
     name: 'clock-believed-at-once',
-    file: 'core/clock-pace.ts',
+    file: 'store/time/clock-pace.ts',
     find: 'return ahead !== undefined && at - ahead.at >= PACE_MS;',
     put: 'return ahead !== undefined;',
     tests: SHARED_TIME,
@@ -105,7 +105,7 @@ export const calls = [
   },
   {
     name: 'clock-need-not-keep-pace',
-    file: 'core/clock-pace.ts',
+    file: 'store/time/clock-pace.ts',
     find: 'ahead !== undefined && Math.abs(wall - ahead.wall - (at - ahead.at)) <= PACE_TOLERANCE_MS;',
     put: 'ahead !== undefined;',
     tests: SHARED_TIME,
@@ -113,7 +113,7 @@ export const calls = [
   },
   {
     name: 'server-clock-of-the-first-look',
-    file: 'core/server-time.ts',
+    file: 'store/time/server-time.ts',
     find: 'return shared === 0 || (clock >= shared && clock - shared <= ROW_LAG_MAX_MS);',
     put: 'return true;',
     tests: SERVER_TIME,
@@ -121,7 +121,7 @@ export const calls = [
   },
   {
     name: 'server-clock-set-back-followed',
-    file: 'core/server-time.ts',
+    file: 'store/time/server-time.ts',
     find: '} else if (offMs >= -SERVER_TOLERANCE_MS) base',
     put: '} else base',
     tests: SERVER_TIME,
@@ -129,7 +129,7 @@ export const calls = [
   },
   {
     name: 'server-clock-leap-ends-claims',
-    file: 'core/server-time.ts',
+    file: 'store/time/server-time.ts',
     find: 'heldMs(at) + Math.max(0, time - (carried(at) ?? time))',
     put: 'heldMs(at)',
     tests: SERVER_TIME,
@@ -137,7 +137,7 @@ export const calls = [
   },
   {
     name: 'server-clock-frozen-unnoticed',
-    file: 'core/server-time.ts',
+    file: 'store/time/server-time.ts',
     find: ' || stoodStillMs > SERVER_TOLERANCE_MS',
     put: '',
     tests: SERVER_TIME,
@@ -145,7 +145,7 @@ export const calls = [
   },
   {
     name: 'server-clock-told-by-nobody',
-    file: 'core/server-time.ts',
+    file: 'store/time/server-time.ts',
     find: 'if (shared === 0 || time - shared >= MOVE_MS) await server.move(time).catch(() => undefined);',
     put: '',
     tests: SERVER_TIME,
@@ -153,7 +153,7 @@ export const calls = [
   },
   {
     name: 'clock-lives-counted-from-behind',
-    file: 'core/shared-time.ts',
+    file: 'store/time/shared-time.ts',
     find: 'return { now, laterNow: Math.max(now, wall) };',
     put: 'return { now, laterNow: now };',
     tests: SHARED_TIME,
@@ -161,7 +161,7 @@ export const calls = [
   },
   {
     name: 'usual-from-the-first-run',
-    file: 'core/usual.ts',
+    file: 'engine/usual.ts',
     find: 'if (runs === undefined || runs.count < RUNS_MIN) return null;',
     put: 'if (runs === undefined || runs.count < 1) return null;',
     tests: USUAL,
@@ -169,7 +169,7 @@ export const calls = [
   },
   {
     name: 'usual-beyond-the-claim',
-    file: 'core/usual.ts',
+    file: 'engine/usual.ts',
     find: 'return Math.min(mostMs, Math.max(',
     put: 'return Math.max(0 * mostMs, Math.max(',
     tests: USUAL,
@@ -177,7 +177,7 @@ export const calls = [
   },
   {
     name: 'unknown-loses-against-no-effect',
-    file: 'core/conclude.ts',
+    file: 'engine/conclude.ts',
     find: 'if (attempt.saidUnknown !== null)',
     put: 'if (attempt.saidUnknown !== null && attempt.declared === null)',
     tests: ENGINES,
@@ -186,7 +186,7 @@ export const calls = [
   },
   {
     name: 'unknown-heard-of-answers-alone',
-    file: 'core/settler.ts',
+    file: 'engine/settler.ts',
     find: 'const ending = attempt.saidUnknown === null ? ended : asUnknown(ended);',
     put: 'const ending = ended;',
     tests: ENGINES,
@@ -195,7 +195,7 @@ export const calls = [
   },
   {
     name: 'unknown-hung-is-resumed',
-    file: 'core/settler.ts',
+    file: 'engine/settler.ts',
     find: "if (attempt.settings.whenClaimEnds === 'resume' && attempt.saidUnknown === null) {",
     put: "if (attempt.settings.whenClaimEnds === 'resume') {",
     tests: ENGINES,
@@ -204,7 +204,7 @@ export const calls = [
   },
   {
     name: 'unknown-run-again-after-a-rollback',
-    file: 'core/transactional.ts',
+    file: 'ways/run-in-transaction.ts',
     find: 'if (owner.attempt.saidUnknown !== null) throw new RollBack(response(500));',
     put: '',
     tests: ['tx/pg.test.ts'],

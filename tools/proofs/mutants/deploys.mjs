@@ -4,13 +4,13 @@ const ENGINES = ['engine/memory.test.ts'];
 const BRIDGES = 'bridges across deploys';
 const FETCH = ['adapters/fetch.test.ts'];
 const TABLE = ['deploys/memory.test.ts'];
-const PATHS = ['core/moved-path.test.ts'];
+const PATHS = ['engine/moved-path.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const deploys = [
   {
     name: 'bridge-without-pointer',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: 'const laid = await layAll(work, spot, seen);',
     put: "const laid = 'done' as 'done' | 'again' | Met;",
     tests: ENGINES,
@@ -19,7 +19,7 @@ export const deploys = [
   },
   {
     name: 'bridge-past-the-record-of-others',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: "if (!isHalfPointer(record)) return 'again';",
     put: "if (!isHalfPointer(record)) return 'done';",
     tests: ENGINES,
@@ -28,7 +28,7 @@ export const deploys = [
   },
   {
     name: 'bridge-oldest-before-youngest',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: 'for (const one of seen.toReversed()) {',
     put: 'for (const one of seen.slice(0, 1)) {',
     tests: ENGINES,
@@ -37,7 +37,7 @@ export const deploys = [
   },
   {
     name: 'bridge-runs-without-pointers',
-    file: 'core/claimer.ts',
+    file: 'engine/claimer.ts',
     find: 'if (spot.isLaid || earlier) return { run: attempt };',
     put: 'return { run: attempt };',
     tests: ENGINES,
@@ -46,7 +46,7 @@ export const deploys = [
   },
   {
     name: 'bridge-answers-from-an-erased-pointer',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: 'isVacant(record) || isErasedPointer(record)) continue;',
     put: 'isVacant(record)) continue;',
     tests: ENGINES,
@@ -56,7 +56,7 @@ export const deploys = [
   },
   {
     name: 'pointer-not-followed',
-    file: 'core/claimer.ts',
+    file: 'engine/claimer.ts',
     find: '} else if (isPointer(result.record)) {',
     put: '} else if (isPointer(result.record) && work.younger.length > 0) {',
     tests: ENGINES,
@@ -65,7 +65,7 @@ export const deploys = [
   },
   {
     name: 'pointer-for-every-request',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: 'let isSame = false;',
     put: 'let isSame = true;',
     tests: ENGINES,
@@ -74,7 +74,7 @@ export const deploys = [
   },
   {
     name: 'pointer-shorter-than-its-record',
-    file: 'core/claimer.ts',
+    file: 'engine/claimer.ts',
     find: 'if (begins && isTooShort(work, spot, attempt.createdAt)) {',
     put: 'if (begins && isTooShort(work, spot, 0)) {',
     tests: ENGINES,
@@ -83,7 +83,7 @@ export const deploys = [
   },
   {
     name: 'pointer-lives-one-retention',
-    file: 'core/pointer.ts',
+    file: 'engine/bridge/pointer.ts',
     find: 'return lifeNeededMs(settings) + UNKNOWN_MAX_MS;',
     put: 'return settings.retentionMs;',
     tests: ENGINES,
@@ -92,7 +92,7 @@ export const deploys = [
   },
   {
     name: 'moved-values-by-position',
-    file: 'core/moved-path.ts',
+    file: 'engine/bridge/moved-path.ts',
     find: "for (const [i, name] of names.entries()) values.set(name, found[i] ?? '');",
     put: "for (const [i] of names.entries()) values.set([...namesIn(to)][values.size] ?? '', found[i] ?? '');",
     tests: PATHS,
@@ -100,7 +100,7 @@ export const deploys = [
   },
   {
     name: 'moved-parameter-dropped',
-    file: 'core/moved-path.ts',
+    file: 'engine/bridge/moved-path.ts',
     find: 'if (mine.length !== theirs.length || mine.some((name) => !theirs.includes(name)))',
     put: 'if (theirs.some((name) => !mine.includes(name)))',
     tests: PATHS,
@@ -108,7 +108,7 @@ export const deploys = [
   },
   {
     name: 'moved-named-is-another',
-    file: 'core/bridge.ts',
+    file: 'engine/bridge/bridge.ts',
     find: "if (isElsewhere) return refused('moved');",
     put: '',
     tests: TABLE,
@@ -116,7 +116,7 @@ export const deploys = [
   },
   {
     name: 'key-rule-for-known-keys',
-    file: 'core/engine.ts',
+    file: 'engine/engine.ts',
     find: 'return found.record === null ? refused : null;',
     put: 'return refused;',
     tests: TABLE,
@@ -133,7 +133,7 @@ export const deploys = [
   },
   {
     name: 'size-rule-for-known-keys',
-    file: 'core/engine.ts',
+    file: 'engine/engine.ts',
     find: "if (record !== null && counts(record)) return unavailable('too-large-now', 5_000);",
     put: '',
     tests: TABLE,
@@ -141,7 +141,7 @@ export const deploys = [
   },
   {
     name: 'format-read-as-written',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'record.formatVersion > request.readVersion',
     put: 'record.formatVersion > request.formatVersion',
     tests: ['stores/memory.test.ts'],
@@ -150,7 +150,7 @@ export const deploys = [
   },
   {
     name: 'format-lowered',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'Math.max(previous?.formatVersion ?? 0, request.formatVersion)',
     put: 'request.formatVersion',
     tests: ['stores/memory.test.ts'],
@@ -159,7 +159,7 @@ export const deploys = [
   },
   {
     name: 'seal-taken-for-an-answer',
-    file: 'core/seal-marks.ts',
+    file: 'store/seal-marks.ts',
     find: 'response?.headers[0]?.[0] === SEALED_LINE',
     put: 'false',
     tests: ['seal/without-ring.test.ts'],

@@ -1,13 +1,13 @@
 /** What stands between requests and a store: claims looked for, kept, given up; answers saved; memory trusted. */
 
 const ENGINES = ['engine/memory.test.ts'];
-const CACHE = ['core/replay-cache.test.ts'];
+const CACHE = ['engine/replay-cache.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const engine = [
   {
     name: 'cache-other-body-replayed',
-    file: 'core/replay-cache.ts',
+    file: 'engine/replay-cache.ts',
     find: 'if (label !== fingerprint.label || digest !== fingerprint.digest) return null;',
     put: '',
     tests: CACHE,
@@ -15,7 +15,7 @@ export const engine = [
   },
   {
     name: 'cache-trusted-one-moment-too-long',
-    file: 'core/replay-cache.ts',
+    file: 'engine/replay-cache.ts',
     find: 'return elapsedMs(world, asked) >= trustMs;',
     put: 'return elapsedMs(world, asked) > trustMs;',
     tests: CACHE,
@@ -23,7 +23,7 @@ export const engine = [
   },
   {
     name: 'cache-trusted-by-one-clock',
-    file: 'core/replay-cache.ts',
+    file: 'engine/replay-cache.ts',
     find: 'return Math.max(world.monotonicNow() - asked.monotonic, world.wallNow() - asked.wall);',
     put: 'return world.monotonicNow() - asked.monotonic;',
     tests: CACHE,
@@ -31,7 +31,7 @@ export const engine = [
   },
   {
     name: 'cache-trusted-beyond-the-record',
-    file: 'core/replay-cache.ts',
+    file: 'engine/replay-cache.ts',
     find: 'const trustMs = Math.min(timeMaxMs, lifeLeftMs);',
     put: 'const trustMs = timeMaxMs;',
     tests: CACHE,
@@ -39,7 +39,7 @@ export const engine = [
   },
   {
     name: 'watch-does-not-begin-anew',
-    file: 'core/claim-watch.ts',
+    file: 'store/time/claim-watch.ts',
     find: 'return `${attempt}.${renewals}.${createdAt} ${claimId}`;',
     put: 'return `${attempt}.${createdAt} ${claimId}`;',
     tests: ['stores/sqlite.test.ts'],
@@ -48,7 +48,7 @@ export const engine = [
   },
   {
     name: 'renewer-too-late',
-    file: 'core/renewer.ts',
+    file: 'engine/renewer.ts',
     find: 'now - renewedAt >= settings.claimTtlMs / 3;',
     put: 'now - renewedAt >= settings.claimTtlMs;',
     tests: ENGINES,
@@ -56,7 +56,7 @@ export const engine = [
   },
   {
     name: 'renewer-hung-handler',
-    file: 'core/renewer.ts',
+    file: 'engine/renewer.ts',
     find: 'if (attempt.onTimeUp !== null && now - attempt.startedAt >= settings.attemptTimeMaxMs) {',
     put: 'if (attempt.onTimeUp !== null && now - attempt.startedAt < 0) {',
     tests: ENGINES,
@@ -65,7 +65,7 @@ export const engine = [
   },
   {
     name: 'saver-tries-once',
-    file: 'core/saver.ts',
+    file: 'engine/saver.ts',
     find: 'if (stopped || now >= until) return null;',
     put: 'if (stopped || pauseMs > PAUSE_MIN_MS) return null;',
     tests: ENGINES,
@@ -74,7 +74,7 @@ export const engine = [
   },
   {
     name: 'abandoned-forgotten-at-once',
-    file: 'core/abandoned.ts',
+    file: 'engine/abandoned.ts',
     find: 'if (claim.until <= now) one.over.push(claimId);',
     put: 'one.over.push(claimId);',
     tests: ENGINES,
@@ -83,7 +83,7 @@ export const engine = [
   },
   {
     name: 'waiter-ignores-its-deadline',
-    file: 'core/waiter.ts',
+    file: 'engine/waiter.ts',
     find: 'if (one.deadline <= now) end(text, key, one, false);\n        else if',
     put: 'if',
     tests: ENGINES,
@@ -92,7 +92,7 @@ export const engine = [
   },
   {
     name: 'engine-ended-inside-is-proof',
-    file: 'core/commit-once.ts',
+    file: 'ways/commit-once.ts',
     find: "if (!isWhole) return { kind: 'stopped', to: 'unknown', reason: ENDED_INSIDE, error };",
     put: '',
     tests: ['tx/sqlite.test.ts'],

@@ -6,7 +6,7 @@ const TESTS = ['stores/identity.test.ts'];
 export const identity = [
   {
     name: 'identity-of-anybody',
-    file: 'core/identity.ts',
+    file: 'store/identity.ts',
     find: 'if (service === ANY_SERVICE || service === found.service) return found;',
     put: 'if (service !== found.databaseId) return found;',
     tests: TESTS,
@@ -14,7 +14,7 @@ export const identity = [
   },
   {
     name: 'identity-named-nobody',
-    file: 'core/identity.ts',
+    file: 'store/identity.ts',
     find: 'if (service === ANY_SERVICE && found === null) {',
     put: 'if (service === ANY_SERVICE && found === null && anew) {',
     tests: TESTS,
@@ -39,7 +39,7 @@ export const identity = [
   },
   {
     name: 'identity-taken-over-by-migration',
-    file: 'core/identity.ts',
+    file: 'store/identity.ts',
     find: '    belongsTo(service, found, place);\n    return null;',
     put: '    return null;',
     tests: TESTS,

@@ -1,13 +1,13 @@
-/** The state table: `core/machine`, which memory, SQLite, MySQL and DynamoDB apply as it is and the others are held to. */
+/** The state table: `store/machine`, which memory, SQLite, MySQL and DynamoDB apply as it is and the others are held to. */
 
-const TABLE = ['core/machine.test.ts'];
+const TABLE = ['store/machine.test.ts'];
 const CONTRACT = ['stores/memory.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const machine = [
   {
     name: 'machine-fence-without-attempt',
-    file: 'core/machine/decision.ts',
+    file: 'store/machine/decision.ts',
     find: 'record.claimId === fence.claimId && record.attempt === fence.attempt',
     put: 'record.claimId === fence.claimId',
     tests: CONTRACT,
@@ -15,7 +15,7 @@ export const machine = [
   },
   {
     name: 'machine-fence-without-claim',
-    file: 'core/machine/decision.ts',
+    file: 'store/machine/decision.ts',
     find: 'record.claimId === fence.claimId && record.attempt === fence.attempt',
     put: 'record.attempt === fence.attempt',
     tests: CONTRACT,
@@ -24,7 +24,7 @@ export const machine = [
   },
   {
     name: 'machine-claim-before-its-end',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "if (!view.claimOver || isPointing) return found('in-progress');",
     put: '',
     tests: CONTRACT,
@@ -32,7 +32,7 @@ export const machine = [
   },
   {
     name: 'machine-other-body-replayed',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "if (record.fingerprint.digest !== request.fingerprint.digest) return found('mismatch');",
     put: '',
     tests: CONTRACT,
@@ -40,7 +40,7 @@ export const machine = [
   },
   {
     name: 'machine-one-attempt-more',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'if (byHand || record.attempt < attemptMaxOf(record, request)) return',
     put: 'if (byHand || record.attempt <= attemptMaxOf(record, request)) return',
     tests: CONTRACT,
@@ -48,7 +48,7 @@ export const machine = [
   },
   {
     name: 'machine-claim-good-twice',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "if (record.claimId === reopenedClaimId(request.claimId)) return found('spent');",
     put: '',
     tests: CONTRACT,
@@ -56,7 +56,7 @@ export const machine = [
   },
   {
     name: 'machine-reopened-runs-at-once',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "if (view.claimLeftMs > 0 || isPointing) return found('in-progress');",
     put: '',
     tests: CONTRACT,
@@ -64,7 +64,7 @@ export const machine = [
   },
   {
     name: 'machine-retention-anew',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'expiresAt: previous?.expiresAt ?? view.laterNow + request.retentionMs,',
     put: 'expiresAt: view.laterNow + request.retentionMs,',
     tests: CONTRACT,
@@ -72,7 +72,7 @@ export const machine = [
   },
   {
     name: 'machine-end-shortens-life',
-    file: 'core/machine/decision.ts',
+    file: 'store/machine/decision.ts',
     find: 'return Math.max(record.expiresAt, laterNow + record.replayMinMs);',
     put: 'return laterNow + record.replayMinMs;',
     tests: CONTRACT,
@@ -80,7 +80,7 @@ export const machine = [
   },
   {
     name: 'machine-renewed-after-own-unknown',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: "(record.state === 'unknown' && record.reason === CLAIM_ENDED));",
     put: "record.state === 'unknown');",
     tests: TABLE,
@@ -88,7 +88,7 @@ export const machine = [
   },
   {
     name: 'machine-settled-taken-for-own-write',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: "const byOthers = record.proof === 'settled' || ",
     put: 'const byOthers = ',
     tests: CONTRACT,
@@ -97,7 +97,7 @@ export const machine = [
   },
   {
     name: 'machine-hand-over-from-anywhere',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: "if (record.state !== 'in_progress') return refused(record);\n  return { write: { ...record, state: 'pending', lockedUntil: NEVER }",
     put: "return { write: { ...record, state: 'pending', lockedUntil: NEVER }",
     tests: TABLE,
@@ -105,7 +105,7 @@ export const machine = [
   },
   {
     name: 'machine-intent-forgotten',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: 'intentAt: final ? null : record.intentAt,',
     put: 'intentAt: null,',
     tests: CONTRACT,
@@ -114,7 +114,7 @@ export const machine = [
   },
   {
     name: 'machine-settled-whatever-stands',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: "if (record.state !== 'unknown') return refused(record);",
     put: '',
     tests: CONTRACT,
@@ -122,7 +122,7 @@ export const machine = [
   },
   {
     name: 'machine-no-effect-too-early',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: 'if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);',
     put: '',
     tests: CONTRACT,
@@ -130,7 +130,7 @@ export const machine = [
   },
   {
     name: 'machine-word-grown-old',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: 'if (view.now > (request.notAfter ?? view.now)) return refused(record);',
     put: '',
     tests: CONTRACT,
@@ -138,7 +138,7 @@ export const machine = [
   },
   {
     name: 'machine-never-known-reopened',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: "if (record.reason === NEVER_KNOWN && request.effect !== 'none') return refused(record);",
     put: '',
     tests: CONTRACT,
@@ -146,7 +146,7 @@ export const machine = [
   },
   {
     name: 'machine-forgotten-while-worked-on',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: "if (!isFinal(record) && record.state !== 'retryable') return refused(record);",
     put: '',
     tests: CONTRACT,
@@ -154,7 +154,7 @@ export const machine = [
   },
   {
     name: 'machine-postponed-by-a-late-one',
-    file: 'core/machine/upkeep.ts',
+    file: 'store/machine/upkeep.ts',
     find: 'if (record.inquiries !== request.inquiries) return refused(record);',
     put: '',
     tests: CONTRACT,
@@ -162,7 +162,7 @@ export const machine = [
   },
   {
     name: 'machine-asked-before-due',
-    file: 'core/machine/upkeep.ts',
+    file: 'store/machine/upkeep.ts',
     find: 'reconcileAfter === null || reconcileAfter > view.now) return undefined;',
     put: 'reconcileAfter === null) return undefined;',
     tests: TABLE,
@@ -170,7 +170,7 @@ export const machine = [
   },
   {
     name: 'machine-swept-before-its-end',
-    file: 'core/machine/upkeep.ts',
+    file: 'store/machine/upkeep.ts',
     find: "if (from === 'unknown' ? ageMs < unknownMaxMs : !view.claimOver) return undefined;",
     put: "if (from === 'unknown' && ageMs < unknownMaxMs) return undefined;",
     tests: CONTRACT,
@@ -178,7 +178,7 @@ export const machine = [
   },
   {
     name: 'machine-unknown-a-moment-too-short',
-    file: 'core/machine/upkeep.ts',
+    file: 'store/machine/upkeep.ts',
     find: 'ageMs < unknownMaxMs',
     put: 'ageMs + 1 < unknownMaxMs',
     tests: CONTRACT,
@@ -186,7 +186,7 @@ export const machine = [
   },
   {
     name: 'machine-dead-owner-proven',
-    file: 'core/machine/upkeep.ts',
+    file: 'store/machine/upkeep.ts',
     find: "return record.whenClaimEnds === 'resume'",
     put: "return record.whenClaimEnds !== 'resume'",
     tests: CONTRACT,
@@ -194,7 +194,7 @@ export const machine = [
   },
   {
     name: 'machine-settled-otherwise-agrees',
-    file: 'core/ends.ts',
+    file: 'store/ends.ts',
     find: 'sameResponse(record.response, request.response) &&',
     put: '',
     tests: CONTRACT,
@@ -202,7 +202,7 @@ export const machine = [
   },
   {
     name: 'machine-forgets-what-may-have-happened',
-    file: 'core/machine/hand.ts',
+    file: 'store/machine/hand.ts',
     find: "if (mayHaveHappened(record) && request.effect !== 'none') return refused(record);",
     put: '',
     tests: CONTRACT,
@@ -210,7 +210,7 @@ export const machine = [
   },
   {
     name: 'machine-any-end',
-    file: 'core/ends.ts',
+    file: 'store/ends.ts',
     find: 'if (!ENDS.has(to))',
     put: 'if (to === undefined)',
     tests: CONTRACT,
@@ -218,7 +218,7 @@ export const machine = [
   },
   {
     name: 'machine-answers-by-hand-unchecked',
-    file: 'core/ends.ts',
+    file: 'store/ends.ts',
     find: 'const answer = storableByHand(`The answer of ${lowered(what)}`, given);',
     put: 'const answer = given as StorableResponse;',
     tests: CONTRACT,
@@ -226,7 +226,7 @@ export const machine = [
   },
   {
     name: 'machine-pointer-over-a-record',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'const isPointing = request.claimId.startsWith(POINTER_CLAIM);',
     put: 'const isPointing = false;',
     tests: TABLE,
@@ -235,7 +235,7 @@ export const machine = [
   },
   {
     name: 'machine-pointer-binds-its-place',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "if (isVacant(record) && request.entry !== 'take')",
     put: 'if (false)',
     tests: TABLE,
@@ -244,7 +244,7 @@ export const machine = [
   },
   {
     name: 'machine-steps-run-by-any-code',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'return steps !== null && takesSteps !== true;',
     put: 'return false;',
     tests: TABLE,
@@ -252,7 +252,7 @@ export const machine = [
   },
   {
     name: 'machine-worker-writes-over-steps',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "request.entry === 'take' ? found('unknown') : found('unknown', leftToCode(record, view))",
     put: "found('unknown', leftToCode(record, view))",
     tests: CONTRACT,
@@ -269,7 +269,7 @@ export const machine = [
   },
   {
     name: 'machine-left-to-any-code',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "isLeftToCode(record) && request.takesSteps === true && request.entry !== 'accept'",
     put: "isLeftToCode(record) && request.entry !== 'accept'",
     tests: TABLE,
@@ -277,7 +277,7 @@ export const machine = [
   },
   {
     name: 'machine-settled-word-lost',
-    file: 'core/machine/decision.ts',
+    file: 'store/machine/decision.ts',
     find: "proof: record.proof === 'settled' ? 'settled' : null,",
     put: 'proof: null,',
     tests: CONTRACT,
@@ -285,7 +285,7 @@ export const machine = [
   },
   {
     name: 'machine-word-of-owner-unheard',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: 'new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN, PHASES_CHANGED])',
     put: 'new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN])',
     tests: CONTRACT,
@@ -293,7 +293,7 @@ export const machine = [
   },
   {
     name: 'machine-accepted-for-nobody',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: "return found('in-progress', { ...record, operation: request.operation, input: request.input });",
     put: "return found('in-progress');",
     tests: CONTRACT,
@@ -301,7 +301,7 @@ export const machine = [
   },
   {
     name: 'machine-attempts-taken-away',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'return Math.max(record?.attemptMax ?? 0, attemptMax);',
     put: 'return attemptMax;',
     tests: CONTRACT,
@@ -310,7 +310,7 @@ export const machine = [
   },
   {
     name: 'machine-intent-made-young',
-    file: 'core/machine/owner.ts',
+    file: 'store/machine/owner-decisions.ts',
     find: 'return isSameIntent === true ? intentAt : now;',
     put: 'return now;',
     tests: CONTRACT,

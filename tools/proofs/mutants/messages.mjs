@@ -10,7 +10,7 @@ const on = (/** @type {string} */ titles) => `PostgreSQL 18 with pg .*(?:${title
 export const messages = [
   {
     name: 'message-lease-of-another-take',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'message.leaseId === lease.leaseId &&',
     put: '',
     tests: SQLITE,
@@ -18,7 +18,7 @@ export const messages = [
   },
   {
     name: 'message-group-out-of-order',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'if (!isHead) return { ...message, parked: true };',
     put: '',
     tests: SQLITE,
@@ -26,7 +26,7 @@ export const messages = [
   },
   {
     name: 'message-one-delivery-more',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'return message.started - message.forgiven >= deliveriesMax;',
     put: 'return message.started - message.forgiven > deliveriesMax;',
     tests: SQLITE,
@@ -34,7 +34,7 @@ export const messages = [
   },
   {
     name: 'message-suspect-handed-back-into-the-line',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: "state: !request.begun && started > finished ? 'leased' : 'ready',",
     put: "state: 'ready',",
     tests: ['outbox/memory.test.ts'],
@@ -51,7 +51,7 @@ export const messages = [
   },
   {
     name: 'message-before-its-time',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: '? !message.parked && message.dueAt <= now : over;',
     put: '? !message.parked : over;',
     tests: ['outbox/sqlite.test.ts', 'worker/worker.test.ts'],
@@ -59,7 +59,7 @@ export const messages = [
   },
   {
     name: 'message-every-failure-proven',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'dueAt: now + request.delayMs,\n    started,\n    finished,\n    proven: message.proven + (request.proven ? begun : 0),',
     put: 'dueAt: now + request.delayMs,\n    started,\n    finished,\n    proven: message.proven + begun,',
     tests: SQLITE,
@@ -67,7 +67,7 @@ export const messages = [
   },
   {
     name: 'message-requeued-beside-another-attempt',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'if (isOf(record, owner)) return',
     put: 'if (owner.attempt > 0) return',
     tests: SQLITE,
@@ -75,7 +75,7 @@ export const messages = [
   },
   {
     name: 'message-requeued-at-once',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: "message.owner !== null && record?.state === 'retryable' ? Math.max(now, record.lockedUntil) : now,",
     put: 'now,',
     tests: SQLITE,
@@ -83,7 +83,7 @@ export const messages = [
   },
   {
     name: 'message-requeued-over-an-answer',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: "return record.state === 'unknown' || record.state === 'pending';",
     put: "return record.state !== 'completed' && record.state !== 'retryable';",
     tests: SQLITE,
@@ -91,7 +91,7 @@ export const messages = [
   },
   {
     name: 'message-requeued-without-its-record',
-    file: 'core/message-machine.ts',
+    file: 'store/machine/messages.ts',
     find: 'if (record === null) return false;',
     put: 'if (record === null) return true;',
     tests: SQLITE,

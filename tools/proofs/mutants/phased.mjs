@@ -1,5 +1,5 @@
 /**
- * Phases, effects and the transactions they commit in: `core/phased`, `core/effect`, `core/owner`, `core/commit`. Most are seen by the
+ * Phases, effects and the transactions they commit in: `ways/run-phases`, `ways/effect`, `engine/owner`, `ways/commit`. Most are seen by the
  * engine contract, on the memory store in virtual time.
  */
 
@@ -10,7 +10,7 @@ const EFFECTS = 'effects ';
 export const phased = [
   {
     name: 'phased-not-found-believed-at-once',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'if (leftMs <= 0) return null;',
     put: 'return null;',
     tests: ENGINES,
@@ -19,7 +19,7 @@ export const phased = [
   },
   {
     name: 'effect-reset-taken-as-not-executed',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: "new Set(['ECONNREFUSED',",
     put: "new Set(['ECONNRESET', 'ECONNREFUSED',",
     tests: ENGINES,
@@ -28,7 +28,7 @@ export const phased = [
   },
   {
     name: 'effect-every-error-not-executed',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: "    one = cause;\n  }\n  return 'unknown';",
     put: "    one = cause;\n  }\n  return 'notExecuted';",
     tests: ENGINES,
@@ -37,7 +37,7 @@ export const phased = [
   },
   {
     name: 'effect-refused-taken-as-unknown',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: "return 'notExecuted';\n    one = cause;",
     put: "return 'unknown';\n    one = cause;",
     tests: ENGINES,
@@ -46,7 +46,7 @@ export const phased = [
   },
   {
     name: 'owner-claim-left-without-wall-clock',
-    file: 'core/owner.ts',
+    file: 'engine/owner.ts',
     find: 'const passedMs = Math.max(\n      world.monotonicNow() - attempt.renewedAt,\n      world.wallNow() - attempt.renewedWallAt,\n    );',
     put: 'const passedMs = world.monotonicNow() - attempt.renewedAt;',
     tests: ENGINES,
@@ -55,7 +55,7 @@ export const phased = [
   },
   {
     name: 'owner-claim-left-without-monotonic-clock',
-    file: 'core/owner.ts',
+    file: 'engine/owner.ts',
     find: 'const passedMs = Math.max(\n      world.monotonicNow() - attempt.renewedAt,\n      world.wallNow() - attempt.renewedWallAt,\n    );',
     put: 'const passedMs = 0;',
     tests: ENGINES,
@@ -64,7 +64,7 @@ export const phased = [
   },
   {
     name: 'phased-call-without-claim-left',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'do await this.#outlast(callTimeMaxMs);\n    while (this.#owner.claimLeftMs() < callTimeMaxMs);',
     put: '',
     tests: ENGINES,
@@ -73,15 +73,15 @@ export const phased = [
   },
   {
     name: 'owner-renewal-counted-from-its-answer',
-    file: 'core/owner.ts',
+    file: 'engine/owner.ts',
     find: "const result = await dispatch.renew(request, deadline ?? sentAt + callTimeMaxMs);\n    if (result.kind === 'renewed') attempt.renewed(sentAt, sentWallAt);",
     put: "const result = await dispatch.renew(request, deadline ?? sentAt + callTimeMaxMs);\n    if (result.kind === 'renewed') attempt.renewed(world.monotonicNow(), world.wallNow());",
-    tests: ['core/owner.test.ts'],
+    tests: ['engine/owner.test.ts'],
     breaks: 'A claim is believed to last longer than the store gave it, by the time the answer took.',
   },
   {
     name: 'phased-intent-not-stored',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
     put: '',
     tests: ENGINES,
@@ -91,7 +91,7 @@ export const phased = [
   },
   {
     name: 'phased-result-not-stored',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'await this.#save(steps);',
     put: '',
     tests: ENGINES,
@@ -100,7 +100,7 @@ export const phased = [
   },
   {
     name: 'phased-rule-retention-ignored',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'if (age + bounds.timeMaxMs <= bounds.retentionMs) return null;',
     put: 'return null;',
     tests: ENGINES,
@@ -109,7 +109,7 @@ export const phased = [
   },
   {
     name: 'phased-input-not-compared',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: "if (before && recorded?.input !== input) throw this.#stopWith(unknown('effect-input-changed'));",
     put: '',
     tests: ENGINES,
@@ -118,7 +118,7 @@ export const phased = [
   },
   {
     name: 'phased-steps-that-are-gone',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: "if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown(PHASES_CHANGED);",
     put: '',
     tests: ENGINES,
@@ -127,7 +127,7 @@ export const phased = [
   },
   {
     name: 'commit-silence-is-rollback',
-    file: 'core/commit-once.ts',
+    file: 'ways/commit-once.ts',
     find: "if (done === null || fault === 'rolled-back') return { kind: 'rolled-back', error };",
     put: "if (done === null || fault !== 'again') return { kind: 'rolled-back', error };",
     tests: ['tx/pg.test.ts'],
@@ -136,7 +136,7 @@ export const phased = [
   },
   {
     name: 'commit-library-believed',
-    file: 'core/commit-once.ts',
+    file: 'ways/commit-once.ts',
     find: "if (source.tellsCommit) return { kind: 'committed', done: done.value };",
     put: "return { kind: 'committed', done: done.value };",
     tests: ['tx/knex.test.ts'],
@@ -146,15 +146,15 @@ export const phased = [
   },
   {
     name: 'commit-fence-not-looked-at',
-    file: 'core/commit-once.ts',
+    file: 'ways/commit-once.ts',
     find: 'if (record === null || record.claimId !== fence.claimId || record.attempt !== fence.attempt) return false;',
     put: 'if (record === null) return false;',
-    tests: ['core/commit-once.test.ts'],
+    tests: ['ways/commit-once.test.ts'],
     breaks: 'The end of another attempt is taken for the commit of this one.',
   },
   {
     name: 'commit-renewed-in-its-transaction',
-    file: 'core/owner.ts',
+    file: 'engine/owner.ts',
     find: 'attempt.held = true;',
     put: '',
     tests: ['tx/pg.test.ts'],
@@ -163,7 +163,7 @@ export const phased = [
   },
   {
     name: 'phased-rule-of-the-code',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: "return call?.rule === rule.rule && call.provider === rule.provider ? 'same' : 'other';",
     put: "return 'same';",
     tests: ['engine/memory.test.ts'],
@@ -172,7 +172,7 @@ export const phased = [
   },
   {
     name: 'phased-provider-not-compared',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: "call?.rule === rule.rule && call.provider === rule.provider ? 'same'",
     put: "call?.rule === rule.rule ? 'same'",
     tests: ['engine/memory.test.ts'],
@@ -180,7 +180,7 @@ export const phased = [
   },
   {
     name: 'phased-retention-of-the-code',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: 'retentionMs: Math.min(retentionMs, call?.retentionMs ?? Number.POSITIVE_INFINITY),',
     put: 'retentionMs,',
     tests: ['engine/memory.test.ts'],
@@ -188,7 +188,7 @@ export const phased = [
   },
   {
     name: 'phased-call-time-of-the-code',
-    file: 'core/effect.ts',
+    file: 'ways/effect.ts',
     find: 'timeMaxMs: Math.max(callTimeMaxMs, call?.timeMaxMs ?? 0),',
     put: 'timeMaxMs: callTimeMaxMs,',
     tests: ['engine/memory.test.ts'],
@@ -196,7 +196,7 @@ export const phased = [
   },
   {
     name: 'phased-repetition-makes-the-key-young',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
     put: 'await this.#save(steps, false, { reference, effect: name });',
     tests: ['engine/memory.test.ts'],
@@ -204,7 +204,7 @@ export const phased = [
   },
   {
     name: 'phased-unfit-tries-for-ever',
-    file: 'core/settler.ts',
+    file: 'engine/settler.ts',
     find: 'if (isUnfit) options.unfit.note(attempt);',
     put: '',
     tests: ['engine/memory.test.ts'],

@@ -9,7 +9,7 @@ const REFERENCES = ['reconcile/references.test.ts'];
 export const reconcile = [
   {
     name: 'references-none-with-the-intent',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
     put: 'await this.#save(steps, stored !== undefined);',
     tests: WEBHOOKS,
@@ -18,7 +18,7 @@ export const reconcile = [
   },
   {
     name: 'references-none-with-the-note',
-    file: 'core/phased.ts',
+    file: 'ways/run-phases.ts',
     find: 'const request = this.#request(steps, true, { reference, effect: intent.name });',
     put: 'const request = this.#request(steps, true);',
     tests: WEBHOOKS,
@@ -131,7 +131,7 @@ export const reconcile = [
   },
   {
     name: 'reconcile-threw-is-told',
-    file: 'core/owner-gone.ts',
+    file: 'engine/owner-gone.ts',
     find: 'if (open !== undefined) return (open ?? 1) === record.attempt;',
     put: 'if (open !== undefined) return true;',
     tests: COUNTS,
@@ -139,7 +139,7 @@ export const reconcile = [
   },
   {
     name: 'reconcile-hung-owner-gone',
-    file: 'core/owner-gone.ts',
+    file: 'engine/owner-gone.ts',
     find: '/^(?:handler-threw|',
     put: '/^(?:handler-threw|claim-ended|attempt-time-up|',
     tests: ['reconcile/no-effect.test.ts', 'reconcile/reconciler.test.ts'],

@@ -41,7 +41,7 @@ export const sqlite = [
   },
   {
     name: 'sqlite-held-back-by-shared-time',
-    file: 'core/claim-watch.ts',
+    file: 'store/time/claim-watch.ts',
     find: 'if (isByHand(record)) return record.claimTtlMs > 0 ? watched : null;',
     put: '',
     tests: CONTRACT,
@@ -51,7 +51,7 @@ export const sqlite = [
   },
   {
     name: 'sqlite-trusted-by-lagging-time',
-    file: 'core/machine/claim.ts',
+    file: 'store/machine/claim.ts',
     find: 'Math.max(0, record.expiresAt - view.laterNow)',
     put: 'Math.max(0, record.expiresAt - view.now)',
     tests: CONTRACT,

@@ -11,7 +11,7 @@ const VALIDATION = 'contract: validation ';
 export const values = [
   {
     name: 'value-contents-lost',
-    file: 'core/json-value.ts',
+    file: 'fingerprint/json-value.ts',
     find: 'if (ArrayBuffer.isView(value) || OPAQUE.has(kind)) return notJson(article(kind));',
     put: '',
     tests: ENGINES,
@@ -20,7 +20,7 @@ export const values = [
   },
   {
     name: 'value-no-number-is-null',
-    file: 'core/json-value.ts',
+    file: 'fingerprint/json-value.ts',
     find: 'return Number.isFinite(value) ? null : notJson(',
     put: 'return value !== 0.5 ? null : notJson(',
     tests: COMPARED,
@@ -28,7 +28,7 @@ export const values = [
   },
   {
     name: 'value-instance-compared-by-members',
-    file: 'core/json-value.ts',
+    file: 'fingerprint/json-value.ts',
     find: 'if (plainOnly) return notJson(`an instance of ${nameOf(value, kind)}`);',
     put: '',
     tests: COMPARED,
@@ -36,7 +36,7 @@ export const values = [
   },
   {
     name: 'value-absent-element-is-null',
-    file: 'core/json-value.ts',
+    file: 'fingerprint/json-value.ts',
     find: "value === undefined && gate.plainOnly ? notJson('an absent element') : look(value, i, gate, above);",
     put: 'look(value, i, gate, above);',
     tests: COMPARED,
@@ -69,7 +69,7 @@ export const values = [
   },
   {
     name: 'kept-beyond-its-budget',
-    file: 'core/kept-bytes.ts',
+    file: 'engine/kept-bytes.ts',
     find: 'if (used + bytes > mostBytes) return false;',
     put: 'if (used > mostBytes) return false;',
     tests: FETCH,
@@ -78,7 +78,7 @@ export const values = [
   },
   {
     name: 'kept-room-never-given-back',
-    file: 'core/kept-bytes.ts',
+    file: 'engine/kept-bytes.ts',
     find: 'used -= bytes;',
     put: 'used -= 0 * bytes;',
     tests: FETCH,
@@ -122,7 +122,7 @@ export const values = [
   },
   {
     name: 'validation-before-the-record',
-    file: 'core/engine.ts',
+    file: 'engine/engine.ts',
     find: "(await this.#standing(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };",
     put: "await Promise.resolve({ kind: 'request-invalid', issues } as const);",
     tests: FETCH,
@@ -131,7 +131,7 @@ export const values = [
   },
   {
     name: 'validation-of-another-body',
-    file: 'core/engine.ts',
+    file: 'engine/engine.ts',
     find: 'if (other !== null) return other;',
     put: '',
     tests: FETCH,

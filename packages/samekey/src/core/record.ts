@@ -135,6 +135,8 @@ export function isHandedOver(record: SamekeyRecord): boolean {
 export const PHASES_CHANGED = 'phases-changed';
 /** The reason of a record whose open effect is repeated by another rule than the code that met it has. */
 export const EFFECT_RULE_CHANGED = 'effect-rule-changed';
+/** The reason of a record whose transaction was ended inside the handler. */
+export const ENDED_INSIDE = 'transaction-ended-inside';
 
 /**
  * How long such a record is code's alone, in milliseconds: the time of a rolling deploy or of a rollback. Then reconcilers ask about it,

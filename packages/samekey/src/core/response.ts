@@ -58,3 +58,11 @@ export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
+
+/** Roughly how many bytes an answer takes. */
+export function responseBytes(answer: StoredResponse | null): number {
+  if (answer === null) return 0;
+  let bytes = answer.body?.length ?? 0;
+  for (const [name, value] of answer.headers) bytes += name.length + value.length;
+  return bytes;
+}

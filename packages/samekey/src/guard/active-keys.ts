@@ -7,7 +7,7 @@
  * died, a key expired and began anew) is trued up by a recount · bounded in callers.
  */
 
-import type { Counters } from '../core/counters.ts';
+import type { Counters } from '../store/counters.ts';
 import { OptionsError } from '../core/errors.ts';
 import type { Room } from '../core/limits.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type Table,
   wholeNumber,
 } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Timer, World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
 

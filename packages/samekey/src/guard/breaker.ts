@@ -11,7 +11,7 @@
 
 import { isStoreError, OptionsError, StoreError } from '../core/errors.ts';
 import { checkWholeNumber, having, readOptions, type Table, wholeNumber } from '../core/options.ts';
-import type { ClaimRequest, ClaimResult, Store } from '../core/store.ts';
+import type { ClaimRequest, ClaimResult, Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
 

@@ -3,7 +3,7 @@
  * the answer held, streamed or replaced.
  */
 
-import type { Attempt, HeardAttempt } from '../core/attempt.ts';
+import type { Attempt, HeardAttempt } from '../engine/attempt.ts';
 import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';

@@ -3,7 +3,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Attempt, HeardAttempt } from '../core/attempt.ts';
+import type { Attempt, HeardAttempt } from '../engine/attempt.ts';
 import { registered } from '../core/registered.ts';
 import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';

@@ -1,6 +1,6 @@
 /** Who asks, as the application's `scope` and `bindTo` say it: nothing, and the text that nothing becomes, name nobody. */
 
-import type { Engine } from '../core/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { describeTextOfMissing, isTextOfMissing } from '../core/scope.ts';
 
 /** The caller's part of the scope; null: the caller is not known, and the request is refused. */

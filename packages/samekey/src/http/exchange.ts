@@ -3,9 +3,9 @@
  * three ways to let an answer go. Adapters convert; they decide nothing.
  */
 
-import type { HeardAttempt } from '../core/attempt.ts';
-import type { Emit } from '../core/events.ts';
-import type { KeptBytes } from '../core/kept-bytes.ts';
+import type { HeardAttempt } from '../engine/attempt.ts';
+import type { Emit } from '../engine/events.ts';
+import type { KeptBytes } from '../engine/kept-bytes.ts';
 import type { MatchedRoute } from '../core/operation.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { World } from '../core/world.ts';

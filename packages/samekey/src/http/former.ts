@@ -11,8 +11,8 @@ import {
   type FingerprintOptions,
   type FingerprintSecrets,
   withSecrets,
-} from '../core/fingerprint.ts';
-import { faultOfMove, readRoute, type RoutePattern } from '../core/moved-path.ts';
+} from '../fingerprint/fingerprint.ts';
+import { faultOfMove, readRoute, type RoutePattern } from '../engine/bridge/moved-path.ts';
 import { isRoute, nameGiven } from '../core/operation.ts';
 import { aFunction, kindOf, listOf, nested, type Row, row, shown, type Table } from '../core/options.ts';
 import type { Digester } from '../core/world.ts';

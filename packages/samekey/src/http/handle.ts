@@ -5,17 +5,17 @@
  * or marked `Idempotency-Stored: false` · a mistake of set-up is handed to the framework as an error, never guessed around.
  */
 
-import type { Ending } from '../core/attempt.ts';
-import type { Engine } from '../core/engine.ts';
+import type { Ending } from '../engine/attempt.ts';
+import type { Engine } from '../engine/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, type KeyOptions, looksPersonal } from '../core/key.ts';
-import { type KeyHeader, parseKeyHeader, severalKeys } from '../core/key-header.ts';
+import { type KeyHeader, parseKeyHeader, severalKeys } from './key-header.ts';
 import { type OperationOfRequest, operationOfRequest } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { response } from '../core/response.ts';
 import { type Issue, validate } from '../core/schema.ts';
-import type { Handler, Work } from '../core/work.ts';
+import type { Handler, Work } from '../engine/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import { callerParts } from './caller.ts';
 import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';

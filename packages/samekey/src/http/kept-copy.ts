@@ -5,9 +5,9 @@
  * source may use its memory again · once dropped it keeps nothing and holds no room.
  */
 
-import type { Attempt } from '../core/attempt.ts';
-import type { Emit } from '../core/events.ts';
-import type { KeptBytes } from '../core/kept-bytes.ts';
+import type { Attempt } from '../engine/attempt.ts';
+import type { Emit } from '../engine/events.ts';
+import type { KeptBytes } from '../engine/kept-bytes.ts';
 
 /** What a copy needs to know. */
 export interface KeptCopyOptions {

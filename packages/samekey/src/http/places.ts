@@ -3,9 +3,9 @@
  * Invariant: an operation that never changed has one identity, and costs nothing more.
  */
 
-import type { Engine } from '../core/engine.ts';
-import type { Fingerprinter, FingerprintInput } from '../core/fingerprint.ts';
-import { faultOfMove, movedPath, readRoute, type RoutePattern } from '../core/moved-path.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Fingerprinter, FingerprintInput } from '../fingerprint/fingerprint.ts';
+import { faultOfMove, movedPath, readRoute, type RoutePattern } from '../engine/bridge/moved-path.ts';
 import {
   ANY_OPERATION,
   canonicalPath,
@@ -18,7 +18,7 @@ import {
 import type { Outcome } from '../core/outcome.ts';
 import { type Fingerprint, idText, type RecordId } from '../core/record.ts';
 import { encodeScope } from '../core/scope.ts';
-import { NO_PLACES, type Place } from '../core/work.ts';
+import { NO_PLACES, type Place } from '../engine/work.ts';
 import { callerParts, namesNobody } from './caller.ts';
 import type { HttpRequest } from './exchange.ts';
 import { describeFault, type Former } from './former.ts';

@@ -10,7 +10,7 @@ import {
   type FingerprintOptions,
   type FingerprintSecrets,
   withSecrets,
-} from '../core/fingerprint.ts';
+} from '../fingerprint/fingerprint.ts';
 import { KEY_LENGTH_MAX, KEY_ROW, type KeyOptions } from '../core/key.ts';
 import {
   aFunction,

@@ -4,7 +4,7 @@
  * Invariant: an answer that no retry will get says so (`Idempotency-Stored: false`); what every retry gets says until when.
  */
 
-import { notStored } from '../core/meeting.ts';
+import { notStored } from '../engine/meeting.ts';
 import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { Exchange } from './exchange.ts';

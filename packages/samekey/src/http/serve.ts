@@ -4,7 +4,7 @@
  * Invariant: the input is made before anything is claimed, so that a request nobody can read claims nothing.
  */
 
-import type { Engine } from '../core/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { NotExecutedError, OptionsError } from '../core/errors.ts';
 import { aFunction, readOptions, type Table } from '../core/options.ts';
 import { type OperationOptions, OPERATION_OPTIONS } from '../core/settings.ts';
@@ -15,7 +15,7 @@ import {
   type Operation,
   operationInternals,
   takeDoor,
-} from '../ways/operation.ts';
+} from '../ways/define-operation.ts';
 import { parseJson } from './json-body.ts';
 import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 import type { Wrapped } from './wrapped.ts';

@@ -6,14 +6,14 @@
  */
 
 import { mayBeKey } from '../core/key.ts';
-import { outcomeSeen, unavailable } from '../core/meeting.ts';
+import { outcomeSeen, unavailable } from '../engine/meeting.ts';
 import { namesOldestFirst } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { firstLiving, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
-import { type Operation, type OperationInternals, operationInternals } from '../ways/operation.ts';
+import { type Operation, type OperationInternals, operationInternals } from '../ways/define-operation.ts';
 import { callerParts } from './caller.ts';
 import { httpDate } from './headers.ts';
 import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from './route.ts';

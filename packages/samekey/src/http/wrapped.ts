@@ -1,7 +1,7 @@
 /** What the HTTP flow is given for an operation that Samekey runs itself. */
 
 import type { Issue, StandardSchema } from '../core/schema.ts';
-import type { Handler, Work } from '../core/work.ts';
+import type { Handler, Work } from '../engine/work.ts';
 
 /** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
 export interface Wrapped<Native> {

@@ -1,3 +1,3 @@
-export type { JanitorEvent, JanitorEventType, JanitorVerb } from './events.ts';
+export type { JanitorEvent, JanitorEventType, JanitorVerb } from './janitor-events.ts';
 export { createJanitor, type Janitor, type JanitorReport } from './janitor.ts';
 export type { JanitorOptions } from './options.ts';

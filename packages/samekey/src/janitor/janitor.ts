@@ -10,7 +10,7 @@
 import { OptionsError } from '../core/errors.ts';
 import { keepAlive } from '../lifecycle/alive.ts';
 import { createSleeper, type Sleeper } from '../lifecycle/sleep.ts';
-import type { JanitorVerb } from './events.ts';
+import type { JanitorVerb } from './janitor-events.ts';
 import { checkJanitorOptions, type JanitorOptions } from './options.ts';
 import { createPruner } from './pruner.ts';
 import { createReaper } from './reaper.ts';

@@ -2,8 +2,8 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
-import { UNKNOWN_MAX_MS } from '../core/machine.ts';
-import type { MessageStore } from '../core/message.ts';
+import { UNKNOWN_MAX_MS } from '../store/machine/index.ts';
+import type { MessageStore } from '../store/message.ts';
 import {
   aFunction,
   anything,
@@ -13,11 +13,11 @@ import {
   type Table,
   wholeNumber,
 } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import { internalsOf, type Samekey } from '../samekey.ts';
 import { systemWorld } from '../system.ts';
-import type { JanitorEvent } from './events.ts';
+import type { JanitorEvent } from './janitor-events.ts';
 import type { AuditRetention } from './pruner.ts';
 
 /** Options of `createJanitor`: `samekey` or `store`. */

@@ -1,7 +1,7 @@
 /** One round over the audit: rows older than their retention are deleted, in batches. */
 
-import { AUDIT_ACTS, type AuditAct, type AuditStore } from '../core/audit.ts';
-import type { JanitorEvent } from './events.ts';
+import { AUDIT_ACTS, type AuditAct, type AuditStore } from '../store/audit.ts';
+import type { JanitorEvent } from './janitor-events.ts';
 
 /** How long rows of the audit are kept, in milliseconds; null: for ever. */
 export interface AuditRetention {

@@ -3,8 +3,8 @@
  * quarters are the traffic's; a batch that took long is a database under load: the next one is half as large, and the pause doubles.
  */
 
-import type { Store } from '../core/store.ts';
-import type { JanitorEvent } from './events.ts';
+import type { Store } from '../store/store.ts';
+import type { JanitorEvent } from './janitor-events.ts';
 
 /** What a reaper works with. */
 export interface ReaperOptions {

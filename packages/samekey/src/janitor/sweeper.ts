@@ -3,9 +3,9 @@
  * messages right. Nothing here knows of others: however many sweep, the store gives each record to one.
  */
 
-import type { MessageStore } from '../core/message.ts';
-import type { Store } from '../core/store.ts';
-import type { SweeperEvent } from './events.ts';
+import type { MessageStore } from '../store/message.ts';
+import type { Store } from '../store/store.ts';
+import type { SweeperEvent } from './janitor-events.ts';
 
 /** What a sweeper works with. */
 export interface SweeperOptions {

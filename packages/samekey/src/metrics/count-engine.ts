@@ -5,7 +5,7 @@
  * outcome that it met without one.
  */
 
-import type { SamekeyEvent } from '../core/events.ts';
+import type { SamekeyEvent } from '../engine/events.ts';
 import type { Labels } from './labels.ts';
 import type { Recorder } from './recorder.ts';
 

@@ -1,8 +1,8 @@
 /** What the events of worker, janitor and reconciler add to the metrics. */
 
-import type { JanitorEvent } from '../janitor/events.ts';
-import type { ReconcileEvent } from '../reconcile/events.ts';
-import type { WorkerEvent } from '../worker/events.ts';
+import type { JanitorEvent } from '../janitor/janitor-events.ts';
+import type { ReconcileEvent } from '../reconcile/reconcile-events.ts';
+import type { WorkerEvent } from '../worker/worker-events.ts';
 import type { Labels } from './labels.ts';
 import type { Recorder } from './recorder.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { hashCaller } from '../core/redact.ts';
+import { hashCaller } from '../store/redact.ts';
 import { readOptions, type Row, row, type Table, wholeNumber } from '../core/options.ts';
 
 /** Bounds of labels. */

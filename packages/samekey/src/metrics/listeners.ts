@@ -1,10 +1,10 @@
 /** The listeners that measure, over whichever library records. */
 
-import type { SamekeyEvent } from '../core/events.ts';
-import type { Store } from '../core/store.ts';
-import type { JanitorEvent } from '../janitor/events.ts';
-import type { ReconcileEvent } from '../reconcile/events.ts';
-import type { WorkerEvent } from '../worker/events.ts';
+import type { SamekeyEvent } from '../engine/events.ts';
+import type { Store } from '../store/store.ts';
+import type { JanitorEvent } from '../janitor/janitor-events.ts';
+import type { ReconcileEvent } from '../reconcile/reconcile-events.ts';
+import type { WorkerEvent } from '../worker/worker-events.ts';
 import { countEngine } from './count-engine.ts';
 import { countJanitor, countReconciler, countWorker } from './count-services.ts';
 import { createLabels, type LabelOptions } from './labels.ts';

@@ -1,10 +1,10 @@
 /** What a line of the log says, and at which level: for every type of event, once. */
 
-import type { EventType } from '../core/events.ts';
+import type { EventType } from '../engine/events.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
-import type { JanitorEventType } from '../janitor/events.ts';
-import type { ReconcileEventType } from '../reconcile/events.ts';
-import type { WorkerEventType } from '../worker/events.ts';
+import type { JanitorEventType } from '../janitor/janitor-events.ts';
+import type { ReconcileEventType } from '../reconcile/reconcile-events.ts';
+import type { WorkerEventType } from '../worker/worker-events.ts';
 
 /** From the least to the most urgent. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -7,12 +7,12 @@
 
 import { HASH_SECRET_ROW } from './labels.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { SamekeyEvent } from '../core/events.ts';
-import { hashCaller, hashKey } from '../core/redact.ts';
+import type { SamekeyEvent } from '../engine/events.ts';
+import { hashCaller, hashKey } from '../store/redact.ts';
 import { aFunction, oneOf, readOptions, type Table } from '../core/options.ts';
-import type { JanitorEvent } from '../janitor/events.ts';
-import type { ReconcileEvent } from '../reconcile/events.ts';
-import type { WorkerEvent } from '../worker/events.ts';
+import type { JanitorEvent } from '../janitor/janitor-events.ts';
+import type { ReconcileEvent } from '../reconcile/reconcile-events.ts';
+import type { WorkerEvent } from '../worker/worker-events.ts';
 import { LOG_LEVELS, LOG_LINES, type LoggedType, type LogLevel, OUTCOME_LEVELS } from './log-lines.ts';
 
 /** The part of a logger that is used; `pino()` and `console` have it. */

@@ -6,9 +6,9 @@
  * counting goes through the table where a database has no counter · a look that fails is counted, and tried again like any other.
  */
 
-import type { MessageCount, StoreWithMessages } from '../core/message.ts';
+import type { MessageCount, StoreWithMessages } from '../store/message.ts';
 import { having, readOptions, type Table, wholeNumber } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Timer, World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
 import type { Labels } from './labels.ts';

@@ -10,11 +10,11 @@
 
 import { HASH_SECRET_ROW } from './labels.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { SamekeyEvent } from '../core/events.ts';
+import type { SamekeyEvent } from '../engine/events.ts';
 import type { RecordId } from '../core/record.ts';
-import { hashKey } from '../core/redact.ts';
+import { hashKey } from '../store/redact.ts';
 import { readOptions, type Table } from '../core/options.ts';
-import type { WorkerEvent } from '../worker/events.ts';
+import type { WorkerEvent } from '../worker/worker-events.ts';
 
 /** What a span begins with. */
 export interface SpanStart {

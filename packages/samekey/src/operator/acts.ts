@@ -3,10 +3,10 @@
  * Nothing is forced, and nothing is tried again under another fence.
  */
 
-import { mayHaveHappened, NEVER_KNOWN } from '../core/machine.ts';
+import { mayHaveHappened, NEVER_KNOWN } from '../store/machine/index.ts';
 import { type Fence, isForgotten, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import { sameResponse, type StoredResponse } from '../core/response.ts';
-import type { FencedId, HandResult, Store } from '../core/store.ts';
+import type { FencedId, HandResult, Store } from '../store/store.ts';
 import { callTimeOf, hasResult, type NoEffectBecause, shownBy, stepsWithResult } from './no-effect.ts';
 import { type CheckedSettlement, readForgetting, readId, readReopening, readSettlement } from './requests.ts';
 

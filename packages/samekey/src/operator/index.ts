@@ -1,7 +1,7 @@
-export { AUDIT_ACTS, type AuditAct, type AuditRequest, type AuditRow } from '../core/audit.ts';
-export type { MessageStore as MessageQueue, StoredMessage } from '../core/message.ts';
-export { type BridgeEnd, bridgeEnds } from '../core/bridge-ends.ts';
-export { isPointer } from '../core/pointer.ts';
+export { AUDIT_ACTS, type AuditAct, type AuditRequest, type AuditRow } from '../store/audit.ts';
+export type { MessageStore as MessageQueue, StoredMessage } from '../store/message.ts';
+export { type BridgeEnd, bridgeEnds } from '../engine/bridge/bridge-ends.ts';
+export { isPointer } from '../engine/bridge/pointer.ts';
 export { FORMAT_VERSION } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
 export type { Act, ActResult, Forgetting, RefusedBecause, Reopening, Settlement } from './acts.ts';

@@ -1,9 +1,9 @@
 /** Dead letters and the requests that they are the work of: which may still be delivered, and which nobody waits for. Reads only. */
 
-import type { StoredMessage } from '../core/message.ts';
-import { mayRequeue } from '../core/message-machine.ts';
+import type { StoredMessage } from '../store/message.ts';
+import { mayRequeue } from '../store/machine/messages.ts';
 import { idText, isErased, isForgotten, type SamekeyRecord } from '../core/record.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 
 /**
  * What became of the request that handed a dead letter over. `none`: the message is one of its own, and owed. `open`: the request waits

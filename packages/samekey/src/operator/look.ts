@@ -1,10 +1,10 @@
 /** One record with everything that Samekey knows of it, for an operator who has to decide what happened. Reads only. */
 
-import type { AuditRow } from '../core/audit.ts';
-import type { MessageStore, StoredMessage, StoreWithMessages } from '../core/message.ts';
+import type { AuditRow } from '../store/audit.ts';
+import type { MessageStore, StoredMessage, StoreWithMessages } from '../store/message.ts';
 import { isHandedOver, type RecordId, type SamekeyRecord } from '../core/record.ts';
-import { type IntentCall, readSteps } from '../core/steps.ts';
-import type { Store } from '../core/store.ts';
+import { type IntentCall, readSteps } from '../ways/steps.ts';
+import type { Store } from '../store/store.ts';
 
 /** A recorded step of a phased operation. */
 export type StepView =

@@ -4,10 +4,10 @@
  * carries the key that the next one carries. Pure.
  */
 
-import { jsonOf } from '../core/json-value.ts';
-import { isOwnerGone } from '../core/owner-gone.ts';
+import { jsonOf } from '../fingerprint/json-value.ts';
+import { isOwnerGone } from '../engine/owner-gone.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import { openIntent, readSteps, type Step, stepsTextWith } from '../core/steps.ts';
+import { openIntent, readSteps, type Step, stepsTextWith } from '../ways/steps.ts';
 
 /**
  * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone (`owner-gone`), or

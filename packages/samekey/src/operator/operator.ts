@@ -5,13 +5,13 @@
  * never to what stands there by then: it is refused, and says what it found · nothing is forced.
  */
 
-import type { AuditRequest, AuditRow } from '../core/audit.ts';
+import type { AuditRequest, AuditRow } from '../store/audit.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { MessageListRequest, StoredMessage } from '../core/message.ts';
+import type { MessageListRequest, StoredMessage } from '../store/message.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';
 import { having, kindOf, orNull, readOptions, required, row, type Table } from '../core/options.ts';
-import type { EraseResult, ListRequest, Store } from '../core/store.ts';
+import type { EraseResult, ListRequest, Store } from '../store/store.ts';
 import {
   type Act,
   type ActResult,

@@ -3,10 +3,10 @@
  * the right name, and no state is written that the state table does not have (F145).
  */
 
-import { AUDIT_ACTS, type AuditRequest } from '../core/audit.ts';
-import { SETTLED_TO, settledAnswer } from '../core/ends.ts';
+import { AUDIT_ACTS, type AuditRequest } from '../store/audit.ts';
+import { SETTLED_TO, settledAnswer } from '../store/ends.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { MessageListRequest } from '../core/message.ts';
+import type { MessageListRequest } from '../store/message.ts';
 import {
   anything,
   kindOf,
@@ -24,7 +24,7 @@ import {
 } from '../core/options.ts';
 import { type Fence, type RecordId, STATES } from '../core/record.ts';
 import type { StorableResponse } from '../core/stored-response.ts';
-import type { ListRequest } from '../core/store.ts';
+import type { ListRequest } from '../store/store.ts';
 import type { Act, Forgetting, Reopening, Settlement } from './acts.ts';
 
 const LIST_LIMIT_MAX = 1_000;

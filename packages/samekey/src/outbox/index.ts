@@ -1,2 +1,2 @@
-export type { OutboxMessage } from '../core/new-message.ts';
+export type { OutboxMessage } from '../store/new-message.ts';
 export { createOutbox, type DeadLetter, type Outbox, type OutboxOptions } from './outbox.ts';

@@ -5,14 +5,14 @@
  * Invariant: nothing is sent from here. What stands in the table is all there is.
  */
 
-import type { ByHand } from '../core/audit.ts';
-import { enrolledWithin } from '../core/enrolled.ts';
+import type { ByHand } from '../store/audit.ts';
+import { enrolledWithin } from '../ways/enrolled.ts';
 import { OptionsError } from '../core/errors.ts';
-import type { MessageCount, MessageListRequest, MessageStore, StoredMessage } from '../core/message.ts';
-import { newMessage, type OutboxMessage } from '../core/new-message.ts';
+import type { MessageCount, MessageListRequest, MessageStore, StoredMessage } from '../store/message.ts';
+import { newMessage, type OutboxMessage } from '../store/new-message.ts';
 import { anything, having, readOptions, required, type Table } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
-import type { TransactionalStore, Within } from '../core/transaction.ts';
+import type { Store } from '../store/store.ts';
+import type { TransactionalStore, Within } from '../store/transaction.ts';
 import type { World } from '../core/world.ts';
 import { systemWorld } from '../system.ts';
 

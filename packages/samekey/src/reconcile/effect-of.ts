@@ -2,7 +2,7 @@
 
 import type { SamekeyRecord } from '../core/record.ts';
 import { OptionsError } from '../core/errors.ts';
-import { downstreamKeyText, openIntent, readSteps, stepsTextWith } from '../core/steps.ts';
+import { downstreamKeyText, openIntent, readSteps, stepsTextWith } from '../ways/steps.ts';
 import type { World } from '../core/world.ts';
 
 /** An effect of which nobody knows whether it happened. */

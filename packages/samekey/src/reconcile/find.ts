@@ -10,13 +10,13 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
-import { messageKeyText, type MessageStore, type StoreWithMessages } from '../core/message.ts';
+import { messageKeyText, type MessageStore, type StoreWithMessages } from '../store/message.ts';
 import { namesOldestFirst } from '../core/operation.ts';
-import { isPointer } from '../core/pointer.ts';
+import { isPointer } from '../engine/bridge/pointer.ts';
 import { idText, type RecordId, type SamekeyRecord, type State } from '../core/record.ts';
 import { callerOf, callerScope, encodeScope } from '../core/scope.ts';
-import { type Referred, type References, referenceOf } from '../core/references.ts';
-import type { Store } from '../core/store.ts';
+import { type Referred, type References, referenceOf } from '../store/references.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import type { SamekeyInternals } from '../samekey.ts';
 import { openEffectOf } from './effect-of.ts';

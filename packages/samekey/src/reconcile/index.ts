@@ -8,7 +8,7 @@ export { type LedgerReport, ledgerReport } from './ledger/report.ts';
 export { compareReferences, type LedgerLine, type LedgerSide, type Rows } from './ledger/side.ts';
 export { LEDGER_DIFFERENCES, type LedgerSum, type LedgerTotals } from './ledger/totals.ts';
 export type { OpenEffect } from './effect-of.ts';
-export type { ReconciledBy, ReconcileEvent, ReconcileEventType } from './events.ts';
+export type { ReconciledBy, ReconcileEvent, ReconcileEventType } from './reconcile-events.ts';
 export type { ToldAbout } from './find.ts';
 export type {
   Inquiry,

@@ -1,7 +1,7 @@
 /** What a verdict comes to when the record is not `unknown`, or not any more. Pure; nothing is written in any of these cases. */
 
 import { isForgotten, type SamekeyRecord, type State } from '../core/record.ts';
-import { readSteps } from '../core/steps.ts';
+import { readSteps } from '../ways/steps.ts';
 import type { FinalVerdict } from './verdict.ts';
 
 /** What stands there, as the verdict sees it. */

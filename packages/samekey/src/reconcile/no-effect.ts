@@ -7,7 +7,7 @@
  * the key that the next one carries.
  */
 
-import { isOwnerGone } from '../core/owner-gone.ts';
+import { isOwnerGone } from '../engine/owner-gone.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import type { OpenEffect } from './effect-of.ts';
 

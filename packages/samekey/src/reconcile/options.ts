@@ -19,12 +19,12 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
 import { systemWorld } from '../system.ts';
 import type { OpenEffect } from './effect-of.ts';
-import type { ReconcileEvent } from './events.ts';
+import type { ReconcileEvent } from './reconcile-events.ts';
 import type { CallRule } from './no-effect.ts';
 import type { Verdict } from './verdict.ts';
 

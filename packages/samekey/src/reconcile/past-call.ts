@@ -4,8 +4,8 @@
  */
 
 import { isFinal, type SamekeyRecord } from '../core/record.ts';
-import type { Referred } from '../core/references.ts';
-import { readSteps } from '../core/steps.ts';
+import type { Referred } from '../store/references.ts';
+import { readSteps } from '../ways/steps.ts';
 import type { OpenEffect } from './effect-of.ts';
 import type { ToldAbout } from './find.ts';
 import { type CallRule, carriesKey } from './no-effect.ts';

@@ -6,14 +6,14 @@
  * a contradiction is an event and a row of the audit, never silence.
  */
 
-import type { NewAuditRow } from '../core/audit.ts';
+import type { NewAuditRow } from '../store/audit.ts';
 import { isStoreError } from '../core/errors.ts';
 import { pause } from '../core/pause.ts';
 import type { RecordId, SamekeyRecord } from '../core/record.ts';
-import type { HandResult, SettleRequest } from '../core/store.ts';
+import type { HandResult, SettleRequest } from '../store/store.ts';
 import { type CallRule, callTimeOf, rememberedUntil } from './no-effect.ts';
 import { type OpenEffect, stepsWithResult } from './effect-of.ts';
-import type { ReconciledBy } from './events.ts';
+import type { ReconciledBy } from './reconcile-events.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
 import { meet, type Meeting } from './meet.ts';
 import type { FinalVerdict } from './verdict.ts';

@@ -7,11 +7,11 @@
  * way.
  */
 
-import type { StoreWithMessages } from '../core/message.ts';
+import type { StoreWithMessages } from '../store/message.ts';
 import type { SamekeyRecord, State } from '../core/record.ts';
-import type { CallUnderWay } from '../core/references.ts';
-import { openIntent, readSteps } from '../core/steps.ts';
-import type { Store } from '../core/store.ts';
+import type { CallUnderWay } from '../store/references.ts';
+import { openIntent, readSteps } from '../ways/steps.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import type { CallRule } from './no-effect.ts';
 import type { Watch } from './watch.ts';

@@ -3,7 +3,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { toResponse } from '../core/reply.ts';
+import { toResponse } from '../ways/reply.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { storableByHand, type StorableResponse } from '../core/stored-response.ts';
 

@@ -7,7 +7,7 @@
  * would not open, and never be taken for another.)
  */
 
-import { SEALED_TEXT } from '../core/seal-marks.ts';
+import { SEALED_TEXT } from '../store/seal-marks.ts';
 import type { Seal } from './ring.ts';
 
 /** The last byte, and the digit in {@link TEXT_MARK}, is the version of the envelope. */

@@ -1,8 +1,8 @@
 /** Which keys a store's rows are sealed with: a key may be taken off the ring when nothing names it any more. */
 
-import type { StoreWithMessages } from '../core/message.ts';
+import type { StoreWithMessages } from '../store/message.ts';
 import { idText, type SamekeyRecord } from '../core/record.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import { storeBehind } from './sealed-store.ts';
 import { sealKeyIdsOf, sealKeyIdsOfMessage } from './sealer.ts';
 

@@ -11,7 +11,7 @@ import type {
   NoteRequest,
   StoredMessage,
   TakenMessage,
-} from '../core/message.ts';
+} from '../store/message.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import type { UnreadableFound } from './sealed-store.ts';
 import { sealAnswer, type Sealer } from './sealer.ts';

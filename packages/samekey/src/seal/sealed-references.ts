@@ -5,8 +5,8 @@
  * Invariant: a look asks by the digests under all keys of the ring, and by the reference as it was before anything was sealed.
  */
 
-import type { CallUnderWay, NewReference, References } from '../core/references.ts';
-import type { CheckpointRequest } from '../core/store.ts';
+import type { CallUnderWay, NewReference, References } from '../store/references.ts';
+import type { CheckpointRequest } from '../store/store.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import type { Sealer } from './sealer.ts';
 

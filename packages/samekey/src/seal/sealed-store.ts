@@ -7,10 +7,10 @@
  * it is · nothing is decided here.
  */
 
-import { isSettledAs, settledAnswer } from '../core/ends.ts';
+import { isSettledAs, settledAnswer } from '../store/ends.ts';
 import { OptionsError } from '../core/errors.ts';
 import { callListener } from '../core/listener.ts';
-import type { StoreWithMessages } from '../core/message.ts';
+import type { StoreWithMessages } from '../store/message.ts';
 import { type Fence, idText, type RecordId, type SamekeyRecord, type Unreadable } from '../core/record.ts';
 import { aFunction, listOf, readOptions, type Table, text as aText, trueOrFalse } from '../core/options.ts';
 import type {
@@ -24,8 +24,8 @@ import type {
   SettleRequest,
   Store,
   TakeUnknownRequest,
-} from '../core/store.ts';
-import type { TransactionalStore, Within } from '../core/transaction.ts';
+} from '../store/store.ts';
+import type { TransactionalStore, Within } from '../store/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import type { SealRing } from './ring.ts';
 import { sealedMessages } from './sealed-messages.ts';

@@ -7,11 +7,11 @@
  */
 
 import { StoreError } from '../core/errors.ts';
-import type { NewMessage, StoredMessage } from '../core/message.ts';
+import type { NewMessage, StoredMessage } from '../store/message.ts';
 import type { RecordId, SamekeyRecord, Unreadable } from '../core/record.ts';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
-import { SEALED_LINE } from '../core/seal-marks.ts';
-import type { FinishRequest, SettleRequest } from '../core/store.ts';
+import { SEALED_LINE } from '../store/seal-marks.ts';
+import type { FinishRequest, SettleRequest } from '../store/store.ts';
 import { envelopeBytes, envelopeText, sealInBytes, sealInText } from './envelope.ts';
 import { after, isPromise, type Maybe } from './maybe.ts';
 import type { Seal, SealRing } from './ring.ts';

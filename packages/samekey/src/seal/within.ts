@@ -1,6 +1,6 @@
 /** The verbs inside an open transaction, sealed as outside of it. With a synchronous ring they stay as synchronous as they were. */
 
-import type { Within } from '../core/transaction.ts';
+import type { Within } from '../store/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import { sealCheckpoint } from './sealed-references.ts';
 import type { Sealer } from './sealer.ts';

@@ -18,16 +18,16 @@ export {
   NOTES_MAX,
   REASON_LENGTH_MAX,
   transitionRow,
-} from '../core/audit.ts';
+} from '../store/audit.ts';
 export {
   type ClaimWatch,
   createClaimWatch,
   heldBack,
   WATCHED_MAX,
   type WatchedClaim,
-} from '../core/claim-watch.ts';
-export { type Counters, type Counts, takeOff } from '../core/counters.ts';
-export { isListed } from '../core/listed.ts';
+} from '../store/time/claim-watch.ts';
+export { type Counters, type Counts, takeOff } from '../store/counters.ts';
+export { isListed } from '../store/listed.ts';
 export {
   CLAIM_ENDED,
   type Decision,
@@ -51,8 +51,8 @@ export {
   serverView,
   UNKNOWN_MAX_MS,
   type View,
-} from '../core/machine.ts';
-export type { MessageStore, StoreWithMessages } from '../core/message.ts';
+} from '../store/machine/index.ts';
+export type { MessageStore, StoreWithMessages } from '../store/message.ts';
 export {
   decideDead,
   decideEnqueue,
@@ -62,8 +62,8 @@ export {
   holds,
   isExhausted,
   mayRequeue,
-} from '../core/message-machine.ts';
-export { reapedOf } from '../core/reaped.ts';
+} from '../store/machine/messages.ts';
+export { reapedOf } from '../store/reaped.ts';
 export {
   compareDue,
   DOUBLED_MAX,
@@ -82,8 +82,8 @@ export {
   STATES,
 } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
-export { createServerTime, type ServerClock, type ServerTime } from '../core/server-time.ts';
-export { createSharedTime, type SharedTime, type SharedTimes } from '../core/shared-time.ts';
+export { createServerTime, type ServerClock, type ServerTime } from '../store/time/server-time.ts';
+export { createSharedTime, type SharedTime, type SharedTimes } from '../store/time/shared-time.ts';
 export {
   aFunction,
   anything,
@@ -112,6 +112,6 @@ export type {
   Resumed,
   SweepOptions,
   TakeUnknownRequest,
-} from '../core/store.ts';
-export type { ChangeHints } from '../core/store.ts';
-export type { TransactionalStore, Within } from '../core/transaction.ts';
+} from '../store/store.ts';
+export type { ChangeHints } from '../store/store.ts';
+export type { TransactionalStore, Within } from '../store/transaction.ts';

@@ -15,7 +15,7 @@
 
 import { isStoreError } from '../core/errors.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
-import type { ClaimRequest } from '../core/store.ts';
+import type { ClaimRequest } from '../store/store.ts';
 import { faultOfAnswer } from './audit/answers.ts';
 import { faultOfCall, faultOfCharges } from './audit/effects.ts';
 import {

@@ -7,8 +7,8 @@
  */
 
 import { StoreError } from '../core/errors.ts';
-import type { StoreVerb } from '../core/events.ts';
-import type { HotStore, Store } from '../core/store.ts';
+import type { StoreVerb } from '../engine/events.ts';
+import type { HotStore, Store } from '../store/store.ts';
 import { systemWorld } from '../system.ts';
 import type { Timers } from './timeline.ts';
 

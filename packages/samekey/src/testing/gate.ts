@@ -7,7 +7,7 @@
  * were made, each after the last one's reply, so their order follows from the seed alone.
  */
 
-import type { HotStore, LifecycleStore, OperatorStore, Store } from '../core/store.ts';
+import type { HotStore, LifecycleStore, OperatorStore, Store } from '../store/store.ts';
 import { turn } from './timeline.ts';
 
 /** Counts what is under way outside of virtual time. */

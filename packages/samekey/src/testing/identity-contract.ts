@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { isStoreError } from '../core/errors.ts';
-import type { MigrateRequest, StoreIdentity } from '../core/identity.ts';
-import type { StoreWithMessages } from '../core/message.ts';
-import type { Store } from '../core/store.ts';
+import type { MigrateRequest, StoreIdentity } from '../store/identity.ts';
+import type { StoreWithMessages } from '../store/message.ts';
+import type { Store } from '../store/store.ts';
 import { createSamekey } from '../samekey.ts';
 import {
   claimed,

@@ -8,10 +8,10 @@
  */
 
 import assert from 'node:assert/strict';
-import type { NewMessage, StoreWithMessages } from '../core/message.ts';
+import type { NewMessage, StoreWithMessages } from '../store/message.ts';
 import type { StoredResponse } from '../core/response.ts';
-import type { CheckpointRequest, FencedId, FinishRequest, Store } from '../core/store.ts';
-import type { Within } from '../core/transaction.ts';
+import type { CheckpointRequest, FencedId, FinishRequest, Store } from '../store/store.ts';
+import type { Within } from '../store/transaction.ts';
 import {
   claimed,
   claimRequest,

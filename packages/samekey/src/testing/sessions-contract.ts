@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { isStoreError } from '../core/errors.ts';
-import type { StoreWithMessages } from '../core/message.ts';
-import type { Store } from '../core/store.ts';
-import type { TransactionalStore, TransactionSource } from '../core/transaction.ts';
+import type { StoreWithMessages } from '../store/message.ts';
+import type { Store } from '../store/store.ts';
+import type { TransactionalStore, TransactionSource } from '../store/transaction.ts';
 import { createSamekey } from '../samekey.ts';
 import { claimRequest, finishRequest, only, renewRequest, type TestRunner } from './contract/context.ts';
 import { message, takeOne } from './outbox/bench.ts';

@@ -10,7 +10,7 @@
 
 import { encodeScope } from '../core/scope.ts';
 import type { RecordId } from '../core/record.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import { memoryStore } from '../stores/memory/index.ts';
 import { createAuditor, type Violation } from './auditor.ts';

@@ -7,7 +7,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import type { SqlTransaction, SqlValue } from '../core/transaction.ts';
+import type { SqlTransaction, SqlValue } from '../store/transaction.ts';
 
 /**
  * Makes the handle from a library's way of sending text with `$1 …`. Rows may come as arrays or as objects: every column of a

@@ -1,6 +1,6 @@
 /** Statements of ours on a connection of `mysql2`: rows as arrays and plain values, whatever the user's settings are. */
 
-import type { SqlTransaction } from '../core/transaction.ts';
+import type { SqlTransaction } from '../store/transaction.ts';
 import { handleOf } from './handle.ts';
 
 /** What is used of a connection that takes callbacks, as Knex and TypeORM have it underneath. */

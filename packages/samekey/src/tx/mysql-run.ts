@@ -8,7 +8,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import type { SqlTransaction } from '../core/transaction.ts';
+import type { SqlTransaction } from '../store/transaction.ts';
 import { beginStatement, type Isolation } from './begin.ts';
 import { guarded, handleOf } from './handle.ts';
 

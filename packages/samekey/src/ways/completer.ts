@@ -6,13 +6,13 @@
  * alone, and keep nobody behind them waiting (F109, F149) · a place that has become free takes the next, whatever its neighbours do (F143).
  */
 
-import type { Engine } from '../core/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { textOfError } from '../core/listener.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { idText, type SamekeyRecord } from '../core/record.ts';
-import type { DueRequest, Store } from '../core/store.ts';
-import { type Handler, NO_PLACES } from '../core/work.ts';
-import type { OperationInternals } from './operation.ts';
+import type { DueRequest, Store } from '../store/store.ts';
+import { type Handler, NO_PLACES } from '../engine/work.ts';
+import type { OperationInternals } from './define-operation.ts';
 
 /** What it needs of an instance. */
 export interface CompleterOptions {

@@ -4,7 +4,7 @@
  */
 
 import { readOptions, type Table, wholeNumber } from '../core/options.ts';
-import { createOperation, type Operation, operationInternals } from './operation.ts';
+import { createOperation, type Operation, operationInternals } from './define-operation.ts';
 
 /** Options of a deferred operation. */
 export interface DeferredOptions {

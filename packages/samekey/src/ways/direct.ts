@@ -2,19 +2,19 @@
  * Requests without HTTP: from scope, key and a value to compare, to the engine's work and back to the handler's value.
  */
 
-import type { Engine } from '../core/engine.ts';
-import type { Comparable } from '../core/digest.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Comparable } from '../fingerprint/digest.ts';
 import { KeyError, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, LENGTH_MAX_BOUND } from '../core/key.ts';
 import { namesOldestFirst, type Operation as OperationNames } from '../core/operation.ts';
 import { listOf, nested, row, type Table, text } from '../core/options.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { valueOf } from '../core/reply.ts';
+import { valueOf } from './reply.ts';
 import type { Issue } from '../core/schema.ts';
 import { encodeScope } from '../core/scope.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { RecordId } from '../core/record.ts';
-import { type Handler, NO_PLACES, type Work } from '../core/work.ts';
+import { type Handler, NO_PLACES, type Work } from '../engine/work.ts';
 
 /** What `run` resolves with: the outcome, and the handler's value where there is one. */
 export type RunOutcome<Value> =

@@ -1,7 +1,7 @@
 /** Inputs as bytes: kept with the record, so that a worker can push the operation on without the client. */
 
 import { OptionsError, ValueError } from '../core/errors.ts';
-import { comparedJsonOf } from '../core/json-value.ts';
+import { comparedJsonOf } from '../fingerprint/json-value.ts';
 
 /** How an input becomes bytes and comes back. Must read what earlier versions of the code have written. */
 export interface InputCodec<Input> {

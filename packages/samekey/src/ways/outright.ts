@@ -3,10 +3,10 @@
  * attempt, also where it cannot be stored.
  */
 
-import type { Attempt, Ending } from '../core/attempt.ts';
-import { answerOf } from '../core/reply.ts';
+import type { Attempt, Ending } from '../engine/attempt.ts';
+import { answerOf } from './reply.ts';
 import { response } from '../core/response.ts';
-import type { Handler } from '../core/work.ts';
+import type { Handler } from '../engine/work.ts';
 
 /** The engine's handler of such a function. */
 export function outright(run: (attempt: Attempt) => unknown): Handler {

@@ -1,19 +1,25 @@
 /**
- * `samekey.phased`: several steps under one key, each recorded, some of them calls to the outside (see core/phased.ts for how).
+ * `samekey.phased`: several steps under one key, each recorded, some of them calls to the outside (see ways/run-phases.ts for how).
  */
 
-import type { Attempt } from '../core/attempt.ts';
-import type { Transactions } from '../core/commit.ts';
-import type { EffectCall, EffectRule } from '../core/effect.ts';
-import type { Engine } from '../core/engine.ts';
+import type { Attempt } from '../engine/attempt.ts';
+import type { Transactions } from './commit.ts';
+import type { EffectCall, EffectRule } from './effect.ts';
+import type { Engine } from '../engine/engine.ts';
 import { StepError } from '../core/errors.ts';
-import { openPhases, type Phases } from '../core/phased.ts';
+import { openPhases, type Phases } from './run-phases.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
-import { answerOf, type ReplyValue } from '../core/reply.ts';
+import { answerOf, type ReplyValue } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
-import type { Handler } from '../core/work.ts';
+import type { Handler } from '../engine/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
+import {
+  createOperation,
+  type Definition,
+  DEFINITION_ROWS,
+  namesOf,
+  type Operation,
+} from './define-operation.ts';
 import { type HandlerWatch, watchHandler } from './unprotected-fetch.ts';
 
 /** What a phased handler is told of its attempt, and the steps it may take. */

@@ -1,13 +1,19 @@
 /** `samekey.plain`: the plain way as a defined operation, from an input to a reply. */
 
-import type { Attempt } from '../core/attempt.ts';
-import type { Engine } from '../core/engine.ts';
+import type { Attempt } from '../engine/attempt.ts';
+import type { Engine } from '../engine/engine.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
-import type { ReplyValue } from '../core/reply.ts';
+import type { ReplyValue } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
-import type { Handler } from '../core/work.ts';
+import type { Handler } from '../engine/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
+import {
+  createOperation,
+  type Definition,
+  DEFINITION_ROWS,
+  namesOf,
+  type Operation,
+} from './define-operation.ts';
 import { outright } from './outright.ts';
 
 /** A plain operation; it must name its policy. */

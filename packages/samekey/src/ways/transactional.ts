@@ -1,25 +1,31 @@
 /**
  * `samekey.transactional`: the handler gets the caller's own transaction; its writes and the completion of its record commit
- * together (see core/transactional.ts for how).
+ * together (see ways/run-in-transaction.ts for how).
  */
 
-import type { Attempt } from '../core/attempt.ts';
-import type { Engine } from '../core/engine.ts';
+import type { Attempt } from '../engine/attempt.ts';
+import type { Engine } from '../engine/engine.ts';
 import { OptionsError } from '../core/errors.ts';
-import { messageKeyText } from '../core/message.ts';
+import { messageKeyText } from '../store/message.ts';
 import type { Proof } from '../core/record.ts';
-import { referenceOf } from '../core/references.ts';
-import { newMessage, type OutboxMessage } from '../core/new-message.ts';
+import { referenceOf } from '../store/references.ts';
+import { newMessage, type OutboxMessage } from '../store/new-message.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
-import type { Owner } from '../core/owner.ts';
-import { isReply, reply, type ReplyValue, toResponse } from '../core/reply.ts';
+import type { Owner } from '../engine/owner.ts';
+import { isReply, reply, type ReplyValue, toResponse } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
-import type { Transactions } from '../core/commit.ts';
-import { runTransactional } from '../core/transactional.ts';
-import type { Within } from '../core/transaction.ts';
-import type { Handler } from '../core/work.ts';
+import type { Transactions } from './commit.ts';
+import { runTransactional } from './run-in-transaction.ts';
+import type { Within } from '../store/transaction.ts';
+import type { Handler } from '../engine/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
-import { createOperation, type Definition, DEFINITION_ROWS, namesOf, type Operation } from './operation.ts';
+import {
+  createOperation,
+  type Definition,
+  DEFINITION_ROWS,
+  namesOf,
+  type Operation,
+} from './define-operation.ts';
 import { watchHandler } from './unprotected-fetch.ts';
 
 /** What a transactional handler is told of its attempt, and may say about it. */

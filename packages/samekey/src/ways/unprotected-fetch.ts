@@ -8,7 +8,7 @@
  * for later, is never warned of.
  */
 
-import type { Engine } from '../core/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 
 /** One attempt's handler, watched. */
 export interface HandlerWatch {

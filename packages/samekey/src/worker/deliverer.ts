@@ -13,13 +13,13 @@ import {
   OutcomeUnknownError,
 } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
-import { type Lease, messageKeyText, type RetryRequest, type TakenMessage } from '../core/message.ts';
-import { contradictionRow, createNoter } from '../core/noter.ts';
+import { type Lease, messageKeyText, type RetryRequest, type TakenMessage } from '../store/message.ts';
+import { contradictionRow, createNoter } from '../engine/noter.ts';
 import { pause } from '../core/pause.ts';
 import type { SamekeyRecord } from '../core/record.ts';
-import { referenceOf } from '../core/references.ts';
-import { answerOf, isReply } from '../core/reply.ts';
-import type { FinishRequest } from '../core/store.ts';
+import { referenceOf } from '../store/references.ts';
+import { answerOf, isReply } from '../ways/reply.ts';
+import type { FinishRequest } from '../store/store.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
 import type { Ends } from './ends.ts';
 import type { DeliveringOptions, WorkerProbePoint } from './options.ts';

@@ -1,10 +1,10 @@
 /** One delivery: what a handler sees of it, and what the worker keeps beside it. */
 
 import { FenceLostError } from '../core/errors.ts';
-import type { Lease, LeaseResult, NoteRequest, TakenMessage } from '../core/message.ts';
-import { checkProviderId } from '../core/provider-notes.ts';
-import { MESSAGE_UNKNOWN, unknownReason } from '../core/said-unknown.ts';
-import { isSuspect, mayHaveRunBefore } from '../core/message-machine.ts';
+import type { Lease, LeaseResult, NoteRequest, TakenMessage } from '../store/message.ts';
+import { checkProviderId } from '../ways/provider-notes.ts';
+import { MESSAGE_UNKNOWN, unknownReason } from '../engine/said-unknown.ts';
+import { isSuspect, mayHaveRunBefore } from '../store/machine/messages.ts';
 
 /** A message as its handler gets it. */
 export interface ReceivedMessage<Payload = unknown> {

@@ -4,7 +4,7 @@
  */
 
 import { isStoreError } from '../core/errors.ts';
-import type { DeadRequest, DoneRequest, LeaseResult, NoteRequest, RetryRequest } from '../core/message.ts';
+import type { DeadRequest, DoneRequest, LeaseResult, NoteRequest, RetryRequest } from '../store/message.ts';
 import { pause } from '../core/pause.ts';
 import type { DeliveringOptions } from './options.ts';
 import { createGroup, type Submit } from './group.ts';

@@ -7,7 +7,7 @@
  */
 
 import type { SamekeyRecord } from '../core/record.ts';
-import type { FencedId } from '../core/store.ts';
+import type { FencedId } from '../store/store.ts';
 
 /** How such a delivery ended: its handler answered, with success or without, or nobody knows what it did. */
 export type LateEnd = 'success' | 'refusal' | 'not-known';

@@ -1,9 +1,9 @@
 /** The worker's options, checked before anything starts. */
 
 import { OptionsError } from '../core/errors.ts';
-import { UNKNOWN_MAX_MS } from '../core/machine.ts';
+import { UNKNOWN_MAX_MS } from '../store/machine/index.ts';
 import { callListener } from '../core/listener.ts';
-import type { MessageStore } from '../core/message.ts';
+import type { MessageStore } from '../store/message.ts';
 import {
   aFunction,
   anything,
@@ -16,13 +16,13 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../core/options.ts';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 import { messagesOf } from '../outbox/outbox.ts';
 import { internalsOf, type Samekey, type SamekeyInternals } from '../samekey.ts';
 import { systemWorld } from '../system.ts';
 import type { MessageHandler } from './delivery.ts';
-import type { WorkerEvent } from './events.ts';
+import type { WorkerEvent } from './worker-events.ts';
 
 /** Places at which a test may stop, race or kill a worker. */
 export type WorkerProbePoint =

@@ -3,7 +3,7 @@
  * called it, and only then is the message done (F53). A repeat after that recording publishes nothing.
  */
 
-import { isProviderId } from '../core/provider-notes.ts';
+import { isProviderId } from '../ways/provider-notes.ts';
 import type { Delivery, MessageHandler, ReceivedMessage } from './delivery.ts';
 
 /** Publishes one message and gives the provider's id of it, if it has one. */

@@ -1,10 +1,10 @@
 /** What the end of a delivery means for the attempt that was handed over with its message. Pure. */
 
-import type { TakenMessage } from '../core/message.ts';
-import { ANSWER_NOT_STORABLE, type Conclusion } from '../core/conclude.ts';
-import type { Answer } from '../core/reply.ts';
+import type { TakenMessage } from '../store/message.ts';
+import { ANSWER_NOT_STORABLE, type Conclusion } from '../engine/conclude.ts';
+import type { Answer } from '../ways/reply.ts';
 import { problemResponse } from '../core/response.ts';
-import type { FinishRequest } from '../core/store.ts';
+import type { FinishRequest } from '../store/store.ts';
 import { storable } from '../core/stored-response.ts';
 
 /** When somebody should look at an outcome that nobody knows, in milliseconds. */

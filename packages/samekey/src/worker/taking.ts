@@ -6,7 +6,7 @@
  * process: if it kills the worker, it is the one that is counted to its end, and not its neighbours (F52).
  */
 
-import type { TakenMessage, TakeResult } from '../core/message.ts';
+import type { TakenMessage, TakeResult } from '../store/message.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { RunningDelivery } from './delivery.ts';
 import type { DeliveringOptions } from './options.ts';

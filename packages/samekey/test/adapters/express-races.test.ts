@@ -8,7 +8,7 @@ import express from 'express';
 import type { Request, RequestHandler, Response } from 'express';
 import { describe, expect, it } from 'vitest';
 import { attemptOf, idempotent } from '../../src/adapters/express/index.ts';
-import { isOwnerGone } from '../../src/core/owner-gone.ts';
+import { isOwnerGone } from '../../src/engine/owner-gone.ts';
 import type { PolicyName } from '../../src/core/policy.ts';
 import type { Samekey } from '../../src/samekey.ts';
 import { type App, type Bench, onBench } from '../../src/testing/adapter-contract.ts';

@@ -7,7 +7,7 @@ import {
   type FetchOptions,
   idempotent,
 } from '../../src/adapters/fetch/index.ts';
-import type { SamekeyEvent } from '../../src/core/events.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
 import { createSamekey, type SamekeyOptions } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';

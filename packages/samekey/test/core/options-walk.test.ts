@@ -43,8 +43,8 @@ import { fromTypeorm } from 'samekey/tx/typeorm';
 import { verify } from 'samekey/verify';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
-import { newMessage } from '../../src/core/new-message.ts';
-import { checkRule } from '../../src/core/effect.ts';
+import { newMessage } from '../../src/store/new-message.ts';
+import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
 

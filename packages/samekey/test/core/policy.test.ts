@@ -1,8 +1,8 @@
 /** Policies of one's own: which are refused at start, and what of the table no policy decides. */
 
 import { describe, expect, it } from 'vitest';
-import type { Ending } from '../../src/core/attempt.ts';
-import { conclude, type OpenEnding } from '../../src/core/conclude.ts';
+import type { Ending } from '../../src/engine/attempt.ts';
+import { conclude, type OpenEnding } from '../../src/engine/conclude.ts';
 import { resolveSettings } from '../../src/core/settings.ts';
 import { response } from '../../src/core/response.ts';
 import { createSamekey, POLICIES, type Policy, type Verdict } from '../../src/index.ts';

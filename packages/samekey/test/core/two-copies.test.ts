@@ -20,7 +20,7 @@ async function copy() {
     import('../../src/adapters/fetch/index.ts'),
     import('../../src/stores/memory/index.ts'),
     import('../../src/stores/sqlite/turns.ts'),
-    import('../../src/core/enrolled.ts'),
+    import('../../src/ways/enrolled.ts'),
   ]);
   return { core, onExpress, onHono, onFetch, memory, turns, enrolled };
 }

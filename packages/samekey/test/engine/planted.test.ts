@@ -1,9 +1,9 @@
 /** The engine contract is worth what it finds: it fails on every store with one of these bugs in it, and on none without. */
 
 import { describe, expect, it } from 'vitest';
-import { decideClaim, decideFinish, decideRenew } from '../../src/core/machine.ts';
+import { decideClaim, decideFinish, decideRenew } from '../../src/store/machine/index.ts';
 import type { SamekeyRecord } from '../../src/core/record.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { engineContract } from '../../src/testing/engine-contract.ts';
 import { type Bug, plantedStore } from '../simulator/planted-store.ts';
 

@@ -4,7 +4,7 @@ import { memoryStore } from 'samekey/stores/memory';
 import { expect, it } from 'vitest';
 import { createLimits } from '../../src/guard/index.ts';
 import { createSamekey, type SamekeyEvent } from '../../src/index.ts';
-import type { Counters } from '../../src/core/counters.ts';
+import type { Counters } from '../../src/store/counters.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
 
 const REQUEST = { operation: 'order', scope: ['acme'], key: 'a', fingerprint: null } as const;

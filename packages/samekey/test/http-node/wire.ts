@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { createKeptBytes } from '../../src/core/kept-bytes.ts';
+import { createKeptBytes } from '../../src/engine/kept-bytes.ts';
 import type { Timer } from '../../src/core/world.ts';
 import { KeptCopy } from '../../src/http/kept-copy.ts';
 import { type Capture, captureResponse, type CaptureOptions } from '../../src/http-node/capture.ts';

@@ -1,6 +1,6 @@
 /** An exchange without HTTP: what was asked is said, what became of it is written down. */
 
-import type { Attempt } from '../../src/core/attempt.ts';
+import type { Attempt } from '../../src/engine/attempt.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../src/core/response.ts';
 import type { BodyRead, Exchange, HandlerEnd } from '../../src/http/exchange.ts';
 import { handle } from '../../src/http/handle.ts';

@@ -1,7 +1,7 @@
 /** The HTTP flow on an exchange without HTTP: every exchange is ended once, in the right way. */
 
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
 import type { HandlerEnd } from '../../src/http/exchange.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';

@@ -1,7 +1,7 @@
 /** The janitor: one, several at once, several whose clocks are apart, and what it leaves alone. F45, F47, F48. */
 
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   createJanitor,
   type Janitor,

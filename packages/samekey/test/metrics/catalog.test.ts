@@ -1,7 +1,7 @@
 /** The catalogue: every metric is moved by something, by the same amount in both libraries, and labels stay few. */
 
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../src/core/events.ts';
+import { EVENT_TYPES } from '../../src/engine/events.ts';
 import { ALL_METRICS, prometheusName } from '../../src/metrics/index.ts';
 import { startMeters, sumOf, valueOf } from './meters.ts';
 import { delivered, ENGINE, JANITOR, met, RECONCILER, WORKER } from './samples.ts';

@@ -3,8 +3,8 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
-import { hashKey } from '../../src/core/redact.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import { hashKey } from '../../src/store/redact.ts';
 import { LOG_LEVELS, LOG_LINES, logEvents, type LogLevel } from '../../src/metrics/index.ts';
 import { ENGINE, JANITOR, RECONCILER, SECRET_TEXT, WORKER } from './samples.ts';
 import { openShop, SECRET_CALLER, SECRET_KEY } from './shop.ts';

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
-import type { ListRequest } from '../../src/core/store.ts';
+import type { ListRequest } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { fakeWorld } from '../../src/testing/fake-world.ts';
 import { createSamekey } from '../../src/samekey.ts';

@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { createReconciler } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';

@@ -1,7 +1,7 @@
 /** Events of every type, for what goes through all of them. */
 
-import type { SamekeyEvent } from '../../src/core/events.ts';
-import type { JanitorEvent } from '../../src/janitor/events.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import type { JanitorEvent } from '../../src/janitor/janitor-events.ts';
 import type { ReconcileEvent } from '../../src/reconcile/index.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 

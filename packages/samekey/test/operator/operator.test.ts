@@ -4,7 +4,7 @@ import { createSamekey, type SamekeyRecord, type Store, type StoredResponse } fr
 import { createOperator, type Operator, type Settlement } from 'samekey/operator';
 import { memoryStore } from 'samekey/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { type Step, stepsText } from '../../src/core/steps.ts';
+import { type Step, stepsText } from '../../src/ways/steps.ts';
 import { shownBy } from '../../src/operator/no-effect.ts';
 
 const ID = { scope: 'acme/alice|pay', key: 'k1' };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { SamekeyRecord, State } from '../../src/core/record.ts';
-import { stepsText } from '../../src/core/steps.ts';
+import { stepsText } from '../../src/ways/steps.ts';
 import type { OpenEffect } from '../../src/reconcile/effect-of.ts';
 import { meet } from '../../src/reconcile/meet.ts';
 import { noEffectCounts } from '../../src/reconcile/no-effect.ts';

@@ -1,8 +1,8 @@
 /** The reconciler: asks about unknown outcomes, believes what may be believed, and settles. In virtual time. */
 
 import { describe, expect, it } from 'vitest';
-import { NEVER } from '../../src/core/machine.ts';
-import { readSteps } from '../../src/core/steps.ts';
+import { NEVER } from '../../src/store/machine/index.ts';
+import { readSteps } from '../../src/ways/steps.ts';
 import { reply, StoreError } from '../../src/index.ts';
 import type { Inquiry, ReconcilerOptions } from '../../src/reconcile/index.ts';
 import { fakeWorld } from '../../src/testing/index.ts';

@@ -2,10 +2,10 @@
 
 import { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { StoreWithMessages } from '../../src/core/message.ts';
-import { referenceOf } from '../../src/core/references.ts';
-import { readSteps } from '../../src/core/steps.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { StoreWithMessages } from '../../src/store/message.ts';
+import { referenceOf } from '../../src/store/references.ts';
+import { readSteps } from '../../src/ways/steps.ts';
+import type { Store } from '../../src/store/store.ts';
 import { callerScope, createSamekey, reply } from '../../src/index.ts';
 import { createReconciler, type Told } from '../../src/reconcile/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import type { Told, ToldAbout, VerdictAnswer } from '../../src/reconcile/index.ts';
-import { readSteps } from '../../src/core/steps.ts';
+import { readSteps } from '../../src/ways/steps.ts';
 import { claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
 import { CALL_TIME_MAX_MS, createBench } from './bench.ts';
 

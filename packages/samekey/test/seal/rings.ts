@@ -1,7 +1,7 @@
 /** Rings for tests, and ways to seal a store with them. */
 
 import { randomBytes } from 'node:crypto';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { keyRing, type SealRing, sealed } from '../../src/seal/index.ts';
 
 /** Keys that all tests of one run share. */

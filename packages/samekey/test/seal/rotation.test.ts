@@ -1,7 +1,7 @@
 /** Rings: of your own, and one whose keys change. */
 
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createSamekey, type SamekeyEvent } from '../../src/index.ts';
 import { keyRing, type SealRing, sealed, sealKeysInUse } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type NewMessage, type StoreWithMessages } from '../../src/core/message.ts';
-import { type HotStore, type LifecycleStore, type OperatorStore, type Store } from '../../src/core/store.ts';
+import { type NewMessage, type StoreWithMessages } from '../../src/store/message.ts';
+import { type HotStore, type LifecycleStore, type OperatorStore, type Store } from '../../src/store/store.ts';
 import { createSamekey, reply, type SamekeyEvent } from '../../src/index.ts';
 import { createOutbox } from '../../src/outbox/index.ts';
 import { internalsOf } from '../../src/samekey.ts';

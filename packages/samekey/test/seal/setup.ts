@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
-import { type ClaimRequest, type Store } from '../../src/core/store.ts';
+import { type ClaimRequest, type Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey, type SamekeyEvent } from '../../src/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { claimRequest } from '../../src/testing/contract/context.ts';

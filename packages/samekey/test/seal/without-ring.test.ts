@@ -1,8 +1,8 @@
 /** A process without a ring beside processes that seal (F120): it answers nothing that it cannot read, and runs nothing. */
 
 import { expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { keyRing, sealed } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';

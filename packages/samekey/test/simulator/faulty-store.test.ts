@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isStoreError } from '../../src/core/errors.ts';
-import type { ClaimRequest, ClaimResult } from '../../src/core/store.ts';
+import type { ClaimRequest, ClaimResult } from '../../src/store/store.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { claimRequest } from '../../src/testing/contract/context.ts';

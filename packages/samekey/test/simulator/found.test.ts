@@ -3,9 +3,9 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
-import { isPointer } from '../../src/core/pointer.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import { isPointer } from '../../src/engine/bridge/pointer.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey, type SamekeyOptions } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { createRandom } from '../../src/testing/random.ts';

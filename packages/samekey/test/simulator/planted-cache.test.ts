@@ -1,8 +1,8 @@
 /** Bugs planted in the replay cache and in what stores do for it: would the simulator find them? (F62) */
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { decideForget, decideReopen } from '../../src/core/machine.ts';
-import type { ReplayCacheOptions } from '../../src/core/replay-cache.ts';
+import { decideForget, decideReopen } from '../../src/store/machine/index.ts';
+import type { ReplayCacheOptions } from '../../src/engine/replay-cache.ts';
 import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
 
@@ -13,8 +13,8 @@ const planted = vi.hoisted(() => ({
   bug: null as null | 'no limit of trust' | 'any request',
 }));
 
-vi.mock('../../src/core/replay-cache.ts', async (original) => {
-  const actual = await original<typeof import('../../src/core/replay-cache.ts')>();
+vi.mock('../../src/engine/replay-cache.ts', async (original) => {
+  const actual = await original<typeof import('../../src/engine/replay-cache.ts')>();
   return {
     ...actual,
     createReplayCache(options: ReplayCacheOptions) {

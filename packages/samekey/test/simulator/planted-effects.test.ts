@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isStoreError, StoreError } from '../../src/core/errors.ts';
-import { decideCheckpoint } from '../../src/core/machine.ts';
-import type { CheckpointRequest, Store } from '../../src/core/store.ts';
+import { decideCheckpoint } from '../../src/store/machine/index.ts';
+import type { CheckpointRequest, Store } from '../../src/store/store.ts';
 import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
 import { keptSteps } from '../../src/testing/audit/transitions.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
@@ -11,7 +11,7 @@ import { type Bug, plantedStore } from './planted-store.ts';
 /** What is wrong in the core at the moment. */
 const planted = vi.hoisted(() => ({ noLastLook: false, believedAtOnce: false, nothingTold: false }));
 
-vi.mock(import('../../src/core/last-look.ts'), async (original) => {
+vi.mock(import('../../src/ways/last-look.ts'), async (original) => {
   const real = await original();
   return {
     lookingSignal: (controller, look) =>
@@ -19,7 +19,7 @@ vi.mock(import('../../src/core/last-look.ts'), async (original) => {
   };
 });
 
-vi.mock(import('../../src/core/late-call.ts'), async (original) => {
+vi.mock(import('../../src/ways/late-call.ts'), async (original) => {
   const real = await original();
   return {
     ...real,

@@ -3,7 +3,7 @@
  * key tables have had.
  */
 
-import { reapedOf } from '../../src/core/reaped.ts';
+import { reapedOf } from '../../src/store/reaped.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -18,11 +18,11 @@ import {
   decideTakeUnknown,
   serverView,
   type View,
-} from '../../src/core/machine.ts';
+} from '../../src/store/machine/index.ts';
 import { idText, isDue, isPurgeable, type RecordId, type SamekeyRecord } from '../../src/core/record.ts';
-import { isListed } from '../../src/core/listed.ts';
+import { isListed } from '../../src/store/listed.ts';
 import { callerOf } from '../../src/core/scope.ts';
-import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/core/store.ts';
+import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SimulatedMachine } from '../../src/testing/index.ts';
 

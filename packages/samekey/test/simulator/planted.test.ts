@@ -9,9 +9,9 @@ import {
   decideFinish,
   decideRenew,
   decideSweep,
-} from '../../src/core/machine.ts';
+} from '../../src/store/machine/index.ts';
 import type { Fence, SamekeyRecord } from '../../src/core/record.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { simulate, type SimulateOptions, type Violation } from '../../src/testing/index.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
 

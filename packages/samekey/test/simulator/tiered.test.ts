@@ -4,7 +4,7 @@
  */
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import type { ClaimRequest, Store } from '../../src/core/store.ts';
+import type { ClaimRequest, Store } from '../../src/store/store.ts';
 import { tieredStore, type TieredStoreOptions } from '../../src/stores/tiered/index.ts';
 import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
 import { createRandom } from '../../src/testing/random.ts';

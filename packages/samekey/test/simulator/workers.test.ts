@@ -1,7 +1,7 @@
 /** A slice of what `npm run prove -- --only simulator-workers` runs by the thousand, every seed that ever failed, and planted bugs that it must find. */
 
 import { describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/core/message.ts';
+import type { Lease } from '../../src/store/message.ts';
 import type { MemoryStore } from '../../src/stores/memory/index.ts';
 import { describeFailure, replayCommand } from '../../src/testing/simulator/report.ts';
 import { simulateWorkers } from '../../src/testing/simulator-workers.ts';

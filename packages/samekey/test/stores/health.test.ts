@@ -9,7 +9,7 @@ import Libsql from 'libsql';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';

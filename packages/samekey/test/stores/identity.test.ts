@@ -17,7 +17,7 @@ import {
   type IdentifiedStore,
   type PlaceUnderTest,
 } from '../../src/testing/identity-contract.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { signal } from '../../src/testing/tx/kit.ts';
 import { availableDynamoDb, dynamoClient, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';

@@ -4,7 +4,7 @@
  */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { migrate } from '../../src/stores/postgres/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../src/stores/postgres/migrations/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
-import { createDispatch } from '../../src/core/dispatch.ts';
+import { createDispatch } from '../../src/engine/dispatch.ts';
 import { isStoreError } from '../../src/core/errors.ts';
 import { createSamekey, type StoreError, singleTenant } from '../../src/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';

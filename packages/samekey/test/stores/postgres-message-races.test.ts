@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { StoreWithMessages } from '../../src/core/message.ts';
+import type { StoreWithMessages } from '../../src/store/message.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import { settleStatement } from '../../src/stores/postgres/messages-statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';

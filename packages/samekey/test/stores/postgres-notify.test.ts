@@ -3,7 +3,7 @@
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { RecordId } from '../../src/core/record.ts';
-import type { ChangeHints, Store } from '../../src/core/store.ts';
+import type { ChangeHints, Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { systemWorld } from '../../src/system.ts';
 import { pgBouncerProgram, startPgBouncer } from '../services/pgbouncer.ts';
@@ -14,7 +14,7 @@ import { type TestDatabase, useServer } from './postgres-setup.ts';
 const REQUEST = { operation: 'pay', scope: ['t'], key: 'secret-key', fingerprint: 1 } as const;
 const WAIT_MS = 20_000;
 const NOTHING = (): void => undefined;
-/** The waiter's own look, as `core/waiter.ts` has it. */
+/** The waiter's own look, as `engine/waiter.ts` has it. */
 const TICK_MS = 25;
 
 interface Node {

@@ -2,7 +2,7 @@
 
 import { createSamekey } from 'samekey';
 import { describe, expect, it } from 'vitest';
-import type { StoreWithMessages } from '../../src/core/message.ts';
+import type { StoreWithMessages } from '../../src/store/message.ts';
 import { distributedPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts';
 import { claimed, finished, handRequest } from '../../src/testing/contract/context.ts';
 import { message, take } from '../../src/testing/outbox/bench.ts';

@@ -5,7 +5,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { FencedId, HandResult, Store } from '../../src/core/store.ts';
+import type { FencedId, HandResult, Store } from '../../src/store/store.ts';
 import {
   claimed,
   claimRequest,

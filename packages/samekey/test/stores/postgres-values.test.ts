@@ -3,7 +3,7 @@
 import { Client } from 'pg';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
-import { createDispatch } from '../../src/core/dispatch.ts';
+import { createDispatch } from '../../src/engine/dispatch.ts';
 import { systemWorld } from '../../src/system.ts';
 import {
   claimed,

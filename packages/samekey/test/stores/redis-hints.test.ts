@@ -9,7 +9,7 @@ import { systemWorld } from '../../src/system.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 
 const REQUEST = { operation: 'pay', scope: ['t'], fingerprint: 1 } as const;
-/** The waiter's own look, as `core/waiter.ts` has it. */
+/** The waiter's own look, as `engine/waiter.ts` has it. */
 const TICK_MS = 25;
 
 describe.runIf(isRedisHere())('hints by Pub/Sub', () => {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDispatch } from '../../src/core/dispatch.ts';
+import { createDispatch } from '../../src/engine/dispatch.ts';
 import { systemWorld } from '../../src/system.ts';
 import { createKeys } from '../../src/stores/redis/keys.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';

@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChangeHints } from '../../src/core/store.ts';
+import type { ChangeHints } from '../../src/store/store.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { redisHints, tieredStore } from '../../src/stores/tiered/index.ts';

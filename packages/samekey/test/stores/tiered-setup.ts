@@ -1,6 +1,6 @@
 /** Tiered stores for tests: over any harness, with clocks that only `advance` moves, in front of a cache of its own. */
 
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { SharedCache, TieredStoreOptions } from '../../src/stores/tiered/options.ts';
 import { tieredStore } from '../../src/stores/tiered/index.ts';
 import { systemWorld } from '../../src/system.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../src/core/record.ts';
-import { reply } from '../../src/core/reply.ts';
-import type { ClaimRequest, ClaimResult, Store } from '../../src/core/store.ts';
+import { reply } from '../../src/ways/reply.ts';
+import type { ClaimRequest, ClaimResult, Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { keyRing, sealed } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';

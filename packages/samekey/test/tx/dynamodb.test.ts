@@ -5,8 +5,8 @@
 
 import type { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import type { SamekeyEvent } from '../../src/core/events.ts';
-import { reply } from '../../src/core/reply.ts';
+import type { SamekeyEvent } from '../../src/engine/events.ts';
+import { reply } from '../../src/ways/reply.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import type { DynamoDbStoreOptions } from '../../src/stores/dynamodb/index.ts';
 import { keyRing, sealed } from '../../src/seal/index.ts';

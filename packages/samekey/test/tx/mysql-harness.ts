@@ -5,7 +5,7 @@
 
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { TransactionSource } from '../../src/core/transaction.ts';
+import type { TransactionSource } from '../../src/store/transaction.ts';
 import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
 import { type TxBench, txContract } from '../../src/testing/tx-contract.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';

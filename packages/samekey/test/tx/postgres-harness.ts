@@ -5,7 +5,7 @@
 
 import { Client, type Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { TransactionSource } from '../../src/core/transaction.ts';
+import type { TransactionSource } from '../../src/store/transaction.ts';
 import {
   type DistributedPostgresStore,
   distributedPostgresStore,

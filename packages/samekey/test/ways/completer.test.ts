@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import type { InputCodec } from '../../src/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
-import type { DueRequest } from '../../src/core/store.ts';
+import type { DueRequest } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
 import { createWorker, type WorkerEvent } from '../../src/worker/index.ts';

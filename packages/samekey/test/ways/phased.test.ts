@@ -6,7 +6,7 @@ import { createSamekey, reply, type Samekey, type SamekeyEvent } from '../../src
 import { fromPg } from '../../src/tx/pg/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
 import { pushDue } from '../../src/ways/completer.ts';
-import type { Attempt } from '../../src/core/attempt.ts';
+import type { Attempt } from '../../src/engine/attempt.ts';
 import { freePort } from '../services/machine.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';

@@ -1,7 +1,7 @@
 /** What a provider calls a call that is under way stands in the record before the call has ended. */
 
 import { describe, expect, it } from 'vitest';
-import { readSteps } from '../../src/core/steps.ts';
+import { readSteps } from '../../src/ways/steps.ts';
 import { createSamekey, type EffectCall, reply, StoreError } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 

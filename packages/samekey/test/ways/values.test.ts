@@ -6,8 +6,8 @@
 
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { comparableBytes } from '../../src/core/digest.ts';
-import { jsonOf } from '../../src/core/json-value.ts';
+import { comparableBytes } from '../../src/fingerprint/digest.ts';
+import { jsonOf } from '../../src/fingerprint/json-value.ts';
 import { createOperator, type Settlement } from '../../src/operator/index.ts';
 import { type Comparable, createSamekey, type Samekey, singleTenant } from '../../src/index.ts';
 import { createOutbox } from '../../src/outbox/index.ts';

@@ -3,9 +3,9 @@
 import { createConnection, createPool } from 'mysql2/promise';
 import type { PoolClient } from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { StoreWithMessages } from '../../src/core/message.ts';
-import type { Store } from '../../src/core/store.ts';
-import type { TransactionSource } from '../../src/core/transaction.ts';
+import type { StoreWithMessages } from '../../src/store/message.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { TransactionSource } from '../../src/store/transaction.ts';
 import { createOutbox, type Outbox } from '../../src/outbox/index.ts';
 import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';

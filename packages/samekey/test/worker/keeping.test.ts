@@ -8,7 +8,7 @@ import type {
   RetryRequest,
   TakenMessage,
   TakeRequest,
-} from '../../src/core/message.ts';
+} from '../../src/store/message.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { fakeWorld } from '../../src/testing/index.ts';
 import { createDeliverer } from '../../src/worker/deliverer.ts';

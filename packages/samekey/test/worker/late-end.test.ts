@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import type { SamekeyRecord } from '../../src/core/record.ts';
-import type { FencedId, Store } from '../../src/core/store.ts';
-import type { MessageStore, StoreWithMessages } from '../../src/core/message.ts';
+import type { FencedId, Store } from '../../src/store/store.ts';
+import type { MessageStore, StoreWithMessages } from '../../src/store/message.ts';
 import { StoreError } from '../../src/core/errors.ts';
 import { type LateEnd, type LateMeaning, meaningOf } from '../../src/worker/late-end.ts';
 import { createWorker, type WorkerEvent, type WorkerOptions } from '../../src/worker/index.ts';

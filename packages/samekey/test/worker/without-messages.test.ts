@@ -1,7 +1,7 @@
 /** A worker on a store that keeps no messages: deferred operations run on every store. */
 
 import { expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createSamekey, reply } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { createWorker } from '../../src/worker/index.ts';

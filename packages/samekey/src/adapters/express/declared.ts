@@ -7,7 +7,7 @@
  */
 
 import type { ErrorRequestHandler, IRoute, Request } from 'express';
-import { tellDeclared } from '../../core/attempt.ts';
+import { tellDeclared } from '../../engine/attempt.ts';
 import { noteThrown } from '../../http-node/capture.ts';
 import { attemptOf } from '../../http-node/exchange.ts';
 

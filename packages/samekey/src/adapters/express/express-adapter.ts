@@ -3,7 +3,7 @@
  */
 
 import type { Request, RequestHandler } from 'express';
-import type { Engine } from '../../core/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';

@@ -10,7 +10,7 @@ import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { NodeExchange } from '../../http-node/exchange.ts';
 import { sendAnswer } from '../../http-node/send.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 
 /**
  * The handler of a route, for what `samekey.transactional` and its like have defined. It goes after authentication; no body

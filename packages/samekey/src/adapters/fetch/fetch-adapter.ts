@@ -6,7 +6,7 @@
  * record's writing is handed to `waitUntil`, and without one nothing runs.
  */
 
-import type { Attempt } from '../../core/attempt.ts';
+import type { Attempt } from '../../engine/attempt.ts';
 import { readOptions, type Table, trueOrFalse } from '../../core/options.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';

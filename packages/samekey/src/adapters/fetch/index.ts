@@ -2,7 +2,7 @@
  * Samekey for handlers of the form `Request → Response`: Node, Deno, Bun, Workers, and the frameworks built on them.
  */
 
-export type { Attempt } from '../../core/attempt.ts';
+export type { Attempt } from '../../engine/attempt.ts';
 export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
 export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
 export type { Profile } from '../../http/profile.ts';

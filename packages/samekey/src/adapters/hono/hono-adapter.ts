@@ -7,8 +7,8 @@
  */
 
 import type { Context } from 'hono';
-import { type Attempt, tellDeclared } from '../../core/attempt.ts';
-import type { Engine } from '../../core/engine.ts';
+import { type Attempt, tellDeclared } from '../../engine/attempt.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { OptionsError } from '../../core/errors.ts';
 import { readOptions, type Table, trueOrFalse } from '../../core/options.ts';
 import { registered } from '../../core/registered.ts';

@@ -2,7 +2,7 @@
  * Samekey for Hono 4, on Node, Deno, Bun and Workers.
  */
 
-export type { Attempt } from '../../core/attempt.ts';
+export type { Attempt } from '../../engine/attempt.ts';
 export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
 export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
 export type { Profile } from '../../http/profile.ts';

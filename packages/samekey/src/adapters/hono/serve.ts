@@ -6,7 +6,7 @@ import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import { executionOf, type HonoContext, outerHeaders, rawHeadersOf } from './hono-context.ts';
 
 /**

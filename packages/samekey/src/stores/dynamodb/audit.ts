@@ -12,7 +12,7 @@ import {
   type AuditStore,
   checkNotes,
   type NewAuditRow,
-} from '../../core/audit.ts';
+} from '../../store/audit.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Item } from './dynamodb-client.ts';

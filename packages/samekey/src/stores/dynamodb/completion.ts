@@ -1,9 +1,9 @@
 /** The end of an attempt inside the caller's own `TransactWriteItems`. */
 
-import { decideFinish } from '../../core/machine.ts';
-import type { FinishRequest, FinishResult } from '../../core/store.ts';
+import { decideFinish } from '../../store/machine/index.ts';
+import type { FinishRequest, FinishResult } from '../../store/store.ts';
 import { fitting, type TableBodies } from './bodies.ts';
-import { transitionRow } from '../../core/audit.ts';
+import { transitionRow } from '../../store/audit.ts';
 import type { DynamoAudit } from './audit.ts';
 import type { StoreClock } from './clock.ts';
 import { putOnto, type TransactPut } from './element.ts';

@@ -4,7 +4,7 @@
  */
 
 import { errorCode, StoreError } from '../../core/errors.ts';
-import type { TransactionFault } from '../../core/transaction.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import type { Item } from './dynamodb-client.ts';
 
 interface ClientError {

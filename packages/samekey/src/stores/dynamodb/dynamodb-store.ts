@@ -1,14 +1,14 @@
 /**
- * The DynamoDB store: the state table of `core/machine.ts`, one conditional write for each transition. A fresh key costs one write
+ * The DynamoDB store: the state table of `store/machine/index.ts`, one conditional write for each transition. A fresh key costs one write
  * and no read.
  *
  * Invariants: a decision is written only onto the very version it was made on · time is the wall clock held back by a shared
  * one, claims end by watching only (`clock.ts`, `view.ts`) · every call is bounded in time and tries · the client stays the user's.
  */
 
-import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
-import { createClaimWatch } from '../../core/claim-watch.ts';
-import { settlements } from '../../core/ends.ts';
+import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
+import { createClaimWatch } from '../../store/time/claim-watch.ts';
+import { settlements } from '../../store/ends.ts';
 import {
   decideCheckpoint,
   decideClaim,
@@ -17,10 +17,10 @@ import {
   decideRenew,
   decideReopen,
   decideSettle,
-} from '../../core/machine.ts';
+} from '../../store/machine/index.ts';
 import type { RecordId } from '../../core/record.ts';
-import type { FinishRequest, FinishResult, HandResult, Store } from '../../core/store.ts';
-import type { TransactionalStore } from '../../core/transaction.ts';
+import type { FinishRequest, FinishResult, HandResult, Store } from '../../store/store.ts';
+import type { TransactionalStore } from '../../store/transaction.ts';
 import { createAudit } from './audit.ts';
 import { ITEM_SIZE_MAX_BYTES, tableBodies } from './bodies.ts';
 import { createCalls } from './calls.ts';

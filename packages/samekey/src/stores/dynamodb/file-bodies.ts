@@ -17,10 +17,6 @@ export function fileBodies(folder: string): Required<BodyStore> {
   if (typeof folder !== 'string' || folder === '') {
     throw new OptionsError(`fileBodies needs the path of a folder; it was given ${typeof folder}.`);
   }
-  const partsOf = (name: string): { readonly table: string; readonly rest: string } => {
-    const slash = name.indexOf('/');
-    return { table: name.slice(0, slash), rest: name.slice(slash + 1) };
-  };
   const partOf = (name: string): string => {
     const { table, rest } = partsOf(name);
     return `${folder}/${table}/${rest.slice(0, FOLDER_LENGTH)}`;
@@ -64,6 +60,12 @@ export function fileBodies(folder: string): Required<BodyStore> {
       return names.slice(0, limit);
     },
   };
+}
+
+/** The id of the table that put it, and the rest of its name. */
+function partsOf(name: string): { readonly table: string; readonly rest: string } {
+  const slash = name.indexOf('/');
+  return { table: name.slice(0, slash), rest: name.slice(slash + 1) };
 }
 
 /** A rename is durable once its folder is. */

@@ -1,5 +1,5 @@
 /**
- * Whose the table is (`core/identity.ts`): one item, written by whoever comes first, as a table is made by other means than ours. Looked at
+ * Whose the table is (`store/identity.ts`): one item, written by whoever comes first, as a table is made by other means than ours. Looked at
  * before the first call of a store, once.
  */
 
@@ -10,7 +10,7 @@ import {
   refusal,
   SERVICE_LABEL,
   type StoreIdentity,
-} from '../../core/identity.ts';
+} from '../../store/identity.ts';
 import type { Calls } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
 import { textOf } from './item.ts';

@@ -7,9 +7,9 @@
  * that is not final has no `ttl`, and neither has one with rows of the audit.
  */
 
-import { sha256Bytes } from '../../core/sha256.ts';
-import type { AuditRow } from '../../core/audit.ts';
-import { NEVER } from '../../core/machine.ts';
+import { sha256Bytes } from '../../fingerprint/sha256.ts';
+import type { AuditRow } from '../../store/audit.ts';
+import { NEVER } from '../../store/machine/index.ts';
 import { idText, isFinal, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
 import { exact, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/record-row.ts';

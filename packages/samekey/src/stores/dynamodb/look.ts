@@ -5,7 +5,7 @@
 
 import { STATES, type SamekeyRecord, type State } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { ListRequest } from '../../core/store.ts';
+import type { ListRequest } from '../../store/store.ts';
 import { type Calls, inParallel } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
 import { type OpenKind, type Stored, textOf } from './item.ts';

@@ -1,6 +1,6 @@
 /** The DynamoDB store's options, checked before anything is done with the client. */
 
-import { serviceRow } from '../../core/identity.ts';
+import { serviceRow } from '../../store/identity.ts';
 import {
   aFunction,
   having,

@@ -6,9 +6,9 @@
  * a claim of a key that is not there is one write and no read.
  */
 
-import { transitionRow, type AuditRow, type NewAuditRow } from '../../core/audit.ts';
+import { transitionRow, type AuditRow, type NewAuditRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import type { Decision, View } from '../../core/machine.ts';
+import type { Decision, View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { DynamoAudit } from './audit.ts';
 import { fitting, placesIn, type TableBodies, whole } from './bodies.ts';

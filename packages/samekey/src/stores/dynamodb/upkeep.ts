@@ -1,11 +1,11 @@
 /** Lifecycle and erasing: each record by its own conditional write, found through the indexes, judged by what stands in the table. */
 
-import { checkErase, giveUpRow, handRow } from '../../core/audit.ts';
-import type { ClaimWatch } from '../../core/claim-watch.ts';
-import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../../core/machine.ts';
+import { checkErase, giveUpRow, handRow } from '../../store/audit.ts';
+import type { ClaimWatch } from '../../store/time/claim-watch.ts';
+import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../../store/machine/index.ts';
 import { compareDue, isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
-import { reapedOf } from '../../core/reaped.ts';
-import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../core/store.ts';
+import { reapedOf } from '../../store/reaped.ts';
+import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../store/store.ts';
 import { writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Look } from './look.ts';

@@ -3,9 +3,9 @@
  * does. As in the SQLite store, which has no clock either.
  */
 
-import { type ClaimWatch, heldBack, type WatchedClaim } from '../../core/claim-watch.ts';
-import type { View } from '../../core/machine.ts';
-import type { SharedTimes } from '../../core/shared-time.ts';
+import { type ClaimWatch, heldBack, type WatchedClaim } from '../../store/time/claim-watch.ts';
+import type { View } from '../../store/machine/index.ts';
+import type { SharedTimes } from '../../store/time/shared-time.ts';
 import { TRUST_MS } from './clock.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 

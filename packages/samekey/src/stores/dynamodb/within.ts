@@ -4,10 +4,10 @@
  * moves the version, and with it shuts out a transaction that is still under way.
  */
 
-import { transitionRow } from '../../core/audit.ts';
+import { transitionRow } from '../../store/audit.ts';
 import { OptionsError, StoreError } from '../../core/errors.ts';
-import { decideCheckpoint, decideFinish, decideHandOver } from '../../core/machine.ts';
-import type { NewMessage } from '../../core/message.ts';
+import { decideCheckpoint, decideFinish, decideHandOver } from '../../store/machine/index.ts';
+import type { NewMessage } from '../../store/message.ts';
 import type { RecordId } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -16,8 +16,8 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../core/store.ts';
-import type { ItemTransaction, Within } from '../../core/transaction.ts';
+} from '../../store/store.ts';
+import type { ItemTransaction, Within } from '../../store/transaction.ts';
 import type { DynamoAudit } from './audit.ts';
 import { fitting, placesIn, type TableBodies } from './bodies.ts';
 import type { StoreClock } from './clock.ts';

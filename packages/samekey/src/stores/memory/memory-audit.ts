@@ -6,7 +6,7 @@ import {
   auditLimit,
   type NewAuditRow,
   type PruneAuditRequest,
-} from '../../core/audit.ts';
+} from '../../store/audit.ts';
 
 /** The audit of one store. */
 export interface MemoryAudit {

@@ -1,8 +1,8 @@
 /** References of the memory store: two maps, so that a look and a deletion each go where they must and nowhere else. */
 
 import { idText, isForgotten, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { CallUnderWay, NewReference, Referred } from '../../core/references.ts';
-import type { FencedId } from '../../core/store.ts';
+import type { CallUnderWay, NewReference, Referred } from '../../store/references.ts';
+import type { FencedId } from '../../store/store.ts';
 
 type Kept = Omit<Referred, 'operation'>;
 

@@ -7,6 +7,7 @@
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
  */
 
+import { responseBytes } from '../../core/response.ts';
 import {
   type AuditAct,
   type ByHand,
@@ -16,10 +17,9 @@ import {
   giveUpRow,
   handRow,
   transitionRow,
-} from '../../core/audit.ts';
-import { responseBytes } from '../../core/dispatch.ts';
-import { checkEnds, settlements } from '../../core/ends.ts';
-import { isListed } from '../../core/listed.ts';
+} from '../../store/audit.ts';
+import { checkEnds, settlements } from '../../store/ends.ts';
+import { isListed } from '../../store/listed.ts';
 import {
   type Decision,
   decideCheckpoint,
@@ -35,10 +35,10 @@ import {
   decideTakeUnknown,
   serverView,
   type View,
-} from '../../core/machine.ts';
-import type { StoreWithMessages } from '../../core/message.ts';
+} from '../../store/machine/index.ts';
+import type { StoreWithMessages } from '../../store/message.ts';
 import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
-import { reapedOf } from '../../core/reaped.ts';
+import { reapedOf } from '../../store/reaped.ts';
 import {
   compareDue,
   idText,
@@ -51,7 +51,7 @@ import {
   type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { Capabilities, CheckpointResult, HandResult, Reaped, Store, Swept } from '../../core/store.ts';
+import type { Capabilities, CheckpointResult, HandResult, Reaped, Store, Swept } from '../../store/store.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 import { createMemoryReferences } from './memory-references.ts';
 import { createMessages } from './messages.ts';

@@ -1,13 +1,13 @@
 /**
- * Messages in memory: a line, and the state table of `core/message-machine.ts`.
+ * Messages in memory: a line, and the state table of `store/machine/messages.ts`.
  *
  * Invariant: every verb checks all it was given before it changes anything, and runs to its end within one turn of the event loop.
  */
 
-import { checkByHand, type NewAuditRow } from '../../core/audit.ts';
-import { checkEnds } from '../../core/ends.ts';
+import { checkByHand, type NewAuditRow } from '../../store/audit.ts';
+import { checkEnds } from '../../store/ends.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, decideFinish, decideHandOverAgain, type View } from '../../core/machine.ts';
+import { type Decision, decideFinish, decideHandOverAgain, type View } from '../../store/machine/index.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -21,7 +21,7 @@ import {
   type TakenMessage,
   type TakeRequest,
   type TakeResult,
-} from '../../core/message.ts';
+} from '../../store/message.ts';
 import {
   decideDead,
   decideEnqueue,
@@ -31,10 +31,10 @@ import {
   holds,
   isExhausted,
   mayRequeue,
-} from '../../core/message-machine.ts';
+} from '../../store/machine/messages.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
-import type { CallUnderWay } from '../../core/references.ts';
-import type { FencedId, FinishRequest } from '../../core/store.ts';
+import type { CallUnderWay } from '../../store/references.ts';
+import type { FencedId, FinishRequest } from '../../store/store.ts';
 
 /** What messages are made of. */
 export interface MemoryMessagesOptions {

@@ -13,11 +13,11 @@ import {
   decideFinish,
   decideHandOver,
   type View,
-} from '../../core/machine.ts';
-import type { NewMessage, StoredMessage } from '../../core/message.ts';
-import { decideEnqueue } from '../../core/message-machine.ts';
+} from '../../store/machine/index.ts';
+import type { NewMessage, StoredMessage } from '../../store/message.ts';
+import { decideEnqueue } from '../../store/machine/messages.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { NewReference } from '../../core/references.ts';
+import type { NewReference } from '../../store/references.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -25,8 +25,8 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../core/store.ts';
-import type { TransactionFault } from '../../core/transaction.ts';
+} from '../../store/store.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import { createOverlay, type Overlay } from './overlay.ts';
 
 /** Rows of the application's own that are committed, by their keys. Values are copied in and out (`structuredClone`). */

@@ -7,9 +7,15 @@
  */
 
 import { InvariantError, isStoreError } from '../../core/errors.ts';
-import { decideCheckpoint, decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
+import {
+  decideCheckpoint,
+  decideClaim,
+  decideFinish,
+  decideRenew,
+  serverView,
+} from '../../store/machine/index.ts';
 import { idText, type SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, ClaimResult, HotStore } from '../../core/store.ts';
+import type { ClaimRequest, ClaimResult, HotStore } from '../../store/store.ts';
 import { RECORD_COLUMNS, recordValues } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { literalOf } from './literals.ts';

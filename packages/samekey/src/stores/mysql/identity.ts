@@ -1,4 +1,4 @@
-/** Whose the database is (`core/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
+/** Whose the database is (`store/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
 
 import {
   belongsTo,
@@ -7,7 +7,7 @@ import {
   refusal,
   SERVICE_LABEL,
   type StoreIdentity,
-} from '../../core/identity.ts';
+} from '../../store/identity.ts';
 import { decoded, textOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
 import { errorNumberOf } from './mysql-errors.ts';

@@ -12,7 +12,7 @@ import { StoreError } from '../../core/errors.ts';
 import type { Ask, Connection } from './mysql-client.ts';
 import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
 import { BEGIN, checkSession, COMMIT, ROLLBACK, sessionStatements } from './session.ts';
-import type { ServerTime } from '../../core/server-time.ts';
+import type { ServerTime } from '../../store/time/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */

@@ -3,7 +3,7 @@
  * lock in the same transaction, and the write repeats the state and the lease it was read with.
  */
 
-import type { StoredMessage } from '../../core/message.ts';
+import type { StoredMessage } from '../../store/message.ts';
 import type { RecordId } from '../../core/record.ts';
 import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
 import { exact, number } from '../sql/record-row.ts';

@@ -6,8 +6,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import type { NewMessage, StoredMessage } from '../../core/message.ts';
-import { decideEnqueue } from '../../core/message-machine.ts';
+import type { NewMessage, StoredMessage } from '../../store/message.ts';
+import { decideEnqueue } from '../../store/machine/messages.ts';
 import { numberOf } from './literals.ts';
 import { INSERTED, insertedRow } from './message-rows.ts';
 import type { Ask } from './mysql-client.ts';

@@ -12,8 +12,8 @@ import {
   type TakenMessage,
   type TakeRequest,
   type TakeResult,
-} from '../../core/message.ts';
-import { decideTake, isExhausted } from '../../core/message-machine.ts';
+} from '../../store/message.ts';
+import { decideTake, isExhausted } from '../../store/machine/messages.ts';
 import { exact, number } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { bytesOf, numberOf } from './literals.ts';

@@ -1,11 +1,11 @@
 /**
- * Messages on MySQL: locked rows, the state table of `core/message-machine.ts`, one write, one commit. On two connections of their own, one
+ * Messages on MySQL: locked rows, the state table of `store/machine/messages.ts`, one write, one commit. On two connections of their own, one
  * that takes and one that writes what became of them, so that a busy worker holds up no claim.
  */
 
-import { checkByHand } from '../../core/audit.ts';
+import { checkByHand } from '../../store/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { decideFinish, decideHandOverAgain } from '../../core/machine.ts';
+import { decideFinish, decideHandOverAgain } from '../../store/machine/index.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -16,10 +16,10 @@ import {
   messageRow,
   ofAttempt,
   type StoredMessage,
-} from '../../core/message.ts';
-import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../../core/message-machine.ts';
+} from '../../store/message.ts';
+import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../../store/machine/messages.ts';
 import { idText, type SamekeyRecord } from '../../core/record.ts';
-import type { FinishRequest } from '../../core/store.ts';
+import type { FinishRequest } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { insertAudit } from './audit.ts';
 import type { Link } from './link.ts';

@@ -9,7 +9,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import type { SqlTransaction } from '../../core/transaction.ts';
+import type { SqlTransaction } from '../../store/transaction.ts';
 
 /** A row, in the order of the statement's columns. */
 export type SqlRow = readonly unknown[];

@@ -6,11 +6,11 @@
  * look-ups, sweeps, operators' writes); a fourth is opened for what may take long, and two more for messages once they are used.
  */
 
-import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
-import type { StoreWithMessages } from '../../core/message.ts';
-import { createServerTime } from '../../core/server-time.ts';
-import type { Store } from '../../core/store.ts';
-import type { TransactionFault } from '../../core/transaction.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
+import type { StoreWithMessages } from '../../store/message.ts';
+import { createServerTime } from '../../store/time/server-time.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';

@@ -1,7 +1,7 @@
 /** Options of the MySQL store, checked. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { serviceRow } from '../../core/identity.ts';
+import { serviceRow } from '../../store/identity.ts';
 import {
   aFunction,
   readOptions,

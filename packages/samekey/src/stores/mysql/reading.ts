@@ -1,10 +1,10 @@
 /** What operators read, and erasing, which reads a caller's scopes: on a connection of their own, because both may take long. */
 
-import { checkErase, handRow } from '../../core/audit.ts';
-import { decideErase } from '../../core/machine.ts';
+import { checkErase, handRow } from '../../store/audit.ts';
+import { decideErase } from '../../store/machine/index.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
 import { afterCaller, scopeRanges } from '../../core/scope.ts';
-import type { ListRequest, OperatorStore } from '../../core/store.ts';
+import type { ListRequest, OperatorStore } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { isOneOf } from './housekeeping.ts';
 import type { Link } from './link.ts';

@@ -6,9 +6,9 @@
  * How many rows a driver says were changed is looked at nowhere: MySQL counts what is different, and settings change what it counts.
  */
 
-import type { NewAuditRow } from '../../core/audit.ts';
+import type { NewAuditRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../core/machine.ts';
+import { type Decision, serverView, type View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { exact, number, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/record-row.ts';
 import { insertAudit } from './audit.ts';

@@ -4,7 +4,13 @@
  */
 
 import { SchemaError, StoreError } from '../../core/errors.ts';
-import { belongsTo, identityOf, ownerToWrite, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
+import {
+  belongsTo,
+  identityOf,
+  ownerToWrite,
+  serviceFlag,
+  type StoreIdentity,
+} from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { identityStatement, isNoTable, PLACE } from './identity.ts';
 import { bytesOf, decoded } from './literals.ts';

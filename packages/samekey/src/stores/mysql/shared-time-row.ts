@@ -1,4 +1,4 @@
-/** The shared time's row (`core/server-time.ts`, F117). */
+/** The shared time's row (`store/time/server-time.ts`, F117). */
 
 import { number } from '../sql/record-row.ts';
 import { numberOf } from './literals.ts';

@@ -1,6 +1,6 @@
 /** Names and expressions that all statements are made of. */
 
-import { SERVER_TOLERANCE_MS, type ServerTime } from '../../core/server-time.ts';
+import { SERVER_TOLERANCE_MS, type ServerTime } from '../../store/time/server-time.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 
 /** Where the store's tables are, and by which clock it goes. */

@@ -15,8 +15,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { decideCheckpoint, decideFinish, decideHandOver } from '../../core/machine.ts';
-import type { NewMessage } from '../../core/message.ts';
+import { decideCheckpoint, decideFinish, decideHandOver } from '../../store/machine/index.ts';
+import type { NewMessage } from '../../store/message.ts';
 import type { RecordId } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -25,8 +25,8 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../core/store.ts';
-import type { TransactionFault, Within } from '../../core/transaction.ts';
+} from '../../store/store.ts';
+import type { TransactionFault, Within } from '../../store/transaction.ts';
 import { enqueue } from './messages-in.ts';
 import { type Ask, type MysqlTransaction, transactionAsker } from './mysql-client.ts';
 import { appliedBy, errorNumberOf, isConflict, storeError } from './mysql-errors.ts';

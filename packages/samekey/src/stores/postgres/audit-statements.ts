@@ -1,6 +1,6 @@
 /** The SQL of the audit: rows that are added by themselves, read, and deleted by age. */
 
-import type { AuditRequest } from '../../core/audit.ts';
+import type { AuditRequest } from '../../store/audit.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import { type Arity, type InputColumn, inputRows, textArray } from './parameters.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';

@@ -1,6 +1,6 @@
 /** The audit on PostgreSQL. Rows of acts by hand are written by the statement of the act itself (`statements.ts`). */
 
-import { auditLimit, type AuditStore, checkNotes } from '../../core/audit.ts';
+import { auditLimit, type AuditStore, checkNotes } from '../../store/audit.ts';
 import { auditRowOf, auditValues } from '../sql/audit-row.ts';
 import { number } from '../sql/record-row.ts';
 import * as sql from './audit-statements.ts';

@@ -1,6 +1,6 @@
 /** Counts of stored keys by caller on PostgreSQL. */
 
-import type { Counters, Counts } from '../../core/counters.ts';
+import type { Counters, Counts } from '../../store/counters.ts';
 import { afterCaller } from '../../core/scope.ts';
 import { number } from '../sql/record-row.ts';
 import type { Link } from './link.ts';

@@ -3,7 +3,7 @@
  * LATERAL subqueries, as everywhere.
  */
 
-import { ERASED, NEVER } from '../../core/machine.ts';
+import { ERASED, NEVER } from '../../store/machine/index.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import type { Statement } from './postgres-client.ts';
 import { unreferring } from './references-parts.ts';

@@ -3,9 +3,9 @@
  * audit. Records that somebody holds are left for the next call.
  */
 
-import { checkErase } from '../../core/audit.ts';
+import { checkErase } from '../../store/audit.ts';
 import { scopeRanges } from '../../core/scope.ts';
-import type { EraseRequest, EraseResult } from '../../core/store.ts';
+import type { EraseRequest, EraseResult } from '../../store/store.ts';
 import { exact, number, shown } from '../sql/record-row.ts';
 import { countNotErasedStatement, eraseStatement } from './erase-statements.ts';
 import type { Link } from './link.ts';

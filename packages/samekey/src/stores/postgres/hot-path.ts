@@ -7,7 +7,7 @@
  * new snapshot can tell what stands there (ON CONFLICT DO NOTHING reports a conflict with rows nobody sees).
  */
 
-import { decideCheckpoint, decideClaim, decideFinish, decideRenew } from '../../core/machine.ts';
+import { decideCheckpoint, decideClaim, decideFinish, decideRenew } from '../../store/machine/index.ts';
 import { idText, type RecordId } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -18,7 +18,7 @@ import type {
   FinishResult,
   RenewRequest,
   RenewResult,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import { number } from '../sql/record-row.ts';
 import {
   checkpointRow,

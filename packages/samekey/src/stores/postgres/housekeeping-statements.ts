@@ -2,7 +2,7 @@
 
 import { DOUBLED_MAX, STATES } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
-import type { ListRequest } from '../../core/store.ts';
+import type { ListRequest } from '../../store/store.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
 import { unreferring } from './references-parts.ts';

@@ -12,11 +12,11 @@
  * too early gets the true one.
  */
 
-import { decideSweep, UNKNOWN_MAX_MS } from '../../core/machine.ts';
+import { decideSweep, UNKNOWN_MAX_MS } from '../../store/machine/index.ts';
 import { idText } from '../../core/record.ts';
-import type { ServerTime } from '../../core/server-time.ts';
-import { reapedOf } from '../../core/reaped.ts';
-import type { Reaped, SweepOptions, Swept } from '../../core/store.ts';
+import type { ServerTime } from '../../store/time/server-time.ts';
+import { reapedOf } from '../../store/reaped.ts';
+import type { Reaped, SweepOptions, Swept } from '../../store/store.ts';
 import { number } from '../sql/record-row.ts';
 import * as sql from './housekeeping-statements.ts';
 import type { Link } from './link.ts';

@@ -1,4 +1,4 @@
-/** Whose the schema is (`core/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
+/** Whose the schema is (`store/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
 
 import {
   belongsTo,
@@ -7,7 +7,7 @@ import {
   refusal,
   SERVICE_LABEL,
   type StoreIdentity,
-} from '../../core/identity.ts';
+} from '../../store/identity.ts';
 import type { Ask } from './link.ts';
 import { plain } from './postgres-client.ts';
 import { errorCodeOf } from './postgres-errors.ts';

@@ -3,8 +3,8 @@
  * would refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by it.
  */
 
-import type { NewAuditRow } from '../../core/audit.ts';
-import { checkEnds } from '../../core/ends.ts';
+import type { NewAuditRow } from '../../store/audit.ts';
+import { checkEnds } from '../../store/ends.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -12,7 +12,7 @@ import type {
   FencedId,
   FinishRequest,
   RenewRequest,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import { auditValues } from '../sql/audit-row.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';

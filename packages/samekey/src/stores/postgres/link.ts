@@ -14,7 +14,7 @@ import { StoreError } from '../../core/errors.ts';
 import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
 import { breaksConnection, isConflict, storeError } from './postgres-errors.ts';
 import { timedValues } from './statement-times.ts';
-import type { ServerTime } from '../../core/server-time.ts';
+import type { ServerTime } from '../../store/time/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';
 
 /** Settings of a link. */

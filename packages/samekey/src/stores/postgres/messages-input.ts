@@ -8,7 +8,7 @@ import type {
   NoteRequest,
   StoredMessage,
   TakenMessage,
-} from '../../core/message.ts';
+} from '../../store/message.ts';
 import { exact, number, shown } from '../sql/record-row.ts';
 import type { Cell } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';

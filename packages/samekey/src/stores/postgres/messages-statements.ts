@@ -9,7 +9,7 @@
  * row that is not parked, so that a take which looked before cannot park it any more.
  */
 
-import { PARKED_MAX } from '../../core/message.ts';
+import { PARKED_MAX } from '../../store/message.ts';
 import { FINISH_INPUT } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
 import type { Statement } from './postgres-client.ts';

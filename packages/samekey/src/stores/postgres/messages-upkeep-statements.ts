@@ -1,6 +1,6 @@
 /** The SQL of messages beside their delivery: groups that go on, dead letters that come back, what operators read. */
 
-import { NEVER } from '../../core/machine.ts';
+import { NEVER } from '../../store/machine/index.ts';
 import { reopenedClaimId } from '../../core/record.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
 import type { Statement } from './postgres-client.ts';

@@ -4,9 +4,9 @@
  * worker hold up claims.
  */
 
-import { checkByHand } from '../../core/audit.ts';
+import { checkByHand } from '../../store/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { decideFinish } from '../../core/machine.ts';
+import { decideFinish } from '../../store/machine/index.ts';
 import {
   type DeadRequest,
   type DoneRequest,
@@ -16,9 +16,9 @@ import {
   type MessageState,
   type MessageStore,
   type NewMessage,
-} from '../../core/message.ts';
+} from '../../store/message.ts';
 import { idText } from '../../core/record.ts';
-import type { FinishRequest } from '../../core/store.ts';
+import type { FinishRequest } from '../../store/store.ts';
 import { exact, number, shown } from '../sql/record-row.ts';
 import { finishRows } from './input.ts';
 import type { Ask, Link } from './link.ts';

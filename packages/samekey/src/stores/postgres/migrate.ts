@@ -6,7 +6,7 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { ownerToWrite } from '../../core/identity.ts';
+import { ownerToWrite } from '../../store/identity.ts';
 import { identityStatement } from './identity.ts';
 import {
   LOCK_TIME_MAX_MS,

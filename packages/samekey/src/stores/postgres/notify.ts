@@ -1,5 +1,5 @@
 /**
- * Hints by LISTEN/NOTIFY (`core/hint-channel.ts`). NOTIFY is not free (each transaction that uses it takes one lock of the whole server at its
+ * Hints by LISTEN/NOTIFY (`store/hint-channel.ts`). NOTIFY is not free (each transaction that uses it takes one lock of the whole server at its
  * commit), so nothing is said unless somebody asked. It is no part of a finish, a claim or a transaction of the user, and goes over a
  * connection of its own.
  *
@@ -8,8 +8,8 @@
  * Sources: https://www.postgresql.org/docs/current/sql-notify.html, src/backend/commands/async.c (PreCommit_Notify).
  */
 
-import { createHintChannel, shortName } from '../../core/hint-channel.ts';
-import type { ChangeHints } from '../../core/store.ts';
+import { createHintChannel, shortName } from '../../store/hint-channel.ts';
+import type { ChangeHints } from '../../store/store.ts';
 import type { Connection, Statement } from './postgres-client.ts';
 
 /** Hints of one store. */

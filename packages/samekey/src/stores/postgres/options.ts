@@ -1,7 +1,7 @@
 /** The PostgreSQL store's options, checked before anything is opened. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { serviceRow } from '../../core/identity.ts';
+import { serviceRow } from '../../store/identity.ts';
 import {
   aFunction,
   anything,

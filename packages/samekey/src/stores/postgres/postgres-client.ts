@@ -8,9 +8,9 @@
  * Sources: https://node-postgres.com/apis/client, https://github.com/porsager/postgres#readme.
  */
 
-import type { SqlTransaction, SqlValue } from '../../core/transaction.ts';
+import type { SqlTransaction, SqlValue } from '../../store/transaction.ts';
 
-export type { SqlValue } from '../../core/transaction.ts';
+export type { SqlValue } from '../../store/transaction.ts';
 
 /** A row, in the order of the statement's columns. */
 export type SqlRow = readonly unknown[];

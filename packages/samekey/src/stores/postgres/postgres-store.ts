@@ -9,8 +9,8 @@
  * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
  */
 
-import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../core/audit.ts';
-import { settlements } from '../../core/ends.ts';
+import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../store/audit.ts';
+import { settlements } from '../../store/ends.ts';
 import {
   type Decision,
   decideForget,
@@ -18,12 +18,12 @@ import {
   decideReopen,
   decideSettle,
   type View,
-} from '../../core/machine.ts';
-import { takeOff } from '../../core/counters.ts';
-import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
+} from '../../store/machine/index.ts';
+import { takeOff } from '../../store/counters.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
 import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
-import type { StoreWithMessages } from '../../core/message.ts';
-import type { HandResult, Store } from '../../core/store.ts';
+import type { StoreWithMessages } from '../../store/message.ts';
+import type { HandResult, Store } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
 import { createErase } from './erase.ts';
@@ -43,7 +43,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from './migrations/index.ts';
 import { checkOf, readIdentity } from './identity.ts';
 import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
-import type { TransactionFault } from '../../core/transaction.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
 import { textArray } from './parameters.ts';
 import { createRecords, seenOf } from './records.ts';

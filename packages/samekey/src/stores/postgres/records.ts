@@ -4,12 +4,12 @@
  * that is not the hot path is made of these: claims that take over, settling, reopening, forgetting, sweeping.
  */
 
-import type { NewAuditRow } from '../../core/audit.ts';
+import type { NewAuditRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../core/machine.ts';
+import { type Decision, serverView, type View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { ServerTime } from '../../core/server-time.ts';
-import type { HandResult } from '../../core/store.ts';
+import type { ServerTime } from '../../store/time/server-time.ts';
+import type { HandResult } from '../../store/store.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
 import { fieldsOf } from './byte-columns.ts';
 import { inGroups, unclear } from './flush.ts';

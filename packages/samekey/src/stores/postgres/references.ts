@@ -1,7 +1,7 @@
 /** The looks at references on PostgreSQL. */
 
 import type { State } from '../../core/record.ts';
-import type { CallUnderWay, Referred, References } from '../../core/references.ts';
+import type { CallUnderWay, Referred, References } from '../../store/references.ts';
 import { exact, number } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { textArray } from './parameters.ts';

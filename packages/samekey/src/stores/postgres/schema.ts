@@ -5,7 +5,7 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
-import { ANY_SERVICE, belongsTo, identityOf, serviceFlag, type StoreIdentity } from '../../core/identity.ts';
+import { ANY_SERVICE, belongsTo, identityOf, serviceFlag, type StoreIdentity } from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';

@@ -1,6 +1,6 @@
 /** What each statement is told of the time, and the shared time's row (`server-time.ts`, F117). */
 
-import { createServerTime, type ServerTime } from '../../core/server-time.ts';
+import { createServerTime, type ServerTime } from '../../store/time/server-time.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask } from './link.ts';
 import { plain, type SqlValue, type Statement } from './postgres-client.ts';

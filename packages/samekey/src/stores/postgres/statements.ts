@@ -15,7 +15,7 @@
  * /sql-insert.html (ON CONFLICT), src/backend/executor/execIndexing.c.
  */
 
-import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../core/machine.ts';
+import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../store/machine/index.ts';
 import { PHASES_CHANGED } from '../../core/record.ts';
 import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';

@@ -1,6 +1,6 @@
 /** Names and expressions that all statements are made of. */
 
-import { SERVER_TOLERANCE_MS } from '../../core/server-time.ts';
+import { SERVER_TOLERANCE_MS } from '../../store/time/server-time.ts';
 import { RECORD_COLUMNS } from '../sql/record-row.ts';
 import { asHex, BYTE_COLUMNS } from './byte-columns.ts';
 

@@ -7,7 +7,7 @@
  * https://www.prisma.io/docs/orm/reference/error-reference (P2034: write conflict or deadlock).
  */
 
-import type { TransactionFault } from '../../core/transaction.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import { appliedBy } from './postgres-errors.ts';
 
 /** Rolled back to let others through: a new run may succeed. */

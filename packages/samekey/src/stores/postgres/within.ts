@@ -6,7 +6,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import { idText } from '../../core/record.ts';
-import { decideHandOver } from '../../core/machine.ts';
+import { decideHandOver } from '../../store/machine/index.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -14,9 +14,9 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../core/store.ts';
-import type { NewMessage } from '../../core/message.ts';
-import type { Within } from '../../core/transaction.ts';
+} from '../../store/store.ts';
+import type { NewMessage } from '../../store/message.ts';
+import type { Within } from '../../store/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished, notNoted } from './hot-path.ts';
 import { checkpointRow, finishRows, handOverRow } from './input.ts';
@@ -33,7 +33,7 @@ import {
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
 import type { Records } from './records.ts';
-import type { ServerTime } from '../../core/server-time.ts';
+import type { ServerTime } from '../../store/time/server-time.ts';
 import { timedValues } from './statement-times.ts';
 import { ENDED_MARK } from './tables.ts';
 import { codesOf, losesConnection, textsOf } from './transaction-fault.ts';

@@ -1,6 +1,6 @@
 /** Rows of the audit as text: number, time, and the row as JSON, in a sorted set per act. */
 
-import type { AuditRow, NewAuditRow } from '../../core/audit.ts';
+import type { AuditRow, NewAuditRow } from '../../store/audit.ts';
 import { exact, shown } from '../sql/record-row.ts';
 
 /** What a script is given of a new row. Throws `StoreError` for identifying text that cannot be kept. */

@@ -10,7 +10,7 @@ import {
   auditLimit,
   checkNotes,
   type NewAuditRow,
-} from '../../core/audit.ts';
+} from '../../store/audit.ts';
 import { auditRowOf, auditText, microsBefore } from './audit-text.ts';
 import { textOf } from './fields.ts';
 import type { Keys } from './keys.ts';

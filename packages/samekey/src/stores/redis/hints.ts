@@ -1,12 +1,12 @@
 /**
- * Hints by Pub/Sub (`core/hint-channel.ts`), for requests that wait for an attempt of another process.
+ * Hints by Pub/Sub (`store/hint-channel.ts`), for requests that wait for an attempt of another process.
  *
  * Invariant: who finishes must listen too, or it does not hear that somebody waits.
  * Source: https://redis.io/docs/latest/develop/interact/pubsub/.
  */
 
-import { createHintChannel } from '../../core/hint-channel.ts';
-import type { ChangeHints } from '../../core/store.ts';
+import { createHintChannel } from '../../store/hint-channel.ts';
+import type { ChangeHints } from '../../store/store.ts';
 import type { Keys } from './keys.ts';
 import type { Connection } from './redis-client.ts';
 import type { Subscriber } from './subscriber.ts';

@@ -3,8 +3,14 @@
  * second one.
  */
 
-import { type NewAuditRow, transitionRow } from '../../core/audit.ts';
-import { decideCheckpoint, decideClaim, decideFinish, decideRenew, serverView } from '../../core/machine.ts';
+import { type NewAuditRow, transitionRow } from '../../store/audit.ts';
+import {
+  decideCheckpoint,
+  decideClaim,
+  decideFinish,
+  decideRenew,
+  serverView,
+} from '../../store/machine/index.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -15,7 +21,7 @@ import type {
   FinishResult,
   RenewRequest,
   RenewResult,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import { exact, shown } from '../sql/record-row.ts';
 import { endOf, fieldsOf, madeOf, pairsOf, tailOf } from './fields.ts';
 import { CLAIM, CLAIMS, ENDS, FINISH, RENEW } from './hot-statements.ts';

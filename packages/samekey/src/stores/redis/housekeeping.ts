@@ -3,15 +3,15 @@
  * own. Two that do the same at once never move the same record: one of them finds it changed.
  */
 
-import { giveUpRow } from '../../core/audit.ts';
+import { giveUpRow } from '../../store/audit.ts';
 import {
   decidePostpone,
   decideSweep,
   decideTakeUnknown,
   serverView,
   UNKNOWN_MAX_MS,
-} from '../../core/machine.ts';
-import { reapedOf } from '../../core/reaped.ts';
+} from '../../store/machine/index.ts';
+import { reapedOf } from '../../store/reaped.ts';
 import { compareDue, isDue, type SamekeyRecord } from '../../core/record.ts';
 import type {
   DueRequest,
@@ -20,7 +20,7 @@ import type {
   PostponeRequest,
   SweepOptions,
   Swept,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import type { Seen } from './fields.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Rows } from './rows.ts';

@@ -1,6 +1,6 @@
-/** What caches call the records of one service on one server (`core/identity.ts`). */
+/** What caches call the records of one service on one server (`store/identity.ts`). */
 
-import { DATABASE_LABEL } from '../../core/identity.ts';
+import { DATABASE_LABEL } from '../../store/identity.ts';
 import { textOf } from './fields.ts';
 import type { Keys } from './keys.ts';
 import type { Server } from './server.ts';

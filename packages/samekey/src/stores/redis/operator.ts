@@ -1,8 +1,8 @@
 /** The operator's hand and eyes: acts with their rows in the audit, lists, counts, and what goes when a caller is erased. */
 
-import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../core/audit.ts';
-import { isListed } from '../../core/listed.ts';
-import { settlements } from '../../core/ends.ts';
+import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../store/audit.ts';
+import { isListed } from '../../store/listed.ts';
+import { settlements } from '../../store/ends.ts';
 import {
   type Decision,
   decideErase,
@@ -10,10 +10,10 @@ import {
   decideReopen,
   decideSettle,
   type View,
-} from '../../core/machine.ts';
+} from '../../store/machine/index.ts';
 import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { HandResult, ListRequest, OperatorStore } from '../../core/store.ts';
+import type { HandResult, ListRequest, OperatorStore } from '../../store/store.ts';
 import type { Keys, Place } from './keys.ts';
 import type { Rows } from './rows.ts';
 import type { Server } from './server.ts';

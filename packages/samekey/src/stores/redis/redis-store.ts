@@ -1,11 +1,11 @@
 /**
- * The Redis store: the state table of `core/machine.ts` on hashes, one script per row. Any number of processes share it, also while
+ * The Redis store: the state table of `store/machine/index.ts` on hashes, one script per row. Any number of processes share it, also while
  * servers fail over; how much it keeps then is the server's setting, which the user declares.
  *
  * Invariants: as `statements.ts` and `rows.ts` say · time is the server's · the client stays the user's.
  */
 
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import { createAudit } from './audit.ts';
 import { checkpointVerb, claimVerb, finishVerb, renewVerb } from './hot-path.ts';
 import { createHints } from './hints.ts';

@@ -11,9 +11,9 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { decideFinish, type Decision, type View } from '../../core/machine.ts';
+import { decideFinish, type Decision, type View } from '../../store/machine/index.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, ClaimResult } from '../../core/store.ts';
+import type { ClaimRequest, ClaimResult } from '../../store/store.ts';
 import type { Keys, Place } from './keys.ts';
 import type { CheckedOptions } from './options.ts';
 import { isNoScript, storeError } from './redis-errors.ts';

@@ -6,9 +6,9 @@
  * been, nobody says that nothing was applied.
  */
 
-import { type NewAuditRow, transitionRow } from '../../core/audit.ts';
+import { type NewAuditRow, transitionRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../core/machine.ts';
+import { type Decision, serverView, type View } from '../../store/machine/index.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import { checkIds } from '../sql/record-row.ts';
 import { auditText } from './audit-text.ts';

@@ -1,6 +1,6 @@
 /**
  * The scripts: each is one atomic step on one record and the indexes of its shard, which share a hash tag and so a server. What
- * is decided is decided by `core/machine.ts`; scripts hold the three steps that must be one round trip (a fresh claim, the end of
+ * is decided is decided by `store/machine/index.ts`; scripts hold the three steps that must be one round trip (a fresh claim, the end of
  * a living attempt, a renewal), a compare-and-set for everything else, and the upkeep of the indexes.
  *
  * Invariants: a record and its places in the indexes are written by the same script, so neither is there without the other · each write

@@ -1,6 +1,6 @@
 /** Rows of the outbox in stores that decide on messages they have read. Text for people is kept as far as SQL can; what identifies is refused if not. */
 
-import type { MessageState, StoredMessage } from '../../core/message.ts';
+import type { MessageState, StoredMessage } from '../../store/message.ts';
 import { type ColumnValue, exact, number, shown } from './record-row.ts';
 
 /** The columns of a message beside its `place`, in the order of {@link messageValues}. */

@@ -7,7 +7,7 @@ import {
   type AuditStore,
   checkNotes,
   type NewAuditRow,
-} from '../../core/audit.ts';
+} from '../../store/audit.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../sql/audit-row.ts';
 import type { ColumnValue } from '../sql/record-row.ts';
 import type { StoreClock } from './clock.ts';

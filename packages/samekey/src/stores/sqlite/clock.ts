@@ -1,14 +1,14 @@
 /**
  * Time in a store that has no clock of its own (semantics §3). Two kinds, never mixed:
  *
- * - times that are written and compared (`core/shared-time.ts`): what all processes have seen is `last_now` in the file, which every process
+ * - times that are written and compared (`store/time/shared-time.ts`): what all processes have seen is `last_now` in the file, which every process
  *   that writes moves on.
  * - the watch, for what ends claims: a claim is over only when this process itself has seen it (life, attempt, claimId,
  *   renewals) stand still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away (F45); a process
  *   that has just started must watch for one claim's length first.
  */
 
-import { createSharedTime, type SharedTime, type SharedTimes } from '../../core/shared-time.ts';
+import { createSharedTime, type SharedTime, type SharedTimes } from '../../store/time/shared-time.ts';
 import { number } from '../sql/record-row.ts';
 import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
 import type { Connection } from './sqlite-client.ts';
@@ -19,7 +19,7 @@ export {
   heldBack,
   type WatchedClaim,
   WATCHED_MAX,
-} from '../../core/claim-watch.ts';
+} from '../../store/time/claim-watch.ts';
 
 /** The store's time. What is written inside a write transaction is later than anything that was written before. */
 export interface StoreClock extends Pick<SharedTime, 'onOff'> {

@@ -1,9 +1,9 @@
 /** Erasing on SQLite: some records in one transaction, with their dead letters and their rows in the audit. */
 
-import { checkErase, handRow } from '../../core/audit.ts';
+import { checkErase, handRow } from '../../store/audit.ts';
 import type { RecordId } from '../../core/record.ts';
 import { scopeRanges } from '../../core/scope.ts';
-import type { EraseRequest, EraseResult } from '../../core/store.ts';
+import type { EraseRequest, EraseResult } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import type { Records } from './records.ts';
 import type { Connection } from './sqlite-client.ts';

@@ -1,4 +1,4 @@
-/** Whose the file is (`core/identity.ts`): labels beside its version. */
+/** Whose the file is (`store/identity.ts`): labels beside its version. */
 
 import {
   belongsTo,
@@ -7,7 +7,7 @@ import {
   refusal,
   SERVICE_LABEL,
   type StoreIdentity,
-} from '../../core/identity.ts';
+} from '../../store/identity.ts';
 import type { Connection } from './sqlite-client.ts';
 import type { Writer } from './writer.ts';
 

@@ -1,7 +1,7 @@
 /** Messages as rows of SQLite: reading, writing, and nothing decided. */
 
-import type { MessageListRequest, MessageState, StoredMessage } from '../../core/message.ts';
-import { MESSAGE_STATES } from '../../core/message.ts';
+import type { MessageListRequest, MessageState, StoredMessage } from '../../store/message.ts';
+import { MESSAGE_STATES } from '../../store/message.ts';
 import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
 import { type ColumnValue, number, type Row } from '../sql/record-row.ts';
 import type { WatchedClaim } from './clock.ts';

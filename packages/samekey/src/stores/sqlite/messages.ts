@@ -1,12 +1,12 @@
 /**
- * Messages on SQLite: the state table of `core/message-machine.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call.
+ * Messages on SQLite: the state table of `store/machine/messages.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call.
  *
  * Invariant: as with claims, wall clocks end no lease. A lease is over when this process has seen it stand still for its length
  * on its own monotonic clock; a process that has just started watches for one length first.
  */
 
-import { checkByHand } from '../../core/audit.ts';
-import { decideFinish, decideHandOverAgain } from '../../core/machine.ts';
+import { checkByHand } from '../../store/audit.ts';
+import { decideFinish, decideHandOverAgain } from '../../store/machine/index.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -18,7 +18,7 @@ import {
   type TakenMessage,
   type TakeRequest,
   type TakeResult,
-} from '../../core/message.ts';
+} from '../../store/message.ts';
 import {
   decideDead,
   decideEnqueue,
@@ -28,8 +28,8 @@ import {
   holds,
   isExhausted,
   mayRequeue,
-} from '../../core/message-machine.ts';
-import type { FencedId, FinishRequest } from '../../core/store.ts';
+} from '../../store/machine/messages.ts';
+import type { FencedId, FinishRequest } from '../../store/store.ts';
 import type { SqliteAudit } from './audit.ts';
 import { createClaimWatch, type StoreClock } from './clock.ts';
 import { createMessageRows, lease, type MessageRow } from './messages-rows.ts';

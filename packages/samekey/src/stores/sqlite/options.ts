@@ -1,7 +1,7 @@
 /** The SQLite store's options, checked before anything is done with the client. */
 
 import { OptionsError } from '../../core/errors.ts';
-import { serviceRow } from '../../core/identity.ts';
+import { serviceRow } from '../../store/identity.ts';
 import {
   aFunction,
   kindOf,

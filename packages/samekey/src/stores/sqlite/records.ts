@@ -3,7 +3,7 @@
  * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
-import { giveUpRow, type NewAuditRow, transitionRow } from '../../core/audit.ts';
+import { giveUpRow, type NewAuditRow, transitionRow } from '../../store/audit.ts';
 import { InvariantError } from '../../core/errors.ts';
 import {
   type Decision,
@@ -13,11 +13,11 @@ import {
   decideSweep,
   decideTakeUnknown,
   type View,
-} from '../../core/machine.ts';
+} from '../../store/machine/index.ts';
 import { type Fence, isErased, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import { reapedOf } from '../../core/reaped.ts';
+import { reapedOf } from '../../store/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
-import type { SharedTimes } from '../../core/shared-time.ts';
+import type { SharedTimes } from '../../store/time/shared-time.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -29,7 +29,7 @@ import type {
   SweepOptions,
   Swept,
   TakeUnknownRequest,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import { type ColumnValue, number, recordValues, type Row, rowRecord } from '../sql/record-row.ts';
 import type { SqliteAudit } from './audit.ts';
 import { type ClaimWatch, heldBack, type StoreClock, type WatchedClaim } from './clock.ts';

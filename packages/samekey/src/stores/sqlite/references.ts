@@ -5,8 +5,8 @@
  */
 
 import { forgottenClaimId, type RecordId, type State } from '../../core/record.ts';
-import type { CallUnderWay, NewReference, Referred, References } from '../../core/references.ts';
-import type { FencedId } from '../../core/store.ts';
+import type { CallUnderWay, NewReference, Referred, References } from '../../store/references.ts';
+import type { FencedId } from '../../store/store.ts';
 import { exact, number, type Row, shown } from '../sql/record-row.ts';
 import type { Connection } from './sqlite-client.ts';
 import type { Writer } from './writer.ts';

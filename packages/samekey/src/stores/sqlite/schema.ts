@@ -6,7 +6,7 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
-import { belongsTo, ownerToWrite, serviceFlag } from '../../core/identity.ts';
+import { belongsTo, ownerToWrite, serviceFlag } from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { identityStatement, PLACE, readIdentity } from './identity.ts';
 import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';

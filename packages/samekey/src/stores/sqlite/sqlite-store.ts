@@ -1,5 +1,5 @@
 /**
- * The SQLite store: the state table of `core/machine.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call, so that a group of
+ * The SQLite store: the state table of `store/machine/index.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call, so that a group of
  * rows shares one fsync. For one host: any number of processes may open the file, also while they are killed.
  *
  * Invariants: a decision and its write happen under one write lock · each write repeats its fence and counts its row · time is
@@ -7,8 +7,8 @@
  * user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
  */
 
-import { type AuditAct, type ByHand, checkByHand, handRow } from '../../core/audit.ts';
-import { settlements } from '../../core/ends.ts';
+import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
+import { settlements } from '../../store/ends.ts';
 import {
   decideClaim,
   decideFinish,
@@ -17,15 +17,15 @@ import {
   decideReopen,
   decideSettle,
   UNKNOWN_MAX_MS,
-} from '../../core/machine.ts';
-import { takeOff } from '../../core/counters.ts';
+} from '../../store/machine/index.ts';
+import { takeOff } from '../../store/counters.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../core/identity.ts';
-import type { StoreWithMessages } from '../../core/message.ts';
-import { reapedOf } from '../../core/reaped.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
+import type { StoreWithMessages } from '../../store/message.ts';
+import { reapedOf } from '../../store/reaped.ts';
 import { type RecordId, STATES, type State } from '../../core/record.ts';
-import type { HandResult, Reaped, Store, SweepOptions, Swept } from '../../core/store.ts';
-import type { TransactionFault } from '../../core/transaction.ts';
+import type { HandResult, Reaped, Store, SweepOptions, Swept } from '../../store/store.ts';
+import type { TransactionFault } from '../../store/transaction.ts';
 import { checkIds, number, type Row } from '../sql/record-row.ts';
 import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';

@@ -7,8 +7,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import { decideCheckpoint, decideFinish, decideHandOver } from '../../core/machine.ts';
-import type { NewMessage } from '../../core/message.ts';
+import { decideCheckpoint, decideFinish, decideHandOver } from '../../store/machine/index.ts';
+import type { NewMessage } from '../../store/message.ts';
 import type { RecordId } from '../../core/record.ts';
 import type {
   CheckpointRequest,
@@ -17,7 +17,7 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import { checkIds } from '../sql/record-row.ts';
 import type { Decide, Records } from './records.ts';
 import { type Connection, resultCode, type SqliteDatabase, storeError } from './sqlite-client.ts';

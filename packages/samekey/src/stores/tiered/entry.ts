@@ -8,7 +8,7 @@
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { StoreIdentity } from '../../core/identity.ts';
+import type { StoreIdentity } from '../../store/identity.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { CacheSecrets } from './options.ts';
 import { headOf, recordOfHead } from './record-head.ts';

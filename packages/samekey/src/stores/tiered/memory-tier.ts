@@ -5,7 +5,7 @@
  */
 
 import type { Fingerprint, RecordId, SamekeyRecord } from '../../core/record.ts';
-import { type Asked, createReplayCache, elapsedMs, type FinalAnswer } from '../../core/replay-cache.ts';
+import { type Asked, createReplayCache, elapsedMs, type FinalAnswer } from '../../engine/replay-cache.ts';
 import type { Checked } from './options.ts';
 import type { Trusted } from './shared-tier.ts';
 

@@ -1,7 +1,7 @@
 /** Options of the tiered store, and their checks. */
 
 import { OptionsError } from '../../core/errors.ts';
-import type { StoreIdentity } from '../../core/identity.ts';
+import type { StoreIdentity } from '../../store/identity.ts';
 import { REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
 import {
   anything,
@@ -16,7 +16,7 @@ import {
   text,
   wholeNumber,
 } from '../../core/options.ts';
-import type { ChangeHints, Store } from '../../core/store.ts';
+import type { ChangeHints, Store } from '../../store/store.ts';
 import type { World } from '../../core/world.ts';
 import { systemWorld } from '../../system.ts';
 

@@ -1,14 +1,14 @@
 /**
- * Hints by PUBLISH and SUBSCRIBE (`core/hint-channel.ts`), for stores that have none of their own: requests that wait (`waitMaxMs`) look when the
+ * Hints by PUBLISH and SUBSCRIBE (`store/hint-channel.ts`), for stores that have none of their own: requests that wait (`waitMaxMs`) look when the
  * record may have changed, and not with their next look. Nothing is published unless somebody waits.
  *
  * Invariants: a hint decides nothing: who gets one reads · nothing throws, nothing is awaited by a request · both clients stay the user's.
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import { createHintChannel } from '../../core/hint-channel.ts';
+import { createHintChannel } from '../../store/hint-channel.ts';
 import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
-import type { ChangeHints } from '../../core/store.ts';
+import type { ChangeHints } from '../../store/store.ts';
 import { openConnection, type RedisClient } from '../redis/redis-client.ts';
 
 /** A client that only listens: of ioredis, or of node-redis (`client.duplicate()`, connected). */

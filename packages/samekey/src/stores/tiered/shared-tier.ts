@@ -7,7 +7,7 @@
  */
 
 import { type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import { type Asked, elapsedMs } from '../../core/replay-cache.ts';
+import { type Asked, elapsedMs } from '../../engine/replay-cache.ts';
 import { createCircuit } from './circuit.ts';
 import { createEntries, type Entries } from './entry.ts';
 import type { CacheCounts, Checked, SharedParts } from './options.ts';

@@ -12,8 +12,8 @@
 
 import type { RecordId } from '../../core/record.ts';
 import { isReplayable } from '../../core/record.ts';
-import { askingNow, type Asked } from '../../core/replay-cache.ts';
-import type { ClaimRequest, ClaimResult, Store } from '../../core/store.ts';
+import { askingNow, type Asked } from '../../engine/replay-cache.ts';
+import type { ClaimRequest, ClaimResult, Store } from '../../store/store.ts';
 import { createHeldBack } from './held-back.ts';
 import { createMemoryTier } from './memory-tier.ts';
 import { type CacheCounts, checkOptions, type TieredStoreOptions } from './options.ts';

@@ -6,7 +6,7 @@
  * Invariant: `atMost` is never less than what the store would say now, unless its clock was set forward since its last answer.
  */
 
-import { type Asked, elapsedMs } from '../../core/replay-cache.ts';
+import { type Asked, elapsedMs } from '../../engine/replay-cache.ts';
 import type { TieredWorld } from './options.ts';
 
 /** The store's clock, as this process knows it. */

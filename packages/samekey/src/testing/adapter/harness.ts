@@ -4,7 +4,7 @@
  * Invariant: the harness converts and adds nothing; scopes, handlers and authorisation are the contract's.
  */
 
-import type { Attempt } from '../../core/attempt.ts';
+import type { Attempt } from '../../engine/attempt.ts';
 import type { HeaderLine } from '../../core/response.ts';
 import type { FormerIdentity } from '../../http/former.ts';
 import type { RouteOptions } from '../../http/route.ts';

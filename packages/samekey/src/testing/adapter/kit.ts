@@ -5,7 +5,7 @@
  * Invariants: a test waits for events, probe points and answers, never for time · what a test opened is closed after it.
  */
 
-import type { EventType, SamekeyEvent } from '../../core/events.ts';
+import type { EventType, SamekeyEvent } from '../../engine/events.ts';
 import type { HeaderLine } from '../../core/response.ts';
 import { createSamekey, type Samekey, type SamekeyOptions } from '../../samekey.ts';
 import { memoryStore } from '../../stores/memory/index.ts';

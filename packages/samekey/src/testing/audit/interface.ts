@@ -2,7 +2,7 @@
  * What an auditor is told of a history, and what it says about it.
  */
 
-import type { SamekeyEvent } from '../../core/events.ts';
+import type { SamekeyEvent } from '../../engine/events.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Fence, RecordId, State } from '../../core/record.ts';
 import type { StoredResponse } from '../../core/response.ts';

@@ -1,10 +1,10 @@
 /**
  * Which changes of a record are legal: the state table of semantics §3 written a second time, from the text and not from
- * `core/machine.ts`, so that a mistake there does not excuse itself. Pure.
+ * `store/machine/index.ts`, so that a mistake there does not excuse itself. Pure.
  */
 
 import type { SamekeyRecord } from '../../core/record.ts';
-import type { ClaimRequest, FinishRequest, PostponeRequest, SettleRequest } from '../../core/store.ts';
+import type { ClaimRequest, FinishRequest, PostponeRequest, SettleRequest } from '../../store/store.ts';
 
 /** The verbs that change records. */
 export type WritingVerb =

@@ -1,10 +1,10 @@
 /** The audit: acts by hand and their rows are one write, rows are only ever added, and old ones go act by act. */
 
 import assert from 'node:assert/strict';
-import type { AuditAct, AuditRow, NewAuditRow } from '../../core/audit.ts';
-import { AUDIT_ACTS } from '../../core/audit.ts';
+import type { AuditAct, AuditRow, NewAuditRow } from '../../store/audit.ts';
+import { AUDIT_ACTS } from '../../store/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type AddTest,
   claimed,

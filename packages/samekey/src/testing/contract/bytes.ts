@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { StoredResponse } from '../../core/response.ts';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type AddTest,
   ANSWER,

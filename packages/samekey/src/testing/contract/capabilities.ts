@@ -1,7 +1,7 @@
 /** What a store says of itself is true: each capability is tested where it holds, and its opposite where it does not. */
 
 import assert from 'node:assert/strict';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type AddTest,
   ANSWER,

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { REOPEN_DELAY_MS, REPLAY_TRUST_MAX_MS } from '../../core/record.ts';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type AddTest,
   claimed,

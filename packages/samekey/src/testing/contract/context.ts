@@ -17,8 +17,8 @@ import type {
   RenewRequest,
   SettleRequest,
   Store,
-} from '../../core/store.ts';
-import type { Within } from '../../core/transaction.ts';
+} from '../../store/store.ts';
+import type { Within } from '../../store/transaction.ts';
 
 /** The test runner, passed in: vitest, node:test, mocha and jest all fit. */
 export interface TestRunner {

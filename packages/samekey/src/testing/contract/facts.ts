@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { EFFECT_RULE_CHANGED, PHASES_CHANGED } from '../../core/record.ts';
-import type { CheckpointRequest, ClaimRequest, FencedId } from '../../core/store.ts';
+import type { CheckpointRequest, ClaimRequest, FencedId } from '../../store/store.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,

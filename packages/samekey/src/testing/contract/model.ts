@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { PHASES_CHANGED, idText, REOPEN_DELAY_MS, type RecordId } from '../../core/record.ts';
-import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../core/store.ts';
+import type { ClaimRequest, FencedId, FinishRequest, SettleRequest, Store } from '../../store/store.ts';
 import { memoryStore } from '../../stores/memory/index.ts';
 import {
   type AddTest,

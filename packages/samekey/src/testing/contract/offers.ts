@@ -8,9 +8,9 @@ import { createLimits } from '../../guard/index.ts';
 import { createOperator } from '../../operator/index.ts';
 import { createOutbox } from '../../outbox/index.ts';
 import { createSamekey, type Samekey } from '../../samekey.ts';
-import type { MessageStore } from '../../core/message.ts';
-import type { Store } from '../../core/store.ts';
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { MessageStore } from '../../store/message.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { createWorker } from '../../worker/index.ts';
 import {
   type AddTest,

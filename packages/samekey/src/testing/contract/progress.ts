@@ -1,9 +1,9 @@
 /** What phased and deferred operations need of a store: steps, open intents, inputs, and work that waits for a worker. */
 
 import assert from 'node:assert/strict';
-import { EXHAUSTED, NEVER_STARTED } from '../../core/machine.ts';
+import { EXHAUSTED, NEVER_STARTED } from '../../store/machine/index.ts';
 import { compareDue, type SamekeyRecord } from '../../core/record.ts';
-import type { CheckpointRequest, FencedId } from '../../core/store.ts';
+import type { CheckpointRequest, FencedId } from '../../store/store.ts';
 import {
   type AddTest,
   ANSWER,

@@ -4,8 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { References } from '../../core/references.ts';
-import type { CheckpointRequest, FencedId, Store } from '../../core/store.ts';
+import type { References } from '../../store/references.ts';
+import type { CheckpointRequest, FencedId, Store } from '../../store/store.ts';
 import { callerScope, encodeScope } from '../../core/scope.ts';
 import {
   type AddTest,

@@ -4,8 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { MessageStore, NewMessage } from '../../core/message.ts';
-import type { Store } from '../../core/store.ts';
+import type { MessageStore, NewMessage } from '../../store/message.ts';
+import type { Store } from '../../store/store.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,

@@ -16,7 +16,7 @@ import type {
   FinishRequest,
   SettleRequest,
   Store,
-} from '../../core/store.ts';
+} from '../../store/store.ts';
 import {
   CLAIM_TTL_MS,
   claimRequest,

@@ -1,8 +1,8 @@
 /** What the sweeper tells, outcomes that nobody came to know, and what the reaper takes and tells. */
 
 import assert from 'node:assert/strict';
-import { UNKNOWN_MAX_MS } from '../../core/machine.ts';
-import type { Store, Swept } from '../../core/store.ts';
+import { UNKNOWN_MAX_MS } from '../../store/machine/index.ts';
+import type { Store, Swept } from '../../store/store.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,

@@ -1,7 +1,7 @@
 /** The audit of transitions: each change of a record's state leaves one row, in the write that makes it. */
 
 import assert from 'node:assert/strict';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import {
   CLAIM_TTL_MS,
   claimed,

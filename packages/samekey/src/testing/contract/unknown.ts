@@ -1,9 +1,9 @@
 /** Unknown outcomes on their way to being settled: who asks about them, when, how often, and who gives up. */
 
 import assert from 'node:assert/strict';
-import { NEVER } from '../../core/machine.ts';
+import { NEVER } from '../../store/machine/index.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
-import type { PostponeRequest, Store, TakeUnknownRequest } from '../../core/store.ts';
+import type { PostponeRequest, Store, TakeUnknownRequest } from '../../store/store.ts';
 import {
   type AddTest,
   CLAIM_TTL_MS,

@@ -9,7 +9,7 @@ import { ietf } from '../../http/profiles/ietf.ts';
 import { INSTANCE_OPTIONS, type SamekeyOptions } from '../../samekey.ts';
 import { ROUTE_ROWS } from '../../http/route.ts';
 import { SERVE_ROWS, type ServeOptions } from '../../http/serve.ts';
-import { DEFINITION_ROWS } from '../../ways/operation.ts';
+import { DEFINITION_ROWS } from '../../ways/define-operation.ts';
 import type { DeferredOptions } from '../../ways/deferred.ts';
 import type { PlainDefinition } from '../../ways/plain.ts';
 import type { DoorOptions, Native, Sent } from './door.ts';

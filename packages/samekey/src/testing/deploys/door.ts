@@ -1,6 +1,6 @@
 /** A door of code before or after a deploy: the whole HTTP flow, without HTTP. What was asked is said, what it met is told in a word. */
 
-import type { Attempt } from '../../core/attempt.ts';
+import type { Attempt } from '../../engine/attempt.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { BodyRead, Exchange, HandlerEnd } from '../../http/exchange.ts';
 import { handle } from '../../http/handle.ts';

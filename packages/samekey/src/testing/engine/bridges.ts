@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { isPointer } from '../../core/pointer.ts';
+import { isPointer } from '../../engine/bridge/pointer.ts';
 import { callerOf } from '../../core/scope.ts';
 import { FORMAT_VERSION, POINTER_CLAIM } from '../../core/record.ts';
 import { response } from '../../core/response.ts';

@@ -1,8 +1,8 @@
 /** The rule of an effect changes between attempts: what is stored of the open call decides how it may be repeated (F110). */
 
 import assert from 'node:assert/strict';
-import type { EffectRule } from '../../core/effect.ts';
-import { readSteps } from '../../core/steps.ts';
+import type { EffectRule } from '../../ways/effect.ts';
+import { readSteps } from '../../ways/steps.ts';
 import type { RunOutcome } from '../../ways/direct.ts';
 import { type AddEngineTest, type EngineBench, type EngineNode } from './bench.ts';
 import { met } from './expect.ts';

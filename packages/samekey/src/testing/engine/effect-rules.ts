@@ -1,8 +1,8 @@
 /** Effects of phased operations: calls that were made, may have been made, and must not be made a second time. */
 
 import assert from 'node:assert/strict';
-import type { EffectCall, EffectRule } from '../../core/effect.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { EffectCall, EffectRule } from '../../ways/effect.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import type { PhasedAttempt } from '../../ways/phased.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, type EngineBench, type EngineNode } from './bench.ts';
 import { met } from './expect.ts';

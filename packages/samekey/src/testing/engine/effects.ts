@@ -4,11 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import type { EffectCall, EffectRule } from '../../core/effect.ts';
+import type { EffectCall, EffectRule } from '../../ways/effect.ts';
 import { NotExecutedError } from '../../core/errors.ts';
-import { reply } from '../../core/reply.ts';
-import { readSteps } from '../../core/steps.ts';
-import type { Operation } from '../../ways/operation.ts';
+import { reply } from '../../ways/reply.ts';
+import { readSteps } from '../../ways/steps.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import type { FaultKind } from '../faulty-store.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, type EngineBench, type EngineNode } from './bench.ts';
 import { eventsOf, met } from './expect.ts';

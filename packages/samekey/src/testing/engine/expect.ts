@@ -1,7 +1,7 @@
 /** Short ways to say what a request must have met. */
 
 import assert from 'node:assert/strict';
-import type { SamekeyEvent } from '../../core/events.ts';
+import type { SamekeyEvent } from '../../engine/events.ts';
 import type { Executed, Outcome } from '../../core/outcome.ts';
 import { sameResponse, type StoredResponse } from '../../core/response.ts';
 import type { EngineNode } from './bench.ts';

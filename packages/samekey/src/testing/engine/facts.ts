@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { EffectRule } from '../../core/effect.ts';
+import type { EffectRule } from '../../ways/effect.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import { internalsOf } from '../../samekey.ts';
 import { pushDue } from '../../ways/completer.ts';

@@ -3,17 +3,17 @@
  * an adapter would ask it.
  */
 
-import type { Attempt, Ending } from '../../core/attempt.ts';
-import type { Engine } from '../../core/engine.ts';
-import type { SamekeyEvent, StoreVerb } from '../../core/events.ts';
+import type { Attempt, Ending } from '../../engine/attempt.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { SamekeyEvent, StoreVerb } from '../../engine/events.ts';
 import { namesOldestFirst } from '../../core/operation.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RecordId } from '../../core/record.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import { encodeScope } from '../../core/scope.ts';
 import { type OperationOptions, resolveSettings } from '../../core/settings.ts';
-import type { Store } from '../../core/store.ts';
-import type { Handler, Work } from '../../core/work.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handler, Work } from '../../engine/work.ts';
 import type { ProbePoint } from '../../core/world.ts';
 import { createSamekey, internalsOf, type Samekey, type SamekeyOptions } from '../../samekey.ts';
 import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';

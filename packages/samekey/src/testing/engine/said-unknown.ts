@@ -1,8 +1,8 @@
 /** A handler that says that it does not know whether it took effect: neither its answer, nor the policy, nor a rollback says otherwise. */
 
 import assert from 'node:assert/strict';
-import type { Attempt, Ending } from '../../core/attempt.ts';
-import { isOwnerGone } from '../../core/owner-gone.ts';
+import type { Attempt, Ending } from '../../engine/attempt.ts';
+import { isOwnerGone } from '../../engine/owner-gone.ts';
 import { NotExecutedError, OutcomeUnknownError } from '../../core/errors.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import { type AddEngineTest, CLAIM_TTL_MS, JSON_TYPE } from './bench.ts';

@@ -1,6 +1,6 @@
 /** What tests of engines wait for. */
 
-import type { Ending } from '../../core/attempt.ts';
+import type { Ending } from '../../engine/attempt.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { EngineHandler } from './node.ts';
 

@@ -1,6 +1,6 @@
 /** The ways to run a handler, each as one small shop that counts what it did for each key. */
 
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import { internalsOf } from '../../samekey.ts';
 import { pushDue } from '../../ways/completer.ts';
 import type { RunOutcome } from '../../ways/direct.ts';

@@ -11,10 +11,10 @@ import type {
   StoreWithMessages,
   TakenMessage,
   TakeRequest,
-} from '../../core/message.ts';
+} from '../../store/message.ts';
 import { FORMAT_VERSION } from '../../core/record.ts';
-import type { ClaimRequest, FencedId, FinishRequest, Store } from '../../core/store.ts';
-import type { Within } from '../../core/transaction.ts';
+import type { ClaimRequest, FencedId, FinishRequest, Store } from '../../store/store.ts';
+import type { Within } from '../../store/transaction.ts';
 
 /** A fresh, empty store and the means to test it. */
 export interface OutboxUnderTest {

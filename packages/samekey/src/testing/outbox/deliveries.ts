@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { isStoreError } from '../../core/errors.ts';
-import type { NewMessage } from '../../core/message.ts';
+import type { NewMessage } from '../../store/message.ts';
 import { claimRequest, finishRequest } from '../contract/context.ts';
 import {
   type AddOutboxTest,

@@ -8,8 +8,8 @@ import {
   decideRetry,
   decideTake,
   holds,
-} from '../../core/message-machine.ts';
-import type { Lease, StoredMessage } from '../../core/message.ts';
+} from '../../store/machine/messages.ts';
+import type { Lease, StoredMessage } from '../../store/message.ts';
 import { createRandom, type Random } from '../random.ts';
 import { type AddOutboxTest, failed, given, LEASE_MS, message, type OutboxUnderTest, take } from './bench.ts';
 

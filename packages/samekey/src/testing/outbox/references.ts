@@ -10,7 +10,7 @@ import {
   type OutboxUnderTest,
   takeOne,
 } from './bench.ts';
-import type { FencedId } from '../../core/store.ts';
+import type { FencedId } from '../../store/store.ts';
 
 /** Claims and hands over with a message that brings the reference; `isCommitted` false: it is rolled back. */
 async function handOver(t: OutboxUnderTest, key: string, isCommitted = true): Promise<FencedId> {

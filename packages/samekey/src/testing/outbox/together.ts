@@ -1,7 +1,7 @@
 /** Messages and what they belong to: transactions, groups, records that were handed over. */
 
 import assert from 'node:assert/strict';
-import type { TakenMessage } from '../../core/message.ts';
+import type { TakenMessage } from '../../store/message.ts';
 import { REOPEN_DELAY_MS } from '../../core/record.ts';
 import { ANSWER } from '../contract/context.ts';
 import {

@@ -6,10 +6,10 @@
 
 import type { RunOutcome } from '../../ways/direct.ts';
 import type { Outbox } from '../../outbox/index.ts';
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import type { Samekey } from '../../samekey.ts';
 import type { MemoryTransaction } from '../../stores/memory/index.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import type { TransactionalAttempt } from '../../ways/transactional.ts';
 import type { FakeWorld } from '../fake-world.ts';
 import { paymentOf, pause, SCOPE, type WorkersContext } from './context.ts';

@@ -14,8 +14,8 @@
  * - An end that does not fit the record is noted in the audit, and so is every act of a person.
  */
 
-import type { AuditRow } from '../../core/audit.ts';
-import type { StoredMessage } from '../../core/message.ts';
+import type { AuditRow } from '../../store/audit.ts';
+import type { StoredMessage } from '../../store/message.ts';
 import { idText, type RecordId } from '../../core/record.ts';
 import type { Delivery, ReceivedMessage, WorkerEvent } from '../../worker/index.ts';
 import type { Violation } from '../auditor.ts';

@@ -1,6 +1,6 @@
 /** What each verb may do to messages and records, from the text of the contract: who moves a leased message holds its lease, or the lease is over. */
 
-import type { Lease, RetryRequest, StoredMessage } from '../../core/message.ts';
+import type { Lease, RetryRequest, StoredMessage } from '../../store/message.ts';
 import { idText, type SamekeyRecord } from '../../core/record.ts';
 import { deliveryOf, type Fault, leaseName, type WorkersFacts } from './facts.ts';
 import { DELIVERIES_MAX } from './scenario.ts';

@@ -1,8 +1,8 @@
 /** What the auditor of background work knows. */
 
-import type { StoredMessage } from '../../core/message.ts';
+import type { StoredMessage } from '../../store/message.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
-import type { FencedId } from '../../core/store.ts';
+import type { FencedId } from '../../store/store.ts';
 
 /** How a handler ended: `refused` is an answer too, `declined` a declared non-execution. */
 export type Ended = 'success' | 'refused' | 'failed' | 'declined' | 'unknown';

@@ -6,7 +6,7 @@
  */
 
 import { NotExecutedError, OutcomeUnknownError } from '../../core/errors.ts';
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import { type Delivery, type MessageHandler, type ReceivedMessage, relay } from '../../worker/index.ts';
 import { Refused } from '../simulator/provider.ts';
 import { noteCharge } from './application.ts';

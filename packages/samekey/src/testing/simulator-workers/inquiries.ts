@@ -1,6 +1,6 @@
 /** How outcomes that nobody knows are found out: the books of the provider, asked over a line that fails too. */
 
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import type { SamekeyRecord } from '../../core/record.ts';
 import type { ReconcileOperation, Verdict } from '../../reconcile/index.ts';
 import type { FakeWorld } from '../fake-world.ts';

@@ -1,6 +1,6 @@
 /** The end of a history of background work: nothing is open, nothing is lost, nothing was done twice, and everything is noted. */
 
-import type { AuditRow } from '../../core/audit.ts';
+import type { AuditRow } from '../../store/audit.ts';
 import { idText } from '../../core/record.ts';
 import type { DeliveryFacts, Fault, WorkersFacts } from './facts.ts';
 

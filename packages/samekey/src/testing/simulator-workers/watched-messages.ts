@@ -5,7 +5,7 @@
  * not there after the last one, a transaction has committed.
  */
 
-import type { StoredMessage } from '../../core/message.ts';
+import type { StoredMessage } from '../../store/message.ts';
 import { idText, type SamekeyRecord } from '../../core/record.ts';
 import type { MemoryStore } from '../../stores/memory/index.ts';
 

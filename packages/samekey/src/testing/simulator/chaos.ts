@@ -6,7 +6,7 @@
 import { response } from '../../core/response.ts';
 import { callerScope } from '../../core/scope.ts';
 import type { Context } from './context.ts';
-import { openEffect, settledHonestly } from './phased.ts';
+import { openEffect, settledHonestly } from './phased-operations.ts';
 import { type SimProcess, startProcess } from './process.ts';
 import { DRAIN_MS, FREEZE_MAX_MS } from './scenario.ts';
 

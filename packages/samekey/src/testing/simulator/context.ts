@@ -3,7 +3,7 @@
  */
 
 import type { RecordId } from '../../core/record.ts';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { World } from '../../core/world.ts';
 import type { Auditor } from '../auditor.ts';
 import type { FakeWorld } from '../fake-world.ts';

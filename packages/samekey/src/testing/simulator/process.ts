@@ -3,13 +3,13 @@
  * freezes and dies.
  */
 
-import type { Attempt, RunningAttempt } from '../../core/attempt.ts';
-import { reply, toResponse } from '../../core/reply.ts';
+import type { Attempt, RunningAttempt } from '../../engine/attempt.ts';
+import { reply, toResponse } from '../../ways/reply.ts';
 import { response, type StoredResponse } from '../../core/response.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { StepError } from '../../core/errors.ts';
 import type { Fence } from '../../core/record.ts';
-import type { ClaimRequest } from '../../core/store.ts';
+import type { ClaimRequest } from '../../store/store.ts';
 import { createSamekey, type Samekey } from '../../samekey.ts';
 import type { AuditedRequest, RunFacts } from '../audit/facts.ts';
 import { type FakeWorld, FAKE_WALL_START, fakeWorld } from '../fake-world.ts';
@@ -17,7 +17,7 @@ import { faultyStore } from '../faulty-store.ts';
 import { type Context, shown } from './context.ts';
 import { drawPassage } from './connection.ts';
 import { becomes, drawHandler, HandlerDeclined, HandlerFailure, type HandlerPlan } from './handler.ts';
-import { servePhased } from './phased.ts';
+import { servePhased } from './phased-operations.ts';
 import { Refused, ReplyLost } from './provider.ts';
 import { CALL_TIME_MAX_MS, type Intent, RECORD_SIZE_MAX_BYTES } from './scenario.ts';
 

@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { WritingVerb } from '../audit/transitions.ts';
 import type { Auditor } from '../auditor.ts';
 import { type Gate, gatedStore } from '../gate.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { ProbePoint } from '../../core/world.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import { type AddTest, type Context, type Instance, type Order, ORDER, REQUEST } from './kit.ts';
 import { valueOf } from './reruns.ts';
 

@@ -4,8 +4,8 @@
  * Invariant: the harness runs SQL and nothing else; handlers, their requests and what must come of them are the contract's.
  */
 
-import type { Store } from '../../core/store.ts';
-import type { TransactionalStore, TransactionSource } from '../../core/transaction.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransactionalStore, TransactionSource } from '../../store/transaction.ts';
 
 /** Isolation levels, in the words of SQL. */
 export type ContractIsolation = 'read committed' | 'repeatable read' | 'serializable';

@@ -1,7 +1,7 @@
 /** What the parts of the transaction contract share: instances on a bench, probe points to stop at, and one small operation. */
 
 import assert from 'node:assert/strict';
-import type { SamekeyEvent } from '../../core/events.ts';
+import type { SamekeyEvent } from '../../engine/events.ts';
 import type { RecordId } from '../../core/record.ts';
 import type { ProbePoint } from '../../core/world.ts';
 import { createSamekey, type Samekey, type SamekeyOptions } from '../../samekey.ts';

@@ -7,9 +7,9 @@
 
 import assert from 'node:assert/strict';
 import { StoreError } from '../../core/errors.ts';
-import { reply } from '../../core/reply.ts';
-import type { Store } from '../../core/store.ts';
-import type { TransactionalStore, Within } from '../../core/transaction.ts';
+import { reply } from '../../ways/reply.ts';
+import type { Store } from '../../store/store.ts';
+import type { TransactionalStore, Within } from '../../store/transaction.ts';
 import type { Samekey } from '../../samekey.ts';
 import type { RunOutcome } from '../../ways/direct.ts';
 import { createWorker } from '../../worker/index.ts';

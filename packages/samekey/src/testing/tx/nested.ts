@@ -1,7 +1,7 @@
 /** Nested transactions of a library, which are savepoints: what is rolled back there is gone, with its messages, and nothing else is (F124). */
 
 import assert from 'node:assert/strict';
-import type { StoreWithMessages } from '../../core/message.ts';
+import type { StoreWithMessages } from '../../store/message.ts';
 import { createOutbox } from '../../outbox/index.ts';
 import { type AddTest, type Context, REQUEST } from './kit.ts';
 

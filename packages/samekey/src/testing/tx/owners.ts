@@ -1,7 +1,7 @@
 /** Whose the record is while a transaction is open: renewals that stand still, waits for connections, frozen owners. */
 
 import assert from 'node:assert/strict';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import {
   type AddTest,
   type Context,

@@ -1,9 +1,9 @@
 /** What commits together, what is rolled back, and whose error is thrown. */
 
 import assert from 'node:assert/strict';
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import { errorCode, OutcomeUnknownError } from '../../core/errors.ts';
-import type { Operation } from '../../ways/operation.ts';
+import type { Operation } from '../../ways/define-operation.ts';
 import { ANSWER, claimed, finishRequest, recordOf } from '../contract/context.ts';
 import { type AddTest, ORDER, REQUEST, signal } from './kit.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { errorCode } from '../../core/errors.ts';
-import { reply } from '../../core/reply.ts';
+import { reply } from '../../ways/reply.ts';
 import { createOutbox } from '../../outbox/index.ts';
 import { HANDED_ON, HEADERS_NEVER_STORED, HEADERS_STORED, UNSTORABLE } from '../hostile-values.ts';
 import type { SamekeyRecord } from '../../core/record.ts';

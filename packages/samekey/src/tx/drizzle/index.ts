@@ -5,7 +5,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
+import type { SqlTransaction, TransactionSource } from '../../store/transaction.ts';
 import { type Isolation, type LibraryDialect, type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf, runGuarded } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';

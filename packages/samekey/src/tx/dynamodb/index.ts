@@ -10,7 +10,7 @@
 
 import { OptionsError } from '../../core/errors.ts';
 import { aFunction, readOptions, type Table, wholeNumber } from '../../core/options.ts';
-import type { ItemTransaction, TransactionSource } from '../../core/transaction.ts';
+import type { ItemTransaction, TransactionSource } from '../../store/transaction.ts';
 import { send, UnclearError } from './send.ts';
 
 /** What is used of the aggregated `DynamoDB` client of `@aws-sdk/client-dynamodb` 3. */

@@ -5,7 +5,7 @@
  * rows. It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type Isolation, type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';

@@ -6,7 +6,7 @@
  */
 
 import { anything, orNull, readOptions, required, type Table } from '../../core/options.ts';
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';

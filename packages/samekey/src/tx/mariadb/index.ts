@@ -1,6 +1,6 @@
 /** Transactions of `mariadb`. Source: https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md. */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, readBegin } from '../begin.ts';
 import { type LentConnection, runOnMysql } from '../mysql-run.ts';
 

@@ -1,6 +1,6 @@
 /** Transactions of the memory store: the handler's `tx` reads and writes rows that commit with its record and its messages. */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 
 /** What is used of `memoryStore()`. */
 export interface MemoryTransactionSource<Tx> {

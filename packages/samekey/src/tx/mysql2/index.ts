@@ -1,6 +1,6 @@
 /** Transactions of `mysql2/promise`. Source: https://sidorares.github.io/node-mysql2/docs/api-and-configurations. */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, readBegin } from '../begin.ts';
 import { mysql2Settings } from '../mysql-ask.ts';
 import { type LentConnection, runOnMysql } from '../mysql-run.ts';

@@ -1,6 +1,6 @@
 /** Transactions of `pg` (node-postgres). Source: https://node-postgres.com/features/transactions. */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
 import { guarded, handleOf } from '../handle.ts';
 

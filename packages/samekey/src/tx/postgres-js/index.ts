@@ -4,7 +4,7 @@
  * It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
 
-import type { SqlTransaction, TransactionSource } from '../../core/transaction.ts';
+import type { SqlTransaction, TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
 import { handleOf, runGuarded } from '../handle.ts';
 

@@ -6,7 +6,7 @@
  * transaction is bounded by its claim, in the database.
  */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { readOptions, type Table, wholeNumber } from '../../core/options.ts';
 import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
 import { handleOf } from '../handle.ts';

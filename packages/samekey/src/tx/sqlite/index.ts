@@ -4,7 +4,7 @@
  * while the handler runs is inside the transaction.
  */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 
 /** What is used of `sqliteStore(…)`. */
 export interface SqliteTransactions<Handle extends { readonly database: unknown }> {

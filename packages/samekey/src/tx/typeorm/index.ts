@@ -5,7 +5,7 @@
  * listens to the connections it lends.
  */
 
-import type { TransactionSource } from '../../core/transaction.ts';
+import type { TransactionSource } from '../../store/transaction.ts';
 import { type LibraryOptions, readLibrary } from '../begin.ts';
 import { handleOf } from '../handle.ts';
 import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';

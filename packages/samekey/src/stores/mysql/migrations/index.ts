@@ -3,7 +3,7 @@
  * oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a migration's can be run again.
  */
 
-import { printedService } from '../../../core/identity.ts';
+import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';

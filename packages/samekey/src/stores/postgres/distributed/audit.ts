@@ -6,7 +6,7 @@ import {
   type AuditStore,
   checkNotes,
   type NewAuditRow,
-} from '../../../core/audit.ts';
+} from '../../../store/audit.ts';
 import { StoreError } from '../../../core/errors.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../../sql/audit-row.ts';
 import type { Ask, Link } from '../link.ts';

@@ -1,6 +1,6 @@
 /** Counts of stored keys by caller. Shard 0 is made by a recount: a caller without it has never been counted. */
 
-import type { Counters } from '../../../core/counters.ts';
+import type { Counters } from '../../../store/counters.ts';
 import { afterCaller } from '../../../core/scope.ts';
 import { number } from '../../sql/record-row.ts';
 import type { Link } from '../link.ts';

@@ -10,9 +10,9 @@ import {
   decideFinish,
   decideRenew,
   serverView,
-} from '../../../core/machine.ts';
+} from '../../../store/machine/index.ts';
 import { idText } from '../../../core/record.ts';
-import type { ClaimRequest, ClaimResult, HotStore } from '../../../core/store.ts';
+import type { ClaimRequest, ClaimResult, HotStore } from '../../../store/store.ts';
 import { checkIds, number } from '../../sql/record-row.ts';
 import type { Ask, Link } from '../link.ts';
 import type { SqlValue } from '../postgres-client.ts';

@@ -10,10 +10,10 @@ import {
   giveUpRow,
   handRow,
   type NewAuditRow,
-} from '../../../core/audit.ts';
-import { type Counters, takeOff } from '../../../core/counters.ts';
+} from '../../../store/audit.ts';
+import { type Counters, takeOff } from '../../../store/counters.ts';
 import { StoreError } from '../../../core/errors.ts';
-import { settlements } from '../../../core/ends.ts';
+import { settlements } from '../../../store/ends.ts';
 import {
   type Decision,
   decideForget,
@@ -24,11 +24,11 @@ import {
   decideTakeUnknown,
   UNKNOWN_MAX_MS,
   type View,
-} from '../../../core/machine.ts';
+} from '../../../store/machine/index.ts';
 import { DOUBLED_MAX, isPurgeable, type RecordId, type SamekeyRecord } from '../../../core/record.ts';
-import type { ServerTime } from '../../../core/server-time.ts';
-import { reapedOf } from '../../../core/reaped.ts';
-import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../../core/store.ts';
+import type { ServerTime } from '../../../store/time/server-time.ts';
+import { reapedOf } from '../../../store/reaped.ts';
+import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../../store/store.ts';
 import { isLeftToCodeSql } from '../../sql/left-to-code.ts';
 import { checkIds, exact } from '../../sql/record-row.ts';
 import type { Link } from '../link.ts';

@@ -1,6 +1,6 @@
 /** Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between engines. */
 
-import { SERVER_TOLERANCE_MS } from '../../../core/server-time.ts';
+import { SERVER_TOLERANCE_MS } from '../../../store/time/server-time.ts';
 import { RECORD_COLUMNS } from '../../sql/record-row.ts';
 import { asHex, BYTE_COLUMNS } from '../byte-columns.ts';
 import { quote } from '../tables.ts';

@@ -8,7 +8,7 @@
  * - No CHECK on states: newer code may write states this schema's code does not know.
  */
 
-import { printedService } from '../../../core/identity.ts';
+import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { type DistributedEngine, factsOf, unknownEngine } from './engines.ts';
 import { createLayout, type Layout, SERVER_CLOCK } from './layout.ts';

@@ -3,10 +3,10 @@
  * verb but the insert of a fresh key is made of these.
  */
 
-import type { NewAuditRow } from '../../../core/audit.ts';
-import { type Decision, serverView, type View } from '../../../core/machine.ts';
+import type { NewAuditRow } from '../../../store/audit.ts';
+import { type Decision, serverView, type View } from '../../../store/machine/index.ts';
 import type { RecordId, SamekeyRecord } from '../../../core/record.ts';
-import type { ServerTime } from '../../../core/server-time.ts';
+import type { ServerTime } from '../../../store/time/server-time.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../../sql/record-row.ts';
 import { fieldsOf } from '../byte-columns.ts';
 import type { Ask } from '../link.ts';

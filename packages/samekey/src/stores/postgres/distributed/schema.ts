@@ -4,7 +4,7 @@
  */
 
 import { SchemaError } from '../../../core/errors.ts';
-import { ANY_SERVICE, belongsTo, ownerToWrite, serviceFlag } from '../../../core/identity.ts';
+import { ANY_SERVICE, belongsTo, ownerToWrite, serviceFlag } from '../../../store/identity.ts';
 import { number } from '../../sql/record-row.ts';
 import { identityStatement, readIdentity } from '../identity.ts';
 import type { Ask } from '../link.ts';

@@ -6,9 +6,9 @@
  * It keeps no messages, so there is no outbox and no deferred way. It keeps connections of its own, never taken from under handlers.
  */
 
-import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../../core/identity.ts';
-import type { Store } from '../../../core/store.ts';
-import type { TransactionFault } from '../../../core/transaction.ts';
+import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../../store/identity.ts';
+import type { Store } from '../../../store/store.ts';
+import type { TransactionFault } from '../../../store/transaction.ts';
 import { checkOf, readIdentity } from '../identity.ts';
 import { createLink, type Link, type LinkOptions } from '../link.ts';
 import type { PostgresTransaction } from '../postgres-client.ts';

@@ -4,13 +4,13 @@
  */
 
 import { StoreError } from '../../../core/errors.ts';
-import { decideCheckpoint, decideFinish, decideHandOver } from '../../../core/machine.ts';
+import { decideCheckpoint, decideFinish, decideHandOver } from '../../../store/machine/index.ts';
 import type { RecordId } from '../../../core/record.ts';
 import { checkIds } from '../../sql/record-row.ts';
 import type { Ask } from '../link.ts';
 import { askTransaction, type PostgresTransaction } from '../postgres-client.ts';
 import { storeError } from '../postgres-errors.ts';
-import type { ServerTime } from '../../../core/server-time.ts';
+import type { ServerTime } from '../../../store/time/server-time.ts';
 import { timedValues } from '../statement-times.ts';
 import { statement } from '../statements.ts';
 import { checkOpen, type WithinPostgres } from '../within.ts';

@@ -4,7 +4,7 @@
  */
 
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
-import { printedService } from '../../../core/identity.ts';
+import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { createTables, type Tables } from '../tables.ts';
 import { inPartitions } from './partitions.ts';

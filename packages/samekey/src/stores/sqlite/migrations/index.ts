@@ -3,7 +3,7 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
  */
 
-import { printedService } from '../../../core/identity.ts';
+import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { tables } from './0001-tables.ts';
 
