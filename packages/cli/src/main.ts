@@ -5,22 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { exitCodeOf, explain } from './cli-error.ts';
-import { auditCommand } from './commands/audit.ts';
-import { compareLedgerCommand } from './commands/compare-ledger.ts';
-import { coverageCommand } from './commands/coverage.ts';
-import { demoCommand } from './commands/demo.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { eraseCommand } from './commands/erase.ts';
-import { forgetCommand } from './commands/forget.ts';
-import { inspectCommand } from './commands/inspect.ts';
-import { janitorCommand } from './commands/janitor.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { reconcileCommand } from './commands/reconcile.ts';
-import { reopenCommand } from './commands/reopen.ts';
-import { dropCommand, requeueCommand } from './commands/requeue.ts';
-import { settleCommand } from './commands/settle.ts';
-import { verifyCommand } from './commands/verify.ts';
-import { workerCommand } from './commands/worker.ts';
 import { note } from './operate/print.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -38,28 +22,33 @@ const program = new Command('samekey')
   .version(version)
   .showHelpAfterError('(samekey --help shows what there is)');
 
-/** In the order in which the help lists them. */
-const COMMANDS: readonly (() => Command)[] = [
-  demoCommand,
-  migrateCommand,
-  inspectCommand,
-  settleCommand,
-  reopenCommand,
-  forgetCommand,
-  eraseCommand,
-  requeueCommand,
-  dropCommand,
-  auditCommand,
-  doctorCommand,
-  janitorCommand,
-  workerCommand,
-  reconcileCommand,
-  compareLedgerCommand,
-  coverageCommand,
-  verifyCommand,
-];
-for (const make of COMMANDS) {
-  const command = make();
+/** In the order in which the help lists them. Only the one that is asked for is loaded: each brings its drivers and libraries along. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand(),
+  inspect: async () => (await import('./commands/inspect.ts')).inspectCommand(),
+  settle: async () => (await import('./commands/settle.ts')).settleCommand(),
+  reopen: async () => (await import('./commands/reopen.ts')).reopenCommand(),
+  forget: async () => (await import('./commands/forget.ts')).forgetCommand(),
+  erase: async () => (await import('./commands/erase.ts')).eraseCommand(),
+  requeue: async () => (await import('./commands/requeue.ts')).requeueCommand(),
+  drop: async () => (await import('./commands/requeue.ts')).dropCommand(),
+  audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  janitor: async () => (await import('./commands/janitor.ts')).janitorCommand(),
+  worker: async () => (await import('./commands/worker.ts')).workerCommand(),
+  reconcile: async () => (await import('./commands/reconcile.ts')).reconcileCommand(),
+  'compare-ledger': async () => (await import('./commands/compare-ledger.ts')).compareLedgerCommand(),
+  coverage: async () => (await import('./commands/coverage.ts')).coverageCommand(),
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
+};
+
+/** What stands first on the command line is the command; without one, or with one that is not there, the help needs them all. */
+const asked = process.argv[2] ?? '';
+const wanted = Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
+for (const name of wanted) {
+  const command = await COMMANDS[name]?.();
+  if (command === undefined) continue;
   // What it says of arguments repeats them: a misspelt option, or an address where a command should stand.
   command.configureOutput(SAFE_OUTPUT);
   program.addCommand(command);

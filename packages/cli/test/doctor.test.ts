@@ -263,7 +263,7 @@ describe('samekey doctor and the time of an SQLite file', () => {
     const file = new Database(path);
     await sqliteStore({ service: 'shop', database: file, now: () => now }).migrate();
     file.close();
-    const database = openDatabase(findAddress(path, {}), undefined);
+    const database = await openDatabase(findAddress(path, {}), undefined);
     const findings = await sqliteFindings(database, now + hours * 3_600_000);
     const [clock] = findings.filter(({ check }) => check === 'clock');
     expect(clock).toMatchObject({ level: how === 'right' ? 'ok' : 'warning' });

@@ -96,7 +96,7 @@ async function run(flags: MigrateFlags): Promise<void> {
     );
   }
   if (flags.print === true) return print(address, flags);
-  const schema = openSchema(address, choicesOf(flags));
+  const schema = await openSchema(address, choicesOf(flags));
   try {
     await (flags.status === true ? look(address, schema, flags) : migrate(address, schema, flags));
   } finally {
@@ -122,9 +122,9 @@ function choicesOf({ service, schema, auditTransitions, engine, partitions }: Mi
   return { service, schema, auditTransitions, engine, partitions };
 }
 
-function print({ kind }: Address, flags: MigrateFlags): void {
+async function print({ kind }: Address, flags: MigrateFlags): Promise<void> {
   const { from = 0 } = flags;
-  const sql = schemaSql(kind, choicesOf(flags), from);
+  const sql = await schemaSql(kind, choicesOf(flags), from);
   // Only SQL goes to stdout, so that it can be piped on.
   if (sql === '') process.stderr.write(`samekey: there is no migration after version ${from}.\n`);
   process.stdout.write(sql);

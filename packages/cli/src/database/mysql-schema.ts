@@ -2,13 +2,16 @@
 
 import { createConnection } from 'mysql2/promise';
 import { mysqlMigrations, mysqlStore } from 'samekey/stores/mysql';
-import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, schemaOf } from './schema.ts';
+import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaKind, schemaOf } from './schema.ts';
+
+/** Its tables. */
+export const mysqlTables: SchemaKind = { open: mysqlSchema, sql: mysqlSql };
 
 /** A server that does not answer at all is a fault to be told, not to be waited for. */
 const CONNECT_TIME_MAX_MS = 10_000;
 
 /** Opens nothing before it is asked. */
-export function mysqlSchema(uri: string, choices: SchemaChoices): DatabaseSchema {
+function mysqlSchema(uri: string, choices: SchemaChoices): DatabaseSchema {
   const storeOf = (service: string): DatabaseSchema =>
     mysqlStore({
       service,
@@ -19,7 +22,7 @@ export function mysqlSchema(uri: string, choices: SchemaChoices): DatabaseSchema
 }
 
 /** The SQL. */
-export function mysqlSql(choices: SchemaChoices, from: number): string {
+function mysqlSql(choices: SchemaChoices, from: number): string {
   return mysqlMigrations({ from, ...named(choices), ...given(choices) });
 }
 

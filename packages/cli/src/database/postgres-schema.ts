@@ -8,7 +8,10 @@ import {
   postgresMigrations,
   postgresStore,
 } from 'samekey/stores/postgres';
-import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, schemaOf } from './schema.ts';
+import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaKind, schemaOf } from './schema.ts';
+
+/** Its tables. */
+export const postgresTables: SchemaKind = { open: postgresSchema, sql: postgresSql };
 
 /** A server that does not answer at all is a fault to be told, not to be waited for. */
 const CONNECT_TIME_MAX_MS = 10_000;
@@ -16,7 +19,7 @@ const CONNECT_TIME_MAX_MS = 10_000;
 const STATEMENT_TIME_MAX_MS = 30_000;
 
 /** Opens nothing before it is asked. Throws `OptionsError` for a schema or an engine that cannot be one. */
-export function postgresSchema(url: string, choices: SchemaChoices): DatabaseSchema {
+function postgresSchema(url: string, choices: SchemaChoices): DatabaseSchema {
   const options = {
     connect: () => new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIME_MAX_MS }),
     statementTimeMaxMs: STATEMENT_TIME_MAX_MS,
@@ -35,7 +38,7 @@ export function postgresSchema(url: string, choices: SchemaChoices): DatabaseSch
 }
 
 /** The SQL. A schema other than `public` must be there before it runs, which a comment says. */
-export function postgresSql(choices: SchemaChoices, from: number): string {
+function postgresSql(choices: SchemaChoices, from: number): string {
   const { service, schema, engine } = choices;
   const sql =
     engine === undefined

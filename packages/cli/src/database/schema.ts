@@ -1,9 +1,6 @@
 /** Samekey's tables in one database, whatever its kind: how far they are, and how they get further. */
 
 import type { Address } from './address.ts';
-import { mysqlSchema, mysqlSql } from './mysql-schema.ts';
-import { postgresSchema, postgresSql } from './postgres-schema.ts';
-import { sqliteSchema, sqliteSql } from './sqlite-schema.ts';
 
 /** An operator looks into the database that is named, whosever it is. */
 export const ANY_SERVICE = '*';
@@ -63,14 +60,31 @@ export function schemaOf(lookBy: DatabaseSchema, named: DatabaseSchema): Databas
   };
 }
 
+/** What a kind of database is asked: its tables, and the SQL that makes them. A module each, loaded with its driver when it is needed. */
+export interface SchemaKind {
+  /** Opens nothing before it is asked. */
+  open(place: string, choices: SchemaChoices): DatabaseSchema;
+  /** The migrations after version `from`; empty if there are none. */
+  sql(choices: SchemaChoices, from: number): string;
+}
+
+const KINDS: Readonly<Record<Address['kind'], () => Promise<SchemaKind>>> = {
+  postgres: async () => (await import('./postgres-schema.ts')).postgresTables,
+  mysql: async () => (await import('./mysql-schema.ts')).mysqlTables,
+  sqlite: async () => (await import('./sqlite-schema.ts')).sqliteTables,
+};
+
 /** Opens it. */
-export function openSchema(address: Address, choices: SchemaChoices): DatabaseSchema {
-  if (address.kind === 'postgres') return postgresSchema(address.url, choices);
-  return address.kind === 'mysql' ? mysqlSchema(address.url, choices) : sqliteSchema(address.path, choices);
+export async function openSchema(address: Address, choices: SchemaChoices): Promise<DatabaseSchema> {
+  const kind = await KINDS[address.kind]();
+  return kind.open(address.kind === 'sqlite' ? address.path : address.url, choices);
 }
 
 /** The migrations after version `from` as SQL; opens nothing. */
-export function schemaSql(kind: Address['kind'], choices: SchemaChoices, from: number): string {
-  if (kind === 'postgres') return postgresSql(choices, from);
-  return kind === 'mysql' ? mysqlSql(choices, from) : sqliteSql(choices, from);
+export async function schemaSql(
+  kind: Address['kind'],
+  choices: SchemaChoices,
+  from: number,
+): Promise<string> {
+  return (await KINDS[kind]()).sql(choices, from);
 }

@@ -5,10 +5,19 @@ import { resolve } from 'node:path';
 import Database from 'libsql';
 import { type SqliteStore, sqliteMigrations, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError } from '../cli-error.ts';
-import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaStatus } from './schema.ts';
+import {
+  ANY_SERVICE,
+  type DatabaseSchema,
+  type SchemaChoices,
+  type SchemaKind,
+  type SchemaStatus,
+} from './schema.ts';
+
+/** Its tables. */
+export const sqliteTables: SchemaKind = { open: sqliteSchema, sql: sqliteSql };
 
 /** Opens the file when first asked; only `migrate` makes one. */
-export function sqliteSchema(path: string, { service = ANY_SERVICE }: SchemaChoices): DatabaseSchema {
+function sqliteSchema(path: string, { service = ANY_SERVICE }: SchemaChoices): DatabaseSchema {
   const file = resolve(path);
   let open: ReturnType<typeof openFile> | undefined;
 
@@ -39,7 +48,7 @@ export function sqliteSchema(path: string, { service = ANY_SERVICE }: SchemaChoi
 }
 
 /** The SQL. Nothing to do is no text: the mode of the file alone is no migration. */
-export function sqliteSql({ service }: SchemaChoices, from: number): string {
+function sqliteSql({ service }: SchemaChoices, from: number): string {
   const sql = sqliteMigrations({ from, ...(service === undefined ? {} : { service }) });
   return sql.includes('BEGIN') ? sql : '';
 }

@@ -63,7 +63,7 @@ export async function onTarget<T>(
 ): Promise<T> {
   if (flags.app !== undefined) return onApp(flags.app, flags, actor, work);
   const address = findAddress(flags.database);
-  const database = openDatabase(address, flags.schema);
+  const database = await openDatabase(address, flags.schema);
   try {
     return await work({
       store: database.store,

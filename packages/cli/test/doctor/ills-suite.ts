@@ -29,7 +29,7 @@ const WINDOWS = { retryMs: 86_400_000, recoveryMs: 3_600_000, auditMs: 0, transa
 
 /** What the doctor finds. */
 export async function lookedAt(url: string): Promise<readonly Finding[]> {
-  const database = openDatabase(findAddress(url, {}), undefined);
+  const database = await openDatabase(findAddress(url, {}), undefined);
   try {
     return await examine(
       {
