@@ -83,13 +83,13 @@ export function storesIn(root) {
  * @returns {{ file: string, on: string[] | null }[]}
  */
 function transactionParts(root) {
-  const path = `${SOURCES}/testing/tx-contract.ts`;
+  const path = 'packages/testing/src/tx-contract.ts';
   if (!existsSync(join(root, path))) return [];
   const text = readText(root, path);
   /** @type {Map<string, string>} */
   const files = new Map();
   for (const [, names = '', file = ''] of text.matchAll(/import \{ ([^}]+) \} from '\.\/tx\/([\w-]+)\.ts'/g))
-    for (const name of names.split(',')) files.set(name.trim(), `${SOURCES}/testing/tx/${file}.ts`);
+    for (const name of names.split(',')) files.set(name.trim(), `packages/testing/src/tx/${file}.ts`);
   return [...text.matchAll(/\['[^']+', (null|\[[^\]]*\]), (\w+)\]/g)].map(([, on = '', name = '']) => ({
     file: files.get(name) ?? '',
     on: on === 'null' ? null : [...on.matchAll(/'(\w+)'/g)].map(([, dialect = '']) => dialect),
@@ -103,7 +103,7 @@ function transactionParts(root) {
  * @returns {Map<string, Set<string>>}
  */
 export function suitesOf(root, store) {
-  const testing = `${SOURCES}/testing`;
+  const testing = 'packages/testing/src';
   const isOwn = (/** @type {string} */ path) => new RegExp(`^${store}[.-]`).test(posix.basename(path));
   const has = (/** @type {string} */ folder, /** @type {string} */ word) =>
     walkFiles(root, `${TESTS}/${folder}`).some((path) => isOwn(path) && readText(root, path).includes(word));
@@ -162,7 +162,7 @@ const NEEDS = {
  */
 function cellOf(root, store, suites) {
   const offered = offeredBy(root, store);
-  const offers = `${SOURCES}/testing/contract/offers.ts`;
+  const offers = 'packages/testing/src/contract/offers.ts';
   const refused = existsSync(join(root, offers)) ? citedIn(readText(root, offers)) : new Set();
   return (name) => {
     const shown = [...suites].filter(([, cases]) => cases.has(name)).map(([suite]) => suite);
@@ -233,9 +233,9 @@ export function reviewOf(root) {
   const rows = Object.entries(REVIEWED).map(([name, { what, doors, stores }]) => {
     const files = [...new Set(all.filter((one) => one.name === name).map(({ file }) => file))].toSorted();
     const shown = {
-      doors: files.filter((file) => /\/testing\/adapter\/|\/test\/(adapters|http-node)\//.test(file)),
+      doors: files.filter((file) => /\/testing\/src\/adapter\/|\/test\/(adapters|http-node)\//.test(file)),
       stores: files.filter((file) =>
-        /\/testing\/(contract|engine|kth|tx|outbox)\/|\/test\/(stores|tx|outbox|seal)\//.test(file),
+        /\/testing\/src\/(contract|engine|kth|tx|outbox)\/|\/test\/(stores|tx|outbox|seal)\//.test(file),
       ),
     };
     const elsewhere = files.filter((file) => !shown.doors.includes(file) && !shown.stores.includes(file));

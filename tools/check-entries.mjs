@@ -35,6 +35,18 @@ function conditions(entry) {
 }
 
 /**
+ * For the packages of this repository that go with the same version: contracts and command know more than users.
+ * @type {Record<string, Record<string, string>>}
+ */
+const INTERNALS = {
+  './internals/*': {
+    '@samekey/source': './src/*.ts',
+    types: './dist/*.d.ts',
+    default: './dist/*.js',
+  },
+};
+
+/**
  * What the manifest must say of the entries.
  * @param {Entry[]} entries
  * @param {string} packageName
@@ -44,7 +56,10 @@ export function manifestParts(entries, packageName) {
     entries.flatMap((entry) => Object.entries(entry.peers)).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return {
-    exports: Object.fromEntries(entries.map((entry) => [subpath(entry, packageName), conditions(entry)])),
+    exports: {
+      ...Object.fromEntries(entries.map((entry) => [subpath(entry, packageName), conditions(entry)])),
+      ...INTERNALS,
+    },
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
   };

@@ -169,28 +169,6 @@ export const TABLE = [
     may: ['core/errors', 'core/settings', 'core/options', 'client', 'http/profiles'],
     node: ['node:http', 'node:https', 'node:crypto'],
   },
-  // The suites drive real stores and real servers; the test runner is passed in.
-  {
-    at: 'testing',
-    may: [
-      'core',
-      'store',
-      'engine',
-      'stores/memory',
-      'tx/memory',
-      'system',
-      'http',
-      'samekey',
-      'guard',
-      'operator',
-      'outbox',
-      'worker',
-      'janitor',
-      'reconcile',
-      'ways',
-    ],
-    node: 'any',
-  },
 ];
 
 /**

@@ -12,9 +12,21 @@ import { readJson, readText } from './lib/files.mjs';
 import { lineOf, packageOf, parse, specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
 import { binOf, run, tsc } from './lib/run.mjs';
+import { packFolder } from './pack.mjs';
 
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 /** @typedef {import('./lib/entries.mjs').Entry} Entry */
+
+/** Packages that are imported; the command is run by its tests. */
+const WITH_ENTRIES = [PACKAGE, 'packages/testing'];
+
+/** @type {Entry} */
+const TESTING = {
+  name: '@samekey/testing',
+  source: 'src/index.ts',
+  peers: {},
+  docs: 'docs/reference/testing.md',
+};
 
 /** Folders that must run without Node, whichever entry reaches them. */
 const WEB = /^dist\/(?:core|fingerprint|store|engine|ways|http|client|adapters\/fetch)\//;
@@ -100,71 +112,85 @@ function leaks(file, text) {
 export async function checkPackage(root) {
   const folder = mkdtempSync(join(tmpdir(), 'samekey-pack-'));
   try {
-    const packed = await run(
-      'npm',
-      ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, join(root, PACKAGE)],
-      { cwd: folder },
-    );
-    if (packed.code !== 0) return [{ file: PACKAGE, message: `npm pack failed: ${packed.output}` }];
-    const listed = JSON.parse(packed.output.slice(packed.output.search(/^[[{]/m)));
-    // npm 10 and 11 print a list, later ones an object by name.
-    const [info] = Object.values(listed);
-    const tarball = join(folder, info.filename);
-    return [
-      ...checkContents(
-        root,
-        info.files.map((/** @type {{ path: string }} */ file) => file.path),
-      ),
-      ...(await lint('publint', [binOf('publint'), 'run', tarball, '--strict'])),
-      ...(await lint('attw', [
-        binOf('@arethetypeswrong/cli', 'attw'),
-        tarball,
-        '--profile',
-        'esm-only',
-        '--no-emoji',
-        '--no-color',
-      ])),
-      ...(await checkInstalled(root, folder, tarball)),
-    ];
+    /** @type {Problem[]} */
+    const problems = [];
+    /** @type {Map<string, string>} */
+    const tarballs = new Map();
+    for (const packed of WITH_ENTRIES.filter((each) => existsSync(join(root, each)))) {
+      const { tarball, files } = await pack(root, packed, folder);
+      tarballs.set(packed, tarball);
+      problems.push(...checkContents(root, files, packed), ...(await lintTarball(packed, tarball)));
+    }
+    return [...problems, ...(await checkInstalled(root, folder, tarballs))];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /**
- * @param {string} name
- * @param {string[]} command
+ * A package as it is published, as npm packs it.
+ * @param {string} root
+ * @param {string} packed
+ * @param {string} folder
+ * @returns {Promise<{ tarball: string, files: string[] }>}
+ */
+async function pack(root, packed, folder) {
+  const from = packFolder(root, packed, join(folder, 'published'));
+  const command = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, from];
+  const { code, output } = await run('npm', command, { cwd: folder });
+  if (code !== 0) throw new Error(`npm pack of ${packed} failed: ${output}`);
+  // npm 10 and 11 print a list, later ones an object by name.
+  const [info] = Object.values(JSON.parse(output.slice(output.search(/^[[{]/m))));
+  return {
+    tarball: join(folder, info.filename),
+    files: info.files.map((/** @type {{ path: string }} */ file) => file.path),
+  };
+}
+
+/**
+ * @param {string} packed
+ * @param {string} tarball
  * @returns {Promise<Problem[]>}
  */
-async function lint(name, command) {
-  const { code, output } = await run(process.execPath, command);
-  return code === 0 ? [] : [{ file: PACKAGE, message: `${name}: ${output.trim()}` }];
+async function lintTarball(packed, tarball) {
+  const attw = [binOf('@arethetypeswrong/cli', 'attw'), tarball, '--profile', 'esm-only'];
+  // What only sister packages import has no types of its own for every path that a pattern fits.
+  const own = ['--exclude-entrypoints', './internals/*', '--no-emoji', '--no-color'];
+  const commands = { publint: [binOf('publint'), 'run', tarball, '--strict'], attw: [...attw, ...own] };
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const [name, command] of Object.entries(commands)) {
+    const { code, output } = await run(process.execPath, command);
+    if (code !== 0) problems.push({ file: packed, message: `${name}: ${output.trim()}` });
+  }
+  return problems;
 }
 
 /**
  * Nothing stale, nothing of the build's own, and the licence.
  * @param {string} root
  * @param {string[]} files
+ * @param {string} [packed]
  * @returns {Problem[]}
  */
-export function checkContents(root, files) {
+export function checkContents(root, files, packed = PACKAGE) {
   /** @type {Problem[]} */
   const problems = [];
   for (const file of files) {
-    const path = `${PACKAGE}/${file}`;
-    const built = /^dist\/(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file);
+    const path = `${packed}/${file}`;
+    const built = /^dist\/(.*?)(?:\.d\.ts|\.js)$/.exec(file);
     if (built !== null) {
-      if (!existsSync(join(root, PACKAGE, 'src', `${built[1]}.ts`)))
+      if (!existsSync(join(root, packed, 'src', `${built[1]}.ts`)))
         problems.push({
           file: path,
           message: 'is packed, but its source is gone: remove dist and build again',
         });
-    } else if (!/^(?:src\/.*\.ts|src\/.*\.sql|package\.json|README\.md|LICENSE)$/.test(file))
-      problems.push({ file: path, message: 'must not be packed: correct "files" of the manifest' });
+    } else if (!/^(?:package\.json|README\.md|LICENSE)$/.test(file))
+      problems.push({ file: path, message: 'must not be packed: correct tools/pack.mjs' });
   }
   for (const wanted of ['LICENSE', 'README.md']) {
     if (!files.includes(wanted))
-      problems.push({ file: `${PACKAGE}/${wanted}`, message: 'is not in the packed package' });
+      problems.push({ file: `${packed}/${wanted}`, message: 'is not in the packed package' });
   }
   return problems;
 }
@@ -174,17 +200,19 @@ export function checkContents(root, files) {
  * is there. Types of peers are linked for the compiler alone.
  * @param {string} root
  * @param {string} folder
- * @param {string} tarball
+ * @param {Map<string, string>} tarballs by folder of the package
  * @returns {Promise<Problem[]>}
  */
-async function checkInstalled(root, folder, tarball) {
+async function checkInstalled(root, folder, tarballs) {
   const modules = join(folder, 'project/node_modules');
   const project = join(folder, 'project');
-  const installed = join(modules, 'samekey');
-  mkdirSync(installed, { recursive: true });
-  const unpacked = await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
-  if (unpacked.code !== 0) return [{ file: PACKAGE, message: `tar: ${unpacked.output}` }];
-  copyDependencies(root, modules, join(root, PACKAGE));
+  for (const [packed, tarball] of tarballs) {
+    const installed = join(modules, readJson(root, `${packed}/package.json`).name);
+    mkdirSync(installed, { recursive: true });
+    const unpacked = await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
+    if (unpacked.code !== 0) return [{ file: packed, message: `tar: ${unpacked.output}` }];
+    copyDependencies(root, modules, join(root, packed));
+  }
   writeFileSync(
     join(project, 'package.json'),
     JSON.stringify({ name: 'fresh', type: 'module', private: true }),
@@ -192,7 +220,7 @@ async function checkInstalled(root, folder, tarball) {
 
   /** @type {Problem[]} */
   const problems = [];
-  const entries = readEntries(root);
+  const entries = [...readEntries(root), ...(tarballs.size > 1 ? [TESTING] : [])];
   for (const { name } of entries) {
     const program = `const m = await import(${JSON.stringify(name)}); if (Object.keys(m).length === 0) throw new Error('no exports');`;
     const { code, output } = await run(process.execPath, ['--input-type=module', '--eval', program], {
@@ -245,7 +273,7 @@ async function compileInstalled(project, entries) {
     // Faults of other packages' declarations are not ours to mend.
     const ours = output
       .split('\n')
-      .filter((line) => line !== '' && !/node_modules\/(?!samekey\/)/.test(line));
+      .filter((line) => line !== '' && !/node_modules\/(?!@?samekey\/)/.test(line));
     if (code !== 0 && (ours.length > 0 || output === ''))
       problems.push({ file: PACKAGE, message: `does not compile from the tarball: ${ours.join('\n')}` });
   }

@@ -6,12 +6,12 @@ const PACKAGE = 'packages/samekey';
 
 /** Contracts, and the folder of the tests that run them over every door or store. */
 const CONTRACTS = {
-  [`${PACKAGE}/src/testing/adapter/`]: `${PACKAGE}/test/adapters/`,
-  [`${PACKAGE}/src/testing/engine/`]: `${PACKAGE}/test/engine/`,
-  [`${PACKAGE}/src/testing/kth/`]: `${PACKAGE}/test/engine/`,
-  [`${PACKAGE}/src/testing/contract/`]: `${PACKAGE}/test/stores/`,
-  [`${PACKAGE}/src/testing/tx/`]: `${PACKAGE}/test/tx/`,
-  [`${PACKAGE}/src/testing/outbox/`]: `${PACKAGE}/test/outbox/`,
+  [`packages/testing/src/adapter/`]: `${PACKAGE}/test/adapters/`,
+  [`packages/testing/src/engine/`]: `${PACKAGE}/test/engine/`,
+  [`packages/testing/src/kth/`]: `${PACKAGE}/test/engine/`,
+  [`packages/testing/src/contract/`]: `${PACKAGE}/test/stores/`,
+  [`packages/testing/src/tx/`]: `${PACKAGE}/test/tx/`,
+  [`packages/testing/src/outbox/`]: `${PACKAGE}/test/outbox/`,
 };
 
 /** @typedef {{ name: string, file: string, title: string | null }} Citation `title`: what is literal in the title of the next test */
@@ -22,13 +22,7 @@ const CONTRACTS = {
  * @returns {Citation[]}
  */
 export function citations(root) {
-  const folders = [
-    `${PACKAGE}/src/testing`,
-    `${PACKAGE}/test`,
-    'packages/cli/test',
-    'tools/test',
-    'examples',
-  ];
+  const folders = ['packages/testing/src', `${PACKAGE}/test`, 'packages/cli/test', 'tools/test', 'examples'];
   return folders
     .flatMap((folder) => walkFiles(root, folder))
     .filter((file) => /\.(ts|mjs)$/.test(file))

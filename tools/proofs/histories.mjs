@@ -2,7 +2,7 @@
  * Why: the simulators' histories, of plain and of phased operations and of background work, are run, counted and told in one way. Each round is one seeded
  * history of a whole installation in virtual time, judged by the auditor; a failure prints the history of its key.
  */
-import { describeFailure, replayCommand } from '../../packages/samekey/dist/testing/simulator/report.js';
+import { describeFailure, replayCommand } from '../../packages/testing/dist/simulator/report.js';
 
 /** Histories that share the turns of one event loop; more do not make it faster. */
 const SIDE_BY_SIDE = 32;
@@ -10,7 +10,7 @@ const SIDE_BY_SIDE = 32;
 /** Failures that are told at length; the rest by their seed. */
 const TOLD_MAX = 3;
 
-/** @typedef {import('../../packages/samekey/dist/testing/simulator/report.js').ReportedHistory} ReportedHistory */
+/** @typedef {import('../../packages/testing/dist/simulator/report.js').ReportedHistory} ReportedHistory */
 
 /**
  * @param {import('./rounds.mjs').ProofOptions} options

@@ -2,7 +2,7 @@
  * Why: an owner that stands still between its intent and its call, a provider that answers too early and a store that loses one reply do
  * harm together, and no test by hand has them meet in every order.
  */
-import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
+import { simulate } from '../../packages/testing/dist/simulator.js';
 import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator-phased';

@@ -2,7 +2,7 @@
  * Why: what workers, reconcilers, operators and webhooks do to one another happens once in a long night: a lease that ends while its worker stands
  * still, a dead letter that comes back beside a decision, a deploy that lacks a handler. Here it happens by the thousand, in virtual time.
  */
-import { simulateWorkers } from '../../packages/samekey/dist/testing/simulator-workers.js';
+import { simulateWorkers } from '../../packages/testing/dist/simulator-workers.js';
 import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator-workers';

@@ -1,7 +1,7 @@
 /**
  * Why: most faults of idempotency need three things to happen in one order, which tests written by hand do not think of.
  */
-import { simulate } from '../../packages/samekey/dist/testing/simulator.js';
+import { simulate } from '../../packages/testing/dist/simulator.js';
 import { historiesOf } from './histories.mjs';
 
 export const name = 'simulator';

@@ -6,7 +6,7 @@ import { REVIEWED } from '../lib/cases.mjs';
 import { citations, citationsIn } from '../lib/citations.mjs';
 import { ROOT } from '../lib/report.mjs';
 
-const CONTRACT = 'packages/samekey/src/testing/adapter/streams.ts';
+const CONTRACT = 'packages/testing/src/adapter/streams.ts';
 
 describe('case', () => {
   it('finds the title of the test that follows a citation, as far as it is literal', () => {

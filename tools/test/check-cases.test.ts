@@ -26,8 +26,8 @@ function explained(last: number): string {
 /** One store with nothing wrong: it has no transactions and no messages. */
 const WHOLE = {
   [`${SRC}/stores/shelf/index.ts`]: 'export const transactions = false;',
-  [`${SRC}/testing/contract/claims.ts`]: ALL,
-  [`${SRC}/testing/adapter/keys.ts`]: ALL,
+  ['packages/testing/src/contract/claims.ts']: ALL,
+  ['packages/testing/src/adapter/keys.ts']: ALL,
   [`${TEST}/stores/shelf.test.ts`]: 'storeContract(',
   [`${TEST}/engine/shelf.test.ts`]: 'engineContract(',
   [`${TEST}/services/simulator-lanes.ts`]: 'export async function shelfLane(): Promise<Lane>',
@@ -67,7 +67,7 @@ describe('check-cases', () => {
   });
 
   it('a case that no suite of a store cites fails, and so does a store without a file of its own', () => {
-    expect(found({ [`${SRC}/testing/contract/claims.ts`]: ALL.replace('F15,', '') })).toContainEqual(
+    expect(found({ ['packages/testing/src/contract/claims.ts']: ALL.replace('F15,', '') })).toContainEqual(
       expect.stringContaining('shelf  has no test of F15'),
     );
     expect(found({ [`${SRC}/stores/drawer/index.ts`]: '' })).toContainEqual(
@@ -76,8 +76,8 @@ describe('check-cases', () => {
   });
 
   it('what a store does not offer is shown by its refusal; what it offers needs a test', () => {
-    const contract = { [`${SRC}/testing/contract/claims.ts`]: ALL.replace(' F14,', '') };
-    const refusal = { ...contract, [`${SRC}/testing/contract/offers.ts`]: '// F14' };
+    const contract = { ['packages/testing/src/contract/claims.ts']: ALL.replace(' F14,', '') };
+    const refusal = { ...contract, ['packages/testing/src/contract/offers.ts']: '// F14' };
     expect(found(contract)).toContainEqual(expect.stringContaining('has no test of F14'));
     expect(found(refusal)).toEqual([]);
     const offering = { [`${SRC}/stores/shelf/index.ts`]: 'capabilities: { transactions: true }' };
@@ -85,8 +85,8 @@ describe('check-cases', () => {
   });
 
   it('a case of the reviews that no test cites fails, and one that no door cites needs words', () => {
-    const contract = `${SRC}/testing/contract/claims.ts`;
-    const door = `${SRC}/testing/adapter/keys.ts`;
+    const contract = 'packages/testing/src/contract/claims.ts';
+    const door = 'packages/testing/src/adapter/keys.ts';
     expect(found({ [contract]: without('F93'), [door]: without('F93') })).toContainEqual(
       expect.stringContaining('no test cites F93'),
     );

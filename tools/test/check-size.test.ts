@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkSize, LIMITS, sizeOf } from '../check-size.mjs';
+import { checkSize, checkWeight, closureWeight, LIMITS, sizeOf } from '../check-size.mjs';
 import { ROOT } from '../lib/report.mjs';
 import { lines } from './fixture.ts';
 
@@ -34,5 +34,22 @@ describe('check-size', () => {
   it('the client is held to 6 KB', async () => {
     expect(LIMITS).toContainEqual({ file: 'packages/samekey/src/client/index.ts', maxBytes: 6144 });
     expect(await checkSize(ROOT)).toEqual([]);
+  });
+
+  it('what an entry loads is what its imports reach, without those that are made when they are needed', () => {
+    writeFileSync(
+      join(root, 'entry.js'),
+      `import './one.js';\nexport const later = () => import('./two.js');\n`,
+    );
+    writeFileSync(join(root, 'one.js'), `export * from './three.js';\nimport 'node:fs';\n`);
+    writeFileSync(join(root, 'two.js'), '');
+    writeFileSync(join(root, 'three.js'), 'export const x = 1;\n');
+    expect(closureWeight(root, 'entry.js')).toEqual({ files: 3, kilobytes: 1 });
+  });
+
+  it('every package is within its weight', () => {
+    const told: string[] = [];
+    expect(checkWeight(ROOT, (line) => told.push(line))).toEqual([]);
+    expect(told.join()).toContain('samekey/express');
   });
 });

@@ -55,11 +55,14 @@ describe('check-types', () => {
 
   it('nothing stale and nothing of the build is packed, and the licence is', () => {
     const root = packageTree({ 'packages/samekey/src/a.ts': '' });
-    const files = ['package.json', 'README.md', 'LICENSE', 'src/a.ts', 'dist/a.js', 'dist/a.d.ts.map'];
+    const files = ['package.json', 'README.md', 'LICENSE', 'dist/a.js', 'dist/a.d.ts'];
     expect(lines(checkContents(root, files))).toEqual([]);
-    expect(lines(checkContents(root, [...files.slice(0, 2), 'dist/b.js', 'dist/.tsbuildinfo']))).toEqual([
+    expect(
+      lines(checkContents(root, [...files.slice(0, 2), 'dist/b.js', 'dist/a.js.map', 'src/a.ts'])),
+    ).toEqual([
       expect.stringContaining('dist/b.js  is packed, but its source is gone'),
-      expect.stringContaining('dist/.tsbuildinfo  must not be packed'),
+      expect.stringContaining('dist/a.js.map  must not be packed'),
+      expect.stringContaining('src/a.ts  must not be packed'),
       expect.stringContaining('packages/samekey/LICENSE  is not in the packed package'),
     ]);
   });

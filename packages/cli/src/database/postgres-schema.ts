@@ -1,13 +1,12 @@
 /** Samekey's tables in PostgreSQL, by the store itself: the command has no idea of its own of what they look like. */
 
 import { Client } from 'pg';
+import { postgresMigrations, postgresStore } from 'samekey/stores/postgres';
 import {
   type DistributedEngine,
   distributedMigrations,
   distributedPostgresStore,
-  postgresMigrations,
-  postgresStore,
-} from 'samekey/stores/postgres';
+} from 'samekey/stores/postgres/distributed';
 import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaKind, schemaOf } from './schema.ts';
 
 /** Its tables. */

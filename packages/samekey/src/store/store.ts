@@ -4,7 +4,7 @@
  * carries its fence in its own condition. Time is the store's. A store throws `StoreError` only, and says whether the write may
  * have been applied.
  *
- * What each verb decides is written once, in `machine.ts`; the contract suite in `samekey/testing` holds stores to it.
+ * What each verb decides is written once, in `machine.ts`; the contract suite in `@samekey/testing` holds stores to it.
  */
 
 import type { Counters } from './counters.ts';

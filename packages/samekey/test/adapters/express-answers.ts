@@ -8,7 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type express from 'express';
 import type { RequestHandler } from 'express';
 import { describe, expect } from 'vitest';
-import { assertProblem, assertReplay, header, json } from '../../src/testing/adapter/expect.ts';
+import { assertProblem, assertReplay, header, json } from '../../../testing/src/adapter/expect.ts';
 import { expressTests } from './express-app.ts';
 
 const FILE = join(mkdtempSync(join(tmpdir(), 'samekey-express-')), 'report.csv');

@@ -5,7 +5,7 @@ import type { Express, Request, RequestHandler } from 'express';
 import { it } from 'vitest';
 import { idempotent, type RouteOptions } from '../../src/adapters/express/index.ts';
 import type { Samekey } from '../../src/samekey.ts';
-import { type App, onBench } from '../../src/testing/adapter-contract.ts';
+import { type App, onBench } from '../../../testing/src/adapter-contract.ts';
 import { expressHarness, listen } from './express-harness.ts';
 
 export type Protect = (options?: Partial<RouteOptions<Request>>) => RequestHandler;

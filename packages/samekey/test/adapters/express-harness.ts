@@ -16,7 +16,7 @@ import type {
   ContractRequest,
   ContractRoute,
   Served,
-} from '../../src/testing/adapter-contract.ts';
+} from '../../../testing/src/adapter-contract.ts';
 
 type Way = (res: Response, body: Buffer) => unknown;
 

@@ -11,9 +11,9 @@ import { attemptOf, idempotent } from '../../src/adapters/express/index.ts';
 import { isOwnerGone } from '../../src/engine/owner-gone.ts';
 import type { PolicyName } from '../../src/core/policy.ts';
 import type { Samekey } from '../../src/samekey.ts';
-import { type App, type Bench, onBench } from '../../src/testing/adapter-contract.ts';
-import { assertProblem, header, text, withProbe } from '../../src/testing/adapter/expect.ts';
-import { type Gate, gate } from '../../src/testing/adapter/kit.ts';
+import { type App, type Bench, onBench } from '../../../testing/src/adapter-contract.ts';
+import { assertProblem, header, text, withProbe } from '../../../testing/src/adapter/expect.ts';
+import { type Gate, gate } from '../../../testing/src/adapter/kit.ts';
 import { expressHarness, listen } from './express-harness.ts';
 
 // An alias without types of its own; what is used is the same in both versions.

@@ -5,9 +5,9 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { describe, expect } from 'vitest';
 import { attemptOf, noteDeclared, rememberRawBody } from '../../src/adapters/express/index.ts';
 import { NotExecutedError } from '../../src/core/errors.ts';
-import type { App } from '../../src/testing/adapter-contract.ts';
-import { assertProblem, assertReplay, header, json, text } from '../../src/testing/adapter/expect.ts';
-import { jsonRequest } from '../../src/testing/adapter/kit.ts';
+import type { App } from '../../../testing/src/adapter-contract.ts';
+import { assertProblem, assertReplay, header, json, text } from '../../../testing/src/adapter/expect.ts';
+import { jsonRequest } from '../../../testing/src/adapter/kit.ts';
 import { expressTests } from './express-app.ts';
 
 const amount: RequestHandler = (req, res) =>

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import type express from 'express';
 import { describe, it } from 'vitest';
-import { adapterContract } from '../../src/testing/adapter-contract.ts';
+import { adapterContract } from '../../../testing/src/adapter-contract.ts';
 import { expressHarness } from './express-harness.ts';
 import { expressAnswers } from './express-answers.ts';
 import { expressSpecifics } from './express-specifics.ts';

@@ -11,7 +11,7 @@ import type {
   ContractRequest,
   ContractRoute,
   Served,
-} from '../../src/testing/adapter-contract.ts';
+} from '../../../testing/src/adapter-contract.ts';
 
 export type FetchApp = (request: Request) => Response | Promise<Response>;
 

@@ -10,8 +10,8 @@ import {
 import type { SamekeyEvent } from '../../src/engine/events.ts';
 import { createSamekey, type SamekeyOptions } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
-import { gate } from '../../src/testing/adapter/kit.ts';
+import { type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
+import { gate } from '../../../testing/src/adapter/kit.ts';
 import { listen } from './fetch-harness.ts';
 
 afterEach(() => vi.unstubAllGlobals());

@@ -1,7 +1,7 @@
 /** The Fetch adapter keeps the adapter contract. */
 
 import { describe, it } from 'vitest';
-import { adapterContract } from '../../src/testing/adapter-contract.ts';
+import { adapterContract } from '../../../testing/src/adapter-contract.ts';
 import { fetchHarness } from './fetch-harness.ts';
 
 adapterContract({ describe, it }, fetchHarness);

@@ -13,7 +13,7 @@ import type {
   ContractRequest,
   ContractRoute,
   Served,
-} from '../../src/testing/adapter-contract.ts';
+} from '../../../testing/src/adapter-contract.ts';
 
 /** Serves an app. */
 export async function listen(app: Hono): Promise<Served> {

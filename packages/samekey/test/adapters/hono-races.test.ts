@@ -10,9 +10,9 @@ import { describe, expect, it } from 'vitest';
 import { idempotent } from '../../src/adapters/hono/index.ts';
 import type { PolicyName } from '../../src/core/policy.ts';
 import type { Samekey } from '../../src/samekey.ts';
-import { type App, onBench } from '../../src/testing/adapter-contract.ts';
-import { assertProblem, header, text } from '../../src/testing/adapter/expect.ts';
-import { type Gate, gate } from '../../src/testing/adapter/kit.ts';
+import { type App, onBench } from '../../../testing/src/adapter-contract.ts';
+import { assertProblem, header, text } from '../../../testing/src/adapter/expect.ts';
+import { type Gate, gate } from '../../../testing/src/adapter/kit.ts';
 import { honoHarness, listen } from './hono-harness.ts';
 
 type Race = (c: Context, next: () => Promise<void>, up: Promise<void>) => Promise<Response | void>;

@@ -12,9 +12,9 @@ import { attemptOf, type HonoOptions, idempotent } from '../../src/adapters/hono
 import { NotExecutedError } from '../../src/core/errors.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { type App, type Bench, onBench } from '../../src/testing/adapter-contract.ts';
-import { assertProblem, assertReplay, header, json, text } from '../../src/testing/adapter/expect.ts';
-import { gate, jsonRequest } from '../../src/testing/adapter/kit.ts';
+import { type App, type Bench, onBench } from '../../../testing/src/adapter-contract.ts';
+import { assertProblem, assertReplay, header, json, text } from '../../../testing/src/adapter/expect.ts';
+import { gate, jsonRequest } from '../../../testing/src/adapter/kit.ts';
 import { honoHarness, listen } from './hono-harness.ts';
 
 interface Vars {

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { memoryStore } from 'samekey/stores/memory';
 import { createStatus } from '../../src/http/status.ts';
 import { createSamekey } from '../../src/samekey.ts';
-import { faultyStore, type StoreCall } from '../../src/testing/faulty-store.ts';
+import { faultyStore, type StoreCall } from '../../../testing/src/faulty-store.ts';
 import { exchangeOf } from '../http/fake-exchange.ts';
 
 interface Look {

@@ -8,7 +8,7 @@ import { looksLikeCounter } from '../../src/client/keys.ts';
 import { checkKey } from '../../src/core/key.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
 import { stripe } from '../../src/http/profiles/stripe.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 function answer(status: number, headers: Record<string, string> = {}, body: unknown = ''): Answer {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));

@@ -7,7 +7,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Client, type ClientResult, createClient, memoryPending } from '../../src/client/index.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { seedOf } from '../races/seed.ts';
 
 /** What happens to one request. The shop itself keeps keys; everything else is a network, or a proxy that knows nothing of them. */

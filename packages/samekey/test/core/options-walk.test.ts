@@ -26,7 +26,8 @@ import { keyRing, sealed } from 'samekey/seal';
 import { dynamodbStore, s3Bodies } from 'samekey/stores/dynamodb';
 import { memoryStore } from 'samekey/stores/memory';
 import { mysqlStore } from 'samekey/stores/mysql';
-import { distributedPostgresStore, postgresStore } from 'samekey/stores/postgres';
+import { postgresStore } from 'samekey/stores/postgres';
+import { distributedPostgresStore } from 'samekey/stores/postgres/distributed';
 import { redisStore } from 'samekey/stores/redis';
 import { sqliteStore } from 'samekey/stores/sqlite';
 import { redisCache, redisHints, tieredStore } from 'samekey/stores/tiered';
@@ -46,7 +47,7 @@ import { createSamekey } from 'samekey';
 import { newMessage } from '../../src/store/new-message.ts';
 import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const store = memoryStore();
 const samekey = createSamekey({ store });
@@ -314,7 +315,7 @@ function exportedOptions(): Map<string, string> {
   }[];
   for (const { name, source } of entries) {
     // For tests of stores and adapters: not what runs in front of money.
-    if (name === 'samekey/testing') continue;
+    if (name === '@samekey/testing') continue;
     const { program } = parseSync(source, readFileSync(join(PACKAGE, source), 'utf8'));
     walk(program, {
       enter(node) {

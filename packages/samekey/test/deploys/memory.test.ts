@@ -2,7 +2,7 @@
 
 import { describe, it } from 'vitest';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { deployContract } from '../../src/testing/deploys-contract.ts';
+import { deployContract } from '../../../testing/src/deploys-contract.ts';
 import { compareWithGuide } from './table.ts';
 
 deployContract(

@@ -1,7 +1,7 @@
 /** Deploys on PostgreSQL, whole; the same table. */
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { deployContract } from '../../src/testing/deploys-contract.ts';
+import { deployContract } from '../../../testing/src/deploys-contract.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';
 import { compareWithGuide } from './table.ts';

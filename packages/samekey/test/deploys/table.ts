@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { AS_EVER, DEPLOY_STATES, type DeployRow } from '../../src/testing/deploys-contract.ts';
+import { AS_EVER, DEPLOY_STATES, type DeployRow } from '../../../testing/src/deploys-contract.ts';
 
 const GUIDE = new URL('../../../../docs/guides/deploys.md', import.meta.url);
 const [BEGIN, END] = ['<!-- made by the deploy contract -->', '<!-- end -->'];

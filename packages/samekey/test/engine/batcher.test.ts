@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createLane, type Lane, type LaneOptions } from '../../src/engine/batcher.ts';
 import { StoreError } from '../../src/core/errors.ts';
 import { systemWorld } from '../../src/system.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 /** A lane whose turns are ended by hand, and the flushes it sent. */
 function bench(callsAtOnceMax = 1): {

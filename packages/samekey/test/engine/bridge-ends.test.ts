@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { bridgeEnds } from '../../src/engine/bridge/bridge-ends.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -11,7 +11,7 @@ import {
   ID,
   recordOf,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 
 const LIMITS = { batchRowsMax: 40, batchBytesMax: 1_000_000, callTimeMaxMs: 60_000 };
 const DEADLINE = Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 /** Whole engines on DynamoDB. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { availableDynamoDb, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { dynamoHarness } from '../stores/dynamodb-harness.ts';
 import { partOf } from '../stores/slice.ts';

@@ -5,7 +5,7 @@ import type { SamekeyEvent } from '../../src/engine/events.ts';
 import { reply } from '../../src/ways/reply.ts';
 import { createSamekey, internalsOf } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { answered, exchangeOf } from '../http/fake-exchange.ts';
 
 function setup() {

@@ -1,7 +1,7 @@
 /** The k-th call of the store meets a fault, in every way: on SQLite, PostgreSQL and Redis, each with one client. */
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { kthContract } from '../../src/testing/kth-contract.ts';
+import { kthContract } from '../../../testing/src/kth-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { CLIENTS as POSTGRES_CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';

@@ -1,7 +1,7 @@
 /** Whole engines on MySQL or MariaDB, on every server this machine can run and with both clients. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, mysqlHarness } from '../stores/mysql-clients.ts';

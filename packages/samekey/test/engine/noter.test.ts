@@ -5,7 +5,7 @@ import type { NewAuditRow } from '../../src/store/audit.ts';
 import { StoreError } from '../../src/core/errors.ts';
 import { contradictionRow, createNoter } from '../../src/engine/noter.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/index.ts';
+import { fakeWorld } from '../../../testing/src/index.ts';
 
 type Fault = 'refuse' | 'lose-reply' | 'hang' | 'forbid';
 

@@ -4,8 +4,8 @@ import { RunningAttempt } from '../../src/engine/attempt.ts';
 import type { Dispatch } from '../../src/engine/dispatch.ts';
 import { createOwner, type Owner } from '../../src/engine/owner.ts';
 import { resolveSettings } from '../../src/core/settings.ts';
-import { FINGERPRINT, ID } from '../../src/testing/contract/context.ts';
-import { type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
+import { FINGERPRINT, ID } from '../../../testing/src/contract/context.ts';
+import { type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const CLAIM_TTL_MS = 10_000;
 /** How long the store's answer travels back, after it has granted what was asked. */

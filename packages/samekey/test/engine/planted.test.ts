@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decideClaim, decideFinish, decideRenew } from '../../src/store/machine/index.ts';
 import type { SamekeyRecord } from '../../src/core/record.ts';
 import type { Store } from '../../src/store/store.ts';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { type Bug, plantedStore } from '../simulator/planted-store.ts';
 
 /** What the store does wrong, in its decisions. */

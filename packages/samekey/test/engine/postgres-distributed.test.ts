@@ -1,7 +1,7 @@
 /** Whole engines on the distributed store: on PostgreSQL, and on Citus where its URL is given. */
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { citusUrl } from '../services/citus.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { CLIENTS } from '../stores/postgres-clients.ts';

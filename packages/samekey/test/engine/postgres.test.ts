@@ -1,7 +1,7 @@
 /** Whole engines on PostgreSQL, on every server this machine can run and with both clients. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';

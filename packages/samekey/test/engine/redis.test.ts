@@ -1,7 +1,7 @@
 /** Whole engines on Redis, with each client. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, redisHarness } from '../stores/redis-clients.ts';

@@ -9,9 +9,9 @@ import type { Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey, type SamekeyOptions } from '../../src/samekey.ts';
 import { reply } from '../../src/ways/reply.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
-import { createRandom } from '../../src/testing/random.ts';
-import { createTimeline } from '../../src/testing/timeline.ts';
+import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
+import { createRandom } from '../../../testing/src/random.ts';
+import { createTimeline } from '../../../testing/src/timeline.ts';
 
 interface Node {
   readonly world: FakeWorld;

@@ -8,7 +8,7 @@ import {
 } from '../../src/engine/replay-cache.ts';
 import { response } from '../../src/core/response.ts';
 import type { World } from '../../src/core/world.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const ID: RecordId = { scope: 's', key: 'k' };
 const BOUND: Fingerprint = { label: 'v1', digest: 'd' };

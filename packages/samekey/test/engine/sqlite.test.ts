@@ -1,6 +1,6 @@
 /** Whole engines on SQLite files, with every client that this Node can load. */
 
-import { engineContract } from '../../src/testing/engine-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
 import { availableClients, sqliteHarness } from '../stores/sqlite-clients.ts';
 import { partOf } from '../stores/slice.ts';
 

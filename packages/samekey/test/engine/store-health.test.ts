@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSamekey, StoreError } from 'samekey';
 import { memoryStore } from 'samekey/stores/memory';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 function setup(broken: { error: Error | null }) {
   const world = fakeWorld();

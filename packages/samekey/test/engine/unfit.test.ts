@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createSamekey } from 'samekey';
 import { memoryStore } from 'samekey/stores/memory';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 function codes(world: { readonly warnings: readonly string[] }): (string | undefined)[] {
   return world.warnings.map((one) => one.split(':')[0]);

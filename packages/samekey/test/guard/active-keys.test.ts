@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { createActiveKeys } from '../../src/guard/active-keys.ts';
 import { createLimits } from '../../src/guard/limits.ts';
 import { createSamekey } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { limiterOf } from './limited.ts';
 
 const MINUTE_MS = 60_000;

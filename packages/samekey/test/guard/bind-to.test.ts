@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { memoryStore } from 'samekey/stores/memory';
 import { createSamekey } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
 
 const scope = (session: string): string[] => ['acme', session];

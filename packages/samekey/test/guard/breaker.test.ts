@@ -7,8 +7,8 @@ import { type Breaker, withBreaker } from 'samekey/guard';
 import { memoryStore } from 'samekey/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createSamekey } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
-import { faultyStore, type Passage } from '../../src/testing/faulty-store.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
+import { faultyStore, type Passage } from '../../../testing/src/faulty-store.ts';
 import { codeOf, exchangeOf } from '../http/fake-exchange.ts';
 
 const OPEN_MS = 8_000;

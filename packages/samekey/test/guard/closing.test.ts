@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createLimits } from '../../src/guard/index.ts';
 import { createSamekey, type SamekeyEvent } from '../../src/index.ts';
 import type { Counters } from '../../src/store/counters.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const REQUEST = { operation: 'order', scope: ['acme'], key: 'a', fingerprint: null } as const;
 

@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import type { FreshnessOptions } from '../../src/http/freshness.ts';
 import type { RouteOptions } from '../../src/http/route.ts';
 import { createSamekey } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
-import { faultyStore } from '../../src/testing/faulty-store.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
+import { faultyStore } from '../../../testing/src/faulty-store.ts';
 import { type Asked, type Became, codeOf, exchangeOf } from '../http/fake-exchange.ts';
 
 const OLD = new Uint8Array(32).fill(1);

@@ -5,8 +5,8 @@ import type { RunOutcome, SamekeyEvent, SamekeyOptions } from 'samekey';
 import { createLimits, type Limits, type LimitsOptions } from 'samekey/guard';
 import { memoryStore } from 'samekey/stores/memory';
 import { createSamekey, type RunRequest, type Samekey } from '../../src/samekey.ts';
-import { type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
-import { type FaultyStore, faultyStore, type StoreCall } from '../../src/testing/faulty-store.ts';
+import { type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
+import { type FaultyStore, faultyStore, type StoreCall } from '../../../testing/src/faulty-store.ts';
 
 /** Never over while a test runs. */
 const DURATION_S = 3_600;

@@ -8,9 +8,9 @@ import { createLimits } from 'samekey/guard';
 import { memoryStore } from 'samekey/stores/memory';
 import { expect, it } from 'vitest';
 import { createSamekey } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
-import { faultyStore } from '../../src/testing/faulty-store.ts';
-import { createRandom } from '../../src/testing/random.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
+import { faultyStore } from '../../../testing/src/faulty-store.ts';
+import { createRandom } from '../../../testing/src/random.ts';
 
 const HISTORIES = 150;
 const POINTS = 6;

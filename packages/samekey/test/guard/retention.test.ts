@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { memoryStore } from 'samekey/stores/memory';
 import { createSamekey, type RunRequest } from '../../src/samekey.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -5,8 +5,8 @@ import type { SamekeyEvent } from '../../src/engine/events.ts';
 import type { HandlerEnd } from '../../src/http/exchange.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
-import { faultyStore } from '../../src/testing/faulty-store.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
+import { faultyStore } from '../../../testing/src/faulty-store.ts';
 import { answered, codeOf, exchangeOf, KEY } from './fake-exchange.ts';
 
 function setup() {

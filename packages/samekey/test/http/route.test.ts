@@ -5,7 +5,7 @@ import { singleTenant } from '../../src/core/scope.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
 import { stripe } from '../../src/http/profiles/stripe.ts';
 import { compileRoute, type RouteOptions } from '../../src/http/route.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 function compile(options: RouteOptions<unknown>) {
   return compileRoute({}, options, fakeWorld());

@@ -17,7 +17,7 @@ import {
   finished,
   RETENTION_MS,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createJanitor } from '../../src/janitor/index.ts';
 import { logEvents } from '../../src/metrics/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { claimed, finished, handRequest } from '../../src/testing/contract/context.ts';
+import { claimed, finished, handRequest } from '../../../testing/src/contract/context.ts';
 import { startMeters, sumOf, valueOf } from './meters.ts';
 
 const DAY_MS = 86_400_000;

@@ -5,7 +5,7 @@ import type { Delivery } from '../../src/worker/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { ListRequest } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/fake-world.ts';
+import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { parse, startMeters, valueOf } from './meters.ts';
 import { kinds } from '../worker/bench.ts';

@@ -11,7 +11,7 @@ import { reply } from '../../src/ways/reply.ts';
 import { createOutbox, type Outbox } from '../../src/outbox/index.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { sqliteStore, type SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { type FaultyStore, faultyStore } from '../../src/testing/faulty-store.ts';
+import { type FaultyStore, faultyStore } from '../../../testing/src/faulty-store.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { createWorker, type Worker, type WorkerEvent, type WorkerOptions } from '../../src/worker/index.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { message, take } from '../../src/testing/outbox/bench.ts';
-import { outboxContract } from '../../src/testing/outbox-contract.ts';
+import { message, take } from '../../../testing/src/outbox/bench.ts';
+import { outboxContract } from '../../../testing/src/outbox-contract.ts';
 import { memoryHarness } from '../stores/memory-harness.ts';
 
 outboxContract({ describe, it }, memoryHarness());

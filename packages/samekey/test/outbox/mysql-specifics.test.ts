@@ -5,7 +5,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../src/stores/mysql/messages-in.ts';
 import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
 import { GROUP_SLOTS } from '../../src/stores/mysql/tables.ts';
-import { claimOf, endOf, handedOver, look, message, take, takeOne } from '../../src/testing/outbox/bench.ts';
+import {
+  claimOf,
+  endOf,
+  handedOver,
+  look,
+  message,
+  take,
+  takeOne,
+} from '../../../testing/src/outbox/bench.ts';
 import { availableMysql, lockWaits, type MysqlServer, startMysql } from '../services/mysql.ts';
 
 for (const source of availableMysql()) {

@@ -1,7 +1,7 @@
 /** MySQL holds the outbox contract, on every server this machine can run and with both clients (F46, F51, F52, F53). */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, mysqlHarness } from '../stores/mysql-clients.ts';

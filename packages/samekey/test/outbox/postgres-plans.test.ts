@@ -6,7 +6,7 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
-import { message, take } from '../../src/testing/outbox/bench.ts';
+import { message, take } from '../../../testing/src/outbox/bench.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { timed, useServer } from '../stores/postgres-setup.ts';
 

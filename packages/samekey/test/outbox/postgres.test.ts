@@ -1,7 +1,7 @@
 /** PostgreSQL holds the outbox contract, on every server this machine can run and with both clients. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';

@@ -1,6 +1,6 @@
 /** SQLite holds the outbox contract with every client that this Node can load. */
 
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
 import { availableClients, sqliteHarness } from '../stores/sqlite-clients.ts';
 import { partOf } from '../stores/slice.ts';
 

@@ -15,7 +15,7 @@ import { reply, StoreError } from 'samekey';
 import { createOperator } from 'samekey/operator';
 import { createOutbox } from 'samekey/outbox';
 import { createReconciler } from 'samekey/reconcile';
-import { createRandom } from 'samekey/testing';
+import { createRandom } from '@samekey/testing';
 import type { Backend } from './backends/backend.ts';
 import { type BackgroundChild, startBackground } from './background-child.ts';
 import { ANSWERS, type AppliedAct, type Client, faultsOf, isQuiet } from './background-checks.ts';

@@ -22,7 +22,7 @@ import {
   type FakeWorld,
   fakeWorld,
   turn,
-} from 'samekey/testing';
+} from '@samekey/testing';
 import {
   faultsOfHistory,
   INQUIRIES_MAX,

@@ -6,7 +6,7 @@
 
 import { reply } from 'samekey';
 import type { Verdict } from 'samekey/reconcile';
-import type { FakeWorld, Random, Timeline } from 'samekey/testing';
+import type { FakeWorld, Random, Timeline } from '@samekey/testing';
 
 /** A call is processed after this long at the most, in milliseconds; then it never is. */
 export const FLIGHT_MAX_MS = 8_000;

@@ -14,7 +14,7 @@ import { Pool } from 'pg';
 import { reply } from 'samekey';
 import { createReconciler } from 'samekey/reconcile';
 import { postgresStore } from 'samekey/stores/postgres';
-import { createRandom } from 'samekey/testing';
+import { createRandom } from '@samekey/testing';
 import type { PostgresServer } from '../services/postgres.ts';
 import { type Provider, startProvider } from './golden-cluster.ts';
 import type { ProviderLedger } from './payment-provider.ts';

@@ -6,7 +6,7 @@
 import { createConnection } from 'mysql2/promise';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
 import { anyMysql, MYSQL_STATEMENTS, mysqlBackendOn, mysqlPlaceOn } from '../processes/backends/mysql.ts';
 import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
 import { type MysqlServer, startMysql } from '../services/mysql.ts';

@@ -6,7 +6,7 @@
 import { Client, Pool } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimed, claimRequest, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, claimRequest, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
 import { placeOn, postgresBackendOn, STATEMENTS } from '../processes/backends/postgres.ts';
 import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
 import { postgresWire } from '../services/pg-wire.ts';

@@ -7,7 +7,7 @@ import { createConnection } from 'mysql2/promise';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { describe, expect, it } from 'vitest';
 import type { RecordId } from '../../src/core/record.ts';
-import { claimed, finishRequest } from '../../src/testing/contract/context.ts';
+import { claimed, finishRequest } from '../../../testing/src/contract/context.ts';
 import { promotionRound } from '../processes/api-promotions.ts';
 import { anyMariadb } from '../processes/backends/mysql.ts';
 import type { MysqlSource } from '../services/mysql.ts';

@@ -6,7 +6,7 @@
 import { Client } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import { describe, expect, it } from 'vitest';
-import { claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
 import { promotionRound } from '../processes/api-promotions.ts';
 import { anyPostgres, type PostgresSource } from '../services/postgres.ts';
 import { startPair } from '../services/postgres-pair.ts';

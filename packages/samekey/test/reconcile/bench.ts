@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from '../../src/reconcile/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../src/testing/index.ts';
+import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../../testing/src/index.ts';
 
 /** What the next questions are answered; a function is called. */
 export type Answer = Verdict | ((record: SamekeyRecord, inquiry: Inquiry) => Promise<Verdict>);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSamekey, reply, StoreError } from '../../src/index.ts';
 import { createReconciler, type ReconcilerOptions } from '../../src/reconcile/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/index.ts';
+import { fakeWorld } from '../../../testing/src/index.ts';
 import { createBench, LEASE_MS } from './bench.ts';
 
 const PAID = {

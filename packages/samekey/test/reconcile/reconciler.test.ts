@@ -5,7 +5,7 @@ import { NEVER } from '../../src/store/machine/index.ts';
 import { readSteps } from '../../src/ways/steps.ts';
 import { reply, StoreError } from '../../src/index.ts';
 import type { Inquiry, ReconcilerOptions } from '../../src/reconcile/index.ts';
-import { fakeWorld } from '../../src/testing/index.ts';
+import { fakeWorld } from '../../../testing/src/index.ts';
 import { CALL_TIME_MAX_MS, createBench, LEASE_MS } from './bench.ts';
 
 const PAID = {

@@ -7,7 +7,7 @@ import { keyRing, sealed } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { readSteps } from '../../src/ways/steps.ts';
-import { fakeWorld } from '../../src/testing/index.ts';
+import { fakeWorld } from '../../../testing/src/index.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 import { KEYS, RING } from '../seal/rings.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import { createReconciler, type Told } from '../../src/reconcile/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { FAKE_WALL_START, fakeWorld } from '../../src/testing/index.ts';
+import { FAKE_WALL_START, fakeWorld } from '../../../testing/src/index.ts';
 import { createWorker, type Delivery } from '../../src/worker/index.ts';
 import { atEnd, kinds, signal } from '../worker/bench.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
 import type { Told, ToldAbout, VerdictAnswer } from '../../src/reconcile/index.ts';
 import { readSteps } from '../../src/ways/steps.ts';
-import { claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
+import { claimRequest, finishRequest } from '../../../testing/src/contract/context.ts';
 import { CALL_TIME_MAX_MS, createBench } from './bench.ts';
 
 const BY_ID = { scope: ['t'], operation: 'pay', key: 'k' } as const;

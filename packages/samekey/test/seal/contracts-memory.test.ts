@@ -1,9 +1,9 @@
 /** A sealed memory store holds the contracts, with a synchronous ring and with one that has to be waited for. */
 
 import { describe, it } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
-import { outboxContract } from '../../src/testing/outbox-contract.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
+import { outboxContract } from '../../../testing/src/outbox-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { memoryHarness } from '../stores/memory-harness.ts';
 import { ASYNC_RING, RING, sealing } from './rings.ts';
 

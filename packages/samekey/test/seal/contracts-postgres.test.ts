@@ -1,9 +1,9 @@
 /** A sealed PostgreSQL store holds all contracts, with both clients. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { engineContract } from '../../src/testing/engine-contract.ts';
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from '../stores/slice.ts';
 import { CLIENTS, postgresHarness } from '../stores/postgres-clients.ts';

@@ -1,8 +1,8 @@
 /** A sealed SQLite store holds all contracts, with every client that this Node can load. */
 
-import { engineContract } from '../../src/testing/engine-contract.ts';
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { engineContract } from '../../../testing/src/engine-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { availableClients, sqliteHarness } from '../stores/sqlite-clients.ts';
 import { ASYNC_RING, RING, sealing } from './rings.ts';
 import { partOf } from '../stores/slice.ts';

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { createReconciler, type ReconcileEvent } from '../../src/reconcile/index.ts';
 import { keyRing, sealed } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
-import { FAKE_WALL_START, fakeWorld } from '../../src/testing/index.ts';
+import { claimRequest, finishRequest } from '../../../testing/src/contract/context.ts';
+import { FAKE_WALL_START, fakeWorld } from '../../../testing/src/index.ts';
 
 const OLD = keyRing({ current: 'k1', keys: { k1: new Uint8Array(32).fill(1) } });
 const NEW = keyRing({ current: 'k2', keys: { k2: new Uint8Array(32).fill(2) } });

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { keyRing, sealed, type SealRing } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { claimed } from '../../src/testing/contract/context.ts';
+import { claimed } from '../../../testing/src/contract/context.ts';
 import type { Store } from '../../src/store/store.ts';
 
 const [one, two] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];

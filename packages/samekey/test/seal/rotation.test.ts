@@ -6,8 +6,8 @@ import { createSamekey, type SamekeyEvent } from '../../src/index.ts';
 import { keyRing, type SealRing, sealed, sealKeysInUse } from '../../src/seal/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { claimRequest, finished, finishRequest } from '../../src/testing/contract/context.ts';
-import { message } from '../../src/testing/outbox/bench.ts';
+import { claimRequest, finished, finishRequest } from '../../../testing/src/contract/context.ts';
+import { message } from '../../../testing/src/outbox/bench.ts';
 import { ASYNC_RING, KEYS, RING } from './rings.ts';
 import { database, instance, request } from './setup.ts';
 

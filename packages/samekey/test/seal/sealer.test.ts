@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { envelopeText, sealInBytes } from '../../src/seal/envelope.ts';
 import { createSealer } from '../../src/seal/sealer.ts';
 import { keyRing, type Seal } from '../../src/seal/ring.ts';
-import { message } from '../../src/testing/outbox/bench.ts';
+import { message } from '../../../testing/src/outbox/bench.ts';
 
 const KEY = new Uint8Array(32).fill(7);
 const ring = keyRing({ current: 'k1', keys: { k1: KEY } });

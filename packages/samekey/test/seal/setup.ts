@@ -6,7 +6,7 @@ import { afterEach } from 'vitest';
 import { type ClaimRequest, type Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey, type SamekeyEvent } from '../../src/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { claimRequest } from '../../src/testing/contract/context.ts';
+import { claimRequest } from '../../../testing/src/contract/context.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from '../stores/sqlite-clients.ts';
 
 export const SCOPE = ['tenant-1'];

@@ -8,8 +8,8 @@ import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/ind
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
-import { ANSWER, claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
-import { type SealedUnderTest, sealedContract } from '../../src/testing/sealed-contract.ts';
+import { ANSWER, claimed, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
+import { type SealedUnderTest, sealedContract } from '../../../testing/src/sealed-contract.ts';
 import { fromDynamodb } from '../../src/tx/dynamodb/index.ts';
 import { availableDynamoDb, type DynamoDbServer, dynamoClient, startDynamoDb } from '../services/dynamodb.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';

@@ -1,8 +1,8 @@
 /** A lane for simulated histories on the distributed PostgreSQL store; see simulator-lanes.ts. */
 
 import { Client } from 'pg';
-import { type DistributedEngine, distributedPostgresStore } from 'samekey/stores/postgres';
-import type { SimulatedMachine } from 'samekey/testing';
+import { type DistributedEngine, distributedPostgresStore } from 'samekey/stores/postgres/distributed';
+import type { SimulatedMachine } from '@samekey/testing';
 import { HANDLES, inTurn, type Lane, PATIENCE_MS, TimedClient } from './simulator-lanes.ts';
 
 /** A lane on a schema of its own. One connection for each kind of work, so that a history is the same each time. */

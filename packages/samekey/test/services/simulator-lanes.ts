@@ -18,7 +18,7 @@ import { redisCache, tieredStore } from 'samekey/stores/tiered';
 import { dynamodbStore } from 'samekey/stores/dynamodb';
 import { type SqliteDatabase, sqliteStore } from 'samekey/stores/sqlite';
 import { type DynamoDbServer, dynamoClient } from './dynamodb.ts';
-import type { SimulatedDatabase, SimulatedMachine } from 'samekey/testing';
+import type { SimulatedDatabase, SimulatedMachine } from '@samekey/testing';
 
 /** Runs histories, one after the other. */
 export interface Lane {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemWorld } from '../../src/system.ts';
-import { createRandom, createTimeline, fakeWorld } from '../../src/testing/index.ts';
+import { createRandom, createTimeline, fakeWorld } from '../../../testing/src/index.ts';
 
 function draw(seed: number): number[] {
   const random = createRandom(seed);

@@ -3,8 +3,8 @@ import { isStoreError } from '../../src/core/errors.ts';
 import type { ClaimRequest, ClaimResult } from '../../src/store/store.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { claimRequest } from '../../src/testing/contract/context.ts';
-import { type FaultKind, fakeWorld, faultyStore, type Injection } from '../../src/testing/index.ts';
+import { claimRequest } from '../../../testing/src/contract/context.ts';
+import { type FaultKind, fakeWorld, faultyStore, type Injection } from '../../../testing/src/index.ts';
 
 const REQUEST: ClaimRequest = claimRequest({ scope: 's', key: 'k', claimId: 'c1' });
 

@@ -8,10 +8,10 @@ import { isPointer } from '../../src/engine/bridge/pointer.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey, type SamekeyOptions } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { createRandom } from '../../src/testing/random.ts';
-import { createTimeline, type Timeline } from '../../src/testing/timeline.ts';
-import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
-import { type FaultyStore, faultyStore } from '../../src/testing/faulty-store.ts';
+import { createRandom } from '../../../testing/src/random.ts';
+import { createTimeline, type Timeline } from '../../../testing/src/timeline.ts';
+import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
+import { type FaultyStore, faultyStore } from '../../../testing/src/faulty-store.ts';
 
 interface Node {
   readonly world: FakeWorld;

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { simulate } from '../../src/testing/index.ts';
-import { describeFailure, replayCommand } from '../../src/testing/simulator/report.ts';
+import { simulate } from '../../../testing/src/index.ts';
+import { describeFailure, replayCommand } from '../../../testing/src/simulator/report.ts';
 
 const SECONDS = Number(process.env['SAMEKEY_SIM_SECONDS'] ?? 15);
 const FIRST = Number(process.env['SAMEKEY_SEED'] ?? 1);

@@ -5,8 +5,8 @@
  */
 
 import type { SharedCache } from '../../src/stores/tiered/options.ts';
-import type { Random } from '../../src/testing/random.ts';
-import type { Timers } from '../../src/testing/timeline.ts';
+import type { Random } from '../../../testing/src/random.ts';
+import type { Timers } from '../../../testing/src/timeline.ts';
 
 /** The part of it that all processes of a history share. */
 export interface HostileCache {

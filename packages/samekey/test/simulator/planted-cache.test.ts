@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { decideForget, decideReopen } from '../../src/store/machine/index.ts';
 import type { ReplayCacheOptions } from '../../src/engine/replay-cache.ts';
-import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
+import { simulate, type SimulateOptions } from '../../../testing/src/index.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
 
 const HISTORIES_MAX = 3_000;

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isStoreError, StoreError } from '../../src/core/errors.ts';
 import { decideCheckpoint } from '../../src/store/machine/index.ts';
 import type { CheckpointRequest, Store } from '../../src/store/store.ts';
-import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
-import { keptSteps } from '../../src/testing/audit/transitions.ts';
+import { simulate, type SimulateOptions } from '../../../testing/src/index.ts';
+import { keptSteps } from '../../../testing/src/audit/transitions.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
 
 /** What is wrong in the core at the moment. */

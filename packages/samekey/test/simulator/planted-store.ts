@@ -24,7 +24,7 @@ import { isListed } from '../../src/store/listed.ts';
 import { callerOf } from '../../src/core/scope.ts';
 import type { ClaimRequest, FinishRequest, RenewRequest, Store, Swept } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import type { SimulatedMachine } from '../../src/testing/index.ts';
+import type { SimulatedMachine } from '../../../testing/src/index.ts';
 
 type Decide<Request, Result> = (
   record: SamekeyRecord | null,

@@ -12,7 +12,7 @@ import {
 } from '../../src/store/machine/index.ts';
 import type { Fence, SamekeyRecord } from '../../src/core/record.ts';
 import type { Store } from '../../src/store/store.ts';
-import { simulate, type SimulateOptions, type Violation } from '../../src/testing/index.ts';
+import { simulate, type SimulateOptions, type Violation } from '../../../testing/src/index.ts';
 import { type Bug, plantedStore } from './planted-store.ts';
 
 /** Every bug is found within so many histories; most within thirty. */

@@ -1,8 +1,8 @@
 /** Histories over real stores: a slice of what `npm run prove -- --only simulator-stores` runs, and a bug that must be found. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { simulate } from '../../src/testing/index.ts';
-import { describeFailure } from '../../src/testing/simulator/report.ts';
+import { simulate } from '../../../testing/src/index.ts';
+import { describeFailure } from '../../../testing/src/simulator/report.ts';
 import { citusUrl } from '../services/citus.ts';
 import { distributedLane } from '../services/distributed-lane.ts';
 import { availableDynamoDb, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';

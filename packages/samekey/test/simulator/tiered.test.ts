@@ -6,9 +6,9 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ClaimRequest, Store } from '../../src/store/store.ts';
 import { tieredStore, type TieredStoreOptions } from '../../src/stores/tiered/index.ts';
-import { simulate, type SimulateOptions } from '../../src/testing/index.ts';
-import { createRandom } from '../../src/testing/random.ts';
-import { describeFailure } from '../../src/testing/simulator/report.ts';
+import { simulate, type SimulateOptions } from '../../../testing/src/index.ts';
+import { createRandom } from '../../../testing/src/random.ts';
+import { describeFailure } from '../../../testing/src/simulator/report.ts';
 import { hostileCache } from './hostile-cache.ts';
 
 const HISTORIES_MAX = 3_000;

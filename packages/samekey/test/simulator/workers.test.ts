@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/store/message.ts';
 import type { MemoryStore } from '../../src/stores/memory/index.ts';
-import { describeFailure, replayCommand } from '../../src/testing/simulator/report.ts';
-import { simulateWorkers } from '../../src/testing/simulator-workers.ts';
+import { describeFailure, replayCommand } from '../../../testing/src/simulator/report.ts';
+import { simulateWorkers } from '../../../testing/src/simulator-workers.ts';
 
 const SECONDS = Number(process.env['SAMEKEY_SIM_SECONDS'] ?? 15);
 const FIRST = Number(process.env['SAMEKEY_SEED'] ?? 1);

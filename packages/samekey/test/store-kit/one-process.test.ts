@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import type { Store } from 'samekey';
 import { memoryStore } from 'samekey/stores/memory';
 import { sqliteStore } from 'samekey/stores/sqlite';
-import { type StoreHarness, storeContract } from 'samekey/testing';
+import { type StoreHarness, storeContract } from '@samekey/testing';
 import { describe, it } from 'vitest';
 import { availableClients, MEMORY_DISK, temporaryFile } from '../stores/sqlite-clients.ts';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { engineContract, type StoreHarness, storeContract } from 'samekey/testing';
+import { engineContract, type StoreHarness, storeContract } from '@samekey/testing';
 import { describe, it } from 'vitest';
 import { shelfStore } from './shelf-store.ts';
 

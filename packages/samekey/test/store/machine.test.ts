@@ -31,7 +31,12 @@ import {
   type RecordId,
   type SamekeyRecord,
 } from '../../src/core/record.ts';
-import { claimRequest, FINGERPRINT, finishRequest, handRequest } from '../../src/testing/contract/context.ts';
+import {
+  claimRequest,
+  FINGERPRINT,
+  finishRequest,
+  handRequest,
+} from '../../../testing/src/contract/context.ts';
 import {
   arrange,
   type Bench,
@@ -40,8 +45,8 @@ import {
   OWN,
   perform,
   performWithin,
-} from '../../src/testing/contract/state-bench.ts';
-import { type Row, SITUATIONS, stateTableRows } from '../../src/testing/contract/state-table.ts';
+} from '../../../testing/src/contract/state-bench.ts';
+import { type Row, SITUATIONS, stateTableRows } from '../../../testing/src/contract/state-table.ts';
 
 const ID: RecordId = { scope: 's', key: 'k' };
 const PENDING = 'pending';

@@ -14,7 +14,7 @@ import {
   ID,
   only,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availableDynamoDb, temporaryBodies } from '../services/dynamodb.ts';
 import { type S3Server, startS3 } from '../services/s3.ts';
 import { dynamoBench, named } from './dynamodb-bench.ts';

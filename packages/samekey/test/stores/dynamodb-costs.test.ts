@@ -12,7 +12,7 @@ import {
   finishRequest,
   handRequest,
   ID,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { fromDynamodb } from '../../src/tx/dynamodb/index.ts';
 import { transactionalDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench } from './dynamodb-bench.ts';

@@ -14,7 +14,7 @@ import {
   only,
   RETENTION_MS,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench, named } from './dynamodb-bench.ts';
 

@@ -1,7 +1,7 @@
 /** The contracts' harness for DynamoDB: a table for each store, and clocks that only `advance` moves. */
 
 import { type DynamoDbStore, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
-import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import type { StoreHarness } from '../../../testing/src/store-contract.ts';
 import { fromDynamodb } from '../../src/tx/dynamodb/index.ts';
 import {
   type DynamoDbServer,

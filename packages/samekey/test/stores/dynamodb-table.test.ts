@@ -3,7 +3,13 @@
 import type { DynamoDB, TableDescription } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createTableInput, type DynamoDbClient, dynamodbStore } from '../../src/stores/dynamodb/index.ts';
-import { ANSWER, claimed, finishRequest, handRequest, recordOf } from '../../src/testing/contract/context.ts';
+import {
+  ANSWER,
+  claimed,
+  finishRequest,
+  handRequest,
+  recordOf,
+} from '../../../testing/src/contract/context.ts';
 import { availableDynamoDb } from '../services/dynamodb.ts';
 import { dynamoBench } from './dynamodb-bench.ts';
 

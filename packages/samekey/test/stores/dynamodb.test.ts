@@ -1,7 +1,7 @@
 /** The DynamoDB store holds the contract, on a server of its own. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { availableDynamoDb, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { dynamoHarness } from './dynamodb-harness.ts';
 import { partOf } from './slice.ts';

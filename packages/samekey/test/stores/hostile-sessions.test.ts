@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { claimed, claimRequest, finishRequest } from '../../src/testing/contract/context.ts';
+import { claimed, claimRequest, finishRequest } from '../../../testing/src/contract/context.ts';
 import {
   type HostileSetting,
   type SessionsUnderTest,
   sessionsContract,
-} from '../../src/testing/sessions-contract.ts';
+} from '../../../testing/src/sessions-contract.ts';
 import { fromMysql2 } from '../../src/tx/mysql2/index.ts';
 import { fromPg } from '../../src/tx/pg/index.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';

@@ -6,19 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dynamodbStore } from '../../src/stores/dynamodb/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { mysqlStore } from '../../src/stores/mysql/index.ts';
-import { distributedPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts';
+import { postgresStore } from '../../src/stores/postgres/index.ts';
+import { distributedPostgresStore } from '../../src/stores/postgres/distributed/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { tieredStore } from '../../src/stores/tiered/index.ts';
 import { systemWorld } from '../../src/system.ts';
-import { claimRequest, finished, foundBecause, only } from '../../src/testing/contract/context.ts';
+import { claimRequest, finished, foundBecause, only } from '../../../testing/src/contract/context.ts';
 import {
   identityContract,
   type IdentifiedStore,
   type PlaceUnderTest,
-} from '../../src/testing/identity-contract.ts';
+} from '../../../testing/src/identity-contract.ts';
 import type { Store } from '../../src/store/store.ts';
-import { signal } from '../../src/testing/tx/kit.ts';
+import { signal } from '../../../testing/src/tx/kit.ts';
 import { availableDynamoDb, dynamoClient, type DynamoDbServer, startDynamoDb } from '../services/dynamodb.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { anyPostgres } from '../services/postgres.ts';

@@ -1,9 +1,9 @@
 /** Memory stores for the contracts: on a clock that only `advance` moves. */
 
 import { type MemoryStore, memoryStore } from '../../src/stores/memory/index.ts';
-import type { StoreUnderTest } from '../../src/testing/contract/context.ts';
-import type { OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import type { StoreUnderTest } from '../../../testing/src/contract/context.ts';
+import type { OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
+import type { StoreHarness } from '../../../testing/src/store-contract.ts';
 
 /** The contract's harness. `wrap` puts something around each store. */
 export function memoryHarness(

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSamekey } from '../../src/index.ts';
 import { type MemoryTransaction, memoryStore } from '../../src/stores/memory/index.ts';
-import { claimed, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
 import { fromMemory } from '../../src/tx/memory/index.ts';
 
 describe('transactions in memory', () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { claimed, claimRequest, finished } from '../../src/testing/contract/context.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { claimed, claimRequest, finished } from '../../../testing/src/contract/context.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { memoryHarness } from './memory-harness.ts';
 
 storeContract({ describe, it }, memoryHarness());

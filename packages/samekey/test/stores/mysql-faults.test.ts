@@ -14,7 +14,7 @@ import {
   finishRequest,
   only,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 
 for (const source of availableMysql().filter(({ programs }) => programs !== null)) {

@@ -13,7 +13,7 @@ import {
   ID,
   only,
   settleRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { SERVER_CLOCK } from '../../src/stores/mysql/tables.ts';
 import { availableMysql, lockWaits, type MysqlServer, startMysql } from '../services/mysql.ts';
 

@@ -4,7 +4,13 @@ import { type Connection, createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MysqlStore, mysqlMigrations, mysqlStore } from '../../src/stores/mysql/index.ts';
 import { SCHEMA_VERSION } from '../../src/stores/mysql/migrations/index.ts';
-import { claimed, claimRequest, finished, finishRequest, only } from '../../src/testing/contract/context.ts';
+import {
+  claimed,
+  claimRequest,
+  finished,
+  finishRequest,
+  only,
+} from '../../../testing/src/contract/context.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 
 for (const source of availableMysql()) {

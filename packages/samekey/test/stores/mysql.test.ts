@@ -1,7 +1,7 @@
 /** The MySQL store holds the contract, on every server this machine can run and with both clients (F14, F15, F16, F35, F45, F46). */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { partOf } from './slice.ts';
 import { CLIENTS, mysqlHarness } from './mysql-clients.ts';

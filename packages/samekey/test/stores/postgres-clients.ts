@@ -7,7 +7,7 @@ import {
   type PostgresStoreOptions,
   postgresStore,
 } from '../../src/stores/postgres/index.ts';
-import type { StoreHarness, StoreUnderTest } from '../../src/testing/store-contract.ts';
+import type { StoreHarness, StoreUnderTest } from '../../../testing/src/store-contract.ts';
 
 /** What a test does with one client library. */
 export interface TestClient {

@@ -10,7 +10,7 @@ import {
   finishRequest,
   foundBecause,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

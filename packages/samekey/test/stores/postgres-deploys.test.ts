@@ -10,7 +10,7 @@ import { MIGRATIONS, type Migration } from '../../src/stores/postgres/migrations
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { checkDatabase } from '../../src/stores/postgres/schema.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
-import { claimRequest, finishRequest, only } from '../../src/testing/contract/context.ts';
+import { claimRequest, finishRequest, only } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, useServer } from './postgres-setup.ts';
 

@@ -5,8 +5,8 @@ import {
   type DistributedEngine,
   type DistributedPostgresStore,
   distributedPostgresStore,
-} from '../../src/stores/postgres/index.ts';
-import type { StoreHarness } from '../../src/testing/store-contract.ts';
+} from '../../src/stores/postgres/distributed/index.ts';
+import type { StoreHarness } from '../../../testing/src/store-contract.ts';
 import type { TestClient } from './postgres-clients.ts';
 
 let schemas = 0;

@@ -5,8 +5,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimRequest, ID, recordOf } from '../../src/testing/contract/context.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { claimRequest, ID, recordOf } from '../../../testing/src/contract/context.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { citusUrl } from '../services/citus.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { CLIENTS } from './postgres-clients.ts';

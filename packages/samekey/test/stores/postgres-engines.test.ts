@@ -2,14 +2,14 @@
 
 import { Client, Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
+import { postgresStore } from '../../src/stores/postgres/index.ts';
 import {
   type DistributedEngine,
   type DistributedPostgresStore,
   distributedMigrations,
   distributedPostgresStore,
-  postgresStore,
-} from '../../src/stores/postgres/index.ts';
-import { claimed, finished } from '../../src/testing/contract/context.ts';
+} from '../../src/stores/postgres/distributed/index.ts';
+import { claimed, finished } from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

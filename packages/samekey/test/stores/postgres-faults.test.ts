@@ -22,7 +22,7 @@ import {
   only,
   recordOf,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';

@@ -11,7 +11,7 @@ import {
   RETENTION_MS,
   recordOf,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { type TestDatabase, useServer } from './postgres-setup.ts';
 

@@ -13,7 +13,7 @@ import {
   recordOf,
   renewRequest,
   settleRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { idText } from '../../src/core/record.ts';
 import type { Ask } from '../../src/stores/postgres/link.ts';
 import { createRecords, type Seen } from '../../src/stores/postgres/records.ts';

@@ -8,7 +8,7 @@ import type { StoreWithMessages } from '../../src/store/message.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import { settleStatement } from '../../src/stores/postgres/messages-statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
-import { endOf, given, handedOver, message, take, takeOne } from '../../src/testing/outbox/bench.ts';
+import { endOf, given, handedOver, message, take, takeOne } from '../../../testing/src/outbox/bench.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, useServer } from './postgres-setup.ts';
 

@@ -7,9 +7,9 @@ import { type Migration, MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/pos
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
-import { claimed, finishRequest, ID } from '../../src/testing/contract/context.ts';
-import { message } from '../../src/testing/outbox/bench.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { claimed, finishRequest, ID } from '../../../testing/src/contract/context.ts';
+import { message } from '../../../testing/src/outbox/bench.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';

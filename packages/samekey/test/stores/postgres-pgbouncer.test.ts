@@ -8,8 +8,8 @@ import postgres, { type TransactionSql } from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSamekey } from '../../src/index.ts';
 import { postgresStore } from '../../src/stores/postgres/index.ts';
-import { ANSWER, claimed, finished, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { ANSWER, claimed, finished, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import {
   type PgBouncer,
   pgBouncerProgram,

@@ -3,9 +3,10 @@
 import { createSamekey } from 'samekey';
 import { describe, expect, it } from 'vitest';
 import type { StoreWithMessages } from '../../src/store/message.ts';
-import { distributedPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts';
-import { claimed, finished, handRequest } from '../../src/testing/contract/context.ts';
-import { message, take } from '../../src/testing/outbox/bench.ts';
+import { postgresStore } from '../../src/stores/postgres/index.ts';
+import { distributedPostgresStore } from '../../src/stores/postgres/distributed/index.ts';
+import { claimed, finished, handRequest } from '../../../testing/src/contract/context.ts';
+import { message, take } from '../../../testing/src/outbox/bench.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

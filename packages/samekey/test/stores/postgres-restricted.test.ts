@@ -7,11 +7,11 @@
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isStoreError, type StoreError } from '../../src/core/errors.ts';
+import { postgresStore } from '../../src/stores/postgres/index.ts';
 import {
   type DistributedPostgresStore,
   distributedPostgresStore,
-  postgresStore,
-} from '../../src/stores/postgres/index.ts';
+} from '../../src/stores/postgres/distributed/index.ts';
 import {
   ANSWER,
   claimed,
@@ -23,9 +23,9 @@ import {
   only,
   recordOf,
   settleRequest,
-} from '../../src/testing/contract/context.ts';
-import { storeContract } from '../../src/testing/store-contract.ts';
-import { createRandom } from '../../src/testing/random.ts';
+} from '../../../testing/src/contract/context.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
+import { createRandom } from '../../../testing/src/random.ts';
 import { seedOf } from '../races/seed.ts';
 import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';

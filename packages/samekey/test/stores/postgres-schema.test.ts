@@ -18,7 +18,7 @@ import {
   handRequest,
   only,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
 

@@ -11,7 +11,7 @@ import {
   handRequest,
   recordOf,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 
 /** Under keys that begin with `prefix`. */
 export async function useEveryStatement(store: PostgresStore, prefix: string): Promise<void> {

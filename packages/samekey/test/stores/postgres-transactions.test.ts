@@ -12,7 +12,7 @@ import {
   only,
   recordOf,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
-import { claimed, finished, finishRequest, only } from '../../src/testing/contract/context.ts';
+import { claimed, finished, finishRequest, only } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, useServer } from './postgres-setup.ts';
 

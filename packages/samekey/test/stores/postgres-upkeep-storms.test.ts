@@ -16,7 +16,7 @@ import {
   only,
   renewRequest,
   settleRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

@@ -12,7 +12,7 @@ import {
   finishRequest,
   only,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from './postgres-setup.ts';
 

@@ -1,7 +1,7 @@
 /** The PostgreSQL store holds the contract, on every server this machine can run and with both clients. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';

@@ -3,7 +3,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts';
-import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import type { StoreHarness } from '../../../testing/src/store-contract.ts';
 
 /** node-redis ends what carries nothing, and connects no more unless it is told to. */
 const COMING_BACK = { socketTimeout: 20_000, reconnectStrategy: 20 };

@@ -1,7 +1,7 @@
 /** The Redis store holds the contract on a Cluster of three masters, with each client. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { areRedisGroupsHere } from '../services/redis.ts';
 import { type RedisGroup, startRedisCluster } from '../services/redis-groups.ts';
 import { partOf } from './slice.ts';

@@ -13,7 +13,7 @@ import {
   foundBecause,
   ID,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { areRedisGroupsHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { ask, type RedisGroup, startRedisCluster } from '../services/redis-groups.ts';
 import { CLUSTER_CLIENTS } from './redis-clients.ts';

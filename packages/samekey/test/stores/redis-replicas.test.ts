@@ -11,7 +11,7 @@ import {
   foundBecause,
   ID,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { areRedisGroupsHere, type RedisServer, startRedis } from '../services/redis.ts';
 
 describe.runIf(areRedisGroupsHere())('what is required before a write is acknowledged', () => {

@@ -23,7 +23,7 @@ import {
   ID,
   RETENTION_MS,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 
 const DISPATCH = { batchRowsMax: 100, batchBytesMax: 1_000_000, callTimeMaxMs: 2_000 };

@@ -1,7 +1,7 @@
 /** The Redis store holds the contract, with each client. */
 
 import { afterAll, beforeAll, describe } from 'vitest';
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { partOf } from './slice.ts';
 import { CLIENTS, redisHarness } from './redis-clients.ts';

@@ -5,8 +5,8 @@
  */
 
 import { describe, it } from 'vitest';
-import type { TestRunner } from '../../src/testing/contract/context.ts';
-import { createRandom } from '../../src/testing/random.ts';
+import type { TestRunner } from '../../../testing/src/contract/context.ts';
+import { createRandom } from '../../../testing/src/random.ts';
 import { seedOf } from '../races/seed.ts';
 
 /** The part of a variant's tests that a run takes. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SqliteDatabase, type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import type { StoreHarness } from '../../src/testing/store-contract.ts';
+import type { StoreHarness } from '../../../testing/src/store-contract.ts';
 import { lack, tellLacking } from '../services/lacking.ts';
 
 export type ClientName = 'libsql' | 'node:sqlite' | 'better-sqlite3';

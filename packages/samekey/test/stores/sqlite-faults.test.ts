@@ -12,7 +12,7 @@ import {
   finishRequest,
   ID,
   recordOf,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from './sqlite-clients.ts';
 
 describe.each(availableClients())('sqlite with $name, faults', ({ name, open }) => {

@@ -6,7 +6,7 @@ import { checkFileSystem } from '../../src/stores/sqlite/file-system.ts';
 import { type SqliteDatabase, sqliteMigrations, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { SCHEMA_VERSION } from '../../src/stores/sqlite/migrations/index.ts';
 import * as sql from '../../src/stores/sqlite/statements.ts';
-import { claimed, finished, finishRequest, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, finished, finishRequest, recordOf } from '../../../testing/src/contract/context.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from './sqlite-clients.ts';
 
 const SCHEMA = 'ERR_SAMEKEY_SCHEMA';

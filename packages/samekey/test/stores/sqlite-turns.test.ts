@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { type SqliteStore, sqliteStore, type SqliteTransaction } from '../../src/stores/sqlite/index.ts';
-import { claimed, claimRequest, finishRequest, ID, recordOf } from '../../src/testing/contract/context.ts';
+import { claimed, claimRequest, finishRequest, ID, recordOf } from '../../../testing/src/contract/context.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from './sqlite-clients.ts';
 
 const REFUSED = { code: 'ERR_SAMEKEY_STORE', applied: 'no', transient: false };

@@ -7,7 +7,7 @@ import {
   claimRequest,
   finishRequest,
   renewRequest,
-} from '../../src/testing/contract/context.ts';
+} from '../../../testing/src/contract/context.ts';
 import { availableClients, sqliteHarness } from './sqlite-clients.ts';
 
 const RESUME = { whenClaimEnds: 'resume' } as const;

@@ -1,6 +1,6 @@
 /** The SQLite store holds the contract with every client that this Node can load. */
 
-import { storeContract } from '../../src/testing/store-contract.ts';
+import { storeContract } from '../../../testing/src/store-contract.ts';
 import { availableClients, sqliteHarness } from './sqlite-clients.ts';
 import { partOf } from './slice.ts';
 

@@ -10,8 +10,8 @@ import type { Store } from '../../src/store/store.ts';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { redisCache, type Tiered, tieredStore } from '../../src/stores/tiered/index.ts';
-import { claimRequest, finished, only } from '../../src/testing/contract/context.ts';
-import { createRandom } from '../../src/testing/random.ts';
+import { claimRequest, finished, only } from '../../../testing/src/contract/context.ts';
+import { createRandom } from '../../../testing/src/random.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { CLIENTS } from './redis-clients.ts';
 

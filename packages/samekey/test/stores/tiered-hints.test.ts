@@ -7,7 +7,7 @@ import type { ChangeHints } from '../../src/store/store.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { redisHints, tieredStore } from '../../src/stores/tiered/index.ts';
-import { createSignal } from '../../src/testing/engine/signals.ts';
+import { createSignal } from '../../../testing/src/engine/signals.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 
 const ID = { scope: 't|pay', key: 'k' };

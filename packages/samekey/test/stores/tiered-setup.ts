@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { SharedCache, TieredStoreOptions } from '../../src/stores/tiered/options.ts';
 import { tieredStore } from '../../src/stores/tiered/index.ts';
 import { systemWorld } from '../../src/system.ts';
-import type { StoreHarness, StoreUnderTest } from '../../src/testing/store-contract.ts';
+import type { StoreHarness, StoreUnderTest } from '../../../testing/src/store-contract.ts';
 import { memoryHarness } from './memory-harness.ts';
 
 /** What a test chooses. */

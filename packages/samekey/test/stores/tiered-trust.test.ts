@@ -18,11 +18,11 @@ import {
   ID,
   only,
   RETENTION_MS,
-} from '../../src/testing/contract/context.ts';
-import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../src/testing/fake-world.ts';
+} from '../../../testing/src/contract/context.ts';
+import { FAKE_WALL_START, type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
 import { systemWorld } from '../../src/system.ts';
-import { createRandom } from '../../src/testing/random.ts';
-import { createTimeline } from '../../src/testing/timeline.ts';
+import { createRandom } from '../../../testing/src/random.ts';
+import { createTimeline } from '../../../testing/src/timeline.ts';
 import { mapCache } from './tiered-setup.ts';
 
 interface Process {

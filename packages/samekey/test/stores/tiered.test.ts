@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { redisCache } from '../../src/stores/tiered/index.ts';
-import { outboxContract, type OutboxUnderTest } from '../../src/testing/outbox-contract.ts';
-import { type StoreHarness, storeContract } from '../../src/testing/store-contract.ts';
+import { outboxContract, type OutboxUnderTest } from '../../../testing/src/outbox-contract.ts';
+import { type StoreHarness, storeContract } from '../../../testing/src/store-contract.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { isRedisHere, type RedisServer, startRedis } from '../services/redis.ts';
 import { CLIENTS as POSTGRES, postgresHarness } from './postgres-clients.ts';

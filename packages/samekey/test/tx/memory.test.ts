@@ -2,8 +2,8 @@
 
 import { describe, it } from 'vitest';
 import { type MemoryStore, type MemoryTransaction, memoryStore } from '../../src/stores/memory/index.ts';
-import { kthTxContract } from '../../src/testing/tx/kth.ts';
-import { type TxBench, type TxHarness, txContract } from '../../src/testing/tx-contract.ts';
+import { kthTxContract } from '../../../testing/src/tx/kth.ts';
+import { type TxBench, type TxHarness, txContract } from '../../../testing/src/tx-contract.ts';
 import { fromMemory } from '../../src/tx/memory/index.ts';
 
 function insert(tx: MemoryTransaction, id: string, amount: number): void {

@@ -7,7 +7,7 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TransactionSource } from '../../src/store/transaction.ts';
 import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
-import { type TxBench, txContract } from '../../src/testing/tx-contract.ts';
+import { type TxBench, txContract } from '../../../testing/src/tx-contract.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';
 import { type FaultProxy, startFaultProxy } from '../services/fault-proxy.ts';
 import { availableMysql, type MysqlServer, type MysqlSource, startMysql } from '../services/mysql.ts';

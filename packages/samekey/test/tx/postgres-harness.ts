@@ -7,19 +7,21 @@ import { Client, type Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TransactionSource } from '../../src/store/transaction.ts';
 import {
-  type DistributedPostgresStore,
-  distributedPostgresStore,
   type PostgresStore,
   type PostgresStoreOptions,
   postgresStore,
 } from '../../src/stores/postgres/index.ts';
 import {
+  type DistributedPostgresStore,
+  distributedPostgresStore,
+} from '../../src/stores/postgres/distributed/index.ts';
+import {
   txContract,
   type TxBench,
   type TxHarness,
   type TxOpenOptions,
-} from '../../src/testing/tx-contract.ts';
-import { kthTxContract } from '../../src/testing/tx/kth.ts';
+} from '../../../testing/src/tx-contract.ts';
+import { kthTxContract } from '../../../testing/src/tx/kth.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { postgresWire } from '../services/pg-wire.ts';

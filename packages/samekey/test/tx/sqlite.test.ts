@@ -5,8 +5,8 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { Kysely, sql, SqliteDialect, type SqliteDatabase as KyselySqlite } from 'kysely';
 import { describe, it } from 'vitest';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { type TxBench, txContract, type TxHarness } from '../../src/testing/tx-contract.ts';
-import { kthTxContract } from '../../src/testing/tx/kth.ts';
+import { type TxBench, txContract, type TxHarness } from '../../../testing/src/tx-contract.ts';
+import { kthTxContract } from '../../../testing/src/tx/kth.ts';
 import { fromSqlite } from '../../src/tx/sqlite/index.ts';
 import { availableClients, type OpenDatabase, temporaryFile } from '../stores/sqlite-clients.ts';
 

@@ -10,8 +10,8 @@ import type {
   ContractRequest,
   ContractRoute,
   Served,
-} from '../../src/testing/adapter-contract.ts';
-import { faultyStore, passageOf } from '../../src/testing/faulty-store.ts';
+} from '../../../testing/src/adapter-contract.ts';
+import { faultyStore, passageOf } from '../../../testing/src/faulty-store.ts';
 import { type VerifyOptions, verify, verifyTests } from '../../src/verify/index.ts';
 import { expressHarness } from '../adapters/express-harness.ts';
 import { fetchHarness } from '../adapters/fetch-harness.ts';

@@ -15,7 +15,7 @@ import { createSamekey, type Operation, reply, type Samekey } from '../../src/in
 import { createOperator } from '../../src/operator/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { HEADERS_NEVER_STORED, HEADERS_STORED, UNSTORABLE } from '../../src/testing/hostile-values.ts';
+import { HEADERS_NEVER_STORED, HEADERS_STORED, UNSTORABLE } from '../../../testing/src/hostile-values.ts';
 import { pushDue } from '../../src/ways/completer.ts';
 
 interface Answer {

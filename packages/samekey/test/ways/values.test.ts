@@ -14,7 +14,7 @@ import { createOutbox } from '../../src/outbox/index.ts';
 import { createReconciler } from '../../src/reconcile/index.ts';
 import { checkVerdict } from '../../src/reconcile/verdict.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { HANDED_ON, INCOMPARABLE, TOO_DEEP, UNSTORABLE } from '../../src/testing/hostile-values.ts';
+import { HANDED_ON, INCOMPARABLE, TOO_DEEP, UNSTORABLE } from '../../../testing/src/hostile-values.ts';
 import { kinds } from '../worker/bench.ts';
 
 const SCOPE = singleTenant();

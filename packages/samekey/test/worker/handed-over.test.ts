@@ -10,7 +10,7 @@ import {
   type SamekeyEvent,
 } from '../../src/index.ts';
 import { serve } from '../../src/adapters/fetch/index.ts';
-import { HANDED_ON, HEADERS_NEVER_STORED, UNSTORABLE } from '../../src/testing/hostile-values.ts';
+import { HANDED_ON, HEADERS_NEVER_STORED, UNSTORABLE } from '../../../testing/src/hostile-values.ts';
 import { createOperator } from '../../src/operator/index.ts';
 import type { Delivery } from '../../src/worker/index.ts';
 import { ended, kinds, type Place, signal } from './bench.ts';

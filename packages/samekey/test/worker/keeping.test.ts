@@ -10,7 +10,7 @@ import type {
   TakeRequest,
 } from '../../src/store/message.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { fakeWorld } from '../../src/testing/index.ts';
+import { fakeWorld } from '../../../testing/src/index.ts';
 import { createDeliverer } from '../../src/worker/deliverer.ts';
 import { RunningDelivery } from '../../src/worker/delivery.ts';
 import { createEnds } from '../../src/worker/ends.ts';

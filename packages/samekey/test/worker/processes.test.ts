@@ -1,7 +1,7 @@
 /** Workers that are killed: at every point, by one message, and at random under load. */
 
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/testing/random.ts';
+import { createRandom } from '../../../testing/src/random.ts';
 import { type Kind, kinds, type Place } from './bench.ts';
 import { type Child, type Ledger, openLedger, startChild } from './children.ts';
 

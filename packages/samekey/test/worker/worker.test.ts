@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { NotExecutedError } from '../../src/index.ts';
-import { finished } from '../../src/testing/contract/context.ts';
+import { finished } from '../../../testing/src/contract/context.ts';
 import { type Delivery, relay, type WorkerEvent } from '../../src/worker/index.ts';
 import { ended, kinds, signal } from './bench.ts';
 

@@ -1,11 +1,3 @@
-export { type DistributedEngine } from './distributed/engines.ts';
-export { distributedMigrations } from './distributed/migrations.ts';
-export type { DistributedPostgresStoreOptions } from './distributed/options.ts';
-export {
-  type DistributedPostgresStore,
-  distributedPostgresStore,
-  type DistributedSchemaStatus,
-} from './distributed/store.ts';
 export { postgresMigrations } from './migrations/index.ts';
 export type { PostgresStoreOptions } from './options.ts';
 export type {

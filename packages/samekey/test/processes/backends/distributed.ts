@@ -4,7 +4,7 @@
  */
 
 import { Client } from 'pg';
-import { type DistributedEngine, distributedPostgresStore } from 'samekey/stores/postgres';
+import { type DistributedEngine, distributedPostgresStore } from 'samekey/stores/postgres/distributed';
 import { citusUrl } from '../../services/citus.ts';
 import { anyPostgres, startPostgres } from '../../services/postgres.ts';
 import { type BackendKind, type OpenStore, type StoreAddress, textOf } from './backend.ts';

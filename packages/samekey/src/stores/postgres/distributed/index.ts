@@ -1,0 +1,8 @@
+export { type DistributedEngine } from './engines.ts';
+export { distributedMigrations } from './migrations.ts';
+export type { DistributedPostgresStoreOptions } from './options.ts';
+export {
+  type DistributedPostgresStore,
+  distributedPostgresStore,
+  type DistributedSchemaStatus,
+} from './store.ts';

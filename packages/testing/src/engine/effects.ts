@@ -1,0 +1,355 @@
+/**
+ * Effects of phased operations: what a short fault of the store, an owner that stands still and a provider that answers too early make of
+ * them. The provider is outside of everything and keeps its own ledger.
+ */
+
+import assert from 'node:assert/strict';
+import type { EffectCall, EffectRule } from 'samekey/internals/ways/effect';
+import { NotExecutedError } from 'samekey/internals/core/errors';
+import { reply } from 'samekey/internals/ways/reply';
+import { readSteps } from 'samekey/internals/ways/steps';
+import type { Operation } from 'samekey/internals/ways/define-operation';
+import type { FaultKind } from '../faulty-store.ts';
+import { type AddEngineTest, CLAIM_TTL_MS, type EngineBench, type EngineNode } from './bench.ts';
+import { eventsOf, met } from './expect.ts';
+import { createSignal } from './signals.ts';
+
+const CALL_TIME_MAX_MS = 2_000;
+const REQUEST = { scope: ['tenant-1'], key: 'key-1', input: { amount: 5 } };
+
+/** What a test has of one process: the call it makes and the rule it follows. */
+interface Paying {
+  readonly bank: Bank;
+  readonly call: (effect: EffectCall) => Promise<Charge>;
+  readonly rule?: 'inquire' | 'downstreamKey' | 'reconcile';
+  readonly afterwards?: () => Promise<unknown>;
+}
+
+interface Charge {
+  readonly id: number;
+}
+
+/** A provider without keys, that can be asked. */
+function provider(): {
+  readonly charges: Charge[];
+  charge(): Charge;
+  readonly asked: number;
+  find(): Charge | null;
+} {
+  const charges: Charge[] = [];
+  let asked = 0;
+  return {
+    charges,
+    get asked() {
+      return asked;
+    },
+    charge() {
+      const charge = { id: charges.length + 1 };
+      charges.push(charge);
+      return charge;
+    },
+    find() {
+      asked += 1;
+      return charges[0] ?? null;
+    },
+  };
+}
+
+type Bank = ReturnType<typeof provider>;
+
+function ruleOf(bank: Bank, rule: Paying['rule']): EffectRule<Charge> {
+  const callTimeMaxMs = CALL_TIME_MAX_MS;
+  switch (rule) {
+    case 'downstreamKey':
+      return { rule, callTimeMaxMs, retentionMs: 86_400_000 };
+    case 'reconcile':
+      return { rule, callTimeMaxMs };
+    default:
+      return {
+        rule: 'inquire',
+        callTimeMaxMs,
+        inquire: async () => {
+          const found = bank.find();
+          return found === null ? null : { result: found };
+        },
+      };
+  }
+}
+
+const payments = new WeakMap<
+  EngineNode,
+  { readonly operation: Operation<unknown, unknown>; readonly paying: Paying[] }
+>();
+
+/** Asks a process to pay. */
+function pay(node: EngineNode, paid: Paying): ReturnType<Operation<unknown, unknown>['run']> {
+  let known = payments.get(node);
+  if (known === undefined) {
+    const paying: Paying[] = [];
+    const operation = node.samekey.phased({
+      name: 'pay',
+      attemptMax: 3,
+      run: async (_input: unknown, attempt): Promise<unknown> => {
+        const own = paying.at(-1) as Paying;
+        const charge = await attempt.effect('charge', own.call, ruleOf(own.bank, own.rule));
+        return reply(201, (await own.afterwards?.()) ?? charge);
+      },
+    });
+    known = { operation, paying };
+    payments.set(node, known);
+  }
+  known.paying.push(paid);
+  return known.operation.run(REQUEST);
+}
+
+/** A process that stands still in the middle of its call; `stands` is when it does. */
+function stillness(node: EngineNode): { readonly stands: Promise<void>; stand(): Promise<void> } {
+  const still = createSignal();
+  return {
+    stands: still.sent,
+    async stand() {
+      node.world.freeze();
+      still.send();
+      await node.sleep(0);
+    },
+  };
+}
+
+/** A call whose answer is lost. */
+async function lost(): Promise<never> {
+  throw new Error('socket hang up');
+}
+
+export function effectTests(test: AddEngineTest): void {
+  // F76
+  test('an effect that only ever met a refused connection fails when its attempts are used up, and is not unknown', async (bench) => {
+    const [a, bank] = [await bench.node(), provider()];
+    const refused = { code: 'ECONNREFUSED' };
+    for (const rule of ['downstreamKey', 'inquire', 'reconcile'] as const) {
+      const call = (): never => {
+        throw Object.assign(new Error('connect ECONNREFUSED'), refused);
+      };
+      for (let tries = 1; tries <= 3; tries += 1)
+        await assert.rejects(bench.until(pay(a, { bank, call, rule })), refused);
+      const { kind } = await bench.until(pay(a, { bank, call, rule }));
+      assert.equal(kind, 'attempts-exhausted');
+      const record = await standing(bench);
+      assert.deepEqual([record.state, record.steps, record.intentAt], ['failed', null, null]);
+      const { scope, key, claimId, attempt } = record;
+      await bench.t.store.forget([{ scope, key, claimId, attempt, reason: 'operator', actor: null }]);
+      await bench.pass(CLAIM_TTL_MS);
+    }
+  });
+
+  // F70
+  for (const [what, fault, silent] of [
+    ['refuses', 'refuse', false],
+    ['loses the request', 'loseRequest', false],
+    ['loses the reply', 'loseReply', false],
+    ['applies it late and says nothing', 'late', true],
+    ['says nothing', 'loseReply', true],
+  ] as const satisfies readonly (readonly [string, FaultKind, boolean])[]) {
+    for (const at of ['intent', 'result', 'note', 'removal'] as const) {
+      test(`when the store ${what} at the checkpoint of the ${at} twice, it is repeated: one call, and its end`, async (bench) => {
+        const [a, bank] = [await bench.node(), provider()];
+        const strike = (): void => a.store.inject(fault, { verb: 'checkpoint', times: 2, silent });
+        if (at === 'intent') strike();
+        const paid = pay(a, {
+          bank,
+          rule: 'reconcile',
+          async call({ noteProviderId }) {
+            if (at !== 'intent') strike();
+            if (at === 'note') await noteProviderId('pi_1');
+            if (at === 'removal' && bank.charges.length === 0) {
+              bank.charge();
+              throw new NotExecutedError('closed');
+            }
+            return bank.charge();
+          },
+        });
+        if (at === 'removal') {
+          await assert.rejects(bench.until(paid), NotExecutedError);
+          const record = await standing(bench);
+          assert.deepEqual([record.state, record.steps], ['retryable', null]);
+        } else {
+          const ended = await bench.until(paid);
+          assert.ok(ended.kind === 'executed' && ended.state === 'completed', ended.kind);
+        }
+        assert.deepEqual([bank.charges.length, eventsOf(a, 'contradiction').length], [1, 0]);
+        assert.ok(bench.now < CLAIM_TTL_MS, `it took ${bench.now} ms`);
+      });
+    }
+  }
+
+  test('a checkpoint that arrives once more, after others, does not put older steps over newer ones', async (bench) => {
+    const [a, bank] = [await bench.node(), provider()];
+    a.store.inject('twice', { verb: 'checkpoint', byMs: 500 });
+    const paid = pay(a, {
+      bank,
+      call: async () => bank.charge(),
+      afterwards: async () => {
+        await a.sleep(1_000);
+        return readSteps((await standing(bench)).steps);
+      },
+    });
+    const ended = await bench.until(paid);
+    const { effect, ...step } = { effect: 'charge', done: { result: { id: 1 } } };
+    const [seen] = (ended.kind === 'executed' ? ended.value : []) as readonly object[];
+    assert.deepEqual({ ...seen, ...step, name: effect }, seen);
+  });
+
+  // F69
+  for (const how of ['asks its signal', 'throws by its signal'] as const) {
+    test(`an owner that stands still within its call and then ${how} makes no call: one charge`, async (bench) => {
+      const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+      const still = stillness(a);
+      const frozen = pay(a, {
+        bank,
+        async call({ signal }) {
+          await still.stand();
+          if (how === 'throws by its signal') signal.throwIfAborted();
+          else if (signal.aborted) throw new Error('kept back');
+          return bank.charge();
+        },
+      });
+      await bench.until(still.stands);
+      await overtaken(bench, b, bank);
+      a.world.thaw();
+      await bench.until(frozen);
+      assert.deepEqual(bank.charges, [{ id: 1 }]);
+    });
+  }
+
+  // F69
+  test('an owner that stands still between its intent and its call makes none, and nothing is told', async (bench) => {
+    const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const hold = a.holdAt('effect.before');
+    const frozen = pay(a, { bank, call: async () => bank.charge() });
+    await bench.until(hold.reached);
+    a.world.freeze();
+    await overtaken(bench, b, bank);
+    hold.release();
+    a.world.thaw();
+    await bench.until(frozen);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.deepEqual([bank.charges, eventsOf(a, 'contradiction').length], [[{ id: 1 }], 0]);
+  });
+
+  // F69
+  test('a late call that nobody could keep back is told as a contradiction, with a row of the audit', async (bench) => {
+    const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const still = stillness(a);
+    const frozen = pay(a, {
+      bank,
+      async call() {
+        await still.stand();
+        return bank.charge();
+      },
+    });
+    await bench.until(still.stands);
+    await overtaken(bench, b, bank);
+    a.world.thaw();
+    await bench.until(frozen);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.equal(bank.charges.length, 2);
+    const told = eventsOf(a, 'contradiction').map(({ effect, attempt, wanted, found }) => [
+      effect,
+      attempt,
+      wanted,
+      found,
+    ]);
+    assert.deepEqual(told, [['charge', 1, 'in_progress', 'completed']]);
+    const rows = await bench.t.store.audit({ acts: ['contradiction'] });
+    assert.deepEqual(
+      rows.map(({ key, attempt, reason, from }) => [key, attempt, reason, from]),
+      [['key-1', 1, 'effect-late', 'completed']],
+    );
+  });
+
+  test('a call that ends late with what the provider told the next attempt contradicts nothing', async (bench) => {
+    const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const still = stillness(a);
+    const slow = pay(a, {
+      bank,
+      async call() {
+        const charge = bank.charge();
+        await still.stand();
+        return charge;
+      },
+    });
+    await bench.until(still.stands);
+    await overtaken(bench, b, bank);
+    a.world.thaw();
+    await bench.until(slow);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.deepEqual([bank.charges, eventsOf(a, 'contradiction').length], [[{ id: 1 }], 0]);
+  });
+
+  // F69, F61
+  for (const attempts of [1, 2] as const) {
+    test(`"not found" counts when no call of attempt ${attempts} can be under way any more`, async (bench) => {
+      const [b, bank] = [await bench.node(), provider()];
+      let node = await bench.node();
+      for (let attempt = 1; attempt <= attempts; attempt += 1) {
+        const dying = node;
+        const called = createSignal();
+        void pay(dying, {
+          bank,
+          async call() {
+            called.send();
+            dying.world.kill();
+            return new Promise(() => undefined);
+          },
+        }).catch(() => undefined);
+        await bench.until(called.sent);
+        const next = attempt === attempts ? b : await bench.node();
+        await claimEnds(bench, next, bank);
+        node = next;
+      }
+      // The last call lands as late as it may.
+      const [landsAfterMs, asked] = [CALL_TIME_MAX_MS - 500, bank.asked];
+      const paid = pay(b, { bank, call: async () => bank.charge() });
+      await bench.pass(landsAfterMs);
+      assert.deepEqual([bank.asked > asked, bank.charges.length], [true, 0]);
+      bank.charge();
+      const ended = await bench.until(paid);
+      assert.deepEqual(ended.kind === 'executed' && ended.value, { id: 1 });
+      assert.equal(bank.charges.length, 1);
+    });
+  }
+
+  test('an intent that its owner gave up is asked about until it is older than its claim and its call may be', async (bench) => {
+    const [a, bank] = [await bench.node(), provider()];
+    assert.equal((await bench.until(pay(a, { bank, call: lost }))).kind, 'in-progress');
+    const calledAt: number[] = [];
+    const paid = pay(a, {
+      bank,
+      async call() {
+        calledAt.push(bench.now);
+        return bank.charge();
+      },
+    });
+    await bench.until(paid);
+    assert.ok((calledAt[0] ?? 0) >= CLAIM_TTL_MS + CALL_TIME_MAX_MS, String(calledAt));
+  });
+}
+
+/** The claim of whoever stands still ends, and another process sees it: some stores watch claims, and do not compare times. */
+async function claimEnds(bench: EngineBench, b: EngineNode, bank: Bank): Promise<void> {
+  met(await bench.until(pay(b, { bank, call: async () => bank.charge() })), 'in-progress');
+  await bench.pass(CLAIM_TTL_MS);
+}
+
+/** The claim of whoever stands still ends, and another process pays. */
+async function overtaken(bench: EngineBench, b: EngineNode, bank: Bank): Promise<void> {
+  await claimEnds(bench, b, bank);
+  const ended = await bench.until(pay(b, { bank, call: async () => bank.charge() }));
+  assert.ok(ended.kind === 'executed' && ended.attempt === 2, ended.kind);
+}
+
+/** The one record there is. */
+async function standing({ t }: EngineBench): Promise<Awaited<ReturnType<typeof t.store.list>>[number]> {
+  const [record] = await t.store.list({});
+  assert.ok(record !== undefined, 'there is a record');
+  return record;
+}

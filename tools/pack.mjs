@@ -1,0 +1,121 @@
+/**
+ * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments of the
+ * JavaScript, declarations that no entry reaches, and the conditions that only this repository resolves stay here. The other declarations
+ * keep their comments, which editors show.
+ *
+ *   node tools/pack.mjs        after `npm run build`: writes each package as it is published to .build/pack/<folder>
+ */
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
+import { packageOf, specifiersOf } from './lib/parse.mjs';
+import { isMain, ROOT } from './lib/report.mjs';
+
+/** The folders of the packages that are published. */
+export const PUBLISHED = ['packages/samekey', 'packages/testing', 'packages/cli'];
+
+/** What a manifest holds for this repository alone. */
+const OWN_CONDITION = '@samekey/source';
+const OWN_MEMBERS = ['devDependencies', 'publishConfig', 'scripts'];
+
+/**
+ * A module without its comments, and without the lines that only held them. What a bundler reads (`@__PURE__`) stays.
+ * @param {string} file
+ * @param {string} text
+ */
+export function withoutComments(file, text) {
+  let out = '';
+  let from = 0;
+  for (const { start, end, value } of parseSync(file, text, { sourceType: 'module' }).comments) {
+    if (value.includes('__PURE__')) continue;
+    out += text.slice(from, start);
+    from = end;
+    const lineStart = out.lastIndexOf('\n') + 1;
+    // A comment alone in its lines takes them along.
+    if (out.slice(lineStart).trim() === '' && /^[ \t]*(?:\n|$)/u.test(text.slice(end))) {
+      out = out.slice(0, lineStart);
+      from = text.indexOf('\n', end) + 1 || text.length;
+    }
+  }
+  return (out + text.slice(from)).replace(/[ \t]+$/gmu, '');
+}
+
+/**
+ * The manifest as it is published.
+ * @param {Record<string, any>} manifest
+ */
+export function publishedManifest(manifest) {
+  const kept = Object.fromEntries(Object.entries(manifest).filter(([name]) => !OWN_MEMBERS.includes(name)));
+  if (kept['exports'] === undefined) return kept;
+  const exported = Object.entries(kept['exports']).map(([path, conditions]) => [
+    path,
+    Object.fromEntries(Object.entries(conditions).filter(([name]) => name !== OWN_CONDITION)),
+  ]);
+  return { ...kept, exports: Object.fromEntries(exported) };
+}
+
+/** What the other packages of this repository may import of `samekey` beyond its entries; not for users. */
+const INTERNALS = 'samekey/internals/';
+
+/**
+ * The declarations of a package that its users, or its sisters, can reach.
+ * @param {string} root
+ * @param {string} folder
+ * @returns {Set<string>}
+ */
+export function reachedDeclarations(root, folder) {
+  const { exports: exported = {} } = readJson(root, `${folder}/package.json`);
+  const fromEntries = Object.values(exported)
+    .map((conditions) => posix.normalize(conditions.types))
+    .filter((file) => !file.includes('*'));
+  const sisters = PUBLISHED.filter((each) => each !== folder && existsSync(join(root, each)));
+  const fromSisters = (folder === PUBLISHED[0] ? sisters : []).flatMap((sister) =>
+    [...reachedDeclarations(root, sister)].flatMap((file) =>
+      specifiersOf(file, readText(root, `${sister}/${file}`)).flatMap(({ name }) =>
+        name?.startsWith(INTERNALS) === true ? [`dist/${name.slice(INTERNALS.length)}.d.ts`] : [],
+      ),
+    ),
+  );
+  const reached = new Set([...fromEntries, ...fromSisters]);
+  for (const file of reached) {
+    // What is not there is found where the packed package is compiled.
+    if (!existsSync(join(root, folder, file))) continue;
+    for (const { name } of specifiersOf(file, readText(root, `${folder}/${file}`))) {
+      if (name === null || packageOf(name) !== undefined || name.startsWith('node:')) continue;
+      reached.add(posix.join(posix.dirname(file), name).replace(/\.(?:js|ts)$/u, '.d.ts'));
+    }
+  }
+  return reached;
+}
+
+/**
+ * Writes a package as it is published, and says where.
+ * @param {string} root
+ * @param {string} folder below the root, such as `packages/samekey`
+ * @param {string} [into]
+ */
+export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
+  const from = join(root, folder);
+  const to = join(into, folder.split('/').at(-1) ?? '');
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to, { recursive: true });
+  for (const name of ['README.md', 'LICENSE']) cpSync(join(from, name), join(to, name));
+  if (walkFiles(from, 'bin').length > 0) cpSync(join(from, 'bin'), join(to, 'bin'), { recursive: true });
+  const manifest = publishedManifest(readJson(root, `${folder}/package.json`));
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const declarations = reachedDeclarations(root, folder);
+  for (const file of walkFiles(from, 'dist')) {
+    const isCode = file.endsWith('.js');
+    if (!isCode && !declarations.has(file)) continue;
+    const text = readText(from, file);
+    mkdirSync(join(to, dirname(file)), { recursive: true });
+    writeFileSync(
+      join(to, file),
+      isCode ? withoutComments(file, text) : text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''),
+    );
+  }
+  return to;
+}
+
+if (isMain(import.meta.url)) for (const folder of PUBLISHED) console.log(packFolder(ROOT, folder));
