@@ -53,6 +53,7 @@ export const CHECKS = [
   { name: 'imports', command: tool('check-imports.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'entries', command: tool('check-entries.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'options', command: tool('check-options.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'threats', command: tool('check-threats.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'cases', command: tool('check-cases.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'contract', command: tool('check-contract.mjs'), timeMaxMs: 2 * MINUTE_MS },
