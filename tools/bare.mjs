@@ -26,7 +26,7 @@ const MINUTE_MS = 60_000;
  * @param {string} path
  * @param {RegExp} hidden
  */
-export function pathWithout(path, hidden = HIDDEN) {
+function pathWithout(path, hidden = HIDDEN) {
   const folder = mkdtempSync(join(tmpdir(), 'samekey-bare-'));
   for (const from of path.split(delimiter)) {
     if (from === '' || !existsSync(from)) continue;

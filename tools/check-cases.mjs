@@ -26,16 +26,16 @@ const ABSENT = 'not offered: refused at start';
 const REVIEW_BEGIN = '<!-- review: made by tools/check-cases.mjs --write -->';
 
 /** Cases that are about one store's own limit; the others have none. @type {Readonly<Record<string, string[]>>} */
-export const ONLY = { F49: ['memory'] };
+const ONLY = { F49: ['memory'] };
 
 /** What a store may go without, and why. @type {Readonly<Record<string, Readonly<Record<string, string>>>>} */
-export const EXEMPT = { memory: { processes: 'no two processes share it' } };
+const EXEMPT = { memory: { processes: 'no two processes share it' } };
 
 /**
  * What stands in front of a store: a case that it has no test of its own for is that store's, to which it passes everything on. Its races
  * and kills are proofs (`tools/proofs`), and not among the tests.
  */
-export const FRONTS = ['tiered'];
+const FRONTS = ['tiered'];
 const BEHIND = 'of the store behind';
 
 /** Of what a store must run. */
@@ -102,7 +102,7 @@ function transactionParts(root) {
  * @param {string} store
  * @returns {Map<string, Set<string>>}
  */
-export function suitesOf(root, store) {
+function suitesOf(root, store) {
   const testing = 'packages/testing/src';
   const isOwn = (/** @type {string} */ path) => new RegExp(`^${store}[.-]`).test(posix.basename(path));
   const has = (/** @type {string} */ folder, /** @type {string} */ word) =>
@@ -226,7 +226,7 @@ export function casesOf(root) {
  * @param {string} root
  * @returns {{ table: string, problems: Problem[] }}
  */
-export function reviewOf(root) {
+function reviewOf(root) {
   /** @type {Problem[]} */
   const problems = [];
   const all = citations(root);
@@ -281,7 +281,7 @@ const CITING = /\.(?:ts|mjs|md|yml|yaml|json)$/;
  * @param {string} root
  * @returns {Problem[]}
  */
-export function explainedOf(root) {
+function explainedOf(root) {
   /** @type {Problem[]} */
   const problems = [];
   let last = 0;

@@ -68,7 +68,7 @@ export function citedSections(text) {
  * @param {string} page
  * @returns {{ sections: Sections, problems: Problem[] }}
  */
-export function sectionsOf(page) {
+function sectionsOf(page) {
   /** @type {Map<string, Set<string>>} */
   const sections = new Map();
   /** @type {Problem[]} */

@@ -58,7 +58,7 @@ const PURE = [...NODE_ONLY, ...MACHINE];
  * The first row that fits counts.
  * @type {Rule[]}
  */
-export const TABLE = [
+const TABLE = [
   // The rooms of the engine, from the ground up: none knows those above it.
   { at: 'core', may: [], globals: PURE },
   { at: 'fingerprint', may: ['core'], globals: PURE },
@@ -122,13 +122,13 @@ export const TABLE = [
   { at: 'store-kit', may: ['core', 'store'] },
   { at: 'tx/begin.ts', may: ['core'] },
   // Structural types only: neither a library nor a store.
-  { at: 'tx/handle.ts', may: ['core', 'type:store'] },
+  { at: 'tx/tx-handle.ts', may: ['core', 'type:store'] },
   { at: 'tx/pool.ts', may: [] },
-  { at: 'tx/mysql-run.ts', may: ['core', 'type:store', 'tx/begin', 'tx/handle'] },
-  { at: 'tx/mysql-ask.ts', may: ['type:store', 'tx/handle'] },
+  { at: 'tx/mysql-run.ts', may: ['core', 'type:store', 'tx/begin', 'tx/tx-handle'] },
+  { at: 'tx/mysql-ask.ts', may: ['type:store', 'tx/tx-handle'] },
   {
     at: 'tx/*',
-    may: ['core', 'type:store', 'tx/begin', 'tx/handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'],
+    may: ['core', 'type:store', 'tx/begin', 'tx/tx-handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'],
   },
 
   // Frameworks are passed in and looked at as they are.
@@ -414,7 +414,7 @@ function checkClosures(root, entries, graph) {
  * @param {string} start
  * @returns {{ file: string, specifier: Specifier }[]}
  */
-export function closureOf(graph, start) {
+function closureOf(graph, start) {
   /** @type {{ file: string, specifier: Specifier }[]} */
   const reached = [];
   const seen = new Set([start]);

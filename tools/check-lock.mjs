@@ -101,7 +101,7 @@ export function checkPlatforms(file, lock) {
  * @param {string} root
  * @returns {Problem[]}
  */
-export function checkLock(root) {
+function checkLock(root) {
   /** @type {Problem[]} */
   const problems = [];
   for (const file of projectFiles(root)) {

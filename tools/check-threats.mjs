@@ -53,7 +53,7 @@ function isTest(callee) {
  * @param {string} text
  * @returns {Set<string>}
  */
-export function titlesOf(file, text) {
+function titlesOf(file, text) {
   /** @type {Set<string>} */
   const titles = new Set();
   walk(parse(file, text), {

@@ -33,7 +33,7 @@ const NOTHING = { passed: 0, failed: 0, skipped: [], failures: [], slowest: [] }
 const tool = (script) => [process.execPath, join('tools', script)];
 
 /** @type {Step[]} */
-export const CHECKS = [
+const CHECKS = [
   // First: the package check looks at what was built.
   {
     name: 'types',
@@ -51,6 +51,7 @@ export const CHECKS = [
     timeMaxMs: 5 * MINUTE_MS,
   },
   { name: 'imports', command: tool('check-imports.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'tidy', command: tool('check-tidy.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'entries', command: tool('check-entries.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'errors', command: tool('check-errors.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'options', command: tool('check-options.mjs'), timeMaxMs: 2 * MINUTE_MS },
@@ -196,7 +197,7 @@ export async function runStep(step) {
 }
 
 /** @param {string[]} args */
-export async function main(args) {
+async function main(args) {
   const steps = args.includes('check') ? CHECKS : [...CHECKS, ...waysIn()];
   /** @type {Result[]} */
   const results = [];

@@ -21,6 +21,15 @@ export function parse(file, text) {
 }
 
 /**
+ * The comments of a file, in their order; `value` is without the marks.
+ * @param {string} file
+ * @param {string} text
+ */
+export function commentsOf(file, text) {
+  return parseSync(file, text, { sourceType: 'module' }).comments;
+}
+
+/**
  * The line, from 1, of an offset.
  * @param {string} text
  * @param {number} offset

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../samekey/test/services/postgres.ts';
 import { findAddress } from '../src/database/address.ts';
 import { openDatabase } from '../src/database/open-database.ts';
-import { bitsOf } from '../src/doctor/keys.ts';
+import { bitsOf } from '../src/doctor/sent-keys.ts';
 import { percentile } from '../src/doctor/numbers.ts';
 import { sqliteFindings } from '../src/doctor/sqlite.ts';
 import { said } from './migrating.ts';

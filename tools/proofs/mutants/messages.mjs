@@ -145,7 +145,7 @@ export const messages = [
   },
   {
     name: 'worker-lost-after-any-error',
-    file: 'worker/ends.ts',
+    file: 'worker/delivery-ends.ts',
     find: "unclear ||= error.applied === 'unknown';",
     put: 'unclear = true;',
     tests: ['worker/keeping.test.ts'],
@@ -197,7 +197,7 @@ export const messages = [
   },
   {
     name: 'completer-waits-for-the-slowest',
-    file: 'worker/upkeep.ts',
+    file: 'worker/chores.ts',
     find: 'isFull = await of.look();',
     put: 'isFull = await of.look();\n    await of.idle();',
     tests: ['ways/completer.test.ts'],

@@ -37,7 +37,7 @@ export const mysql = [
   },
   {
     name: 'mysql-clock-reaps-early',
-    file: 'stores/mysql/housekeeping.ts',
+    file: 'stores/mysql/upkeep.ts',
     find: 'r.due_at <= ${tables.now} ORDER BY',
     put: 'r.due_at <= ${tables.later} ORDER BY',
     tests: CONTRACT,
@@ -55,7 +55,7 @@ export const mysql = [
   },
   {
     name: 'mysql-clock-nobody-looks',
-    file: 'stores/mysql/housekeeping.ts',
+    file: 'stores/mysql/upkeep.ts',
     find: '      await time.look();\n      const over',
     put: '      const over',
     tests: CONTRACT,
@@ -147,7 +147,7 @@ export const mysql = [
   },
   {
     name: 'mysql-reaps-an-open-effect',
-    file: 'stores/mysql/housekeeping.ts',
+    file: 'stores/mysql/upkeep.ts',
     find: '"r.state = \'retryable\' AND r.intent_at IS NULL",',
     put: '"r.state = \'retryable\'",',
     tests: CONTRACT,
@@ -156,7 +156,7 @@ export const mysql = [
   },
   {
     name: 'mysql-retries-left-out',
-    file: 'stores/mysql/housekeeping.ts',
+    file: 'stores/mysql/upkeep.ts',
     find: 'if (tries === HAND_TRIES_MAX) {',
     put: 'if (tries === 1) {',
     tests: ['stores/mysql-specifics.test.ts'],

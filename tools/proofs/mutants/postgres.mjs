@@ -67,7 +67,7 @@ export const postgres = [
   },
   {
     name: 'postgres-clock-nobody-looks',
-    file: 'stores/postgres/housekeeping.ts',
+    file: 'stores/postgres/upkeep.ts',
     find: '    await time.look();\n    const end',
     put: '    const end',
     tests: CONTRACT,
@@ -112,7 +112,7 @@ export const postgres = [
   },
   {
     name: 'references-left-by-reap-on-postgres',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: "${unreferring(tables, 'gone')}",
     put: 'kept AS (SELECT 1)',
     tests: ['reconcile/references.test.ts'],
@@ -260,7 +260,7 @@ export const postgres = [
   },
   {
     name: 'postgres-reaps-an-open-effect',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: "r.state = 'retryable' AND r.intent_at IS NULL)`;",
     put: "r.state = 'retryable')`;",
     tests: CONTRACT,
@@ -269,7 +269,7 @@ export const postgres = [
   },
   {
     name: 'postgres-reaps-too-early',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: "const purgeAt = `r.expires_at + ${interval('r.tombstone_ms')}`;",
     put: 'const purgeAt = `r.expires_at`;',
     tests: CONTRACT,
@@ -278,7 +278,7 @@ export const postgres = [
   },
   {
     name: 'postgres-asked-before-due',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: "AND r.reconcile_after <= (SELECT now FROM t) AND r.state = 'unknown'",
     put: "AND r.state = 'unknown'",
     tests: CONTRACT,
@@ -287,7 +287,7 @@ export const postgres = [
   },
   {
     name: 'postgres-inquiries-not-counted',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: 'inquiries = r.inquiries + 1',
     put: 'inquiries = r.inquiries',
     tests: CONTRACT,
@@ -296,7 +296,7 @@ export const postgres = [
   },
   {
     name: 'postgres-due-before-its-pause',
-    file: 'stores/postgres/housekeeping-statements.ts',
+    file: 'stores/postgres/upkeep-statements.ts',
     find: 'AND r.locked_until + ${PAUSE} <= t.now)',
     put: 'AND r.locked_until <= t.now)',
     tests: CONTRACT,

@@ -14,7 +14,7 @@ export const workers = [
   },
   {
     name: 'workers-lost-taken-for-done',
-    file: 'worker/ends.ts',
+    file: 'worker/delivery-ends.ts',
     find: "result === 'lost' && unclear ? 'applied' : result",
     put: "result === 'lost' ? 'applied' : result",
     tests: TESTS,

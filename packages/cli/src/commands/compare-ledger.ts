@@ -10,7 +10,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { compareLedgers, type LedgerDifference, type LedgerSide, type ShownLine } from 'samekey/reconcile';
 import { CliError, EXIT } from '../cli-error.ts';
 import { type Columns, lineOf, parseColumns, parsePairs } from '../ledger/columns.ts';
-import { type LedgerFormat, readRecords } from '../ledger/records.ts';
+import { type LedgerFormat, readRecords } from '../ledger/file-records.ts';
 import { isJudged, totalsText } from '../ledger/totals-text.ts';
 import { harmless, oneLine } from '../operate/print.ts';
 

@@ -18,7 +18,7 @@ import {
   sayRequest,
   sayTries,
   sayWhere,
-} from '../demo/print.ts';
+} from '../demo/narration.ts';
 import { type Api, startDemo } from '../demo/start.ts';
 import { stopOnSignals } from '../demo/stop-on-signals.ts';
 import { DEMO_TENANT } from '../demo/tenant.ts';

@@ -7,13 +7,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { type Address, findAddress, kindName } from '../database/address.ts';
-import {
-  type DatabaseSchema,
-  openSchema,
-  type SchemaChoices,
-  type SchemaStatus,
-  schemaSql,
-} from '../database/schema.ts';
+import { openSchema, schemaSql } from '../database/open-schema.ts';
+import type { DatabaseSchema, SchemaChoices, SchemaStatus } from '../database/database-schema.ts';
 
 /** What `--status` ends with when `samekey migrate` has something to do; told apart from a failure (1) by deploy scripts. */
 const EXIT_MISSING = 3;

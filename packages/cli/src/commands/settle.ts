@@ -9,7 +9,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { sealKeyIdsOf } from 'samekey/seal';
 import { CliError, RefusedError } from '../cli-error.ts';
 import { type ActFlags, actOnRecord, withAct } from '../operate/act.ts';
-import { type AnswerFlags, answerOf, withAnswer } from '../operate/answer.ts';
+import { type AnswerFlags, answerOf, withAnswer } from '../operate/answer-flags.ts';
 import { duration } from '../operate/duration.ts';
 import { type RecordFlags, withRecord } from '../operate/find-record.ts';
 import { type Target, withTarget } from '../operate/target.ts';

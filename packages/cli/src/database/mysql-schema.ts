@@ -2,7 +2,13 @@
 
 import { createConnection } from 'mysql2/promise';
 import { mysqlMigrations, mysqlStore } from 'samekey/stores/mysql';
-import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaKind, schemaOf } from './schema.ts';
+import {
+  ANY_SERVICE,
+  type DatabaseSchema,
+  type SchemaChoices,
+  type SchemaKind,
+  schemaOf,
+} from './database-schema.ts';
 
 /** Its tables. */
 export const mysqlTables: SchemaKind = { open: mysqlSchema, sql: mysqlSql };

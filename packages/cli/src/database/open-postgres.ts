@@ -4,8 +4,8 @@ import { Client } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import { CliError, messageOf } from '../cli-error.ts';
 import type { Address } from './address.ts';
-import { CONNECT_TIME_MAX_MS, type OpenDatabase, type Row, STATEMENT_TIME_MAX_MS } from './open-database.ts';
-import { ANY_SERVICE } from './schema.ts';
+import { ANY_SERVICE } from './database-schema.ts';
+import { CONNECT_TIME_MAX_MS, type OpenDatabase, type Row, STATEMENT_TIME_MAX_MS } from './opened.ts';
 
 /** Connects when it is first asked. */
 export function openPostgres(address: Address, url: string, schema: string | undefined): OpenDatabase {

@@ -6,8 +6,8 @@ import Database from 'libsql';
 import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError, messageOf } from '../cli-error.ts';
 import type { Address } from './address.ts';
-import type { OpenDatabase, Row } from './open-database.ts';
-import { ANY_SERVICE } from './schema.ts';
+import { ANY_SERVICE } from './database-schema.ts';
+import type { OpenDatabase, Row } from './opened.ts';
 
 /** Beside an application that writes. */
 const BUSY_TIME_MAX_MS = 10_000;

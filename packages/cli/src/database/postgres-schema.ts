@@ -7,7 +7,13 @@ import {
   distributedMigrations,
   distributedPostgresStore,
 } from 'samekey/stores/postgres/distributed';
-import { ANY_SERVICE, type DatabaseSchema, type SchemaChoices, type SchemaKind, schemaOf } from './schema.ts';
+import {
+  ANY_SERVICE,
+  type DatabaseSchema,
+  type SchemaChoices,
+  type SchemaKind,
+  schemaOf,
+} from './database-schema.ts';
 
 /** Its tables. */
 export const postgresTables: SchemaKind = { open: postgresSchema, sql: postgresSql };

@@ -11,7 +11,7 @@ import {
   type SchemaChoices,
   type SchemaKind,
   type SchemaStatus,
-} from './schema.ts';
+} from './database-schema.ts';
 
 /** Its tables. */
 export const sqliteTables: SchemaKind = { open: sqliteSchema, sql: sqliteSql };

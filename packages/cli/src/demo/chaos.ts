@@ -17,12 +17,12 @@ import { createLoad, type Load } from './load.ts';
 import type { LoadLedger } from './load-ledger.ts';
 import { makeFolder } from './open-folder.ts';
 import { connectProvider, type ProviderLedger, startProvider } from './provider.ts';
-import type { ShopSettings } from './shop-process.ts';
 import { startWorker } from './start.ts';
 import { DEMO_TENANT } from './tenant.ts';
+import type { ShopSettings } from './process-settings.ts';
 
 /** Chaos to be made. */
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly dir: string;
   readonly seed: number;
   readonly customers: number;

@@ -10,10 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventListener } from 'samekey';
 import type { IntentCharges } from './intents.ts';
 import { judge, type LoadLedger, type LoadProgress, type Served } from './load-ledger.ts';
-import { send } from './send.ts';
+import { send } from './customer-request.ts';
 
 /** A load to be run. */
-export interface LoadOptions {
+interface LoadOptions {
   readonly origin: string;
   readonly customers: number;
   readonly signal: AbortSignal;

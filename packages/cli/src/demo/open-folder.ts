@@ -6,7 +6,7 @@ import Database from 'libsql';
 import { CliError } from '../cli-error.ts';
 
 /** The open database and where it lies. */
-export interface OpenFolder {
+interface OpenFolder {
   readonly folder: string;
   readonly database: Database.Database;
 }

@@ -8,7 +8,7 @@ import { errorCode, type Operation, reply, type Samekey } from 'samekey';
 import type { SqliteDatabase } from 'samekey/stores/sqlite';
 import type { Ledger } from './ledger.ts';
 import { readOrder } from './order.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemOf } from './api-answers.ts';
 import type { Provider } from './provider.ts';
 import type { Charge } from './provider-books.ts';
 

@@ -9,12 +9,12 @@ import { type ServeOptions, serve, serveStatus } from 'samekey/express';
 import { chargesOf } from './intents.ts';
 import type { Ledger } from './ledger.ts';
 import type { PaymentInput } from './pay.ts';
-import { sendJson, sendProblem } from './problem.ts';
+import { sendJson, sendProblem } from './api-answers.ts';
 import type { Provider } from './provider.ts';
 import { authenticate, tenantOf } from './tenant.ts';
 
 /** What the API is made of. */
-export interface PaymentsApiOptions {
+interface PaymentsApiOptions {
   readonly pay: Operation<PaymentInput, unknown>;
   readonly order: Operation<PaymentInput, unknown>;
   readonly ledger: Ledger;

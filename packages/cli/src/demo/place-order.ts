@@ -10,7 +10,7 @@ import type { Fault } from './faults.ts';
 import type { Ledger, Payment } from './ledger.ts';
 import { readOrder } from './order.ts';
 import type { PaymentInput, PaymentSettings } from './pay.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemOf } from './api-answers.ts';
 import type { Provider } from './provider.ts';
 
 /** The topic of its messages. */

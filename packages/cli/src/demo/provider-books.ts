@@ -20,7 +20,7 @@ export interface ReferenceCharges {
 }
 
 /** The books. */
-export interface ProviderBooks {
+interface ProviderBooks {
   /** The charge that was asked for under this key, if the key is remembered. */
   remembered(key: string): Charge | undefined;
   /** Charges, and remembers the key with it, in one transaction. */

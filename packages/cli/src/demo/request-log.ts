@@ -23,7 +23,7 @@ export interface RequestSeen {
 }
 
 /** The middleware, and the listener for `createSamekey`. */
-export interface RequestLog {
+interface RequestLog {
   readonly middleware: RequestHandler;
   readonly onEvent: EventListener;
 }

@@ -4,16 +4,8 @@
  */
 
 import { explain } from '../cli-error.ts';
-import type { PaymentSettings } from './pay.ts';
 import { startApi } from './start.ts';
-
-/** How it is to be. */
-export interface ShopSettings {
-  readonly dir: string;
-  readonly port: number;
-  readonly providerOrigin: string;
-  readonly payment: PaymentSettings;
-}
+import type { ShopSettings } from './process-settings.ts';
 
 const { dir, port, providerOrigin, payment } = JSON.parse(
   process.env['SAMEKEY_SHOP'] ?? '{}',

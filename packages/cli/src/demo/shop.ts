@@ -10,7 +10,7 @@ import { defineOrder } from './place-order.ts';
 import { connectProvider, type Provider, type ProviderCall } from './provider.ts';
 
 /** The shop, opened. */
-export interface Shop {
+interface Shop {
   readonly folder: string;
   readonly store: SqliteStore;
   readonly samekey: Samekey<SqliteDatabase>;

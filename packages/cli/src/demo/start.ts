@@ -13,10 +13,10 @@ import { paymentsApi } from './payments-api.ts';
 import { type ProviderCall, startProvider } from './provider.ts';
 import { createRequestLog, type RequestSeen } from './request-log.ts';
 import { openShop } from './shop.ts';
-import type { WorkerSettings } from './worker-process.ts';
+import type { WorkerSettings } from './process-settings.ts';
 
 /** What `startApi` needs to know. */
-export interface ApiOptions {
+interface ApiOptions {
   readonly dir: string;
   readonly port: Port;
   readonly providerOrigin: string;
@@ -86,7 +86,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 }
 
 /** What `startDemo` needs to know. */
-export interface DemoOptions extends Omit<ApiOptions, 'providerOrigin' | 'payment'> {
+interface DemoOptions extends Omit<ApiOptions, 'providerOrigin' | 'payment'> {
   /** The worker says nothing of its calls. */
   readonly quiet: boolean;
 }

@@ -1,9 +1,9 @@
 /** Ctrl-C and SIGTERM end the process cleanly; a second Ctrl-C at once. */
 
-import { say } from './print.ts';
+import { say } from './narration.ts';
 
 /** The way out. */
-export interface Stopping {
+interface Stopping {
   /** Aborted when the way out begins. */
   readonly signal: AbortSignal;
   /** Stops without a signal; resolves when stopped. */

@@ -1,7 +1,7 @@
 /** Who is calling. A demo's authentication: the bearer token is the tenant's name. */
 
 import type { Request, RequestHandler } from 'express';
-import { sendProblem } from './problem.ts';
+import { sendProblem } from './api-answers.ts';
 
 /** The tenant of a request without an Authorization header. */
 export const DEMO_TENANT = 'demo';

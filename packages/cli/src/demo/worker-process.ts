@@ -4,19 +4,10 @@
  */
 
 import { createWorker } from 'samekey/worker';
-import type { PaymentSettings } from './pay.ts';
 import { CHARGE_TOPIC, chargeOrder } from './place-order.ts';
-import { sayCall } from './print.ts';
+import { sayCall } from './narration.ts';
 import { openShop } from './shop.ts';
-
-/** How it is to be. */
-export interface WorkerSettings {
-  readonly dir: string;
-  readonly providerOrigin: string;
-  readonly payment: PaymentSettings;
-  /** Says nothing of its calls. */
-  readonly quiet: boolean;
-}
+import type { WorkerSettings } from './process-settings.ts';
 
 const { dir, providerOrigin, payment, quiet } = JSON.parse(
   process.env['SAMEKEY_WORKER'] ?? '{}',

@@ -9,13 +9,14 @@ import { attempts, claims, pending, unknown } from './backlog.ts';
 import { bridges } from './bridges.ts';
 import { clock, schema, server, versions } from './database.ts';
 import { claimTtl, retention } from './durations.ts';
-import type { Check, Finding, Level, Outline, Patient, Sample, Windows } from './finding.ts';
-import { keys } from './keys.ts';
-import { messages } from './messages.ts';
+import type { Check, Finding, Level, Patient, Sample } from './finding.ts';
+import { keys } from './sent-keys.ts';
+import { messages } from './stuck-messages.ts';
 import { openRecords } from './open-records.ts';
 import { seals } from './seals.ts';
 import { sessions } from './sessions.ts';
 import { tables } from './tables.ts';
+import type { Outline, Windows } from './outline.ts';
 
 /** In the order in which they are told. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [

@@ -1,10 +1,8 @@
 /** What the doctor looks at, and what it finds. Looking changes nothing. */
 
 import type { SamekeyRecord } from 'samekey';
-import type { Operator } from 'samekey/operator';
-import type { OpenDatabase } from '../database/open-database.ts';
-import type { StoreWithSchema } from '../operate/target.ts';
 import type { OpenRecords } from './open-records.ts';
+import type { Outline } from './outline.ts';
 
 /** `failure`: keys are not safe, or nothing works. `warning`: it will hurt. `note`: worth knowing. `ok`: looked at, and fine. */
 export type Level = 'failure' | 'warning' | 'note' | 'ok';
@@ -44,26 +42,6 @@ export interface Sample
   readonly isLiving: boolean;
   /** Its work may have waited for a worker. */
   readonly mayHaveWaited: boolean;
-}
-
-/** How long clients retry, how long recovering may take, how long answers must be there for questions; in milliseconds. */
-export interface Windows {
-  readonly retryMs: number | null;
-  readonly recoveryMs: number | null;
-  readonly auditMs: number | null;
-  /** How long a transaction of anybody may be open; null: 10 minutes. */
-  readonly transactionMs: number | null;
-}
-
-/** What is known before the tables are. */
-export interface Outline {
-  readonly operator: Operator;
-  readonly store: StoreWithSchema;
-  /** Null with `--app`: then checks of the database itself are left out, which is said. */
-  readonly database: OpenDatabase | null;
-  readonly windows: Windows;
-  /** The newest record format that this version reads. */
-  readonly known: number;
 }
 
 /** Everything that checks look at. */

@@ -1,8 +1,8 @@
 /** What only MySQL and MariaDB can say: settings, replicas, sizes, the reaper's lag. Its answers are cheap: no table is read whole. */
 
-import type { OpenDatabase } from '../database/open-database.ts';
 import type { Finding } from './finding.ts';
 import { lagFinding, megabytes } from './postgres.ts';
+import type { OpenDatabase } from '../database/opened.ts';
 
 /** Looks. */
 export async function mysqlFindings(database: OpenDatabase, now: number): Promise<readonly Finding[]> {

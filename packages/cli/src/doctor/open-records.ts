@@ -4,20 +4,20 @@
  */
 
 import type { SamekeyRecord } from 'samekey';
-import type { OpenDatabase } from '../database/open-database.ts';
-import type { Outline } from './finding.ts';
 import { countOf, instant, msOf, nameOf, numberAt, textAt } from './sql.ts';
+import type { OpenDatabase } from '../database/opened.ts';
+import type { Outline } from './outline.ts';
 
 /** The sweeper comes every ten seconds. */
-export const CLAIM_OVER_LONG_MS = 60_000;
+const CLAIM_OVER_LONG_MS = 60_000;
 /** Workers look every second. */
 export const PENDING_LONG_MS: number = 5 * 60_000;
 /** No claim is made for longer, and no deadline set: an hour and a day. */
-export const CLAIM_FAR_MS: number = 25 * 3_600_000;
+const CLAIM_FAR_MS: number = 25 * 3_600_000;
 /** Of ten attempts: two are left. */
 export const TIRED_ATTEMPTS = 8;
 /** The completer comes every few seconds. */
-export const INTENT_LONG_MS = 3_600_000;
+const INTENT_LONG_MS = 3_600_000;
 /** Reconcilers put off what they have given up to the end of time. */
 const FAR_MS = 365 * 86_400_000;
 /** Records of a store without a database that are looked at, and how many at once. */

@@ -1,8 +1,8 @@
 /** What only PostgreSQL can say: settings, privileges, sizes, vacuum, the reaper's lag. Its answers are cheap: no table is read whole. */
 
-import type { OpenDatabase, Row } from '../database/open-database.ts';
 import { shortDuration } from '../operate/duration.ts';
 import type { Finding } from './finding.ts';
+import type { OpenDatabase, Row } from '../database/opened.ts';
 
 /** Reapers that run come by more often. */
 const REAP_LAG_MAX_MS = 3_600_000;

@@ -1,10 +1,10 @@
 /** Sessions and settings that get in the way: transactions left open, time-outs that end our statements, upkeep of the server that is off. */
 
-import type { OpenDatabase, Row } from '../database/open-database.ts';
 import { shortDuration } from '../operate/duration.ts';
 import { counted } from '../operate/print.ts';
 import { type Check, type Finding, fine } from './finding.ts';
 import { textAt } from './sql.ts';
+import type { OpenDatabase, Row } from '../database/opened.ts';
 
 /** Unless it is said otherwise; transactions of ours end within 30 s. */
 const OPEN_MAX_MS = 10 * 60_000;

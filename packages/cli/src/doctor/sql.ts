@@ -1,6 +1,6 @@
 /** What differs between databases when the doctor asks about rows: how times are kept, and how names and texts come. */
 
-import type { OpenDatabase, Row } from '../database/open-database.ts';
+import type { OpenDatabase, Row } from '../database/opened.ts';
 
 type Kind = OpenDatabase['address']['kind'];
 

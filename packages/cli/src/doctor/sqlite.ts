@@ -1,10 +1,10 @@
 /** What only an SQLite file can say: its mode, its size, its clock, and the reaper's lag. */
 
 import { statSync } from 'node:fs';
-import type { OpenDatabase } from '../database/open-database.ts';
 import { shortDuration } from '../operate/duration.ts';
 import type { Finding } from './finding.ts';
 import { lagFinding, megabytes } from './postgres.ts';
+import type { OpenDatabase } from '../database/opened.ts';
 
 /** A log that never gets shorter makes each read slower: a reader is holding it. */
 const WAL_BYTES_MAX = 256 * 1024 * 1024;

@@ -1,9 +1,9 @@
 /** Rows that the tables must hold, times that nobody can have written yet, and counts that cannot be. */
 
-import type { OpenDatabase } from '../database/open-database.ts';
 import { shortDuration } from '../operate/duration.ts';
 import { type Check, type Finding, fine } from './finding.ts';
 import { instant, msOf, numberAt, textAt } from './sql.ts';
+import type { OpenDatabase } from '../database/opened.ts';
 
 /** A second is what networks and schedulers add; a minute is a wrong clock. */
 const AHEAD_MAX_MS = 60_000;

@@ -2,7 +2,7 @@
 
 import type { LedgerLine } from 'samekey/reconcile';
 import { CliError } from '../cli-error.ts';
-import type { FileRecord } from './records.ts';
+import type { FileRecord } from './file-records.ts';
 
 const PARTS = ['reference', 'amount', 'currency', 'state'] as const;
 type Part = (typeof PARTS)[number];

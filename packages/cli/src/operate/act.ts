@@ -41,7 +41,7 @@ export function actorOf({ actor }: ActFlags): string {
 }
 
 /** What an act does, in words. */
-export interface ActWords {
+interface ActWords {
   /** "Settle as completed". */
   readonly question: (record: SamekeyRecord) => string;
   /** Past: "Settled as completed". */
@@ -75,7 +75,7 @@ export async function actOnRecord(
 }
 
 /** Where a question is asked. */
-export interface Terminal {
+interface Terminal {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream;
 }

@@ -7,8 +7,9 @@ import { createOperator, type MessageQueue, type Operator } from 'samekey/operat
 import { loadApp } from '../app/load-app.ts';
 import { CliError } from '../cli-error.ts';
 import { type Address, findAddress, kindName } from '../database/address.ts';
-import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
-import type { SchemaStatus } from '../database/schema.ts';
+import { openDatabase } from '../database/open-database.ts';
+import type { SchemaStatus } from '../database/database-schema.ts';
+import type { OpenDatabase } from '../database/opened.ts';
 
 /** Options of every command that works on a store. */
 export interface TargetFlags {
@@ -117,7 +118,7 @@ async function withRemedy(error: unknown, { store }: OpenDatabase): Promise<unkn
 }
 
 /** How a database is shown. */
-export function described({ kind, shown, from }: Address): string {
+function described({ kind, shown, from }: Address): string {
   return `${kindName(kind)} ${shown} (${from})`;
 }
 

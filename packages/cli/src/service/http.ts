@@ -8,7 +8,7 @@ import { CliError, messageOf } from '../cli-error.ts';
 import type { Health } from './health.ts';
 
 /** An open port. */
-export interface ServicePort {
+interface ServicePort {
   readonly origin: string;
   close(): Promise<void>;
 }

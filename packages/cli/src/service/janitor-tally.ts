@@ -1,7 +1,7 @@
 /** What a janitor did in one run, from its events. */
 
 /** The counts. */
-export interface Counts {
+interface Counts {
   /** By the state that records were moved to. */
   readonly swept: Readonly<Record<string, number>>;
   readonly reaped: number;

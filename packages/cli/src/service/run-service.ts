@@ -29,7 +29,7 @@ export interface ServiceFlags {
 }
 
 /** What a service is given. */
-export interface ServiceContext {
+interface ServiceContext {
   readonly logger: Logger;
   /** Counts; null where no port was asked for. */
   readonly metrics: Metrics | null;
@@ -40,7 +40,7 @@ export interface ServiceContext {
 }
 
 /** A service. */
-export interface Service {
+interface Service {
   start(): void;
   /** Rejects when it cannot work; resolves when it does. */
   ready(): Promise<unknown>;

@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 /** What it means. `first`, `replayed` and `refused` are final; `in-progress` and `later` are to be asked again. */
-export interface Verdict {
+interface Verdict {
   readonly kind: 'first' | 'replayed' | 'refused' | 'unknown' | 'mismatch' | 'gone' | 'in-progress' | 'later';
   /** For `refused`: it does not say what became of earlier requests under the key. */
   readonly isKeyKept: boolean;

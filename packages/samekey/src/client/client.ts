@@ -5,7 +5,7 @@
 import { createLocks } from './locks.ts';
 import { look, swap } from './kept.ts';
 import { checkOwnKey } from './keys.ts';
-import { type ClientOperation, createOperation, run } from './operation.ts';
+import { type ClientOperation, createOperation, run } from './named-operation.ts';
 import { type ClientOptions, readOptions } from './options.ts';
 import type { ClientResult } from './results.ts';
 import { headersOf, type PendingRow } from './row.ts';

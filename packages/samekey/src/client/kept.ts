@@ -29,7 +29,7 @@ export class NotKept {
 }
 
 /** A call that enters. */
-export interface Entering {
+interface Entering {
   readonly operation: string;
   readonly request: ReadRequest;
   /** The caller's own key. */
@@ -41,7 +41,7 @@ export interface Entering {
 }
 
 /** What it enters: the row to send under, what it is told instead, or nothing that could be resumed. */
-export type Entered =
+type Entered =
   | { readonly row: PendingRow; readonly text: string; readonly isFirst: boolean }
   | { readonly told: Told; readonly key: string }
   | null;

@@ -83,7 +83,7 @@ export class LedgerError extends SamekeyError {
 }
 
 /** What is known of a {@link StoreError}. */
-export interface StoreErrorOptions {
+interface StoreErrorOptions {
   readonly applied: 'no' | 'unknown';
   /** Default true. */
   readonly transient?: boolean;

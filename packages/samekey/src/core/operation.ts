@@ -170,7 +170,7 @@ export function fitsMount(pattern: string, path: string): boolean {
 }
 
 /** The segments of a path, each with its slash. */
-export function segmentsOf(path: string): readonly string[] {
+function segmentsOf(path: string): readonly string[] {
   return path.match(/\/[^/]*/g) ?? [];
 }
 

@@ -27,7 +27,7 @@ export type Table<Options> = {
 };
 
 /** Any table. */
-export type AnyTable = Readonly<Record<string, Row<unknown, unknown>>>;
+type AnyTable = Readonly<Record<string, Row<unknown, unknown>>>;
 
 /** What reading by a table gives: every member, defaults in place. */
 export type Read<Rows> = {
@@ -35,7 +35,7 @@ export type Read<Rows> = {
 };
 
 /** The same for a nested object: members that are not given and have no default are not there, as its interface has it. */
-export type ReadNested<Rows> = {
+type ReadNested<Rows> = {
   readonly [Name in keyof Rows as undefined extends Read<Rows>[Name] ? never : Name]: Read<Rows>[Name];
 } & {
   readonly [Name in keyof Rows as undefined extends Read<Rows>[Name] ? Name : never]?: Exclude<

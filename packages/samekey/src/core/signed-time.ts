@@ -15,7 +15,7 @@
 import type { Digester } from './world.ts';
 
 /** What is signed. */
-export interface SignedRequest {
+interface SignedRequest {
   /** In seconds since 1970. */
   readonly time: number;
   readonly method: string;
@@ -34,7 +34,7 @@ export type TimeFault = 'missing' | 'several' | 'malformed' | 'not-signed' | 'in
 export const TIME_HEADER = 'Samekey-Time';
 
 /** What a header says, or why it says nothing. */
-export type ParsedTime =
+type ParsedTime =
   | { readonly time: number; readonly secret: string; readonly signature: string }
   | { readonly fault: TimeFault };
 

@@ -15,7 +15,7 @@ import { honoList, honoRoutes } from './hono.ts';
 import { koaMiddleware, koaRoutes } from './koa.ts';
 import { isNest, nestRoutes } from './nest.ts';
 import { openApiDocument, openApiRoutes } from './openapi.ts';
-import { CHANGING, type Route, type Routes, type Unseen, type UnseenPart } from './route.ts';
+import { CHANGING, type Route, type Routes, type Unseen, type UnseenPart } from './listed-route.ts';
 
 /** Options of {@link coverage}. */
 export interface CoverageOptions {

@@ -17,7 +17,7 @@ import {
   type Route,
   type Routes,
   type UnseenPart,
-} from './route.ts';
+} from './listed-route.ts';
 
 interface ExpressApp {
   readonly parent?: unknown;

@@ -4,7 +4,7 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { judge, type Routes } from './route.ts';
+import { judge, type Routes } from './listed-route.ts';
 
 /** What is used of a Fastify instance. */
 export interface FastifyLike {

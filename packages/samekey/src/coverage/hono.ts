@@ -7,7 +7,7 @@
 
 import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
-import { CHANGING, judge, mayAnswerItself, type Route, type Routes } from './route.ts';
+import { CHANGING, judge, mayAnswerItself, type Route, type Routes } from './listed-route.ts';
 
 interface HonoRoute {
   readonly method: string;

@@ -14,4 +14,4 @@ export {
 } from './coverage.ts';
 export { Exempt, type Exemption, type ExemptMiddleware, exempt } from './exempt.ts';
 export { type FastifyLike, watchRoutes } from './fastify.ts';
-export type { Route, Routes, Unseen } from './route.ts';
+export type { Route, Routes, Unseen } from './listed-route.ts';

@@ -5,7 +5,7 @@
 
 import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
-import { covers, judge, mayAnswerItself, type Route, type Routes, type UnseenPart } from './route.ts';
+import { covers, judge, mayAnswerItself, type Route, type Routes, type UnseenPart } from './listed-route.ts';
 
 interface KoaLayer {
   readonly path: string | RegExp;

@@ -9,7 +9,7 @@
 import { exemptionOf } from './exempt.ts';
 import { expressRoutes } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
-import { covers, joined, judge, type Route, type Routes } from './route.ts';
+import { covers, joined, judge, type Route, type Routes } from './listed-route.ts';
 
 interface NestApp {
   getHttpAdapter(): { getInstance(): unknown };

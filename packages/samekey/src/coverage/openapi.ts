@@ -4,7 +4,7 @@
  * Source: OpenAPI 3.1.1 §4.8.9 (Path Item), §4.8.12 (Parameter), §4.8.23 (Reference).
  */
 
-import { CHANGING, type Route, type Routes, type Unseen } from './route.ts';
+import { CHANGING, type Route, type Routes, type Unseen } from './listed-route.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

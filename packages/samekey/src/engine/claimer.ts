@@ -39,7 +39,7 @@ export interface Claimer {
 }
 
 /** What the claimer needs. */
-export interface ClaimerOptions {
+interface ClaimerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   readonly abandoned: Abandoned;

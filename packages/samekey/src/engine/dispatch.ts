@@ -25,7 +25,7 @@ import type {
 import type { World } from '../core/world.ts';
 
 /** Limits of the dispatcher. */
-export interface DispatchOptions {
+interface DispatchOptions {
   /** Rows in one flush at most. */
   readonly batchRowsMax: number;
   /** Bytes in one flush at most, roughly. */

@@ -50,7 +50,7 @@ import type { Handler, Work } from './work.ts';
 import type { World } from '../core/world.ts';
 
 /** Bounds of an engine, in milliseconds, rows and bytes. */
-export interface EngineOptions {
+interface EngineOptions {
   readonly store: Store;
   readonly world: World;
   readonly callTimeMaxMs: number;

@@ -39,7 +39,7 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** How a handler ended, as {@link Ending} says. */
-export type HandlerEnding = Ending['kind'];
+type HandlerEnding = Ending['kind'];
 
 /** The verbs of a store that the engine calls. */
 export type StoreVerb = 'claim' | 'renew' | 'checkpoint' | 'finish' | 'find';

@@ -18,7 +18,7 @@ export interface Noter {
 }
 
 /** What a noter needs. */
-export interface NoterOptions {
+interface NoterOptions {
   readonly store: Pick<AuditStore, 'note'>;
   readonly world: Pick<World, 'setTimer'>;
   /** One call at most, in milliseconds. */

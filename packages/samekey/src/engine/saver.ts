@@ -12,7 +12,7 @@ import type { FinishRequest, FinishResult } from '../store/store.ts';
 import type { World } from '../core/world.ts';
 
 /** Bounds of the saver. */
-export interface SaverOptions {
+interface SaverOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   /** Answers kept at most. */

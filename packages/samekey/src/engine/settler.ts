@@ -37,7 +37,7 @@ export interface Settler {
 }
 
 /** What an attempt wanted to make of its record, and what stands there; null: it is gone, or nobody could look. */
-export interface Contradiction {
+interface Contradiction {
   readonly wanted: State;
   readonly found: State | null;
   readonly reason: string | null;
@@ -46,7 +46,7 @@ export interface Contradiction {
 }
 
 /** What the settler needs. */
-export interface SettlerOptions {
+interface SettlerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   readonly renewer: Renewer;

@@ -9,7 +9,7 @@ import { errorCode, type StoreError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 
 /** What the dispatcher tells of its calls. */
-export interface StoreHealth {
+interface StoreHealth {
   answered(): void;
   failed(error: StoreError): void;
 }

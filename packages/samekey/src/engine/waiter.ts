@@ -23,7 +23,7 @@ export interface Waiter {
 }
 
 /** What the waiter needs. */
-export interface WaiterOptions {
+interface WaiterOptions {
   readonly world: World;
   readonly dispatch: Pick<Dispatch, 'find'>;
   /** Requests that may wait at once. */

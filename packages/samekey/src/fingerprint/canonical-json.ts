@@ -44,10 +44,10 @@ interface Reading extends Cursor {
 export const DEPTH_MAX = 512;
 
 /** The canonical text, or why there is none. */
-export type CanonicalJson = { readonly kind: 'canonical'; readonly text: string } | { readonly kind: NoJson };
+type CanonicalJson = { readonly kind: 'canonical'; readonly text: string } | { readonly kind: NoJson };
 
 /** Why bytes have no canonical text. */
-export type NoJson = 'invalid-utf8' | 'syntax' | 'too-deep';
+type NoJson = 'invalid-utf8' | 'syntax' | 'too-deep';
 
 /** What to look at: members picked (then all others are left out), and members left out. */
 export interface Selection {

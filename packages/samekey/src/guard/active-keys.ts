@@ -39,7 +39,7 @@ export interface ActiveKeysOptions {
 }
 
 /** The limit at work. */
-export interface ActiveKeys {
+interface ActiveKeys {
   take(caller: string): Promise<Room>;
   /** Writes down what this process has added. */
   flush(): Promise<void>;

@@ -14,7 +14,7 @@ import type { KeptCopy } from '../http/kept-copy.ts';
 import { joined } from './request-body.ts';
 
 /** What a body needs to know. */
-export interface AnswerBodyOptions {
+interface AnswerBodyOptions {
   readonly responseSizeMaxBytes: number;
   readonly bufferTimeMaxMs: number;
   readonly setTimer: World['setTimer'];

@@ -16,7 +16,7 @@ import { readRequestBody } from './request-body.ts';
 const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
 
 /** What a framework knows beside the request. Without one the request itself is the native one. */
-export interface FetchPlace<Native> {
+interface FetchPlace<Native> {
   /** The framework's own request, for the scope function. */
   readonly native: Native;
   /** The field lines as they came, where the platform tells them; null where it joins them. */

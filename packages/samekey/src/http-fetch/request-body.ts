@@ -8,7 +8,7 @@ import type { BodyRead } from '../http/exchange.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** As {@link BodyRead}, with the bytes as they came, for the handler. */
-export type RequestBody =
+type RequestBody =
   | Exclude<BodyRead, { kind: 'body' }>
   | { readonly kind: 'body'; readonly raw: Bytes; readonly decoded: Bytes };
 

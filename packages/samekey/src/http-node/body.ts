@@ -13,7 +13,7 @@ import type { IncomingMessage } from 'node:http';
 import { registered } from '../core/registered.ts';
 import { decodeContent } from './content-coding.ts';
 import { keepBody } from './keep-body.ts';
-import { headerLines } from './request.ts';
+import { headerLines } from './node-request.ts';
 
 /** How reading a body went. */
 export type BodyRead =
@@ -32,7 +32,7 @@ export type BodyRead =
   | { readonly kind: 'consumed' };
 
 /** Options of {@link readBody}. */
-export interface BodyOptions {
+interface BodyOptions {
   /** Bytes of the body, as sent and as decoded. 1 MiB = 1_048_576. */
   readonly requestSizeMaxBytes: number;
 }

@@ -6,11 +6,18 @@
  *
  * Source: https://nodejs.org/docs/latest-v20.x/api/http.html#class-httpserverresponse
  */
+import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { HeaderLine } from '../core/response.ts';
 import type { Timer, World } from '../core/world.ts';
 import type { KeptCopy } from '../http/kept-copy.ts';
-import type { SocketView } from './socket-view.ts';
+
+/** What stands in for a socket, with the listeners that wait. */
+export interface SocketView {
+  readonly socket: Socket;
+  readonly waiting: EventEmitter;
+}
 
 /** Options of one capture. */
 export interface CaptureOptions {

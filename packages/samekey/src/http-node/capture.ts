@@ -12,7 +12,7 @@
 import type { ServerResponse } from 'node:http';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import { mayBeTimeout, watchAfterwards } from './afterwards.ts';
-import { answerOf, openHead, replayCalls } from './answer.ts';
+import { answerOf, openHead, replayCalls } from './captured-answer.ts';
 import { headerValue, restoreHeaders } from './baseline.ts';
 import {
   CAPTURE,
@@ -30,10 +30,10 @@ import { setLines } from './header-lines.ts';
 import { letGo, OVERRIDDEN } from './let-go.ts';
 import { playNothing, rawHeaderNames, swapOnFinished } from './node-state.ts';
 import { OVERRIDES } from './overrides.ts';
-import { sendAnswer } from './send.ts';
+import { sendAnswer } from './send-held.ts';
 import { hideSocket, showSocket } from './socket-view.ts';
 
-export type { CaptureEnd, CapturedAnswer, CaptureFailed, CaptureOptions } from './capture-state.ts';
+export type { CaptureEnd, CapturedAnswer, CaptureOptions } from './capture-state.ts';
 
 /** The hold on one response. Exactly one of `release`, `replace` and `destroy` is to be called in the end. */
 export interface Capture {

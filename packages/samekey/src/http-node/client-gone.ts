@@ -7,7 +7,7 @@
  *
  * Sources: https://nodejs.org/docs/latest-v20.x/api/http.html#event-close_2; lib/_http_server.js (emitCloseNT).
  */
-import { brokenEnd } from './answer.ts';
+import { brokenEnd } from './captured-answer.ts';
 import type { CaptureState } from './capture-state.ts';
 import { markClosed, playOpen } from './node-state.ts';
 

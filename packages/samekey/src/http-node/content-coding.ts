@@ -10,7 +10,7 @@ import * as zlib from 'node:zlib';
 import { contentCodings, TOO_MANY_CODINGS } from '../http/content-codings.ts';
 
 /** What came of decoding; `unknown` when a coding is not one of gzip, deflate, br (and zstd where Node has it). */
-export type Decoded =
+type Decoded =
   | { readonly kind: 'decoded'; readonly bytes: Uint8Array }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'bad'; readonly detail: string }

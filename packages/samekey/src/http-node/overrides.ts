@@ -11,7 +11,7 @@
 import { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { isUint8Array } from 'node:util/types';
-import { answerOf, brokenEnd } from './answer.ts';
+import { answerOf, brokenEnd } from './captured-answer.ts';
 import {
   type CaptureState,
   type Chunk,

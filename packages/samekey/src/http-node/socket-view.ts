@@ -10,7 +10,7 @@
 import { EventEmitter } from 'node:events';
 import { OutgoingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type CaptureState, captureOf } from './capture-state.ts';
+import { captureOf, type CaptureState, type SocketView } from './capture-state.ts';
 
 const nodeAccessor = Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, 'socket');
 
@@ -30,12 +30,6 @@ const ACCESSOR: PropertyDescriptor & ThisType<ServerResponse> = {
     else nodeAccessor.set.call(this, socket);
   },
 };
-
-/** What stands in for a socket, with the listeners that wait. */
-export interface SocketView {
-  readonly socket: Socket;
-  readonly waiting: EventEmitter;
-}
 
 /** Puts the view in place of `res.socket`; it is made when somebody looks. */
 export function hideSocket(c: CaptureState): void {

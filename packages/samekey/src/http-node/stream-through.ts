@@ -10,7 +10,7 @@
  * Sources: semantics §8; RFC 9112 §8 (an incomplete message is seen as incomplete).
  */
 import { nextTick } from 'node:process';
-import { answerOf, openHead, writeChunk } from './answer.ts';
+import { answerOf, openHead, writeChunk } from './captured-answer.ts';
 import { bytesOf, type CaptureState, type Chunk, copyChunk, sizeOf } from './capture-state.ts';
 import { realSocket } from './socket-view.ts';
 

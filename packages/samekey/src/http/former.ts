@@ -16,7 +16,7 @@ import { faultOfMove, readRoute, type RoutePattern } from '../engine/bridge/move
 import { isRoute, nameGiven } from '../core/operation.ts';
 import { aFunction, kindOf, listOf, nested, type Row, row, shown, type Table } from '../core/options.ts';
 import type { Digester } from '../core/world.ts';
-import type { RouteOptions, ScopeFunction } from './route.ts';
+import type { BindFunction, ScopeFunction } from './scope-function.ts';
 
 /** A route as it was; at least one member. */
 export interface FormerIdentity<Native> {
@@ -29,7 +29,7 @@ export interface FormerIdentity<Native> {
   /** Where it stood: `/v1/payments/:id`, or with its method `POST /v1/payments/:id`. Parameters by the names they have now. */
   readonly path?: string;
   /** What a key was bound to; its former value is compared as well. */
-  readonly bindTo?: NonNullable<RouteOptions<Native>['bindTo']>;
+  readonly bindTo?: BindFunction<Native>;
 }
 
 /** An entry, checked. Null: as it is now. */
@@ -38,7 +38,7 @@ export interface Former<Native> {
   readonly pattern: RoutePattern | null;
   readonly scope: ScopeFunction<Native> | null;
   readonly fingerprinter: Fingerprinter | null;
-  readonly bindTo: NonNullable<RouteOptions<Native>['bindTo']> | null;
+  readonly bindTo: BindFunction<Native> | null;
 }
 
 /** A name that an application gives its operation. */
@@ -60,7 +60,7 @@ const ENTRY: Row<FormerIdentity<never>, undefined> = nested({
   scope: aFunction<ScopeFunction<never>>(),
   fingerprint: FINGERPRINT_ROW,
   path: pathPattern,
-  bindTo: aFunction<NonNullable<FormerIdentity<never>['bindTo']>>(),
+  bindTo: aFunction<BindFunction<never>>(),
 } satisfies Table<FormerIdentity<never>>);
 
 /** Entries as members of options: a text is the name. */

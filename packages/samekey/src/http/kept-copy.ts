@@ -10,7 +10,7 @@ import type { Emit } from '../engine/events.ts';
 import type { KeptBytes } from '../engine/kept-bytes.ts';
 
 /** What a copy needs to know. */
-export interface KeptCopyOptions {
+interface KeptCopyOptions {
   readonly responseSizeMaxBytes: number;
   readonly budget: KeptBytes;
   /** Called once when the budget had no room. */

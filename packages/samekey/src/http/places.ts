@@ -42,9 +42,7 @@ interface Identity<Native> {
 }
 
 /** Identities oldest first, the present one last; or why a bridge cannot be built. */
-export type Identities<Native> =
-  | { readonly all: readonly Identity<Native>[] }
-  | { readonly outcome: Outcome };
+type Identities<Native> = { readonly all: readonly Identity<Native>[] } | { readonly outcome: Outcome };
 
 const UNFIT: Outcome = { kind: 'unavailable', because: 'bridge-unfit', retryAfterMs: 5_000 };
 
@@ -170,7 +168,7 @@ export async function placesOf<Native>(
 }
 
 /** The members of a `Work` that say where its record is. */
-export type Places = Place & { readonly fingerprint: Fingerprint; readonly younger: readonly Place[] };
+type Places = Place & { readonly fingerprint: Fingerprint; readonly younger: readonly Place[] };
 
 interface Bridged extends Place {
   readonly fingerprint: () => Promise<Fingerprint>;

@@ -43,14 +43,7 @@ import { KEY_HEADER } from './problem.ts';
 import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
-
-/**
- * Whom a key is unique for, from the authenticated request: texts such as tenant and principal, or one text. Nothing
- * (null, undefined, an empty text or list) means that the caller is not known: the request is refused.
- */
-export type ScopeFunction<Native> = (
-  request: Native,
-) => readonly string[] | string | null | undefined | Promise<readonly string[] | string | null | undefined>;
+import type { BindFunction, ScopeFunction } from './scope-function.ts';
 
 /** Options of a protected route. */
 export interface RouteOptions<Native> extends OperationOptions {
@@ -101,7 +94,7 @@ export interface RouteOptions<Native> extends OperationOptions {
    * What of the caller a key is bound to, such as its session: part of what must be equal on a retry, so the same key from
    * another session is refused and never runs. Nothing (null, undefined, an empty text): the request is refused as anonymous.
    */
-  readonly bindTo?: (request: Native) => string | null | undefined | Promise<string | null | undefined>;
+  readonly bindTo?: BindFunction<Native>;
   /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
   readonly profile?: 'ietf' | 'stripe' | Profile;
   /** Largest request body, decoded, in bytes; default 1 MiB. */
@@ -141,7 +134,7 @@ export interface Route<Native> extends KeyUniqueness {
   readonly fingerprinter: Fingerprinter;
   readonly schema: StandardSchema | null;
   readonly freshness: Freshness<Native> | null;
-  readonly bindTo: NonNullable<RouteOptions<Native>['bindTo']> | null;
+  readonly bindTo: BindFunction<Native> | null;
   readonly profile: Profile;
   readonly requestSizeMaxBytes: number;
   readonly responseSizeMaxBytes: number;

@@ -42,7 +42,7 @@ export interface ServeOptions<Native, Input>
 }
 
 /** A served operation. */
-export interface Served<Native> {
+interface Served<Native> {
   readonly engine: Engine;
   readonly route: Route<Native>;
   readonly wrapped: Wrapped<Native>;

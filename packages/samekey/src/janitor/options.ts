@@ -40,7 +40,7 @@ export interface JanitorOptions extends Partial<AuditRetention> {
 }
 
 /** The options with their defaults filled in. */
-export interface CheckedJanitorOptions
+interface CheckedJanitorOptions
   extends Required<Omit<JanitorOptions, 'samekey' | 'store' | 'onEvent'>>,
     AuditRetention {
   readonly store: Store;

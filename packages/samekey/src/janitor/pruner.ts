@@ -10,7 +10,7 @@ export interface AuditRetention {
 }
 
 /** What a pruner works with. */
-export interface PrunerOptions extends AuditRetention {
+interface PrunerOptions extends AuditRetention {
   readonly store: Pick<AuditStore, 'pruneAudit'>;
   readonly batchSizeMax: number;
   readonly emit: (event: JanitorEvent) => void;

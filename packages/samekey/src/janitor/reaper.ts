@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { JanitorEvent } from './janitor-events.ts';
 
 /** What a reaper works with. */
-export interface ReaperOptions {
+interface ReaperOptions {
   readonly store: Pick<Store, 'reap'>;
   readonly batchSizeMax: number;
   readonly emit: (event: JanitorEvent) => void;

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { SweeperEvent } from './janitor-events.ts';
 
 /** What a sweeper works with. */
-export interface SweeperOptions {
+interface SweeperOptions {
   readonly store: Pick<Store, 'sweep'>;
   /** Null: the store keeps none. */
   readonly messages: Pick<MessageStore, 'tidy'> | null;

@@ -1,6 +1,6 @@
 /** Metrics, traces and logs: listeners for `onEvent`, over libraries that are passed in. */
 
-export { allOf } from './all.ts';
+export { allOf } from './all-of.ts';
 export {
   ALL_METRICS,
   LABELS,

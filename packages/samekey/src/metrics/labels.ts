@@ -30,7 +30,7 @@ export interface Labels {
 }
 
 /** What has no series of its own. */
-export const OTHER = 'other';
+const OTHER = 'other';
 
 /** Names that the code of Samekey gives; far below. */
 const OWN_NAMES_MAX = 50;

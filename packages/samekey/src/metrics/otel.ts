@@ -12,7 +12,7 @@ import { createMetrics, type Metrics } from './listeners.ts';
 import { createRecorder, type Instrument, type PlainLabels } from './recorder.ts';
 
 /** What an instrument is made with. */
-export interface MeterOptions {
+interface MeterOptions {
   readonly description: string;
   readonly unit: string;
   readonly advice?: { readonly explicitBucketBoundaries: number[] };

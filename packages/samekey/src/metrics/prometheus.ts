@@ -12,7 +12,7 @@ import { createMetrics, type Metrics } from './listeners.ts';
 import { createRecorder, type Instrument, type PlainLabels } from './recorder.ts';
 
 /** What an instrument is made with. */
-export interface PromOptions<Registry> {
+interface PromOptions<Registry> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];

@@ -17,7 +17,7 @@ import { readOptions, type Table } from '../core/options.ts';
 import type { WorkerEvent } from '../worker/worker-events.ts';
 
 /** What a span begins with. */
-export interface SpanStart {
+interface SpanStart {
   readonly kind: number;
   /** In milliseconds since 1970. */
   readonly startTime: number;
@@ -26,7 +26,7 @@ export interface SpanStart {
 }
 
 /** Names a span of another process. */
-export interface SpanContext {
+interface SpanContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
@@ -39,7 +39,7 @@ export interface TracerLike {
 }
 
 /** The part of OpenTelemetry's `Span` that is used. */
-export interface SpanLike {
+interface SpanLike {
   isRecording(): boolean;
   setAttribute(name: string, value: string): unknown;
   setStatus(status: { readonly code: number }): unknown;

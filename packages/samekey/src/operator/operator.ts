@@ -12,19 +12,21 @@ import type { RecordId, SamekeyRecord } from '../core/record.ts';
 import { callerScope } from '../core/scope.ts';
 import { having, kindOf, orNull, readOptions, required, row, type Table } from '../core/options.ts';
 import type { EraseResult, ListRequest, Store } from '../store/store.ts';
-import {
-  type Act,
-  type ActResult,
-  forget,
-  type Forgetting,
-  reopen,
-  type Reopening,
-  type Settlement,
-  settle,
-} from './acts.ts';
+import { type ActResult, forget, reopen, settle } from './acts.ts';
 import { type LetterRequest, requestsOf } from './letters.ts';
 import { lookAt, messagesIn, type WholeRecord } from './look.ts';
-import { checkAudit, checkLetters, checkList, readErasing, readId, readLetters } from './requests.ts';
+import {
+  type Act,
+  checkAudit,
+  checkLetters,
+  checkList,
+  type Forgetting,
+  readErasing,
+  readId,
+  readLetters,
+  type Reopening,
+  type Settlement,
+} from './requests.ts';
 
 /** Options of {@link createOperator}. */
 export interface OperatorOptions {

@@ -25,7 +25,54 @@ import {
 import { type Fence, type RecordId, STATES } from '../core/record.ts';
 import type { StorableResponse } from '../core/stored-response.ts';
 import type { ListRequest } from '../store/store.ts';
-import type { Act, Forgetting, Reopening, Settlement } from './acts.ts';
+import type { StoredResponse } from '../core/response.ts';
+import type { NoEffectBecause } from './no-effect-by-hand.ts';
+
+/** What every act by hand names. */
+export interface Act {
+  /** For people and the audit: why. 1 to 1,000 characters, no personal data: it outlives the record. */
+  readonly reason: string;
+  /** Only if the record still is what was seen with this; default: what is found when the act begins. */
+  readonly seen?: Fence;
+}
+
+/** How an outcome that nobody knew is decided. */
+export interface Settlement extends Act {
+  /** `completed` and `failed` are final; `retryable`: nothing happened, the next request runs. */
+  readonly to: 'completed' | 'failed' | 'retryable';
+  /**
+   * What retries get; for `completed` and `failed`. Null: it is not known any more, and they get 410 with nothing but that. A
+   * response whose body is null tells them its status too.
+   */
+  readonly response?: StoredResponse | null;
+  /** For `retryable`: why nothing of the last attempt can happen any more. Not needed where the record shows it. */
+  readonly because?: NoEffectBecause;
+  /**
+   * For `retryable`: how long a call to a provider may be under way after the claim has ended, in milliseconds; "no effect" does not
+   * count earlier. Default: what the open effect says of its call, else 60,000.
+   */
+  readonly callTimeMaxMs?: number;
+  /**
+   * For `retryable`: the open effect did happen, and gave this, any JSON value. Its call is not made again, and the next attempt goes on
+   * behind it. Then nothing has to be proven.
+   */
+  readonly effectResult?: unknown;
+}
+
+/** How a failed key is let run again. */
+export interface Reopening extends Act {
+  /** Of an outcome that nobody came to know (`outcome-never-known`): that nothing happened. Needed there, and means nothing elsewhere. */
+  readonly effect?: 'none';
+}
+
+/** How a record is dropped. */
+export interface Forgetting extends Act {
+  /**
+   * Of an outcome that nobody came to know (`outcome-never-known`), and of an effect that was begun and never ended: that nothing happened.
+   * Needed there, and means nothing elsewhere.
+   */
+  readonly effect?: 'none';
+}
 
 const LIST_LIMIT_MAX = 1_000;
 

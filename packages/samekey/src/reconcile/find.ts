@@ -41,7 +41,7 @@ export type ToldAbout =
   | { readonly providerId: string; readonly operation: string; readonly scope?: readonly string[] };
 
 /** The record, and the reference that led to it, if one did; null: there is none within the bounds. Or several that it may be. */
-export type Found =
+type Found =
   | { readonly record: SamekeyRecord; readonly referred: Referred | null }
   | null
   | { readonly operation: string; readonly ambiguous: readonly RecordId[] };

@@ -1,12 +1,9 @@
-export {
-  compareLedgers,
-  type CompareOptions,
-  type LedgerDifference,
-  type ShownLine,
-} from './ledger/compare.ts';
+export { compareLedgers, type CompareOptions } from './ledger/compare.ts';
+export type { LedgerDifference, ShownLine } from './ledger/difference.ts';
 export { type LedgerReport, ledgerReport } from './ledger/report.ts';
 export { compareReferences, type LedgerLine, type LedgerSide, type Rows } from './ledger/side.ts';
-export { LEDGER_DIFFERENCES, type LedgerSum, type LedgerTotals } from './ledger/totals.ts';
+export type { LedgerSum, LedgerTotals } from './ledger/totals.ts';
+export { LEDGER_DIFFERENCES } from './ledger/difference.ts';
 export type { OpenEffect } from './effect-of.ts';
 export type { ReconciledBy, ReconcileEvent, ReconcileEventType } from './reconcile-events.ts';
 export type { ToldAbout } from './find.ts';

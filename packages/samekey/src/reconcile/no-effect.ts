@@ -22,7 +22,7 @@ export interface CallRule {
 }
 
 /** Whether it counts; `afterMs`: it may, so much later; null: it never will. */
-export type NoEffect =
+type NoEffect =
   | { readonly counts: true }
   | { readonly counts: false; readonly because: 'call-time'; readonly afterMs: number }
   | { readonly counts: false; readonly because: 'owner' | 'retention'; readonly afterMs: null };

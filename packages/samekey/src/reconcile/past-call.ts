@@ -11,7 +11,7 @@ import type { ToldAbout } from './find.ts';
 import { type CallRule, carriesKey } from './no-effect.ts';
 
 /** A call that is not the open one. */
-export interface PastCall {
+interface PastCall {
   /** The attempt that made it; null: nobody knows, or it is that of all. */
   readonly attempt: number | null;
   /** What it gave stands in the steps. */

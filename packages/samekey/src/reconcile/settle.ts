@@ -19,7 +19,7 @@ import { meet, type Meeting } from './meet.ts';
 import type { FinalVerdict } from './verdict.ts';
 
 /** Who says so. */
-export interface Teller {
+interface Teller {
   readonly by: ReconciledBy;
   readonly actor: string;
   /** What stands in the record if the verdict gives no reason. */
@@ -33,7 +33,7 @@ export interface Teller {
 }
 
 /** `too-early`: "no effect", and the longest call has not had its time by the store's clock. */
-export type Settled = { readonly kind: 'applied' } | { readonly kind: 'too-early' } | Meeting;
+type Settled = { readonly kind: 'applied' } | { readonly kind: 'too-early' } | Meeting;
 
 /** Writes verdicts. Throws `StoreError` when the store could not say whether it was written. */
 export type Settler = (

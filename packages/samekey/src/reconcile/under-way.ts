@@ -17,7 +17,7 @@ import type { CallRule } from './no-effect.ts';
 import type { Watch } from './watch.ts';
 
 /** What it needs. */
-export interface UnderWayOptions {
+interface UnderWayOptions {
   readonly store: Store;
   readonly world: World;
   /** Records that are looked at, at most. */

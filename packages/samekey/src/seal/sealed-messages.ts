@@ -13,8 +13,8 @@ import type {
   TakenMessage,
 } from '../store/message.ts';
 import { after, all, type Maybe } from './maybe.ts';
-import type { UnreadableFound } from './sealed-store.ts';
 import { sealAnswer, type Sealer } from './sealer.ts';
+import type { UnreadableFound } from './unreadable.ts';
 
 /** How long a message that could not be opened is left alone, in milliseconds. */
 const HAND_BACK_MS = 60_000;

@@ -31,17 +31,8 @@ import type { SealRing } from './ring.ts';
 import { sealedMessages } from './sealed-messages.ts';
 import { sealCheckpoint, sealedReferences } from './sealed-references.ts';
 import { createSealer, readingOnly, sealAnswer, type Sealer } from './sealer.ts';
-import { withinSealed } from './within.ts';
-
-/** What was met that could not be opened. */
-export interface UnreadableFound extends Unreadable {
-  /** Null for a message. */
-  readonly id: RecordId | null;
-  /** The operation of the record, or the topic of the message. */
-  readonly operation: string;
-  /** Null for a record. */
-  readonly messageId: string | null;
-}
+import { withinSealed } from './sealed-within.ts';
+import type { UnreadableFound } from './unreadable.ts';
 
 /** Options of {@link sealed}. */
 export interface SealedOptions {

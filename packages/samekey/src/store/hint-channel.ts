@@ -11,7 +11,7 @@ import { idText, type RecordId } from '../core/record.ts';
 import type { ChangeHints } from './store.ts';
 
 /** Hints over one channel. */
-export interface HintChannel extends ChangeHints {
+interface HintChannel extends ChangeHints {
   /** A payload of the channel, of this process too. */
   heard(payload: string): void;
   /** The channel is being listened to, for the first time or again: what was said meanwhile is lost. */

@@ -63,7 +63,7 @@ export interface DueRequest {
 }
 
 /** Where a record stands among those that are due: by `createdAt`, then by the bytes of scope and key. */
-export type DuePlace = Pick<SamekeyRecord, 'createdAt' | 'scope' | 'key'>;
+type DuePlace = Pick<SamekeyRecord, 'createdAt' | 'scope' | 'key'>;
 
 /** Keeping the store in order. */
 export interface LifecycleStore {

@@ -54,11 +54,6 @@ export interface References {
   underWay(operations: readonly string[], limit: number): Promise<readonly CallUnderWay[]>;
 }
 
-/** A store that may keep references. */
-export interface StoreWithReferences {
-  readonly references?: References | undefined;
-}
-
 /** The reference of the key that a call carried, or of what the provider calls it. */
 export async function referenceOf(
   { sha256 }: Pick<Digester, 'sha256'>,

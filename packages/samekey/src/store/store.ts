@@ -19,7 +19,6 @@ export type {
   AuditAct,
   AuditRequest,
   AuditRow,
-  AuditStore,
   ByHand,
   NewAuditRow,
   PruneAuditRequest,

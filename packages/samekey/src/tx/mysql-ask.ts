@@ -1,7 +1,7 @@
 /** Statements of ours on a connection of `mysql2`: rows as arrays and plain values, whatever the user's settings are. */
 
 import type { SqlTransaction } from '../store/transaction.ts';
-import { handleOf } from './handle.ts';
+import { handleOf } from './tx-handle.ts';
 
 /** What is used of a connection that takes callbacks, as Knex and TypeORM have it underneath. */
 export interface MysqlCallbacks {

@@ -10,7 +10,7 @@
 import { OptionsError } from '../core/errors.ts';
 import type { SqlTransaction } from '../store/transaction.ts';
 import { beginStatement, type Isolation } from './begin.ts';
-import { guarded, handleOf } from './handle.ts';
+import { guarded, handleOf } from './tx-handle.ts';
 
 /** What is used of a connection that a pool lends. */
 export interface LentConnection {
@@ -18,9 +18,6 @@ export interface LentConnection {
   release(): unknown;
   destroy(): unknown;
 }
-
-/** Statements of ours on it: rows as arrays, whatever the user's settings are. */
-export type Send = (sql: string) => Promise<unknown>;
 
 /** BEGIN, `body`, COMMIT; ROLLBACK when it rejects. `rowsOf` finds the rows in a driver's answer. */
 export async function runOnMysql<Connection extends LentConnection, Result>(

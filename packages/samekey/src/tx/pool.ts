@@ -5,7 +5,7 @@
  */
 
 /** What is used of a client of pg. */
-export interface LentClient {
+interface LentClient {
   on(event: 'error', listener: () => void): unknown;
 }
 

@@ -4,7 +4,7 @@
  * Invariant: without a counter there is no number, and no scenario passes for want of one.
  */
 
-import { jsonOf, valueAt } from './bodies.ts';
+import { jsonOf, valueAt } from './made-bodies.ts';
 import { VerifyError } from './error.ts';
 import { type Answer, exchange, type Line } from './wire.ts';
 

@@ -7,13 +7,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { changed, changedInside } from './bodies.ts';
+import { changed, changedInside } from './made-bodies.ts';
 import { fieldOf, readCount } from './counting.ts';
 import { EXPECTATIONS, type Expectations, MARKERS } from './expectations.ts';
 import { bytesOf, type Headers, type Settings } from './options.ts';
 import { type Pace, pause } from './pace.ts';
-import { NotJudged } from './scenario.ts';
 import { type Answer, exchange, type Line, type Reply, valuesOf } from './wire.ts';
+import { NotJudged } from './judgement.ts';
 
 /** One intended operation: what stays the same on each retry. */
 export interface Intent {

@@ -2,7 +2,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import type { VerifyOptions } from './options.ts';
-import type { VerifyReport } from './report.ts';
+import type { VerifyReport } from './findings.ts';
 import { asked, verify } from './verify.ts';
 
 /** What is used of a runner: Vitest, Jest, Mocha and node:test have it. */

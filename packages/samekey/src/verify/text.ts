@@ -1,6 +1,6 @@
 /** The report for people, as lines or as Markdown, and for a badge. */
 
-import { type Finding, mustsThatAre, summary, type VerifyReport } from './report.ts';
+import { type Finding, mustsThatAre, summary, type VerifyReport } from './findings.ts';
 
 const WORDS: Readonly<Record<Finding['verdict'], string>> = {
   held: 'held',

@@ -10,9 +10,10 @@ import { VerifyError } from './error.ts';
 import { resolveOptions, type VerifyOptions } from './options.ts';
 import { createPace } from './pace.ts';
 import { type Intent, isSuccess, Probe } from './probe.ts';
-import type { Finding, VerifyReport } from './report.ts';
-import { NotJudged, notJudged, type Scenario, type Verdict } from './scenario.ts';
+import type { Finding, VerifyReport } from './findings.ts';
+import type { Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios/all.ts';
+import { NotJudged, notJudged, type Verdict } from './judgement.ts';
 
 /**
  * Asks a service every question that can be asked with what is given. Throws `OptionsError`, and `VerifyError` when a plain request

@@ -12,7 +12,7 @@ import { request as requestHttps } from 'node:https';
 export type Line = readonly [name: string, value: string];
 
 /** A request to send. */
-export interface WireRequest {
+interface WireRequest {
   readonly url: URL;
   readonly method: string;
   readonly lines: readonly Line[];

@@ -47,7 +47,7 @@ export interface CommitPlan<Tx, Done> {
 }
 
 /** Thrown by a body whose write to the record was refused. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly record: SamekeyRecord | null;
 
   constructor(record: SamekeyRecord | null) {

@@ -21,7 +21,7 @@ import {
 } from './commit-once.ts';
 import type { Owner } from '../engine/owner.ts';
 
-export { type Commit, type CommitPlan, expectWritten, Refused, type Transactions } from './commit-once.ts';
+export { expectWritten, type Transactions } from './commit-once.ts';
 
 /** Runs of one body at most when the database rolls back to let others through (40001, 40P01 …). */
 const RUNS_MAX = 5;

@@ -15,7 +15,7 @@ import { type Handler, NO_PLACES } from '../engine/work.ts';
 import type { OperationInternals } from './define-operation.ts';
 
 /** What it needs of an instance. */
-export interface CompleterOptions {
+interface CompleterOptions {
   readonly store: Store;
   readonly engine: Engine;
   /** By name, former names included. */
@@ -41,7 +41,7 @@ export interface Completer {
 }
 
 /** How a completer works. */
-export interface CompleterSettings extends Pick<DueRequest, 'backoffMinMs' | 'backoffMaxMs'> {
+interface CompleterSettings extends Pick<DueRequest, 'backoffMinMs' | 'backoffMaxMs'> {
   /** Operations that run at once. */
   readonly concurrency: number;
   /** Called when one has ended. */

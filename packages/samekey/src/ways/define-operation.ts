@@ -166,7 +166,7 @@ export function entryOf({
 }
 
 /** How a request enters the store. */
-export type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps'>;
+type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps'>;
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */
 export function operationInternals<Input>(operation: Operation<Input, unknown>): OperationInternals<Input> {

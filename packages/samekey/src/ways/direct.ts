@@ -36,7 +36,7 @@ export interface DirectRequest {
 }
 
 /** A request as it was; what it does not say is as it is now. */
-export interface FormerRequest {
+interface FormerRequest {
   readonly name?: string;
   readonly scope?: readonly string[];
 }
@@ -62,7 +62,7 @@ const FORMERLY = listOf<FormerRequest>(
 const NO_FORMER: readonly FormerRequest[] = [];
 
 /** The same, with what is compared taken from it. */
-export interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
+interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
   readonly compared: Uint8Array;
   readonly formerly: readonly FormerRequest[];
 }

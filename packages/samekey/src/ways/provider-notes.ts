@@ -10,7 +10,7 @@ import { StepError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 
 /** Notes of one call. */
-export interface ProviderNotes {
+interface ProviderNotes {
   readonly note: (providerId: string) => Promise<void>;
   /** Makes the call; ends as it does, and not before the last note. */
   readonly during: <Result>(call: () => Promise<Result>) => Promise<Result>;

@@ -14,7 +14,7 @@ import { response, type StoredResponse } from '../core/response.ts';
 import type { Within } from '../store/transaction.ts';
 
 /** A handler's answer, and whether its writes are wanted. */
-export interface Answered {
+interface Answered {
   readonly response: StoredResponse;
   /** The handler called `rollback()`: its answer stands, its writes do not. */
   readonly rollBack: boolean;

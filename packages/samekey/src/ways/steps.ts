@@ -69,7 +69,7 @@ export function downstreamKeyText(
 }
 
 /** What of a record goes into its downstream keys. */
-export interface DownstreamKeyOf {
+interface DownstreamKeyOf {
   readonly scope: string;
   readonly key: string;
   readonly fingerprint: { readonly digest: string };

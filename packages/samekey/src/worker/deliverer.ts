@@ -21,10 +21,10 @@ import { referenceOf } from '../store/references.ts';
 import { answerOf, isReply } from '../ways/reply.ts';
 import type { FinishRequest } from '../store/store.ts';
 import { type ReceivedMessage, RunningDelivery } from './delivery.ts';
-import type { Ends } from './ends.ts';
+import type { Ends } from './delivery-ends.ts';
 import type { DeliveringOptions, WorkerProbePoint } from './options.ts';
 import { type LateEnd, meaningOf } from './late-end.ts';
-import { recordOfAnswer, recordOfDeath, recordOfUnknown } from './settle.ts';
+import { recordOfAnswer, recordOfDeath, recordOfUnknown } from './delivery-outcome.ts';
 
 /** A message whose worker died with its last delivery. */
 const NEVER_ENDED = 'Its last delivery began and never ended: its worker died, or its handler hung.';

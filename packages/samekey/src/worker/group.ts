@@ -5,7 +5,7 @@
 
 import { isStoreError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
-import { soon } from '../lifecycle/within.ts';
+import { soon } from '../lifecycle/bounded-wait.ts';
 
 /** Sends one request, together with others. Rejects with what the flush rejected with. */
 export type Submit<Request, Result> = (request: Request) => Promise<Result>;

@@ -11,7 +11,7 @@ import type { Deliverer } from './deliverer.ts';
 import type { RunningDelivery } from './delivery.ts';
 import type { DeliveringOptions } from './options.ts';
 import { createSleeper } from '../lifecycle/sleep.ts';
-import { soon } from '../lifecycle/within.ts';
+import { soon } from '../lifecycle/bounded-wait.ts';
 
 /** The loop. */
 export interface Taking {

@@ -6,13 +6,13 @@
 import { OptionsError } from '../core/errors.ts';
 import { readOptions, type Table, wholeNumber } from '../core/options.ts';
 import { createDeliverer } from './deliverer.ts';
-import { createEnds } from './ends.ts';
+import { createEnds } from './delivery-ends.ts';
 import { keepLeases } from './leases.ts';
 import { checkWorkerOptions, type DeliveringOptions, type WorkerOptions } from './options.ts';
 import { startTaking, type Taking } from './taking.ts';
-import { startUpkeep } from './upkeep.ts';
+import { startUpkeep } from './chores.ts';
 import { keepAlive } from '../lifecycle/alive.ts';
-import { within } from '../lifecycle/within.ts';
+import { within } from '../lifecycle/bounded-wait.ts';
 
 /** A worker. */
 export interface Worker {

@@ -5,7 +5,7 @@ import { OptionsError } from 'samekey';
 import { memoryStore } from 'samekey/stores/memory';
 import { expect, it } from 'vitest';
 import { createActiveKeys } from '../../src/guard/active-keys.ts';
-import { createLimits } from '../../src/guard/limits.ts';
+import { createLimits } from '../../src/guard/caller-limits.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { limiterOf } from './limited.ts';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Server } from 'node:http';
 import type { CaptureEnd } from '../../src/http-node/capture.ts';
-import { sendAnswer } from '../../src/http-node/send.ts';
+import { sendAnswer } from '../../src/http-node/send-held.ts';
 import { ask, captured, listen, parse, requestBytes, shown, shownBody, stop } from './wire.ts';
 import { WAYS } from './ways-to-answer.ts';
 

@@ -2,7 +2,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { type Capture, type CaptureEnd, captureResponse, noteThrown } from '../../src/http-node/capture.ts';
-import { sendAnswer } from '../../src/http-node/send.ts';
+import { sendAnswer } from '../../src/http-node/send-held.ts';
 import type { StoredResponse } from '../../src/core/response.ts';
 import { ask, listen, options, parse, stop } from './wire.ts';
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import express from 'express';
 import { afterEach, expect, test } from 'vitest';
-import { headerLines, requestTarget } from '../../src/http-node/request.ts';
+import { headerLines, requestTarget } from '../../src/http-node/node-request.ts';
 import { ask, listen, parse, stop } from './wire.ts';
 
 const servers: Server[] = [];

@@ -5,7 +5,7 @@ import { createOperator, type Operator, type Settlement } from 'samekey/operator
 import { memoryStore } from 'samekey/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { type Step, stepsText } from '../../src/ways/steps.ts';
-import { shownBy } from '../../src/operator/no-effect.ts';
+import { shownBy } from '../../src/operator/no-effect-by-hand.ts';
 
 const ID = { scope: 'acme/alice|pay', key: 'k1' };
 const ANSWER = { status: 201, headers: [], body: new TextEncoder().encode('{"id":1}') };

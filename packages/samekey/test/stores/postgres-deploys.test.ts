@@ -6,13 +6,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { migrate } from '../../src/stores/postgres/migrate.ts';
-import { MIGRATIONS, type Migration } from '../../src/stores/postgres/migrations/index.ts';
+import { MIGRATIONS } from '../../src/stores/postgres/migrations/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { checkDatabase } from '../../src/stores/postgres/schema.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
 import { claimRequest, finishRequest, only } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, useServer } from './postgres-setup.ts';
+import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
 
 const TABLES = createTables('public', 'clock_timestamp()');
 const SCOPE = 'tenant-1/payments';

@@ -15,12 +15,13 @@ import {
   settleRequest,
 } from '../../../testing/src/contract/context.ts';
 import { idText } from '../../src/core/record.ts';
-import type { Ask } from '../../src/stores/postgres/link.ts';
-import { createRecords, type Seen } from '../../src/stores/postgres/records.ts';
+import { createRecords } from '../../src/stores/postgres/records.ts';
 import { DECISION_TIME_MAX_MS } from '../../src/stores/postgres/statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
+import type { Seen } from '../../src/stores/postgres/seen.ts';
+import type { Ask } from '../../src/stores/postgres/postgres-client.ts';
 
 /** Far below lock_timeout, far above what a statement takes. */
 const NO_WAIT_MS = 200;

@@ -3,7 +3,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../src/stores/postgres/migrate.ts';
-import { type Migration, MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
@@ -15,6 +15,7 @@ import { partOf } from './slice.ts';
 import { CLIENTS, postgresHarness } from './postgres-clients.ts';
 import { useServer } from './postgres-setup.ts';
 import { useEveryStatement } from './postgres-statements.ts';
+import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
 
 const TABLES = createTables('public', 'clock_timestamp()');
 

@@ -5,7 +5,7 @@
 
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { listStatement } from '../../src/stores/postgres/housekeeping-statements.ts';
+import { listStatement } from '../../src/stores/postgres/upkeep-statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
 import { claimRequest, finished, finishRequest } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
 import { migrate } from '../../src/stores/postgres/migrate.ts';
-import { MIGRATIONS, type Migration, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../src/stores/postgres/migrations/index.ts';
 import { checkOptions } from '../../src/stores/postgres/options.ts';
 import { checkDatabase } from '../../src/stores/postgres/schema.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
@@ -21,6 +21,7 @@ import {
 } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
+import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
 const TABLES = createTables('public', 'clock_timestamp()');

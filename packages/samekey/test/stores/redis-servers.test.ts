@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDispatch } from '../../src/engine/dispatch.ts';
 import { systemWorld } from '../../src/system.ts';
-import { createKeys } from '../../src/stores/redis/keys.ts';
+import { createKeys } from '../../src/stores/redis/key-names.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';
 import { storeError } from '../../src/stores/redis/redis-errors.ts';
 import { slotOf } from '../../src/stores/redis/redis-client.ts';

@@ -13,7 +13,7 @@ import { memoryStore } from '../../src/stores/memory/index.ts';
 import { fakeWorld } from '../../../testing/src/index.ts';
 import { createDeliverer } from '../../src/worker/deliverer.ts';
 import { RunningDelivery } from '../../src/worker/delivery.ts';
-import { createEnds } from '../../src/worker/ends.ts';
+import { createEnds } from '../../src/worker/delivery-ends.ts';
 import type { WorkerEvent } from '../../src/worker/index.ts';
 import { keepLeases } from '../../src/worker/leases.ts';
 import type { DeliveringOptions } from '../../src/worker/options.ts';

@@ -9,7 +9,7 @@
 import type { ErrorRequestHandler, IRoute, Request } from 'express';
 import { tellDeclared } from '../../engine/attempt.ts';
 import { noteThrown } from '../../http-node/capture.ts';
-import { attemptOf } from '../../http-node/exchange.ts';
+import { attemptOf } from '../../http-node/node-exchange.ts';
 
 /** Methods whose handlers are listened to, by route. */
 const heard = new WeakMap<object, Set<string>>();

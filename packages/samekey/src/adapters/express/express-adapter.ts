@@ -8,7 +8,7 @@ import { OptionsError } from '../../core/errors.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
-import { attemptOf, NodeExchange } from '../../http-node/exchange.ts';
+import { attemptOf, NodeExchange } from '../../http-node/node-exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
 import { hearErrors } from './declared.ts';
 import { matchedRoute } from './matched-route.ts';

@@ -27,7 +27,7 @@ export interface ExpressRoute {
 }
 
 /** A path as routes and mounts take it. */
-export type ExpressPath = string | RegExp | readonly (string | RegExp)[];
+type ExpressPath = string | RegExp | readonly (string | RegExp)[];
 
 const ROUTER_4 = '_router';
 

@@ -9,7 +9,7 @@
 import type { NextFunction, Request } from 'express';
 import type { MatchedRoute } from '../../core/operation.ts';
 import { fitsMount } from '../../core/operation.ts';
-import { requestTarget } from '../../http-node/request.ts';
+import { requestTarget } from '../../http-node/node-request.ts';
 import { type ExpressRoute, expressStack, type Layer, mountsOf } from './layers.ts';
 
 /** Null for middleware that stands at no route (`app.use`). `protect` is the middleware, `next` what it was given. */

@@ -8,8 +8,8 @@ import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
-import { NodeExchange } from '../../http-node/exchange.ts';
-import { sendAnswer } from '../../http-node/send.ts';
+import { NodeExchange } from '../../http-node/node-exchange.ts';
+import { sendAnswer } from '../../http-node/send-held.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** `samekey/client/got`: settings for a call of got (14 and newer) that goes through an operation. */
 
 import { Readable } from 'node:stream';
-import type { ClientOperation } from '../operation.ts';
+import type { ClientOperation } from '../named-operation.ts';
 import { asFetch } from '../wrap/as-fetch.ts';
 
 /** The part of got's options that its hook reads. */

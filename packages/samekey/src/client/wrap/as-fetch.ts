@@ -4,7 +4,7 @@
  */
 
 import { SamekeyError } from '../../core/errors.ts';
-import type { ClientOperation } from '../operation.ts';
+import type { ClientOperation } from '../named-operation.ts';
 import type { ClientResult } from '../results.ts';
 
 /** There is no answer to give: `result.kind` says why. Its key is kept; call again. */

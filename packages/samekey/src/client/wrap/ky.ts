@@ -1,6 +1,6 @@
 /** `samekey/client/ky`: settings for a call of ky that goes through an operation. */
 
-import type { ClientOperation } from '../operation.ts';
+import type { ClientOperation } from '../named-operation.ts';
 import { asFetch, type OperationFetch } from './as-fetch.ts';
 
 /** What ky takes. Its own retries and time-out are off: the operation has its own. */

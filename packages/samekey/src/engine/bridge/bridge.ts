@@ -60,7 +60,7 @@ export interface Located {
 }
 
 /** What finds records and leaves pointers. */
-export interface Bridges {
+interface Bridges {
   /** Looks, and writes nothing. */
   locate(work: Work): Promise<Located | Met>;
   /** Where to claim; pointers are laid where the record is kept under the oldest identity. */
@@ -72,7 +72,7 @@ export interface Bridges {
 }
 
 /** What bridges need. */
-export interface BridgeOptions {
+interface BridgeOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
   readonly abandoned: Abandoned;

@@ -1,9 +1,10 @@
 /** A whole comparison as one object, for jobs that send it on; bounded, whatever the files hold. */
 
 import { aFunction, readOptions, type Table, wholeNumber } from '../../core/options.ts';
-import { COMPARE_ROWS, compareLedgers, type CompareOptions, type LedgerDifference } from './compare.ts';
+import { COMPARE_ROWS, compareLedgers, type CompareOptions } from './compare.ts';
 import type { Rows } from './side.ts';
 import type { LedgerTotals } from './totals.ts';
+import type { LedgerDifference } from './difference.ts';
 
 /** What a comparison found. */
 export interface LedgerReport extends LedgerTotals {
@@ -14,7 +15,7 @@ export interface LedgerReport extends LedgerTotals {
 }
 
 /** Options of {@link ledgerReport}. */
-export interface ReportOptions<Ours, Theirs> extends CompareOptions<Ours, Theirs> {
+interface ReportOptions<Ours, Theirs> extends CompareOptions<Ours, Theirs> {
   /** How many differences are kept; default 1,000. */
   readonly differencesMax?: number;
   /** Given every one as it is found. */

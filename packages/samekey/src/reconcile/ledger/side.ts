@@ -35,7 +35,7 @@ export interface ReadLine {
 }
 
 /** How a side is read. */
-export interface SideOptions<Row> {
+interface SideOptions<Row> {
   /** Makes a line of yours into what is compared. */
   readonly map: (row: Row) => LedgerLine;
   /** How many digits of the amounts stand behind a point that is not written: 2 for cents. Default 0. A written point is refused then. */

@@ -1,19 +1,9 @@
 /** What a comparison counts while it goes: lines, differences by kind, and exact sums by currency. */
 
 import { LedgerError } from '../../core/errors.ts';
-import type { LedgerDifference } from './compare.ts';
 import { add, type Decimal, decimalText, ZERO } from './decimal.ts';
 import type { LedgerSide, ReadLine } from './side.ts';
-
-/** The kinds of difference, in the order in which reports list them. */
-export const LEDGER_DIFFERENCES: readonly LedgerDifference['kind'][] = [
-  'missing-here',
-  'missing-there',
-  'different-currency',
-  'different-amount',
-  'different-state',
-  'duplicate',
-];
+import { LEDGER_DIFFERENCES, type LedgerDifference } from './difference.ts';
 
 /** The sum of a side in one currency. */
 export interface LedgerSum {
@@ -40,7 +30,7 @@ export interface LedgerTotals {
 const CURRENCIES_MAX = 1_000;
 
 /** Counts. */
-export interface Totals {
+interface Totals {
   read(side: LedgerSide, line: ReadLine): void;
   paired(): void;
   told(difference: LedgerDifference): LedgerDifference;

@@ -15,7 +15,6 @@ export {
   type Decision,
   ERASED,
   EXHAUSTED,
-  FORGOTTEN,
   NEVER,
   NEVER_KNOWN,
   NEVER_STARTED,

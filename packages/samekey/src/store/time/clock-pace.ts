@@ -9,7 +9,7 @@ export const PACE_MS = 600_000;
 export const PACE_TOLERANCE_MS = 2_000;
 
 /** Watches one clock. */
-export interface Pace {
+interface Pace {
   /** The clock, which is ahead, says `wall` at `at` of the monotonic clock: whether it may be believed by now. */
   isBelieved(wall: number, at: number): boolean;
   /** It is not ahead, or was believed: the next time it is watched anew. */
@@ -34,7 +34,7 @@ export function createPace(): Pace {
 }
 
 /** Tells that a clock is off. */
-export interface OffTelling {
+interface OffTelling {
   tell(offMs: number): void;
   /** It was believed: what it says is the time. */
   end(): void;

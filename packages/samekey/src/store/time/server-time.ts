@@ -41,7 +41,7 @@ export interface ServerTime {
 /** A clock so near is the time: a statement takes less from here to there, and time services move clocks by less. */
 export const SERVER_TOLERANCE_MS: number = PACE_TOLERANCE_MS;
 /** Who starts takes the clock for right although it is ahead of the shared time, up to this: sweeps move that every ten seconds. */
-export const ROW_LAG_MAX_MS = 60_000;
+const ROW_LAG_MAX_MS = 60_000;
 /** A shared time that lags less is not worth a write. */
 const MOVE_MS = 5_000;
 /** So long after the last look a statement waits for one; sweeps look more often. Less than {@link ROW_LAG_MAX_MS}. */

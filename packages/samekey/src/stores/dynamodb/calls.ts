@@ -8,9 +8,7 @@ import type { DynamoDbClient, Input, Item, OperationName, Output } from './dynam
 import { conflictItem, isConflict, isThrottle, storeError } from './dynamodb-errors.ts';
 
 /** The answer of a conditional write: `conflict` with the item that stood there, where the engine tells it. */
-export type Written =
-  | { readonly kind: 'written' }
-  | { readonly kind: 'conflict'; readonly item: Item | undefined };
+type Written = { readonly kind: 'written' } | { readonly kind: 'conflict'; readonly item: Item | undefined };
 
 /** Calls on one table. */
 export interface Calls {
@@ -23,7 +21,7 @@ export interface Calls {
   pause(round: number): Promise<void>;
 }
 
-export interface CallsOptions {
+interface CallsOptions {
   readonly client: DynamoDbClient;
   readonly table: string;
   readonly callTimeMaxMs: number;

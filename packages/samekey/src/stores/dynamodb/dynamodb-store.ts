@@ -28,7 +28,7 @@ import { createStoreClock } from './clock.ts';
 import { completionItem, type CompletionItem } from './completion.ts';
 import { transactionFault } from './dynamodb-errors.ts';
 import { createIdentity, gated, tableIdOf } from './identity.ts';
-import { createLook } from './look.ts';
+import { createLook } from './index-walk.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
 import { createOrphans, type ReapBodiesRequest, type ReapedBodies } from './orphans.ts';
 import { BUSY, createRecords, type Decide, notBusy } from './records.ts';

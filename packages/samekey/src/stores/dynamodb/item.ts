@@ -35,7 +35,7 @@ export interface Stored {
 }
 
 /** What is written beside the record. */
-export interface Beside {
+interface Beside {
   readonly version: string;
   readonly leaseMs: number | null;
   readonly notes: readonly AuditRow[];

@@ -57,7 +57,7 @@ export interface DynamoDbStoreOptions {
 }
 
 /** The options with their defaults filled in. */
-export interface CheckedOptions extends Required<Omit<DynamoDbStoreOptions, 'bodies'>> {
+interface CheckedOptions extends Required<Omit<DynamoDbStoreOptions, 'bodies'>> {
   readonly bodies: BodyStore | undefined;
 }
 

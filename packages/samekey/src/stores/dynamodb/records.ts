@@ -28,7 +28,7 @@ export type Decide<Request, Result> = (
 ) => Decision<Result>;
 
 /** A decision, and what is written beside the record. */
-export type Change<Result> = Decision<Result> & {
+type Change<Result> = Decision<Result> & {
   readonly leaseMs?: number | null;
   readonly row?: NewAuditRow | undefined;
 };
@@ -68,7 +68,7 @@ export interface Records {
   settleNotes(stored: Stored): Promise<void>;
 }
 
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly calls: Calls;
   readonly clock: StoreClock;
   readonly views: Views;

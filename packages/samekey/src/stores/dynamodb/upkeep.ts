@@ -8,12 +8,12 @@ import { reapedOf } from '../../store/reaped.ts';
 import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../store/store.ts';
 import { writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
-import type { Look } from './look.ts';
+import type { Look } from './index-walk.ts';
 import type { Stored } from './item.ts';
 import { BUSY, notBusy, type Records } from './records.ts';
 import { asked, type Views } from './view.ts';
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   readonly clock: StoreClock;
   readonly records: Records;
   readonly look: Look;

@@ -41,7 +41,7 @@ export interface WithinDynamoDb extends Within {
 }
 
 /** What the verbs are made of. */
-export interface WithinOptions {
+interface WithinOptions {
   readonly tableName: string;
   readonly records: Records;
   readonly clock: StoreClock;

@@ -9,7 +9,7 @@ import {
 } from '../../store/audit.ts';
 
 /** The audit of one store. */
-export interface MemoryAudit {
+interface MemoryAudit {
   add(rows: readonly NewAuditRow[], now: number): void;
   list(request: AuditRequest): readonly AuditRow[];
   prune(request: PruneAuditRequest, now: number): number;

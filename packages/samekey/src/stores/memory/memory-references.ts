@@ -7,7 +7,7 @@ import type { FencedId } from '../../store/store.ts';
 type Kept = Omit<Referred, 'operation'>;
 
 /** Them, and what writes them. */
-export interface MemoryReferences {
+interface MemoryReferences {
   find(references: readonly string[], limit: number): readonly Referred[];
   /** The calls of records; those of messages are the messages’. */
   underWay(operations: readonly string[], limit: number): readonly CallUnderWay[];

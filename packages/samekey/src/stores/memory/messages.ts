@@ -37,7 +37,7 @@ import type { CallUnderWay } from '../../store/references.ts';
 import type { FencedId, FinishRequest } from '../../store/store.ts';
 
 /** What messages are made of. */
-export interface MemoryMessagesOptions {
+interface MemoryMessagesOptions {
   readonly messagesMax: number;
   readonly now: () => number;
   readonly find: (id: RecordId) => SamekeyRecord | null;
@@ -52,7 +52,7 @@ export interface MemoryMessagesOptions {
 }
 
 /** The messages of a store. */
-export interface MemoryMessages {
+interface MemoryMessages {
   readonly messages: MessageStore;
   /** Throws when there is no room for so many. */
   checkRoom(count: number): void;

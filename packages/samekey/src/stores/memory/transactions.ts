@@ -59,7 +59,7 @@ export interface WithinMemory {
 }
 
 /** What transactions are made of. */
-export interface MemoryTransactionsOptions {
+interface MemoryTransactionsOptions {
   readonly records: ReadonlyMap<string, SamekeyRecord>;
   readonly now: () => number;
   readonly view: (record: SamekeyRecord | null) => View;

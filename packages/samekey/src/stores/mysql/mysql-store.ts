@@ -14,7 +14,7 @@ import type { TransactionFault } from '../../store/transaction.ts';
 import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
-import { createHousekeeping } from './housekeeping.ts';
+import { createUpkeep } from './upkeep.ts';
 import { checkOf, PLACE, readIdentity } from './identity.ts';
 import { createLink, type Link, type LinkOptions } from './link.ts';
 import { createMessages } from './messages.ts';
@@ -89,7 +89,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
     ...createHotPath(tables, { work, ends, upkeep }),
-    ...createHousekeeping(tables, upkeep, counters, time),
+    ...createUpkeep(tables, upkeep, counters, time),
     ...createAudit(tables, { upkeep, reads }),
     ...createReading(tables, reads),
     counters,

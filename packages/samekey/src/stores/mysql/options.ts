@@ -55,7 +55,7 @@ export interface MysqlStoreOptions {
 type PromiseOrNot<T> = T | Promise<T>;
 
 /** As the store uses them. */
-export interface CheckedOptions {
+interface CheckedOptions {
   readonly service: string;
   readonly open: () => Promise<Connection>;
   readonly database: string | undefined;

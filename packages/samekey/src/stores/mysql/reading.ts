@@ -6,7 +6,7 @@ import { type RecordId, STATES, type State } from '../../core/record.ts';
 import { afterCaller, scopeRanges } from '../../core/scope.ts';
 import type { ListRequest, OperatorStore } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
-import { isOneOf } from './housekeeping.ts';
+import { isOneOf } from './upkeep.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
 import { dropDeadOf } from './message-rows.ts';

@@ -35,7 +35,7 @@ export interface MysqlSchemaStatus {
 const LOCK_WAIT_MAX_S = 60;
 
 /** What a migration is told. */
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly service: string;
   /** Makes the tables this service's, whoever's they were, and those of a database with a name of its own. */
   readonly newIdentity: boolean;

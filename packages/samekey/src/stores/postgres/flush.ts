@@ -6,7 +6,8 @@
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
 import { idText, type RecordId } from '../../core/record.ts';
-import type { Ask, Link } from './link.ts';
+import type { Link } from './link.ts';
+import type { Ask } from './postgres-client.ts';
 
 /**
  * Sends one flush on a link. One statement must not touch a row twice: repeats of an id go into a group of their own, after the

@@ -27,18 +27,19 @@ import {
   finishRows,
   referredCheckpointRow,
   renewRow,
-} from './input.ts';
+} from './input-rows.ts';
 import * as columns from './input-columns.ts';
 import { eachOnce } from './flush.ts';
-import type { Ask, Link } from './link.ts';
+import type { Link } from './link.ts';
 import { inputValues } from './parameters.ts';
-import type { SqlRow } from './postgres-client.ts';
+import type { Ask, SqlRow } from './postgres-client.ts';
 import { isLockTimeout } from './postgres-errors.ts';
-import { arityOf, type Change, type Records, rowIdText, type Seen } from './records.ts';
+import { arityOf, type Change, type Records } from './records.ts';
 import * as sql from './statements.ts';
+import { rowIdText, type Seen } from './seen.ts';
 
 /** The hot path on its connections. */
-export interface HotPath {
+interface HotPath {
   claim(requests: readonly ClaimRequest[]): Promise<readonly ClaimResult[]>;
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewResult[]>;
   finish(requests: readonly FinishRequest[]): Promise<readonly FinishResult[]>;

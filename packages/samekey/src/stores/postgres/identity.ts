@@ -8,12 +8,11 @@ import {
   SERVICE_LABEL,
   type StoreIdentity,
 } from '../../store/identity.ts';
-import type { Ask } from './link.ts';
-import { plain } from './postgres-client.ts';
+import { type Ask, plain } from './postgres-client.ts';
 import { errorCodeOf } from './postgres-errors.ts';
 
 /** The table that holds the labels, and how texts call what it is in. */
-export interface IdentityPlace {
+interface IdentityPlace {
   readonly meta: string;
   readonly place: string;
 }

@@ -11,7 +11,7 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import type { Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
+import type { Ask, Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
 import { breaksConnection, isConflict, storeError } from './postgres-errors.ts';
 import { timedValues } from './statement-times.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
@@ -34,9 +34,6 @@ export interface LinkOptions {
   /** What statements are told of the time; absent where none needs it. Who needs it in `together` looks beforehand. */
   readonly time?: ServerTime;
 }
-
-/** Sends one statement; throws `StoreError`. */
-export type Ask = (statement: Statement, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
 /** One connection, kept. */
 export interface Link {

@@ -7,7 +7,7 @@
 import type { Connection, Statement } from './postgres-client.ts';
 
 /** A bell. */
-export interface Bell {
+interface Bell {
   /** Rings in this process too are told. */
   listen(heard: () => void): () => void;
   close(): Promise<void>;

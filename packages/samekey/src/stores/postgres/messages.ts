@@ -20,8 +20,8 @@ import {
 import { idText } from '../../core/record.ts';
 import type { FinishRequest } from '../../store/store.ts';
 import { exact, number, shown } from '../sql/record-row.ts';
-import { finishRows } from './input.ts';
-import type { Ask, Link } from './link.ts';
+import { finishRows } from './input-rows.ts';
+import type { Link } from './link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
 import {
   backRow,
@@ -36,11 +36,11 @@ import {
 import * as sql from './messages-statements.ts';
 import * as upkeep from './messages-upkeep-statements.ts';
 import { type Arity, type Cell, type InputColumn, inputValues, textArray } from './parameters.ts';
-import type { Connection, SqlRow, Statement } from './postgres-client.ts';
+import type { Ask, Connection, SqlRow, Statement } from './postgres-client.ts';
 import { arityOf, type Records } from './records.ts';
 
 /** What messages are made of. */
-export interface PostgresMessagesOptions {
+interface PostgresMessagesOptions {
   readonly records: Records;
   readonly schema: string;
   readonly open: () => Promise<Connection>;
@@ -51,7 +51,7 @@ export interface PostgresMessagesOptions {
 }
 
 /** The messages of a store, and their connections. */
-export interface PostgresMessages {
+interface PostgresMessages {
   readonly messages: MessageStore;
   /** Puts messages in inside a user's transaction. */
   readonly enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>;

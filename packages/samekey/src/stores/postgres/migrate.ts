@@ -8,19 +8,14 @@
 import { StoreError } from '../../core/errors.ts';
 import { ownerToWrite } from '../../store/identity.ts';
 import { identityStatement } from './identity.ts';
-import {
-  LOCK_TIME_MAX_MS,
-  MIGRATIONS,
-  type Migration,
-  migrationStatements,
-  versionAfter,
-} from './migrations/index.ts';
+import { LOCK_TIME_MAX_MS, MIGRATIONS, migrationStatements, versionAfter } from './migrations/index.ts';
 import { type Connection, plain, type SqlRow } from './postgres-client.ts';
 import { errorCodeOf, storeError } from './postgres-errors.ts';
 import { checkReadable, missingIndexes, schemaState, transitionTriggers } from './schema.ts';
-import { checkIsPostgres } from './server.ts';
+import { checkIsPostgres } from './server-check.ts';
 import { noTransitionStatements, transitionStatements } from './transitions.ts';
 import { quote, type Tables } from './tables.ts';
+import type { Migration } from './migrations/migration.ts';
 
 /** How often it is tried: more than a minute together. */
 const TRIES_MAX = 60;
@@ -29,7 +24,7 @@ const TRIES_MAX = 60;
 const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57014', 'XX000']);
 
 /** What a migration is told. */
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly service: string;
   /** Makes the tables this service's, whoever's they were, and those of a database with a name of its own; default false. */
   readonly newIdentity?: boolean | undefined;

@@ -13,7 +13,7 @@ import type { ChangeHints } from '../../store/store.ts';
 import type { Connection, Statement } from './postgres-client.ts';
 
 /** Hints of one store. */
-export interface PostgresHints extends ChangeHints {
+interface PostgresHints extends ChangeHints {
   /** Opens the connection, in the background; again after each loss. */
   start(): void;
   /** Whether the channel is being listened to. */
@@ -22,7 +22,7 @@ export interface PostgresHints extends ChangeHints {
 }
 
 /** What hints need. */
-export interface HintOptions {
+interface HintOptions {
   readonly open: () => Promise<Connection>;
   /** Names the channel: stores on other schemas are not disturbed. */
   readonly schema: string;

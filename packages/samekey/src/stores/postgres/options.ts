@@ -76,7 +76,7 @@ export interface PostgresStoreOptions {
 }
 
 /** The options with their defaults filled in. */
-export interface CheckedOptions {
+interface CheckedOptions {
   readonly service: string;
   readonly open: () => Promise<Connection>;
   readonly schema: string;

@@ -10,6 +10,9 @@
 
 import type { SqlTransaction, SqlValue } from '../../store/transaction.ts';
 
+/** Sends one statement; throws `StoreError`. */
+export type Ask = (statement: Statement, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
+
 export type { SqlValue } from '../../store/transaction.ts';
 
 /** A row, in the order of the statement's columns. */
@@ -32,7 +35,7 @@ export function plain(text: string): Statement {
 }
 
 /** Rows, and the server process that the protocol named when the connection began. */
-export interface Answer {
+interface Answer {
   readonly rows: readonly SqlRow[];
   readonly pid: number | undefined;
 }

@@ -6,7 +6,7 @@
  * checkpoints, one for upkeep (renewals, look-ups, sweeps, operators' writes). A fourth is opened when an operator lists or
  * counts, a fifth when one erases, both of which may take long. With one for claims and ends, each waits for the other's commit.
  *
- * See statements.ts for how locks and plans are held to it, housekeeping.ts for how due records are found.
+ * See statements.ts for how locks and plans are held to it, upkeep.ts for how due records are found.
  */
 
 import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../store/audit.ts';
@@ -29,13 +29,8 @@ import { createAudit } from './audit.ts';
 import { createErase } from './erase.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
-import { createHousekeeping } from './housekeeping.ts';
-import {
-  countStatement,
-  dueStatement,
-  listStatement,
-  takeUnknownStatement,
-} from './housekeeping-statements.ts';
+import { createUpkeep } from './upkeep.ts';
+import { countStatement, dueStatement, listStatement, takeUnknownStatement } from './upkeep-statements.ts';
 import { createLink, type Link } from './link.ts';
 import { createMessages } from './messages.ts';
 import { migrate } from './migrate.ts';
@@ -46,14 +41,15 @@ import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../store/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
 import { textArray } from './parameters.ts';
-import { createRecords, seenOf } from './records.ts';
+import { createRecords } from './records.ts';
 import { createReferences } from './references.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
-import { checkPooler } from './server.ts';
+import { checkPooler } from './server-check.ts';
 import { createPostgresTime } from './statement-times.ts';
 import { createTables, milliseconds } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
+import { seenOf } from './seen.ts';
 
 /** How far the schema is. */
 export interface PostgresSchemaStatus {
@@ -135,7 +131,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const takeUnknown = takeUnknownStatement(tables);
   const records = createRecords(tables, time);
   const hotPath = createHotPath(records, { work, ends, upkeep });
-  const housekeeping = createHousekeeping(records, upkeep, time);
+  const housekeeping = createUpkeep(records, upkeep, time);
   const outbox = createMessages({
     records,
     schema,

@@ -10,27 +10,15 @@ import { type Decision, serverView, type View } from '../../store/machine/index.
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import type { HandResult } from '../../store/store.ts';
-import { exact, number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
-import { fieldsOf } from './byte-columns.ts';
+import { exact, number } from '../sql/record-row.ts';
 import { inGroups, unclear } from './flush.ts';
-import { actCells, seenRow, writeRows } from './input.ts';
+import { actCells, seenRow, writeRows } from './input-rows.ts';
 import * as columns from './input-columns.ts';
-import type { Ask } from './link.ts';
 import { type Arity, type Cell, inputValues } from './parameters.ts';
-import type { SqlRow, Statement } from './postgres-client.ts';
+import type { Ask, SqlRow, Statement } from './postgres-client.ts';
 import * as sql from './statements.ts';
 import type { Tables } from './tables.ts';
-
-/** A record as it was read. */
-export interface Seen {
-  readonly record: SamekeyRecord;
-  /** Which version of the row: the transaction that wrote it. */
-  readonly version: string;
-  /** The time of the reading, in milliseconds. */
-  readonly now: number;
-  /** The server's clock, where it was ahead of that. */
-  readonly laterNow: number;
-}
+import { rowIdText, type Seen, seenOf } from './seen.ts';
 
 /** What is to become of a record that was seen: `undefined` leaves it, null deletes it. */
 export interface Change {
@@ -65,7 +53,7 @@ export interface Records {
 type Decide<Request> = (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>;
 
 /** The row that a change leaves in the audit; undefined for none. */
-export type RowOf<Request> = (
+type RowOf<Request> = (
   before: SamekeyRecord,
   after: SamekeyRecord | null,
   request: Request,
@@ -189,17 +177,6 @@ function both(make: (arity: Arity) => Statement): Record<Arity, Statement> {
 /** One row goes out as the plain statement. */
 export function arityOf(rows: readonly unknown[]): Arity {
   return rows.length === 1 ? 'one' : 'many';
-}
-
-/** The id that the first two columns hold, as `idText` writes it. */
-export function rowIdText(row: SqlRow): string {
-  return idText({ scope: String(row[0]), key: String(row[1]) });
-}
-
-/** A row of `seenColumns`. */
-export function seenOf(row: SqlRow): Seen {
-  const record = rowRecord(fieldsOf(RECORD_COLUMNS, row, 3));
-  return { now: number(row[0]), laterNow: number(row[1]), version: String(row[2]), record };
 }
 
 /** The oldest reading of a group, by the later clock: one that is late has seen that go on, whatever it is told of the time. */

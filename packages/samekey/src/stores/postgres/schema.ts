@@ -7,17 +7,17 @@
 import { SchemaError } from '../../core/errors.ts';
 import { ANY_SERVICE, belongsTo, identityOf, serviceFlag, type StoreIdentity } from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
-import type { Ask } from './link.ts';
-import { MIGRATIONS, type Migration, versionAfter } from './migrations/index.ts';
-import { plain } from './postgres-client.ts';
+import { MIGRATIONS, versionAfter } from './migrations/index.ts';
+import { type Ask, plain } from './postgres-client.ts';
 import { checkReplicaIdentity } from './replica-identity.ts';
-import { checkServer } from './server.ts';
+import { checkServer } from './server-check.ts';
 import { checkShapes, checkTablesThere } from './shape.ts';
 import { findTransitionsStatement, transitionBody } from './transitions.ts';
 import type { Tables } from './tables.ts';
+import type { Migration } from './migrations/migration.ts';
 
 /** How far a database is. */
-export interface SchemaState {
+interface SchemaState {
   /** 0: there are no tables. */
   readonly version: number;
   /** The schema version of the oldest code that can work on it. */

@@ -10,11 +10,10 @@ import {
   shapesOf,
   type TableShape,
 } from '../sql/schema-shape.ts';
-import type { Ask } from './link.ts';
-import type { Migration } from './migrations/index.ts';
-import { plain, type SqlRow } from './postgres-client.ts';
+import { type Ask, plain, type SqlRow } from './postgres-client.ts';
 import type { Tables } from './tables.ts';
 import { TRANSITIONS } from './transitions.ts';
+import type { Migration } from './migrations/migration.ts';
 
 const TYPES: Readonly<Record<string, string>> = { integer: 'int4', bigint: 'int8', boolean: 'bool' };
 const typeName = (type: string): string => TYPES[type.toLowerCase()] ?? type.toLowerCase();

@@ -2,11 +2,10 @@
 
 import { createServerTime, type ServerTime } from '../../store/time/server-time.ts';
 import { number } from '../sql/record-row.ts';
-import type { Ask } from './link.ts';
-import { plain, type SqlValue, type Statement } from './postgres-client.ts';
+import { type Ask, plain, type SqlValue, type Statement } from './postgres-client.ts';
 
 /** Where a store's time comes from. */
-export interface TimeOptions {
+interface TimeOptions {
   /** The table with the row `last_now`. */
   readonly meta: string;
   /** SQL of the server's clock, in milliseconds. */

@@ -31,7 +31,7 @@ export interface Tables {
 }
 
 /** The lock wait of a statement of ours at most; only an insert of the very same key can make it wait at all. */
-export const LOCK_TIME_MAX_MS = 250;
+const LOCK_TIME_MAX_MS = 250;
 
 /** Columns kept as timestamptz: people read the table, and no session's time zone changes an instant (F45). */
 const TIMES: ReadonlySet<string> = new Set([

@@ -19,11 +19,11 @@ import type { NewMessage } from '../../store/message.ts';
 import type { Within } from '../../store/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished, notNoted } from './hot-path.ts';
-import { checkpointRow, finishRows, handOverRow } from './input.ts';
+import { checkpointRow, finishRows, handOverRow } from './input-rows.ts';
 import { CHECKPOINT_INPUT, FINISH_INPUT, HAND_OVER_INPUT } from './input-columns.ts';
-import type { Ask } from './link.ts';
 import { inputValues } from './parameters.ts';
 import {
+  type Ask,
   askTransaction,
   isPostgresJs,
   isSqlTransaction,

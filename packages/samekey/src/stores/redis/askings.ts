@@ -10,7 +10,7 @@ interface Asking {
 }
 
 /** Claims on their way. */
-export interface Askings {
+interface Askings {
   /** Call `end` when the call is over. */
   begin(requests: readonly Asking[]): {
     /** Whether nobody has asked for it since. */

@@ -13,7 +13,7 @@ import {
 } from '../../store/audit.ts';
 import { auditRowOf, auditText, microsBefore } from './audit-text.ts';
 import { textOf } from './fields.ts';
-import type { Keys } from './keys.ts';
+import type { Keys } from './key-names.ts';
 import { answersOf, scriptOf, type Server } from './server.ts';
 import { ADD_NOTE, OLD_NOTES } from './statements.ts';
 

@@ -6,7 +6,7 @@
  * stand still for long.
  */
 
-import type { Place } from './keys.ts';
+import type { Place } from './key-names.ts';
 import type { Argument } from './redis-client.ts';
 import { replyCode, storeError, unexpectedReply } from './redis-errors.ts';
 import type { Answer, Server } from './server.ts';
@@ -31,7 +31,7 @@ export interface GroupRow<Request> {
 const ROWS_MAX = 64;
 
 /** How rows go together. */
-export interface Groups {
+interface Groups {
   /** What a script for one row would have answered to each; undefined for those that go alone. Ends when all are answered. */
   send<Request>(
     rows: readonly GroupRow<Request>[],

@@ -7,12 +7,12 @@
 
 import { createHintChannel } from '../../store/hint-channel.ts';
 import type { ChangeHints } from '../../store/store.ts';
-import type { Keys } from './keys.ts';
+import type { Keys } from './key-names.ts';
 import type { Connection } from './redis-client.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Hints that listen until they are closed. */
-export interface RedisHints extends ChangeHints {
+interface RedisHints extends ChangeHints {
   start(): Promise<void>;
   close(): void;
 }

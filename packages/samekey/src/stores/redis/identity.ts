@@ -2,7 +2,7 @@
 
 import { DATABASE_LABEL } from '../../store/identity.ts';
 import { textOf } from './fields.ts';
-import type { Keys } from './keys.ts';
+import type { Keys } from './key-names.ts';
 import type { Server } from './server.ts';
 
 /** Made by whoever asks first. */

@@ -14,7 +14,7 @@ import {
 import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
 import type { HandResult, ListRequest, OperatorStore } from '../../store/store.ts';
-import type { Keys, Place } from './keys.ts';
+import type { Keys, Place } from './key-names.ts';
 import type { Rows } from './rows.ts';
 import type { Server } from './server.ts';
 import type { Shards } from './shards.ts';

@@ -5,7 +5,7 @@
 
 import { SchemaError } from '../../core/errors.ts';
 import { textOf } from './fields.ts';
-import type { Keys } from './keys.ts';
+import type { Keys } from './key-names.ts';
 import type { CheckedOptions } from './options.ts';
 import type { Server } from './server.ts';
 

@@ -39,7 +39,7 @@ export interface Connection {
 }
 
 /** One connection. What its server has not (any more) is an error, not sent elsewhere. */
-export interface Pinned {
+interface Pinned {
   send(command: string, args: readonly Argument[]): Promise<unknown>;
   /** Whether all that was sent since it was pinned went over one connection: clients repeat on a new one what had no answer. */
   isSame(): boolean;

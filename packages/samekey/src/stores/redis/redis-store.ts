@@ -10,8 +10,8 @@ import { createAudit } from './audit.ts';
 import { checkpointVerb, claimVerb, finishVerb, renewVerb } from './hot-path.ts';
 import { createHints } from './hints.ts';
 import { databaseId } from './identity.ts';
-import { createHousekeeping } from './housekeeping.ts';
-import { createKeys } from './keys.ts';
+import { createUpkeep } from './upkeep.ts';
+import { createKeys } from './key-names.ts';
 import { createOperator } from './operator.ts';
 import { checkOptions, type RedisStoreOptions } from './options.ts';
 import { checkServer } from './ready.ts';
@@ -79,7 +79,7 @@ export function redisStore(options: RedisStoreOptions): Store {
       return found.map((seen) => seen?.record ?? null);
     },
 
-    ...createHousekeeping(server, keys, rows, shards, time),
+    ...createUpkeep(server, keys, rows, shards, time),
     ...createOperator(server, keys, rows, shards),
     ...createAudit(server, keys, time, connection.isCluster),
     // Exact as they are: what an index holds is counted, and nothing has to be told.

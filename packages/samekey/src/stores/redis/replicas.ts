@@ -14,7 +14,7 @@ import { StoreError } from '../../core/errors.ts';
 import { decideFinish, type Decision, type View } from '../../store/machine/index.ts';
 import type { Fence, RecordId, SamekeyRecord } from '../../core/record.ts';
 import type { ClaimRequest, ClaimResult } from '../../store/store.ts';
-import type { Keys, Place } from './keys.ts';
+import type { Keys, Place } from './key-names.ts';
 import type { CheckedOptions } from './options.ts';
 import { isNoScript, storeError } from './redis-errors.ts';
 import type { Rows } from './rows.ts';
@@ -23,7 +23,7 @@ import { createAskings } from './askings.ts';
 import { TOUCH } from './statements.ts';
 
 /** Checks what is about to be acknowledged. Both throw `StoreError` when too few have it. */
-export interface Replicas {
+interface Replicas {
   /** Asks for claims with `ask`. What it may have undone is not asked again: it is `busy`. */
   claim(
     requests: readonly ClaimRequest[],

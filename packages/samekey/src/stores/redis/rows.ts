@@ -14,7 +14,7 @@ import { checkIds } from '../sql/record-row.ts';
 import { auditText } from './audit-text.ts';
 import { fieldsOf, headOf, type Seen, seenOf } from './fields.ts';
 import { createGroups, type GroupRow, type Many } from './groups.ts';
-import type { Keys, Place } from './keys.ts';
+import type { Keys, Place } from './key-names.ts';
 import type { Argument } from './redis-client.ts';
 import { unexpectedReply } from './redis-errors.ts';
 import { type Answer, answersOf, scriptOf, type Server, toldScript } from './server.ts';

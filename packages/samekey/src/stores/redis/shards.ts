@@ -2,7 +2,7 @@
 
 import type { SamekeyRecord } from '../../core/record.ts';
 import { SMALL_FIELDS, smallOf, textOf } from './fields.ts';
-import type { Keys, Place } from './keys.ts';
+import type { Keys, Place } from './key-names.ts';
 import { ID_LENGTH } from './lua.ts';
 import { scriptOf, type Server } from './server.ts';
 import { RIPE } from './statements.ts';

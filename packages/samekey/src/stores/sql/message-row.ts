@@ -28,7 +28,7 @@ export const MESSAGE_COLUMNS = [
 ] as const;
 
 /** One of them. */
-export type MessageColumn = (typeof MESSAGE_COLUMNS)[number];
+type MessageColumn = (typeof MESSAGE_COLUMNS)[number];
 
 /** A message as a row. Throws `StoreError` for identifying text that SQL would alter. */
 export function messageValues(message: Omit<StoredMessage, 'place'>): ColumnValue[] {

@@ -55,7 +55,7 @@ export function checkThere(missing: readonly string[], mends: Mends): void {
 }
 
 /** The faults, in the order of the migrations. */
-export function driftOf(wanted: readonly TableShape[], found: Found, mends: Mends): readonly SchemaFault[] {
+function driftOf(wanted: readonly TableShape[], found: Found, mends: Mends): readonly SchemaFault[] {
   const restore = `restore it with the SQL that ${mends.printed} prints`;
   const faults = wanted.flatMap((table) => {
     const there = found.tables.find(({ name }) => name === table.name);

@@ -42,7 +42,7 @@ export interface TableShape {
 }
 
 /** How a store's types are named: of `BIGINT UNSIGNED` in a migration and of `bigint(20) unsigned` in a catalogue the same. */
-export type TypeName = (type: string) => string;
+type TypeName = (type: string) => string;
 
 interface Growing extends TableShape {
   readonly columns: ColumnShape[];

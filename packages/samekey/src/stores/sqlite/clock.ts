@@ -18,7 +18,6 @@ export {
   createClaimWatch,
   heldBack,
   type WatchedClaim,
-  WATCHED_MAX,
 } from '../../store/time/claim-watch.ts';
 
 /** The store's time. What is written inside a write transaction is later than anything that was written before. */

@@ -30,7 +30,7 @@ const DEAD = `${SELECT} WHERE id = ? AND state = 'dead'`;
 const COUNT = 'SELECT topic, state, count(*) AS n FROM samekey_messages GROUP BY topic, state';
 
 /** Rows inside an open transaction or a read. */
-export interface MessageRows {
+interface MessageRows {
   at(place: number): MessageRow | null;
   ready(topic: string, now: number, limit: number): MessageRow[];
   leased(topic: string, limit: number): MessageRow[];

@@ -39,7 +39,7 @@ import type { Connection } from './sqlite-client.ts';
 import type { Writer } from './writer.ts';
 
 /** What messages are made of. */
-export interface SqliteMessagesOptions {
+interface SqliteMessagesOptions {
   readonly connection: Connection;
   readonly writer: Writer;
   readonly records: Records;
@@ -50,7 +50,7 @@ export interface SqliteMessagesOptions {
 }
 
 /** The messages of a store. */
-export interface SqliteMessages {
+interface SqliteMessages {
   readonly messages: MessageStore;
   /** Inside an open transaction. */
   enqueueWithin(messages: readonly NewMessage[]): void;

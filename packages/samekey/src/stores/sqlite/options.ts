@@ -42,7 +42,7 @@ export interface SqliteStoreOptions {
 }
 
 /** The options with their defaults filled in. */
-export interface CheckedOptions extends Required<Omit<SqliteStoreOptions, 'statfs'>> {
+interface CheckedOptions extends Required<Omit<SqliteStoreOptions, 'statfs'>> {
   readonly statfs: Statfs | undefined;
 }
 

@@ -45,7 +45,7 @@ export type Decide<Request, Result> = (
 ) => Decision<Result>;
 
 /** The row that a change leaves in the audit; undefined for none. */
-export type RowOf<Request> = (
+type RowOf<Request> = (
   before: SamekeyRecord,
   after: SamekeyRecord | null,
   request: Request,

@@ -18,7 +18,7 @@ import type { Writer } from './writer.ts';
 const MIGRATE_TIME_MAX_MS = 60_000;
 
 /** What a migration is told. */
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly inMemory: boolean;
   readonly service: string;
   /** Makes the file this service's, whoever's it was, and one with a name of its own. */

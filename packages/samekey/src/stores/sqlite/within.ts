@@ -44,7 +44,7 @@ export interface WithinSqlite {
 }
 
 /** What the verbs are made of. */
-export interface WithinOptions {
+interface WithinOptions {
   readonly connection: Connection;
   readonly records: Pick<Records, 'apply'>;
   readonly isOpen: (tx: SqliteTransaction) => boolean;

@@ -15,7 +15,7 @@ import { BEGIN, COMMIT, ROLLBACK } from './statements.ts';
 import type { Turns } from './turns.ts';
 
 /** How the writer waits. */
-export interface WriterOptions {
+interface WriterOptions {
   readonly connection: Connection;
   readonly turns: Turns;
   /** Longest wait for other processes and open transactions, in milliseconds. */

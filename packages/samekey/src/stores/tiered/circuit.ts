@@ -3,7 +3,7 @@
 import type { TieredWorld } from './options.ts';
 
 /** When the shared cache may be asked. */
-export interface Circuit {
+interface Circuit {
   /** True: ask, and say how it went. While it is left alone, true for one question at the end of each pause. */
   mayAsk(): boolean;
   /** Whether it is not left alone. */

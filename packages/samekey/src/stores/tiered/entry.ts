@@ -9,16 +9,9 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { StoreIdentity } from '../../store/identity.ts';
-import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { idText, type RecordId } from '../../core/record.ts';
 import type { CacheSecrets } from './options.ts';
-import { headOf, recordOfHead } from './record-head.ts';
-
-/** A record that was read earlier. */
-export interface Entry {
-  readonly record: SamekeyRecord;
-  /** The store's clock when it read the record, in milliseconds since 1970. */
-  readonly readAt: number;
-}
+import { type Entry, headOf, recordOfHead } from './record-head.ts';
 
 /** Writes and reads entries. */
 export interface Entries {

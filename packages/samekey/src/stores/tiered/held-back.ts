@@ -8,7 +8,7 @@ import { idText, type RecordId } from '../../core/record.ts';
 import type { TieredWorld } from './options.ts';
 
 /** Records and callers that are asked of the store only. */
-export interface HeldBack {
+interface HeldBack {
   hold(id: RecordId): void;
   /** All records of a caller, as `callerOf` gives it. */
   holdCaller(caller: string): void;

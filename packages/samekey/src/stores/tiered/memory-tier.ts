@@ -10,7 +10,7 @@ import type { Checked } from './options.ts';
 import type { Trusted } from './shared-tier.ts';
 
 /** The tier. */
-export interface MemoryTier {
+interface MemoryTier {
   get(id: RecordId, fingerprint: Fingerprint): Trusted | null;
   /** Keeps what was true when it was asked for. */
   put(found: Trusted, asked: Asked): void;

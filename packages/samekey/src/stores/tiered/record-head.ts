@@ -1,7 +1,13 @@
 /** The fields of a final record as plain JSON, and back: every field is looked at, because a cache may hold anything. */
 
 import { type RecordId, type SamekeyRecord, STATES } from '../../core/record.ts';
-import type { Entry } from './entry.ts';
+
+/** A record that was read earlier. */
+export interface Entry {
+  readonly record: SamekeyRecord;
+  /** The store's clock when it read the record, in milliseconds since 1970. */
+  readonly readAt: number;
+}
 
 type Check = (value: unknown) => boolean;
 

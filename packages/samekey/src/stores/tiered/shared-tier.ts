@@ -22,7 +22,7 @@ export interface Trusted {
 }
 
 /** The shared tier of one store. */
-export interface SharedTier {
+interface SharedTier {
   /** Whether to look up before the store is asked. */
   mayAsk(): boolean;
   /** What may be trusted of these, in their order; null for the rest. */

@@ -4,7 +4,7 @@
  */
 
 /** The share of claims that met a final answer, of the last thousand or so. */
-export interface Worth {
+interface Worth {
   saw(claims: number, finals: number): void;
   readonly isWorth: boolean;
 }

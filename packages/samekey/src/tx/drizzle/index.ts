@@ -7,7 +7,7 @@
 import { OptionsError } from '../../core/errors.ts';
 import type { SqlTransaction, TransactionSource } from '../../store/transaction.ts';
 import { type Isolation, type LibraryDialect, type LibraryOptions, readLibrary } from '../begin.ts';
-import { handleOf, runGuarded } from '../handle.ts';
+import { handleOf, runGuarded } from '../tx-handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
 /** What is used of a transaction of Drizzle. */

@@ -11,13 +11,9 @@
 import { OptionsError } from '../../core/errors.ts';
 import { aFunction, readOptions, type Table, wholeNumber } from '../../core/options.ts';
 import type { ItemTransaction, TransactionSource } from '../../store/transaction.ts';
-import { send, UnclearError } from './send.ts';
+import { send, type TransactingClient, UnclearError } from './send-transaction.ts';
 
-/** What is used of the aggregated `DynamoDB` client of `@aws-sdk/client-dynamodb` 3. */
-export interface TransactingClient {
-  // The SDK's input is an exact type of its own.
-  transactWriteItems(input: never, options?: never): Promise<unknown>;
-}
+export type { TransactingClient } from './send-transaction.ts';
 
 /** An element of the client's `TransactItems`: `{ Put }`, `{ Update }`, `{ Delete }` or `{ ConditionCheck }`. */
 export type TransactElement<Client extends TransactingClient> = Parameters<

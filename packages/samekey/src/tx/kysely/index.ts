@@ -8,7 +8,7 @@
 import { anything, orNull, readOptions, required, type Table } from '../../core/options.ts';
 import type { TransactionSource } from '../../store/transaction.ts';
 import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
-import { handleOf } from '../handle.ts';
+import { handleOf } from '../tx-handle.ts';
 import { type LendingPool, surviveLosses } from '../pool.ts';
 
 /** What is used of a `Transaction` of Kysely. */

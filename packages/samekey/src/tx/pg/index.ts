@@ -2,7 +2,7 @@
 
 import type { TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
-import { guarded, handleOf } from '../handle.ts';
+import { guarded, handleOf } from '../tx-handle.ts';
 
 /** What is used of a client that a `Pool` of pg lends. */
 export interface PgClient {

@@ -6,7 +6,7 @@
 
 import type { SqlTransaction, TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
-import { handleOf, runGuarded } from '../handle.ts';
+import { handleOf, runGuarded } from '../tx-handle.ts';
 
 /** What is used of the `sql` that `sql.begin` passes to its function. */
 export interface PostgresJsTransaction {

@@ -9,7 +9,7 @@
 import type { TransactionSource } from '../../store/transaction.ts';
 import { readOptions, type Table, wholeNumber } from '../../core/options.ts';
 import { type Isolation, LIBRARY_ROWS, type LibraryOptions } from '../begin.ts';
-import { handleOf } from '../handle.ts';
+import { handleOf } from '../tx-handle.ts';
 
 /** What is used of a transaction of Prisma. */
 export interface PrismaTransaction {

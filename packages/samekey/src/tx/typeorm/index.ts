@@ -7,7 +7,7 @@
 
 import type { TransactionSource } from '../../store/transaction.ts';
 import { type LibraryOptions, readLibrary } from '../begin.ts';
-import { handleOf } from '../handle.ts';
+import { handleOf } from '../tx-handle.ts';
 import { handleOnMysql, type MysqlCallbacks } from '../mysql-ask.ts';
 
 /** What is used of an `EntityManager` in a transaction. */

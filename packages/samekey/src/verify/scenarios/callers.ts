@@ -1,7 +1,8 @@
 /** Whom a key is unique for: the caller, and not the credential it comes with. */
 
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { elsewhere } from './elsewhere.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const twoTenants: Scenario = {
   name: 'two-tenants',

@@ -1,9 +1,10 @@
 /** What a refusal tells: a document that programs can read, and where it is explained. */
 
-import { jsonOf, valueAt } from '../bodies.ts';
+import { jsonOf, valueAt } from '../made-bodies.ts';
 import { isRefusal, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { type Answer, valuesOf } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 /** Refusals by the key: a missing one, and one that was used for another request. */
 async function refusals(probe: Probe): Promise<readonly Answer[]> {

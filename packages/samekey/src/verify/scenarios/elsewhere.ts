@@ -7,8 +7,9 @@
 
 import { fieldOf } from '../counting.ts';
 import { type Change, isCountedOutside, isRefusal, isSameAnswer, isSuccess, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
+import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 export const otherQuery: Scenario = {
   name: 'other-query',
@@ -53,7 +54,7 @@ function atPlace(probe: Probe, change: Change, what: string): Promise<Verdict> {
 }
 
 /** A used key, sent from elsewhere: what differs, and what it means when it gets what is the first's. */
-export interface Elsewhere {
+interface Elsewhere {
   readonly change: Change;
   /** For "… got a replay of the first answer". */
   readonly what: string;

@@ -2,7 +2,8 @@
 
 import { pause } from '../pace.ts';
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 /** Clocks and reapers are not exact. */
 const SLACK_MS = 1_000;

@@ -1,7 +1,8 @@
 /** Safe methods need no key, and a key changes nothing about them. */
 
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const getUntouched: Scenario = {
   name: 'get-untouched',

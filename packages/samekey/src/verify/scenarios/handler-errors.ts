@@ -2,7 +2,8 @@
 
 import { bytesOf } from '../options.ts';
 import { isRefusal, isSameAnswer, isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const finalRefusal: Scenario = {
   name: 'final-refusal',

@@ -2,8 +2,9 @@
 
 import { pause } from '../pace.ts';
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Reply } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 const HANG_UP_MS = 30;
 /** How long the first may go on running, and how often it is asked for. */

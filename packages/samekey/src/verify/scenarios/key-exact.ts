@@ -1,8 +1,9 @@
 /** Keys are compared as they are: whole, with their case and their spaces. */
 
 import { isRefusal, isRefusedAsSent, isSuccess, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
+import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 const MIXED =
   'Two customers whose keys only look alike are taken for one: the second is not charged, and gets the first one’s answer.';

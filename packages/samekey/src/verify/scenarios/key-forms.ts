@@ -1,8 +1,9 @@
 /** How a key is written: as the draft says, as everybody does, wrongly, and twice. */
 
 import { isRefusal, isRefusedAsSent, isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const keyQuoted: Scenario = {
   name: 'key-quoted',

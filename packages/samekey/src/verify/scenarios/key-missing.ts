@@ -1,7 +1,8 @@
 /** No key, and an empty one. */
 
 import { isRefusal, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 export const keyMissing: Scenario = {
   name: 'key-missing',

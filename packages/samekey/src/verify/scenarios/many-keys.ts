@@ -3,7 +3,8 @@
 import { bytesOf } from '../options.ts';
 import { pause } from '../pace.ts';
 import { isSuccess, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 /**
  * More than a cache holds that somebody sized by hand, and few enough for a test environment. Where keys are remembered for seconds,

@@ -1,8 +1,9 @@
 /** The same key for another request: refused, and nothing of the first is changed by it. */
 
 import { type Intent, isCountedOutside, isRefusal, isSameAnswer, isSuccess, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 /** One key, and another body under it. */
 interface Tried {

@@ -1,9 +1,10 @@
 /** Requests that meet: one runs; the others wait for its answer or are told that it is running. */
 
 import { type Intent, isSuccess, type Probe } from '../probe.ts';
-import { fault, held, notJudged, type Scenario, type Verdict } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer, Reply } from '../wire.ts';
 import { retried } from './retried.ts';
+import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 export const racePair: Scenario = {
   name: 'race-pair',

@@ -1,7 +1,8 @@
 /** A replay says that it is one. */
 
-import { fault, held, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { answered, retried } from './retried.ts';
+import { fault, held } from '../judgement.ts';
 
 export const replayMarker: Scenario = {
   name: 'replay-marker',

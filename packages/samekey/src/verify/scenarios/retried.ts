@@ -1,11 +1,11 @@
 /** What the plainest questions are about: an intent, its first answer, and its first retry's. */
 
 import type { Probe } from '../probe.ts';
-import { NotJudged } from '../scenario.ts';
 import type { Answer, Reply } from '../wire.ts';
+import { NotJudged } from '../judgement.ts';
 
 /** See above. */
-export interface Retried {
+interface Retried {
   readonly first: Answer;
   readonly retries: readonly [Reply, Reply];
 }

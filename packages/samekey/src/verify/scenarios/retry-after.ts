@@ -1,8 +1,9 @@
 /** Who is put off is told until when. */
 
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { valuesOf } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 /** A client that waits longer than a day has given up. */
 const SECONDS_MAX = 24 * 60 * 60;

@@ -1,6 +1,7 @@
 /** The promise itself: three requests under one key are one operation. */
 
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const runsOnce: Scenario = {
   name: 'runs-once',

@@ -1,8 +1,9 @@
 /** A retry gets the stored status and bytes. */
 
 import { isSameAnswer } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { retried } from './retried.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const sameAnswer: Scenario = {
   name: 'same-answer',

@@ -2,9 +2,10 @@
 
 import { MARKERS } from '../expectations.ts';
 import { isSameAnswer } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import { type Answer, type Line, valuesOf } from '../wire.ts';
 import { answered, retried } from './retried.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 /** Of one connection, one moment, one request or one caller (RFC 9110 §7.6.1, §6.6.1; Fetch §3.2). */
 const OWN: ReadonlySet<string> = new Set([

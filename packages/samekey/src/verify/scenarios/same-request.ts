@@ -1,8 +1,9 @@
 /** What is the same request in JSON, and what is not. */
 
-import { rewritten, withMember } from '../bodies.ts';
+import { rewritten, withMember } from '../made-bodies.ts';
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const reorderedJson: Scenario = {
   name: 'reordered-json',

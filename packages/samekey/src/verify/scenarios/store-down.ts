@@ -1,8 +1,9 @@
 /** Without its store a service cannot know what has run: nothing may run. */
 
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Reply } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const storeDown: Scenario = {
   name: 'store-down',

@@ -1,8 +1,9 @@
 /** Who asks for the same thing twice on purpose gets it twice: the key says what is one operation, not the body. */
 
 import { isSuccess } from '../probe.ts';
-import { fault, held, notJudged, type Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 import type { Answer } from '../wire.ts';
+import { fault, held, notJudged } from '../judgement.ts';
 
 export const twoKeys: Scenario = {
   name: 'two-keys',

@@ -17,7 +17,7 @@
  */
 
 import { GROUP_SLOTS } from '../tables.ts';
-import type { Migration } from './index.ts';
+import type { Migration } from './migration.ts';
 
 const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 const WORD = 'CHARACTER SET ascii COLLATE ascii_bin';

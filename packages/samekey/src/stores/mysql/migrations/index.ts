@@ -8,16 +8,7 @@ import { identityStatement } from '../identity.ts';
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { createTables, SERVER_CLOCK, type Tables } from '../tables.ts';
 import { tables } from './0001-tables.ts';
-
-/** One step of the schema. */
-export interface Migration {
-  readonly number: number;
-  readonly name: string;
-  /** The schema version of the oldest code that can work on a database at this version. */
-  readonly minReader: number;
-  /** Each may be run again. */
-  statements(names: Tables): readonly string[];
-}
+import type { Migration } from './migration.ts';
 
 /** All migrations, by number. */
 export const MIGRATIONS: readonly Migration[] = [tables];

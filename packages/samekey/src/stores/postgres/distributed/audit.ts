@@ -9,9 +9,9 @@ import {
 } from '../../../store/audit.ts';
 import { StoreError } from '../../../core/errors.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../../sql/audit-row.ts';
-import type { Ask, Link } from '../link.ts';
+import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
-import type { SqlValue } from '../postgres-client.ts';
+import type { Ask, SqlValue } from '../postgres-client.ts';
 import { statement } from '../statements.ts';
 import type { Layout } from './layout.ts';
 import type { Bound } from './statements.ts';

@@ -89,7 +89,7 @@ const FACTS: Readonly<Record<DistributedEngine, EngineFacts>> = Object.freeze({
 });
 
 /** The names, for messages. */
-export const ENGINES: readonly DistributedEngine[] = Object.keys(FACTS) as DistributedEngine[];
+const ENGINES: readonly DistributedEngine[] = Object.keys(FACTS) as DistributedEngine[];
 
 /** The facts of an engine; undefined for a name that is none. */
 export function factsOf(engine: unknown): EngineFacts | undefined {

@@ -14,8 +14,8 @@ import {
 import { idText } from '../../../core/record.ts';
 import type { ClaimRequest, ClaimResult, HotStore } from '../../../store/store.ts';
 import { checkIds, number } from '../../sql/record-row.ts';
-import type { Ask, Link } from '../link.ts';
-import type { SqlValue } from '../postgres-client.ts';
+import type { Link } from '../link.ts';
+import type { Ask, SqlValue } from '../postgres-client.ts';
 import { isLockTimeout } from '../postgres-errors.ts';
 import { eachAlone } from './lanes.ts';
 import { BUSY, type Records } from './records.ts';

@@ -5,4 +5,4 @@ export {
   type DistributedPostgresStore,
   distributedPostgresStore,
   type DistributedSchemaStatus,
-} from './store.ts';
+} from './distributed-store.ts';

@@ -49,7 +49,7 @@ export function createLayout(facts: EngineFacts, schema: string, clock: string):
 export const SERVER_CLOCK = 'statement_timestamp()';
 
 /** A type of the four that all engines have. */
-export type ColumnType = 'text' | 'integer' | 'bigint' | 'bytea';
+type ColumnType = 'text' | 'integer' | 'bigint' | 'bytea';
 
 const INTEGERS: ReadonlySet<string> = new Set([
   'attempt',

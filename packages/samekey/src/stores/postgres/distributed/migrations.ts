@@ -111,7 +111,7 @@ function named(table: string): string {
 }
 
 /** A table, and what spreads it. */
-export interface SpreadStatement {
+interface SpreadStatement {
   readonly table: string;
   readonly text: string;
 }

@@ -29,7 +29,7 @@ export interface DistributedPostgresStoreOptions
 }
 
 /** The options with their defaults filled in. */
-export interface CheckedDistributedOptions {
+interface CheckedDistributedOptions {
   readonly service: string;
   readonly facts: EngineFacts;
   readonly open: () => Promise<Connection>;

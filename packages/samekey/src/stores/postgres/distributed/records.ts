@@ -9,8 +9,7 @@ import type { RecordId, SamekeyRecord } from '../../../core/record.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../../sql/record-row.ts';
 import { fieldsOf } from '../byte-columns.ts';
-import type { Ask } from '../link.ts';
-import type { SqlRow } from '../postgres-client.ts';
+import type { Ask, SqlRow } from '../postgres-client.ts';
 import { isLockTimeout } from '../postgres-errors.ts';
 import { DECISION_TIME_MAX_MS } from '../statements.ts';
 import { insertAudit } from './audit.ts';
@@ -18,7 +17,7 @@ import type { Layout } from './layout.ts';
 import { deleteStatement, readStatement, timeStatement, updateStatement } from './statements.ts';
 
 /** A record as it was read. */
-export interface Seen {
+interface Seen {
   readonly record: SamekeyRecord;
   readonly version: string;
   /** The time of the reading, in milliseconds. */
@@ -58,7 +57,7 @@ export interface Records {
 }
 
 /** How a decision is applied. */
-export interface ApplyOptions<Request> {
+interface ApplyOptions<Request> {
   readonly lock?: '' | 'FOR UPDATE';
   readonly rowOf?: (
     before: SamekeyRecord,

@@ -7,8 +7,7 @@ import { SchemaError } from '../../../core/errors.ts';
 import { ANY_SERVICE, belongsTo, ownerToWrite, serviceFlag } from '../../../store/identity.ts';
 import { number } from '../../sql/record-row.ts';
 import { identityStatement, readIdentity } from '../identity.ts';
-import type { Ask } from '../link.ts';
-import { plain, type SqlRow } from '../postgres-client.ts';
+import { type Ask, plain, type SqlRow } from '../postgres-client.ts';
 import { errorCodeOf } from '../postgres-errors.ts';
 import { checkReplicaIdentity } from '../replica-identity.ts';
 import { quote } from '../tables.ts';
@@ -166,7 +165,7 @@ const AGAIN: ReadonlySet<string> = new Set([
 const TRIES_MAX = 60;
 
 /** How tables are made, and whose they are then. */
-export interface Making {
+interface Making {
   readonly service: string;
   readonly newIdentity: boolean;
   readonly random: () => number;

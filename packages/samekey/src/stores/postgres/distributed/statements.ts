@@ -136,7 +136,7 @@ function fenceOf(
 }
 
 /** When somebody must look at it: the end of a claim or deadline, since when nobody knows, or when it may be deleted. */
-export function dueAt({ state, lockedUntil, expiresAt, tombstoneMs }: SamekeyRecord): number {
+function dueAt({ state, lockedUntil, expiresAt, tombstoneMs }: SamekeyRecord): number {
   if (state !== 'completed' && state !== 'failed' && state !== 'retryable') return lockedUntil;
   return Math.min(NEVER, expiresAt + tombstoneMs);
 }

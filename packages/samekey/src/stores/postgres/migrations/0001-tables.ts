@@ -41,7 +41,7 @@
  */
 
 import { IS_UNKNOWN, MAY_BE_DUE } from '../tables.ts';
-import type { Migration } from './index.ts';
+import type { Migration } from './migration.ts';
 
 export const allTables: Migration = {
   number: 1,

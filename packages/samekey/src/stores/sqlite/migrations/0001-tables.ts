@@ -27,7 +27,7 @@
  * References: where a webhook's words lead. Rows live in their key, and there is one other way to them: by the record that they go with.
  */
 
-import type { Migration } from './index.ts';
+import type { Migration } from './migration.ts';
 
 export const tables: Migration = {
   number: 1,

@@ -6,15 +6,7 @@
 import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { tables } from './0001-tables.ts';
-
-/** One step of the schema, applied in one transaction together with its bookkeeping. */
-export interface Migration {
-  readonly number: number;
-  readonly name: string;
-  /** The schema version of the oldest code that can work on a database at this version. */
-  readonly minReader: number;
-  readonly statements: readonly string[];
-}
+import type { Migration } from './migration.ts';
 
 /** All migrations, by number. */
 export const MIGRATIONS: readonly Migration[] = [tables];

@@ -22,7 +22,7 @@ import type {
   Swept,
 } from '../../store/store.ts';
 import type { Seen } from './fields.ts';
-import type { Keys, Place } from './keys.ts';
+import type { Keys, Place } from './key-names.ts';
 import type { Rows } from './rows.ts';
 import { scriptOf, type Server } from './server.ts';
 import type { Entry, Shards } from './shards.ts';
@@ -43,7 +43,7 @@ interface DueEntry {
 const reapScript = scriptOf(REAP);
 
 /** Makes the lifecycle's verbs. */
-export function createHousekeeping(
+export function createUpkeep(
   server: Server,
   keys: Keys,
   rows: Rows,

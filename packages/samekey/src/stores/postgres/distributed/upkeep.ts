@@ -45,15 +45,10 @@ const HAND_TRIES_MAX = 20;
 const REAP_ROWS_MAX = 1_000;
 
 /** The verbs of upkeep, and the operator's on single records. */
-export type Housekeeping = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
+type Upkeep = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
 
 /** Makes them on the connections of upkeep. */
-export function createHousekeeping(
-  records: Records,
-  upkeep: Link,
-  counters: Counters,
-  time: ServerTime,
-): Housekeeping {
+export function createUpkeep(records: Records, upkeep: Link, counters: Counters, time: ServerTime): Upkeep {
   const { layout } = records;
   const { over, reapable, unknown, due } = candidateStatements(layout);
 

@@ -18,13 +18,14 @@ import type { ServerTime } from '../../store/time/server-time.ts';
 import { reapedOf } from '../../store/reaped.ts';
 import type { Reaped, SweepOptions, Swept } from '../../store/store.ts';
 import { number } from '../sql/record-row.ts';
-import * as sql from './housekeeping-statements.ts';
+import * as sql from './upkeep-statements.ts';
 import type { Link } from './link.ts';
 import type { SqlRow } from './postgres-client.ts';
-import { type Records, type Seen, seenOf } from './records.ts';
+import type { Records } from './records.ts';
+import { type Seen, seenOf } from './seen.ts';
 
 /** Keeping the store in order. */
-export interface Housekeeping {
+interface Upkeep {
   sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
   reap(limit: number): Promise<Reaped>;
 }
@@ -41,7 +42,7 @@ const REAP_ROWS_MAX = 1_000;
 const REAP_STATEMENTS_MAX = 100;
 
 /** Makes it. */
-export function createHousekeeping(records: Records, { ask }: Link, time: ServerTime): Housekeeping {
+export function createUpkeep(records: Records, { ask }: Link, time: ServerTime): Upkeep {
   const watched = sql.watchedStatement(records.tables);
   const unwatch = sql.unwatchStatement(records.tables);
   const stretch = sql.stretchStatement(records.tables);

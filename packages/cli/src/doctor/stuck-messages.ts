@@ -2,12 +2,12 @@
 
 import type { Store } from 'samekey';
 import type { MessageQueue } from 'samekey/operator';
-import type { OpenDatabase } from '../database/open-database.ts';
 import { shortDuration } from '../operate/duration.ts';
 import { counted } from '../operate/print.ts';
 import type { MessagesOf } from '../operate/target.ts';
 import { type Check, type Finding, fine } from './finding.ts';
 import { countOf, instant, msOf, nameOf, numberAt, textAt } from './sql.ts';
+import type { OpenDatabase } from '../database/opened.ts';
 
 /** A message that is due is taken within seconds where somebody listens to its topic. */
 const DUE_LONG_MS = 5 * 60_000;

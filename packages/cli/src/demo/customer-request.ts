@@ -3,7 +3,7 @@
 import { type Agent, type IncomingMessage, request } from 'node:http';
 
 /** What to send. */
-export interface SendOptions {
+interface SendOptions {
   readonly url: string;
   readonly agent: Agent;
   readonly key: string;
@@ -14,7 +14,7 @@ export interface SendOptions {
 }
 
 /** What came back. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly text: string;
   /** How long the server asks to wait before the next try; null when it does not. */

@@ -1,12 +1,13 @@
-/** Samekey's tables in one database, whatever its kind: how far they are, and how they get further. */
-
-import type { Address } from './address.ts';
+/**
+ * What each kind of database says of its tables, and what may be asked of them. The kinds are written against this; which of them is
+ * opened, `open-schema` decides.
+ */
 
 /** An operator looks into the database that is named, whosever it is. */
 export const ANY_SERVICE = '*';
 
 /** Whose the tables are, and what their database is called. */
-export interface Identity {
+interface Identity {
   readonly service: string;
   readonly databaseId: string;
 }
@@ -66,25 +67,4 @@ export interface SchemaKind {
   open(place: string, choices: SchemaChoices): DatabaseSchema;
   /** The migrations after version `from`; empty if there are none. */
   sql(choices: SchemaChoices, from: number): string;
-}
-
-const KINDS: Readonly<Record<Address['kind'], () => Promise<SchemaKind>>> = {
-  postgres: async () => (await import('./postgres-schema.ts')).postgresTables,
-  mysql: async () => (await import('./mysql-schema.ts')).mysqlTables,
-  sqlite: async () => (await import('./sqlite-schema.ts')).sqliteTables,
-};
-
-/** Opens it. */
-export async function openSchema(address: Address, choices: SchemaChoices): Promise<DatabaseSchema> {
-  const kind = await KINDS[address.kind]();
-  return kind.open(address.kind === 'sqlite' ? address.path : address.url, choices);
-}
-
-/** The migrations after version `from` as SQL; opens nothing. */
-export async function schemaSql(
-  kind: Address['kind'],
-  choices: SchemaChoices,
-  from: number,
-): Promise<string> {
-  return (await KINDS[kind]()).sql(choices, from);
 }

@@ -2,8 +2,8 @@
 
 import { SchemaError } from '../../core/errors.ts';
 import { engineOf } from './distributed/engines.ts';
-import type { Ask, Link } from './link.ts';
-import { plain } from './postgres-client.ts';
+import type { Link } from './link.ts';
+import { type Ask, plain } from './postgres-client.ts';
 
 const OLDEST_SERVER = 150_000;
 

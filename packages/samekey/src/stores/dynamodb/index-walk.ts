@@ -22,7 +22,7 @@ const LIST_LIMIT_MAX = 1_000;
 const SHARD_NUMBERS = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /** Which open records are looked at. */
-export interface OpenOptions {
+interface OpenOptions {
   /** Up to this `open_at`. */
   readonly until?: number;
   /** From where the walk of this name ended last. */

@@ -16,7 +16,7 @@ import type {
 import { auditValues } from '../sql/audit-row.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';
-import type { Seen } from './records.ts';
+import type { Seen } from './seen.ts';
 
 /** A row of `CLAIM_INPUT`. */
 export function claimRow(request: ClaimRequest): readonly Cell[] {
@@ -83,7 +83,7 @@ export function renewRow(request: RenewRequest): readonly Cell[] {
 }
 
 /** Rows, and the bodies they point into. */
-export interface RowsWithBodies {
+interface RowsWithBodies {
   readonly rows: readonly (readonly Cell[])[];
   readonly bodies: Uint8Array;
 }

@@ -18,7 +18,7 @@ import { type TestDatabase, useServer } from './postgres-setup.ts';
 const HOUR_MS = 3_600_000;
 const source = anyPostgres();
 
-describe.runIf(source !== undefined)('housekeeping of the PostgreSQL store', () => {
+describe.runIf(source !== undefined)('upkeep of the PostgreSQL store', () => {
   if (source === undefined) return;
   const { database } = useServer(source);
 

@@ -24,7 +24,7 @@ export function handleOf(
 }
 
 /** A `tx` that can be closed. */
-export interface Guarded<Tx> {
+interface Guarded<Tx> {
   readonly tx: Tx;
   /** From now on every call of one of its functions throws `OptionsError`. */
   close(): void;

@@ -4,7 +4,11 @@
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems.
  */
 
-import type { TransactingClient } from './index.ts';
+/** What is used of the aggregated `DynamoDB` client of `@aws-sdk/client-dynamodb` 3. */
+export interface TransactingClient {
+  // The SDK's input is an exact type of its own.
+  transactWriteItems(input: never, options?: never): Promise<unknown>;
+}
 
 /** Times that one transaction is sent, under one token. */
 const TRIES_MAX = 6;

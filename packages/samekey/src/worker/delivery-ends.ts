@@ -10,7 +10,7 @@ import type { DeliveringOptions } from './options.ts';
 import { createGroup, type Submit } from './group.ts';
 
 /** `unclear`: the store did not answer while the lease lasted; if it was not written, the message comes again. */
-export type EndResult = LeaseResult | 'unclear';
+type EndResult = LeaseResult | 'unclear';
 
 /** The verbs of a worker that end deliveries. */
 export interface Ends {

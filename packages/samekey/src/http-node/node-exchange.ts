@@ -13,11 +13,11 @@ import { isFinalStatus, type Route } from '../http/route.ts';
 import { mayBeTimeout } from './afterwards.ts';
 import { readBody } from './body.ts';
 import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } from './capture.ts';
-import { headerLines, requestTarget } from './request.ts';
-import { sendAnswer } from './send.ts';
+import { headerLines, requestTarget } from './node-request.ts';
+import { sendAnswer } from './send-held.ts';
 
 /** What the framework does when it goes on. */
-export interface NodeFlow {
+interface NodeFlow {
   /** As {@link HttpRequest.route}. */
   readonly route: MatchedRoute | null;
   /** Hands the request to what comes after Samekey, once. */

@@ -41,15 +41,10 @@ import { quote, type Tables } from './tables.ts';
 const HAND_TRIES_MAX = 20;
 
 /** The verbs of upkeep, and the operator's on single records. */
-export type Housekeeping = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
+type Upkeep = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'>;
 
 /** Makes them on the connection of upkeep. */
-export function createHousekeeping(
-  tables: Tables,
-  upkeep: Link,
-  counters: Counters,
-  time: ServerTime,
-): Housekeeping {
+export function createUpkeep(tables: Tables, upkeep: Link, counters: Counters, time: ServerTime): Upkeep {
   const { records } = tables;
   const ids = `SELECT r.scope, r.${quote('key')} FROM ${records} AS r`;
 

@@ -1,6 +1,6 @@
 /** What `verify` found. */
 
-import type { Level } from './scenario.ts';
+import type { Level } from './judgement.ts';
 
 /** What became of one scenario. */
 export interface Finding {

@@ -29,7 +29,7 @@ export interface ClientOperation {
 }
 
 /** One call: of `fetch`, or of an operation that is resumed. */
-export interface Call {
+interface Call {
   readonly operation: string;
   readonly request: ReadRequest;
   readonly ownKey: string | null;

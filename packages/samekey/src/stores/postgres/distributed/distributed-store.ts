@@ -12,14 +12,14 @@ import type { TransactionFault } from '../../../store/transaction.ts';
 import { checkOf, readIdentity } from '../identity.ts';
 import { createLink, type Link, type LinkOptions } from '../link.ts';
 import type { PostgresTransaction } from '../postgres-client.ts';
-import { checkPooler } from '../server.ts';
+import { checkPooler } from '../server-check.ts';
 import { createPostgresTime } from '../statement-times.ts';
 import { transactionFault } from '../transaction-fault.ts';
 import type { WithinPostgres } from '../within.ts';
 import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
-import { createHousekeeping } from './housekeeping.ts';
+import { createUpkeep } from './upkeep.ts';
 import { createLanes } from './lanes.ts';
 import { createLayout } from './layout.ts';
 import { LAYOUT_VERSION } from './migrations.ts';
@@ -120,7 +120,7 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
       recordSizeMaxBytes: facts.recordSizeMaxBytes,
     }),
     ...createHotPath(records, { work, ends, upkeep }),
-    ...createHousekeeping(records, upkeep, counters, time),
+    ...createUpkeep(records, upkeep, counters, time),
     ...createReading(records, looking(reads)),
     ...createAudit(layout, { upkeep, reads }, (ask) => records.time(ask)),
     counters,

@@ -9,7 +9,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** A request; frameworks that rewrite `url` while routing keep the target in `originalUrl`. */
-export type NodeRequest = IncomingMessage & { readonly originalUrl?: string };
+type NodeRequest = IncomingMessage & { readonly originalUrl?: string };
 
 /** The values of every line of the field `name`, in order, as they came. */
 export function headerLines(req: IncomingMessage, name: string): string[] {
@@ -25,7 +25,7 @@ export function headerLines(req: IncomingMessage, name: string): string[] {
 }
 
 /** Path and query of a request, percent-encoded as sent. */
-export interface RequestTarget {
+interface RequestTarget {
   /** `*` and authority-form targets (OPTIONS, CONNECT) are given as they are. */
   readonly path: string;
   /** Without the question mark; empty when there is none. */
