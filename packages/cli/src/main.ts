@@ -22,7 +22,10 @@ const program = new Command('samekey')
   .version(version)
   .showHelpAfterError('(samekey --help shows what there is)');
 
-/** In the order in which the help lists them. Only the one that is asked for is loaded: each brings its drivers and libraries along. */
+/**
+ * In the order in which the help lists them. Only the one that is asked for is loaded: each brings its drivers and
+ * libraries along.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./commands/demo.ts')).demoCommand(),
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand(),
@@ -43,7 +46,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
 };
 
-/** What stands first on the command line is the command; without one, or with one that is not there, the help needs them all. */
+/**
+ * What stands first on the command line is the command; without one, or with one that is not there, the help needs them
+ * all.
+ */
 const asked = process.argv[2] ?? '';
 const wanted = Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
 for (const name of wanted) {
@@ -54,7 +60,8 @@ for (const name of wanted) {
   program.addCommand(command);
 }
 
-// `samekey doctor | head`: who read has left. What is under way goes on, nothing more is printed, and the exit code stays what it would be.
+// `samekey doctor | head`: who read has left. What is under way goes on, nothing more is printed, and the exit code
+// stays what it would be.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

@@ -1,6 +1,7 @@
 /**
- * What must not be printed: passwords of the databases and services that the environment and the command line name (F93). Messages of ours do
- * not repeat them; this stands behind them, for what drivers, modules of an application and the reader of the command line say.
+ * What must not be printed: passwords of the databases and services that the environment and the command line name
+ * (F93). Messages of ours do not repeat them; this stands behind them, for what drivers, modules of an application and
+ * the reader of the command line say.
  */
 
 const HIDDEN = '…';

@@ -1,5 +1,6 @@
 /**
- * A Samekey instance: an engine on a store, usable without HTTP. Adapters (`samekey/express`, `samekey/fetch` …) take one.
+ * A Samekey instance: an engine on a store, usable without HTTP. Adapters (`samekey/express`, `samekey/fetch` …) take
+ * one.
  */
 
 import type { Attempt } from './engine/attempt.ts';
@@ -54,8 +55,8 @@ import { defineTransactional, type TransactionalDefinition } from './ways/transa
 export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   readonly store: Store;
   /**
-   * Where your own transactions come from: `fromPg(pool)`, `fromKysely(db)`, `fromSqlite(store)` … The store must be in the
-   * same database. Needed by `transactional` and `phased`.
+   * Where your own transactions come from: `fromPg(pool)`, `fromKysely(db)`, `fromSqlite(store)` … The store must be in
+   * the same database. Needed by `transactional` and `phased`.
    */
   readonly transactions?: TransactionSource<Tx, unknown>;
   /** Receives every event, synchronously. */
@@ -71,8 +72,8 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   /** How many bytes of such answers are kept; default 64 MiB. */
   readonly saveBytesMax?: number;
   /**
-   * How many bytes of answers are kept while they stream through, of all of them together; default 64 MiB. An answer that finds no
-   * room is streamed without being kept, and the event `stream-not-kept` tells of it.
+   * How many bytes of answers are kept while they stream through, of all of them together; default 64 MiB. An answer
+   * that finds no room is streamed without being kept, and the event `stream-not-kept` tells of it.
    */
   readonly keptBytesMax?: number;
   /** How many duplicates may wait for attempts of other processes; default 1,000. */
@@ -90,8 +91,8 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
   /** The record format to write, while code that reads the newer one is still being deployed; default the newest. */
   readonly writeVersion?: number;
   /**
-   * Secrets for fingerprints (HMAC-SHA-256 instead of SHA-256): of `run` and operations, and of routes that name none of their own.
-   * Records made without are still compared. Default none.
+   * Secrets for fingerprints (HMAC-SHA-256 instead of SHA-256): of `run` and operations, and of routes that name none
+   * of their own. Records made without are still compared. Default none.
    */
   readonly fingerprintSecrets?: FingerprintSecrets;
   /** The machine; default `systemWorld()`. For tests. */
@@ -102,7 +103,10 @@ export interface SamekeyOptions<Tx = unknown> extends OperationOptions {
 export interface RunRequest extends OperationOptions, DirectRequest {
   /** The operation's name. */
   readonly operation: string;
-  /** What `fingerprint` must be, of any library that speaks Standard Schema. What is invalid claims nothing: outcome `request-invalid`. */
+  /**
+   * What `fingerprint` must be, of any library that speaks Standard Schema. What is invalid claims nothing: outcome
+   * `request-invalid`.
+   */
   readonly schema?: StandardSchema;
 }
 
@@ -110,36 +114,39 @@ export interface RunRequest extends OperationOptions, DirectRequest {
 export interface Samekey<Tx = unknown> {
   readonly store: Store;
   /**
-   * Runs the handler once for this key and gives every matching retry the same value. The handler returns any JSON value or a
-   * `reply(status, value)`; what it throws is thrown to its caller after the record was settled by the policy.
-   * What it cannot store of an answer is told as `response-not-stored`, once and for ever. Throws `KeyError`, `ValueError` and
-   * `OptionsError` for bad input; every expected outcome is a value.
+   * Runs the handler once for this key and gives every matching retry the same value. The handler returns any JSON
+   * value or a `reply(status, value)`; what it throws is thrown to its caller after the record was settled by the
+   * policy. What it cannot store of an answer is told as `response-not-stored`, once and for ever. Throws `KeyError`,
+   * `ValueError` and `OptionsError` for bad input; every expected outcome is a value.
    */
   run<Value>(
     request: RunRequest,
     handler: (attempt: Attempt) => Promise<Value | Reply<Value>> | Value | Reply<Value>,
   ): Promise<RunOutcome<Value>>;
   /**
-   * Defines an operation whose handler runs in your own transaction: its writes and the completion of the key commit together.
-   * Throws `OptionsError`.
+   * Defines an operation whose handler runs in your own transaction: its writes and the completion of the key commit
+   * together. Throws `OptionsError`.
    */
   transactional<Input, Returned>(
     definition: TransactionalDefinition<Input, Returned, Tx>,
   ): Operation<Input, ReplyValue<Returned>>;
   /**
-   * Defines an operation of several steps: phases, which commit in your own transactions, and effects, which are calls to the
-   * outside. A later attempt goes on where the last one stopped. Throws `OptionsError`.
+   * Defines an operation of several steps: phases, which commit in your own transactions, and effects, which are calls
+   * to the outside. A later attempt goes on where the last one stopped. Throws `OptionsError`.
    */
   phased<Input, Returned>(
     definition: PhasedDefinition<Input, Returned, Tx>,
   ): Operation<Input, ReplyValue<Returned>>;
-  /** Defines an operation in the plain way: a handler from an input to a reply, without transactions. Throws `OptionsError`. */
+  /**
+   * Defines an operation in the plain way: a handler from an input to a reply, without transactions. Throws
+   * `OptionsError`.
+   */
   plain<Input, Returned>(
     definition: PlainDefinition<Input, Returned>,
   ): Operation<Input, ReplyValue<Returned>>;
   /**
-   * Leaves an operation's work to a worker: a request is only noted, with its input, and answered `pending` (202). The worker
-   * runs it in its own way. Takes what `plain`, `transactional` or `phased` returned. Throws `OptionsError`.
+   * Leaves an operation's work to a worker: a request is only noted, with its input, and answered `pending` (202). The
+   * worker runs it in its own way. Takes what `plain`, `transactional` or `phased` returned. Throws `OptionsError`.
    */
   deferred<Input, Value>(
     operation: Operation<Input, Value>,
@@ -148,8 +155,9 @@ export interface Samekey<Tx = unknown> {
   /** Checks the store; throws `SchemaError` with the command that mends it. */
   ready(): Promise<void>;
   /**
-   * Stops: takes no new claims, gives back those under which nothing ran, lets running attempts end for up to `drainMs` (default
-   * 10,000), then leaves the rest to the end of their claims. Resolves with how many were left. The store is closed too; the clients given to it are not.
+   * Stops: takes no new claims, gives back those under which nothing ran, lets running attempts end for up to `drainMs`
+   * (default 10,000), then leaves the rest to the end of their claims. Resolves with how many were left. The store is
+   * closed too; the clients given to it are not.
    */
   close(options?: { readonly drainMs?: number }): Promise<number>;
 }

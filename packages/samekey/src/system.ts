@@ -1,6 +1,6 @@
 /**
- * The real machine: clocks, timers, randomness, digests. Runs on Node, Deno, Bun and Workers: it imports nothing, and takes
- * Node's synchronous digests where the runtime has them, else Web Crypto's asynchronous ones.
+ * The real machine: clocks, timers, randomness, digests. Runs on Node, Deno, Bun and Workers: it imports nothing, and
+ * takes Node's synchronous digests where the runtime has them, else Web Crypto's asynchronous ones.
  */
 
 import type { ProbePoint, Timer, World } from './core/world.ts';

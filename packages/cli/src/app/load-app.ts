@@ -1,9 +1,10 @@
 /**
- * The user's application as a module: its default export says what `samekey worker`, `samekey reconcile` and the operator's commands
- * need of it. Either the object itself, or a function (it may be async) that makes it.
+ * The user's application as a module: its default export says what `samekey worker`, `samekey reconcile` and the
+ * operator's commands need of it. Either the object itself, or a function (it may be async) that makes it.
  *
- * `{ samekey, handlers?, worker?, reconcile?, close? }`: an instance with its operations defined; the handlers of messages by topic;
- * further options of `createWorker`; the operations of `createReconciler`; and what frees what the module opened itself.
+ * `{ samekey, handlers?, worker?, reconcile?, close? }`: an instance with its operations defined; the handlers of
+ * messages by topic; further options of `createWorker`; the operations of `createReconciler`; and what frees what the
+ * module opened itself.
  */
 
 import { resolve } from 'node:path';

@@ -1,8 +1,8 @@
 /**
  * `samekey compare-ledger`: compares our books with the provider's export, both sorted by reference.
  *
- * Exit codes: 0 equal · 2 they differ · 4 neither side has a line, so nothing was judged · 1 it failed: a file cannot be read, or a line
- * cannot be compared. After 1 nothing is known.
+ * Exit codes: 0 equal · 2 they differ · 4 neither side has a line, so nothing was judged · 1 it failed: a file cannot
+ * be read, or a line cannot be compared. After 1 nothing is known.
  */
 
 import { extname } from 'node:path';
@@ -140,7 +140,10 @@ function shown({ line, amount, currency, state }: ShownLine): string {
   return `${words} (line ${line})`;
 }
 
-/** Waits for whoever reads: a pipe that is slow must not fill the memory. Of JSON, only characters that mean the same are escaped. */
+/**
+ * Waits for whoever reads: a pipe that is slow must not fill the memory. Of JSON, only characters that mean the same
+ * are escaped.
+ */
 async function say(line: string): Promise<void> {
   const { stdout } = process;
   if (stdout.write(`${harmless(line)}\n`) || stdout.destroyed) return;

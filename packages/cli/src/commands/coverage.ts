@@ -1,7 +1,8 @@
 /**
  * `samekey coverage`: which state-changing routes of an application, or of an OpenAPI document, are not protected.
  *
- * Exit codes: 0 all are protected or exempt · 2 not all, or a part could not be looked into · 1 there was nothing to look at.
+ * Exit codes: 0 all are protected or exempt · 2 not all, or a part could not be looked into · 1 there was nothing to
+ * look at.
  */
 
 import { readFile } from 'node:fs/promises';

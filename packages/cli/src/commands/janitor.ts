@@ -1,6 +1,6 @@
 /**
- * `samekey janitor`: ends claims of processes that died, gives up what nobody will ever know, deletes what has expired, prunes the audit. As a
- * service, or once for a job that runs by the clock. Any number may run at once.
+ * `samekey janitor`: ends claims of processes that died, gives up what nobody will ever know, deletes what has expired,
+ * prunes the audit. As a service, or once for a job that runs by the clock. Any number may run at once.
  *
  * Exit codes: 0 done, or stopped · 1 it failed.
  */

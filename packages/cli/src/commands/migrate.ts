@@ -1,7 +1,8 @@
 /**
  * `samekey migrate`: brings Samekey's tables up to date, prints the SQL instead, or says how far they are.
  *
- * Exit codes: 0 done, or up to date · 1 it failed, or an application could not start on it · 3 a migration is missing (`--status`).
+ * Exit codes: 0 done, or up to date · 1 it failed, or an application could not start on it · 3 a migration is missing
+ * (`--status`).
  */
 
 import { Command, InvalidArgumentError } from 'commander';
@@ -10,7 +11,10 @@ import { type Address, findAddress, kindName } from '../database/address.ts';
 import { openSchema, schemaSql } from '../database/open-schema.ts';
 import type { DatabaseSchema, SchemaChoices, SchemaStatus } from '../database/database-schema.ts';
 
-/** What `--status` ends with when `samekey migrate` has something to do; told apart from a failure (1) by deploy scripts. */
+/**
+ * What `--status` ends with when `samekey migrate` has something to do; told apart from a failure (1) by deploy
+ * scripts.
+ */
 const EXIT_MISSING = 3;
 
 interface MigrateFlags {

@@ -1,9 +1,9 @@
 /**
- * `samekey reconcile`: finds out what became of unknown outcomes, by the application's own questions to its providers, and settles
- * them. As a service, or once for a job that runs by the clock.
+ * `samekey reconcile`: finds out what became of unknown outcomes, by the application's own questions to its providers,
+ * and settles them. As a service, or once for a job that runs by the clock.
  *
- * Exit codes: 0 stopped with nothing left; `--once`: all that was due is settled or put off · 1 it failed · 2 `--once`: questions failed,
- * or outcomes were given up or contradict each other: a person has to look.
+ * Exit codes: 0 stopped with nothing left; `--once`: all that was due is settled or put off · 1 it failed · 2 `--once`:
+ * questions failed, or outcomes were given up or contradict each other: a person has to look.
  */
 
 import { Command } from 'commander';

@@ -1,7 +1,8 @@
 /**
  * `samekey requeue` lists messages that were given up, or delivers them again; `samekey drop` deletes them.
  *
- * Exit codes: 0 listed, or all that were named are delivered again, or dropped · 1 it failed · 2 some that were named are left as they are.
+ * Exit codes: 0 listed, or all that were named are delivered again, or dropped · 1 it failed · 2 some that were named
+ * are left as they are.
  */
 
 import { Command } from 'commander';

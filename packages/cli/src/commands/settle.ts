@@ -1,8 +1,8 @@
 /**
  * `samekey settle`: says what happened where nobody knew. Refused unless the record still is what was shown.
  *
- * Exit codes: 0 settled, or had been, just so · 1 it failed · 2 refused: not found, several, another state, not proven, not confirmed · 5
- * somebody had settled it otherwise.
+ * Exit codes: 0 settled, or had been, just so · 1 it failed · 2 refused: not found, several, another state, not proven,
+ * not confirmed · 5 somebody had settled it otherwise.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';

@@ -1,8 +1,8 @@
 /**
  * `samekey verify`: judges an HTTP service as a black box and says in plain words what would double-charge whom.
  *
- * Exit codes: 0 every MUST that was asked holds · 2 one does not · 4 none was seen broken, and one could not be judged · 1 the service
- * could not be judged.
+ * Exit codes: 0 every MUST that was asked holds · 2 one does not · 4 none was seen broken, and one could not be
+ * judged · 1 the service could not be judged.
  */
 
 import { writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * `samekey worker`: delivers the messages of an application's outbox to its handlers, and pushes its unfinished operations on. The
- * application is a module: docs/reference/cli.md says its shape.
+ * `samekey worker`: delivers the messages of an application's outbox to its handlers, and pushes its unfinished
+ * operations on. The application is a module: docs/reference/cli.md says its shape.
  */
 
 import { Command } from 'commander';

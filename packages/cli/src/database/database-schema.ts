@@ -1,6 +1,6 @@
 /**
- * What each kind of database says of its tables, and what may be asked of them. The kinds are written against this; which of them is
- * opened, `open-schema` decides.
+ * What each kind of database says of its tables, and what may be asked of them. The kinds are written against this;
+ * which of them is opened, `open-schema` decides.
  */
 
 /** An operator looks into the database that is named, whosever it is. */
@@ -25,7 +25,10 @@ export interface SchemaStatus {
 /** The tables of one open database. Expected failures are thrown as `SchemaError`, `StoreError` or `CliError`. */
 export interface DatabaseSchema {
   status(): Promise<SchemaStatus>;
-  /** `newIdentity`: they become those of the service that was named, whoever's they were, in a database with a name of its own. */
+  /**
+   * `newIdentity`: they become those of the service that was named, whoever's they were, in a database with a name of
+   * its own.
+   */
   migrate(request: { readonly newIdentity: boolean }): Promise<void>;
   /** Fails where there are no tables. */
   identity(): Promise<Identity>;
@@ -48,7 +51,10 @@ export interface SchemaChoices {
   readonly partitions: number | undefined;
 }
 
-/** A store to look by, which takes whosever tables it finds, and one of the service that was named, to change them and to check. */
+/**
+ * A store to look by, which takes whosever tables it finds, and one of the service that was named, to change them and
+ * to check.
+ */
 export function schemaOf(lookBy: DatabaseSchema, named: DatabaseSchema): DatabaseSchema {
   return {
     status: () => lookBy.status(),
@@ -61,7 +67,10 @@ export function schemaOf(lookBy: DatabaseSchema, named: DatabaseSchema): Databas
   };
 }
 
-/** What a kind of database is asked: its tables, and the SQL that makes them. A module each, loaded with its driver when it is needed. */
+/**
+ * What a kind of database is asked: its tables, and the SQL that makes them. A module each, loaded with its driver when
+ * it is needed.
+ */
 export interface SchemaKind {
   /** Opens nothing before it is asked. */
   open(place: string, choices: SchemaChoices): DatabaseSchema;

@@ -1,9 +1,10 @@
 /**
- * One database, opened for an operator: the store in it, and a way to look beside it. The store is the library's own, so what
- * the command does is what an application would do. Each kind is a module of its own, loaded with its driver when it is needed.
+ * One database, opened for an operator: the store in it, and a way to look beside it. The store is the library's own,
+ * so what the command does is what an application would do. Each kind is a module of its own, loaded with its driver
+ * when it is needed.
  *
- * Invariants: opening changes nothing and makes no file · `query` only reads · a table that is not there is told with the command
- * that makes it.
+ * Invariants: opening changes nothing and makes no file · `query` only reads · a table that is not there is told with
+ * the command that makes it.
  */
 
 import { CliError } from '../cli-error.ts';

@@ -33,7 +33,10 @@ export function openPostgres(address: Address, url: string, schema: string | und
     return client;
   }
 
-  /** Each in a transaction of its own: behind a pooler a setting of the session would reach the application's transactions. */
+  /**
+   * Each in a transaction of its own: behind a pooler a setting of the session would reach the application's
+   * transactions.
+   */
   async function query(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
     own ??= ownClient();
     const client = await own;

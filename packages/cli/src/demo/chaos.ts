@@ -1,8 +1,10 @@
 /**
- * Chaos: a provider that fails in every way of faults.ts, customers who lose answers or leave, and kill -9 of the shop, its worker and
- * the provider at moments that nobody chose. Then the books are compared: what the customers wanted, what the shop has, what the provider took.
+ * Chaos: a provider that fails in every way of faults.ts, customers who lose answers or leave, and kill -9 of the shop,
+ * its worker and the provider at moments that nobody chose. Then the books are compared: what the customers wanted,
+ * what the shop has, what the provider took.
  *
- * The seed gives the sequence of faults and kills and the customers' choices; which payment meets which, the machine's timing decides.
+ * The seed gives the sequence of faults and kills and the customers' choices; which payment meets which, the machine's
+ * timing decides.
  */
 
 import { rmSync } from 'node:fs';
@@ -179,7 +181,9 @@ function intentsIn(folder: string, provider: Pick<ProviderLedger, 'charges'>): r
   }
 }
 
-/** What the provider took without a payment in the shop's table, and payments that the shop does not know to be charged. */
+/**
+ * What the provider took without a payment in the shop's table, and payments that the shop does not know to be charged.
+ */
 function strayCharges(intents: readonly IntentCharges[], charges: ProviderLedger['charges']): string[] {
   const known = intents.reduce((sum, one) => sum + one.charges, 0);
   const taken = charges.reduce((sum, one) => sum + one.charges, 0);

@@ -1,6 +1,6 @@
 /**
- * The shop's own tables, in the SQLite file that also holds Samekey's records: an order and its payment. They know nothing of keys
- * being unique: a second payment for one intent would stand there, and be charged, and show.
+ * The shop's own tables, in the SQLite file that also holds Samekey's records: an order and its payment. They know
+ * nothing of keys being unique: a second payment for one intent would stand there, and be charged, and show.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -12,7 +12,9 @@ export interface Port {
   readonly asked: boolean;
 }
 
-/** Only this machine: the demo has no real authentication. By number, since `localhost` may be another program on ::1. */
+/**
+ * Only this machine: the demo has no real authentication. By number, since `localhost` may be another program on ::1.
+ */
 const HOST = '127.0.0.1';
 const PORTS_TRIED_MAX = 20;
 

@@ -16,7 +16,10 @@ export interface LoadProgress {
   readonly lost: number;
 }
 
-/** What the clicks of one customer came to: the answers' texts, null where there was none in the end; none of one who left. */
+/**
+ * What the clicks of one customer came to: the answers' texts, null where there was none in the end; none of one who
+ * left.
+ */
 export interface Served {
   readonly intent: string;
   readonly answers: readonly (string | null)[];

@@ -1,6 +1,6 @@
 /**
- * A load of customers who do what customers do: each clicks twice, which sends two requests with one key at once; many lose
- * the answer at some moment on its way; and each request is sent again under its key until there is an answer.
+ * A load of customers who do what customers do: each clicks twice, which sends two requests with one key at once; many
+ * lose the answer at some moment on its way; and each request is sent again under its key until there is an answer.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -30,7 +30,8 @@ export function openFolder(dir: string): OpenFolder {
 export function makeFolder(dir: string): string {
   const folder = resolve(dir);
   try {
-    // Not recursive: Node never comes back from a recursive mkdir below /proc, and a typing error makes no tree of folders.
+    // Not recursive: Node never comes back from a recursive mkdir below /proc, and a typing error makes no tree of
+    // folders.
     if (!existsSync(folder)) mkdirSync(folder);
     if (!statSync(folder).isDirectory()) throw new Error('it is a file');
     return folder;

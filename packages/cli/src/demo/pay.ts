@@ -1,6 +1,6 @@
 /**
- * The payment, as a phased operation: order and payment row in one transaction with its recovery point, the provider's charge as an
- * effect, the booking in another transaction. Whoever runs it after a crash goes on where it stopped.
+ * The payment, as a phased operation: order and payment row in one transaction with its recovery point, the provider's
+ * charge as an effect, the booking in another transaction. Whoever runs it after a crash goes on where it stopped.
  */
 
 import { randomUUID } from 'node:crypto';

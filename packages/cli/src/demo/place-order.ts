@@ -1,6 +1,7 @@
 /**
- * The order, as a transactional operation that is handed over: order, payment row and the message to the worker are committed in one
- * transaction, and the client is answered 202. The worker has the provider charge, books, and its answer is the request's.
+ * The order, as a transactional operation that is handed over: order, payment row and the message to the worker are
+ * committed in one transaction, and the client is answered 202. The worker has the provider charge, books, and its
+ * answer is the request's.
  */
 
 import { type Operation, reply, type Samekey } from 'samekey';

@@ -1,4 +1,7 @@
-/** What the demo's processes are told at their start, as JSON in their environment: what starts one and what runs in it agree here. */
+/**
+ * What the demo's processes are told at their start, as JSON in their environment: what starts one and what runs in it
+ * agree here.
+ */
 
 import type { PaymentSettings } from './pay.ts';
 

@@ -1,4 +1,7 @@
-/** What the simulated provider knows, in an SQLite file of its own: charges, and the keys under which they were asked for. */
+/**
+ * What the simulated provider knows, in an SQLite file of its own: charges, and the keys under which they were asked
+ * for.
+ */
 
 import { randomUUID } from 'node:crypto';
 import Database from 'libsql';

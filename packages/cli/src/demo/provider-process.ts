@@ -1,6 +1,6 @@
 /**
- * A simulated payment provider: a process of its own, with an SQLite file of its own, which may be killed at any line. It keeps keys as
- * real ones do, and does to its callers what real ones do (faults.ts).
+ * A simulated payment provider: a process of its own, with an SQLite file of its own, which may be killed at any line.
+ * It keeps keys as real ones do, and does to its callers what real ones do (faults.ts).
  *
  * Started with SAMEKEY_PROVIDER = { file, port, seed, faultRate }; sends its origin to its parent, and ends with it.
  */

@@ -1,6 +1,6 @@
 /**
- * One line per request, with what Samekey made of it. Samekey tells outcomes as events; the request they belong to is the
- * one whose asynchronous context they are told in.
+ * One line per request, with what Samekey made of it. Samekey tells outcomes as events; the request they belong to is
+ * the one whose asynchronous context they are told in.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';

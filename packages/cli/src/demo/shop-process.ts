@@ -1,6 +1,6 @@
 /**
- * The shop as a process of its own, its API alone, so that chaos can kill it at any line. Started with SAMEKEY_SHOP = { dir, port, providerOrigin, payment };
- * sends its origin to its parent; ends cleanly when its parent lets go of it.
+ * The shop as a process of its own, its API alone, so that chaos can kill it at any line. Started with SAMEKEY_SHOP = {
+ * dir, port, providerOrigin, payment }; sends its origin to its parent; ends cleanly when its parent lets go of it.
  */
 
 import { explain } from '../cli-error.ts';

@@ -25,7 +25,9 @@ interface Shop {
 const STORE_TIME_MAX_MS = 2_000;
 /** A file on a slow disk, under a load of hundreds: each charge is some transactions with an fsync each. */
 const BUSY_TIME_MAX_MS = 30_000;
-/** Keys outlive the lunch break of whoever tries the demo: an intent is charged once as long as its key is remembered. */
+/**
+ * Keys outlive the lunch break of whoever tries the demo: an intent is charged once as long as its key is remembered.
+ */
 const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Opens or creates it. Throws `CliError` when the folder cannot be used. */

@@ -1,5 +1,6 @@
 /**
- * What to try, as lines for a shell. Keys are new at each start, so that pasting them today never replays yesterday's payment.
+ * What to try, as lines for a shell. Keys are new at each start, so that pasting them today never replays yesterday's
+ * payment.
  */
 
 /** Something to try. */

@@ -1,6 +1,7 @@
 /**
- * The shop's worker, a process of its own that may be killed at any line: it delivers the orders' messages, and pushes on the payments
- * that their client or their process has left. Started with SAMEKEY_WORKER; ends cleanly when its parent lets go of it.
+ * The shop's worker, a process of its own that may be killed at any line: it delivers the orders' messages, and pushes
+ * on the payments that their client or their process has left. Started with SAMEKEY_WORKER; ends cleanly when its
+ * parent lets go of it.
  */
 
 import { createWorker } from 'samekey/worker';

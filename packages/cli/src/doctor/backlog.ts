@@ -1,4 +1,7 @@
-/** What waits: outcomes nobody knows, claims that nobody ended, work that nobody began, attempts that fail again and again. */
+/**
+ * What waits: outcomes nobody knows, claims that nobody ended, work that nobody began, attempts that fail again and
+ * again.
+ */
 
 import { shortDuration } from '../operate/duration.ts';
 import { counted } from '../operate/print.ts';

@@ -61,7 +61,10 @@ export const schema: Check = async ({ store }) => {
   ];
 };
 
-/** A server's clock that is ahead of what processes have measured by less is no wonder: nobody may have swept for so long. */
+/**
+ * A server's clock that is ahead of what processes have measured by less is no wonder: nobody may have swept for so
+ * long.
+ */
 const SERVER_AHEAD_MAX_MS = 3_600_000;
 /** And behind by less: it was slewed, or another server has taken over. */
 const SERVER_BEHIND_MAX_MS = 60_000;

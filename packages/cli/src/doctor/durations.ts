@@ -1,8 +1,9 @@
 /**
- * Claims against how long handlers take, and retention against how long keys are needed. Both from recent records: what is
- * configured counts less than what happens.
+ * Claims against how long handlers take, and retention against how long keys are needed. Both from recent records: what
+ * is configured counts less than what happens.
  *
- * Durations are from first use to the end of the first attempt; where a worker may have let it wait they are an upper bound.
+ * Durations are from first use to the end of the first attempt; where a worker may have let it wait they are an upper
+ * bound.
  */
 
 import { shortDuration } from '../operate/duration.ts';

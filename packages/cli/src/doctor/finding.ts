@@ -4,7 +4,10 @@ import type { SamekeyRecord } from 'samekey';
 import type { OpenRecords } from './open-records.ts';
 import type { Outline } from './outline.ts';
 
-/** `failure`: keys are not safe, or nothing works. `warning`: it will hurt. `note`: worth knowing. `ok`: looked at, and fine. */
+/**
+ * `failure`: keys are not safe, or nothing works. `warning`: it will hurt. `note`: worth knowing. `ok`: looked at, and
+ * fine.
+ */
 export type Level = 'failure' | 'warning' | 'note' | 'ok';
 
 /** One finding. */

@@ -1,4 +1,7 @@
-/** What only MySQL and MariaDB can say: settings, replicas, sizes, the reaper's lag. Its answers are cheap: no table is read whole. */
+/**
+ * What only MySQL and MariaDB can say: settings, replicas, sizes, the reaper's lag. Its answers are cheap: no table is
+ * read whole.
+ */
 
 import type { Finding } from './finding.ts';
 import { lagFinding, megabytes } from './postgres.ts';

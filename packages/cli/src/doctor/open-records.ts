@@ -1,6 +1,6 @@
 /**
- * All records that are not final, counted: of a database by one statement of its own, of an application's store page by page. Never the
- * newest only: the record that waits longest is the one that matters (F151).
+ * All records that are not final, counted: of a database by one statement of its own, of an application's store page by
+ * page. Never the newest only: the record that waits longest is the one that matters (F151).
  */
 
 import type { SamekeyRecord } from 'samekey';

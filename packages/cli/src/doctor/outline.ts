@@ -4,7 +4,9 @@ import type { OpenDatabase } from '../database/opened.ts';
 import type { StoreWithSchema } from '../operate/target.ts';
 import type { Operator } from 'samekey/operator';
 
-/** How long clients retry, how long recovering may take, how long answers must be there for questions; in milliseconds. */
+/**
+ * How long clients retry, how long recovering may take, how long answers must be there for questions; in milliseconds.
+ */
 export interface Windows {
   readonly retryMs: number | null;
   readonly recoveryMs: number | null;

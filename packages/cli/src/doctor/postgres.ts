@@ -1,4 +1,7 @@
-/** What only PostgreSQL can say: settings, privileges, sizes, vacuum, the reaper's lag. Its answers are cheap: no table is read whole. */
+/**
+ * What only PostgreSQL can say: settings, privileges, sizes, vacuum, the reaper's lag. Its answers are cheap: no table
+ * is read whole.
+ */
 
 import { shortDuration } from '../operate/duration.ts';
 import type { Finding } from './finding.ts';

@@ -1,4 +1,6 @@
-/** Seals in the newest records: content that somebody writes in clear while others seal it, and several keys at once. */
+/**
+ * Seals in the newest records: content that somebody writes in clear while others seal it, and several keys at once.
+ */
 
 import { type Check, fine } from './finding.ts';
 

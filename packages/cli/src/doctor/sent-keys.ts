@@ -1,6 +1,6 @@
 /**
- * The keys that clients send: counters, clocks and short texts. Two clients that count meet each other's keys; a key that can be
- * guessed can be used by somebody else first. Looked at in the newest records; none of them is printed.
+ * The keys that clients send: counters, clocks and short texts. Two clients that count meet each other's keys; a key
+ * that can be guessed can be used by somebody else first. Looked at in the newest records; none of them is printed.
  */
 
 import type { Check, Finding, Sample } from './finding.ts';

@@ -1,4 +1,7 @@
-/** Sessions and settings that get in the way: transactions left open, time-outs that end our statements, upkeep of the server that is off. */
+/**
+ * Sessions and settings that get in the way: transactions left open, time-outs that end our statements, upkeep of the
+ * server that is off.
+ */
 
 import { shortDuration } from '../operate/duration.ts';
 import { counted } from '../operate/print.ts';
@@ -8,7 +11,9 @@ import type { OpenDatabase, Row } from '../database/opened.ts';
 
 /** Unless it is said otherwise; transactions of ours end within 30 s. */
 const OPEN_MAX_MS = 10 * 60_000;
-/** Our own statements are given 1,500 ms, and a user's transaction 30 s: a time-out below a second ends them under load. */
+/**
+ * Our own statements are given 1,500 ms, and a user's transaction 30 s: a time-out below a second ends them under load.
+ */
 const TIMEOUT_MIN_MS = 1_000;
 /** Connections that are left: fewer, and a deploy that doubles processes finds none. */
 const CONNECTIONS_SHARE_MAX = 0.9;

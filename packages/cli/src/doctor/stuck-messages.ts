@@ -1,4 +1,6 @@
-/** Messages given up, messages that nobody takes, leases of workers that died, and messages that wait behind nothing. */
+/**
+ * Messages given up, messages that nobody takes, leases of workers that died, and messages that wait behind nothing.
+ */
 
 import type { Store } from 'samekey';
 import type { MessageQueue } from 'samekey/operator';

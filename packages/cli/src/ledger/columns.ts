@@ -40,7 +40,10 @@ export function parsePairs(flag: string, text: string): Map<string, string> {
   return pairs;
 }
 
-/** Makes a record into a line; `named` are the parts whose columns were asked for, `states` translates words of this side, others stay as they are. */
+/**
+ * Makes a record into a line; `named` are the parts whose columns were asked for, `states` translates words of this
+ * side, others stay as they are.
+ */
 export function lineOf(
   path: string,
   columns: Columns,

@@ -1,6 +1,6 @@
 /**
- * Reads a file of records, one at a time: CSV with a header line, or NDJSON. Values come as texts, numbers of JSON too, so that no
- * amount passes through a double.
+ * Reads a file of records, one at a time: CSV with a header line, or NDJSON. Values come as texts, numbers of JSON too,
+ * so that no amount passes through a double.
  *
  * Invariant: a record, not the file, is what is held; one longer than a mebibyte is a fault of the file.
  */

@@ -3,7 +3,9 @@
 import { LEDGER_DIFFERENCES, type LedgerTotals } from 'samekey/reconcile';
 import { oneLine } from '../operate/print.ts';
 
-/** Whether there was anything to compare: two empty files are more likely two wrong files than two equal ones (F156). */
+/**
+ * Whether there was anything to compare: two empty files are more likely two wrong files than two equal ones (F156).
+ */
 export function isJudged({ linesOurs, linesTheirs }: LedgerTotals): boolean {
   return linesOurs + linesTheirs > 0;
 }

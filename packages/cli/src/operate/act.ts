@@ -1,8 +1,8 @@
 /**
  * What all commands have in common that change something: who and why, a question before it, and what became of it.
  *
- * Invariants: no question is asked where nobody can answer it; then `--yes` has to say so · the act is done to the record that was
- * shown, or not at all.
+ * Invariants: no question is asked where nobody can answer it; then `--yes` has to say so · the act is done to the
+ * record that was shown, or not at all.
  */
 
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
 /**
- * The record that a person means. A key is unique within its scope only: the same text may stand for several operations and
- * callers, and then nothing is guessed.
+ * The record that a person means. A key is unique within its scope only: the same text may stand for several operations
+ * and callers, and then nothing is guessed.
  */
 
 import { type Command, InvalidArgumentError } from 'commander';
@@ -88,7 +88,8 @@ async function byHash(operator: Operator, flags: RecordFlags): Promise<readonly 
     if (found !== undefined) return [found];
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return [];
-    // A page that ends among records of one moment: the rest of that moment comes with the next, unless it is the whole page.
+    // A page that ends among records of one moment: the rest of that moment comes with the next, unless it is the whole
+    // page.
     createdBefore = page[0]?.createdAt === last.createdAt ? last.createdAt : last.createdAt + 1;
   }
   throw new RefusedError(

@@ -91,7 +91,10 @@ export function reasonInWords({ reason, attempt }: SamekeyRecord): string | null
   return words === undefined ? oneLine(reason) : `${reason}: ${words}`;
 }
 
-/** The next step of an operator, as a sentence with its command; null when there is nothing to do. `name` names the record. */
+/**
+ * The next step of an operator, as a sentence with its command; null when there is nothing to do. `name` names the
+ * record.
+ */
 export function nextStep(record: SamekeyRecord, name: string, claimOver: boolean): string | null {
   switch (record.state) {
     case 'unknown':

@@ -1,4 +1,6 @@
-/** The port of a service: `/metrics` for Prometheus, `/health` for whoever watches it. Nothing on it changes anything. */
+/**
+ * The port of a service: `/metrics` for Prometheus, `/health` for whoever watches it. Nothing on it changes anything.
+ */
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

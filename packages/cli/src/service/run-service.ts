@@ -1,9 +1,9 @@
 /**
- * Runs a service until it is told to stop: logs as JSON lines, metrics and health on a port if asked, and a way out that lets what is
- * under way end.
+ * Runs a service until it is told to stop: logs as JSON lines, metrics and health on a port if asked, and a way out
+ * that lets what is under way end.
  *
- * Invariants: SIGTERM and SIGINT stop it once, a second one at once · it ends with 0 when nothing was left, with 1 when something was,
- * or when it could not start · no key is logged.
+ * Invariants: SIGTERM and SIGINT stop it once, a second one at once · it ends with 0 when nothing was left, with 1 when
+ * something was, or when it could not start · no key is logged.
  */
 
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * A store without a clock of its own (SQLite) ends a claim only when this very process has seen it stand still for its length. A run that
- * ends at once has seen nothing: it stays as long as the longest claim that looks over, and looks again.
+ * A store without a clock of its own (SQLite) ends a claim only when this very process has seen it stand still for its
+ * length. A run that ends at once has seen nothing: it stays as long as the longest claim that looks over, and looks
+ * again.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** A report as JUnit XML, as CI systems read it: a fault is a failure, a MUST that cannot be judged is an error, anything else is skipped and says why. */
+/**
+ * A report as JUnit XML, as CI systems read it: a fault is a failure, a MUST that cannot be judged is an error,
+ * anything else is skipped and says why.
+ */
 
 import type { VerifyReport } from 'samekey/verify';
 import { create } from 'xmlbuilder';

@@ -1,10 +1,13 @@
 /**
- * What an answer means for the operation: final, still to come, or nothing at all. Pure; the loop that acts on it is `send.ts`.
+ * What an answer means for the operation: final, still to come, or nothing at all. Pure; the loop that acts on it is
+ * `send.ts`.
  *
- * Invariants: a *replayed* answer is final whatever its status · a mismatch, an unknown outcome and a 410 are told and keep the key ·
- * a refusal frees the key only if it is certain that it speaks for every request sent under the key: it is a replay, the server says
- * until when the key is kept, or nothing was sent before. A 401 after a lost reply says nothing of the first request.
- * Sources: semantics §4; draft-ietf-httpapi-idempotency-key-header §2.7; RFC 9110 §15; Stripe's error object and `Stripe-Should-Retry`.
+ * Invariants: a *replayed* answer is final whatever its status · a mismatch, an unknown outcome and a 410 are told and
+ * keep the key · a refusal frees the key only if it is certain that it speaks for every request sent under the key: it
+ * is a replay, the server says until when the key is kept, or nothing was sent before. A 401 after a lost reply says
+ * nothing of the first request.
+ * Sources: semantics §4; draft-ietf-httpapi-idempotency-key-header §2.7; RFC 9110 §15; Stripe's error object and
+ * `Stripe-Should-Retry`.
  */
 
 /** An answer, read whole. */
@@ -41,7 +44,8 @@ export function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
 export function judge(answer: Answer, isCertain: boolean): Verdict {
   const kind = kindOf(answer);
   const { status, headers } = answer;
-  // A 5xx does not say that nothing happened, not even a stored one (policy `stripe`): a new key is the user's decision.
+  // A 5xx does not say that nothing happened, not even a stored one (policy `stripe`): a new key is the user's
+  // decision.
   const isKeyKept =
     kind === 'refused' &&
     (status >= 500 ||

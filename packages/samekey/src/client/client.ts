@@ -21,13 +21,16 @@ export interface PendingInfo {
 
 /** A client. */
 export interface Client {
-  /** The operation of a name. `key`: one that was made earlier, such as when the job was enqueued; then it never changes. */
+  /**
+   * The operation of a name. `key`: one that was made earlier, such as when the job was enqueued; then it never
+   * changes.
+   */
   operation(name: string, options?: { readonly key?: string }): ClientOperation;
   /** What is pending, the oldest first; at most 1,000. Rejects with the pending store's error. */
   pending(): Promise<readonly PendingInfo[]>;
   /**
-   * Goes on with everything that is pending, or with the operations of these names, four at a time; call it at the start of the page
-   * or the process. Their results, the oldest first. Also drops answers that were kept long enough.
+   * Goes on with everything that is pending, or with the operations of these names, four at a time; call it at the
+   * start of the page or the process. Their results, the oldest first. Also drops answers that were kept long enough.
    */
   resume(options?: {
     readonly operations?: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Keys that can be made again: for producers on a server, which cannot keep a key but know what they intend. Not part of
- * `samekey/client`: a browser has no secret to keep.
+ * Keys that can be made again: for producers on a server, which cannot keep a key but know what they intend. Not part
+ * of `samekey/client`: a browser has no secret to keep.
  *
  * Sources: RFC 9562 §5.8 (version 8: bits of our own).
  */
@@ -8,9 +8,9 @@
 import { OptionsError } from '../core/errors.ts';
 
 /**
- * The same key for the same parts, wherever it is made: HMAC-SHA-256 of the parts under `secret`, as a UUID of version 8. For
- * producers that cannot keep a key: take what names the intent (`['refund', refundId]`), never what may recur on purpose, such as
- * customer and amount (F24). Throws `OptionsError` for no parts, or a secret of less than 16 bytes.
+ * The same key for the same parts, wherever it is made: HMAC-SHA-256 of the parts under `secret`, as a UUID of version
+ * 8. For producers that cannot keep a key: take what names the intent (`['refund', refundId]`), never what may recur on
+ * purpose, such as customer and amount (F24). Throws `OptionsError` for no parts, or a secret of less than 16 bytes.
  */
 export async function derivedKey(secret: string | Uint8Array, parts: readonly string[]): Promise<string> {
   const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret;

@@ -1,6 +1,6 @@
 /**
- * `indexedDbPending`: for browsers and workers. Compare and set happen in one read-write transaction, which the browser runs alone
- * among all tabs and workers of the origin; it is asked to be on disk before it counts.
+ * `indexedDbPending`: for browsers and workers. Compare and set happen in one read-write transaction, which the browser
+ * runs alone among all tabs and workers of the origin; it is asked to be on disk before it counts.
  */
 
 /* oxlint-disable unicorn/prefer-add-event-listener -- every object here is ours, has one listener, and bytes count */
@@ -10,7 +10,10 @@ import type { PendingStore } from './pending.ts';
 
 const TABLE = 'pending';
 
-/** Keeps pending operations in an IndexedDB database of its own (`name`, default `samekey`). Throws `OptionsError` without IndexedDB. */
+/**
+ * Keeps pending operations in an IndexedDB database of its own (`name`, default `samekey`). Throws `OptionsError`
+ * without IndexedDB.
+ */
 export function indexedDbPending(name = 'samekey'): PendingStore {
   const { indexedDB } = globalThis as Partial<typeof globalThis>;
   if (indexedDB === undefined) throw new OptionsError('IndexedDB is missing here: use another store.');

@@ -1,8 +1,8 @@
 /**
  * An operation in the pending store: entered before anything is sent, settled after.
  *
- * Invariants: a key is made only where there is none, or where the last one is settled · what another call has written meanwhile is
- * looked at again, never overwritten · every loop is bounded.
+ * Invariants: a key is made only where there is none, or where the last one is settled · what another call has written
+ * meanwhile is looked at again, never overwritten · every loop is bounded.
  */
 
 import { judge, type Answer } from './answer.ts';

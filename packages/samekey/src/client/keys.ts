@@ -1,6 +1,7 @@
 /**
- * Key makers. A key names one intended operation, so it is made once, when the operation is decided on (when the job is enqueued, when
- * the form is opened), and kept; a counter is no key: it starts again after a restore, and two machines count the same.
+ * Key makers. A key names one intended operation, so it is made once, when the operation is decided on (when the job is
+ * enqueued, when the form is opened), and kept; a counter is no key: it starts again after a restore, and two machines
+ * count the same.
  *
  * Sources: RFC 9562 §5.4 (version 4), §5.7 (version 7).
  */

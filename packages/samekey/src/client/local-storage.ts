@@ -1,9 +1,9 @@
 /**
- * `localStoragePending`: small and everywhere in browsers. It has no compare-and-set of its own, so it borrows Web Locks, and is
- * refused where there are none (pages that are not secure contexts).
+ * `localStoragePending`: small and everywhere in browsers. It has no compare-and-set of its own, so it borrows Web
+ * Locks, and is refused where there are none (pages that are not secure contexts).
  *
- * Weaker than IndexedDB: a browser may show another tab's write a moment late. The client therefore looks again under the lock of the
- * operation, which the first tab holds while its request is under way.
+ * Weaker than IndexedDB: a browser may show another tab's write a moment late. The client therefore looks again under
+ * the lock of the operation, which the first tab holds while its request is under way.
  */
 
 import { OptionsError } from '../core/errors.ts';

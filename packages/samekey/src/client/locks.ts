@@ -1,7 +1,7 @@
 /**
- * One at a time for each operation: Web Locks where the platform has them (all tabs and workers of an origin), else within this
- * client. Only a courtesy: that there is one key is up to the compare-and-set of the pending store, and that there is one execution to
- * the server; with the lock a second tab finds the answer instead of asking for it.
+ * One at a time for each operation: Web Locks where the platform has them (all tabs and workers of an origin), else
+ * within this client. Only a courtesy: that there is one key is up to the compare-and-set of the pending store, and
+ * that there is one execution to the server; with the lock a second tab finds the answer instead of asking for it.
  */
 
 /** Runs `body` alone under a name; rejects with the signal's reason if that comes first. */

@@ -1,6 +1,7 @@
 /**
- * One operation of a client: what the user intends, by a name of the application's own (`pay-invoice-42`). However often it is called, in
- * however many tabs and after however many reloads, it has one key until it is settled or `startNew` says that another one is meant.
+ * One operation of a client: what the user intends, by a name of the application's own (`pay-invoice-42`). However
+ * often it is called, in however many tabs and after however many reloads, it has one key until it is settled or
+ * `startNew` says that another one is meant.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -17,13 +18,13 @@ import { type Sending, send, type Sent } from './send.ts';
 export interface ClientOperation {
   readonly name: string;
   /**
-   * `fetch` under the operation's key; `method` defaults to POST. Resolves with what became of it, whatever the network does; rejects
-   * with `OptionsError` for what is no operation (a GET, a body too large to keep).
+   * `fetch` under the operation's key; `method` defaults to POST. Resolves with what became of it, whatever the network
+   * does; rejects with `OptionsError` for what is no operation (a GET, a body too large to keep).
    */
   fetch(url: string | URL, init?: RequestInit): Promise<ClientResult>;
   /**
-   * The user means another operation of the same name: the next call makes a new key, whatever became of the last one. What was
-   * dropped, or null. Rejects with the pending store's error.
+   * The user means another operation of the same name: the next call makes a new key, whatever became of the last one.
+   * What was dropped, or null. Rejects with the pending store's error.
    */
   startNew(): Promise<'pending' | 'settled' | null>;
 }

@@ -12,7 +12,10 @@ export type ClientWorld = Pick<World, 'monotonicNow' | 'wallNow' | 'setTimer' | 
 
 /** How often and how long a call tries. */
 export interface RetryOptions {
-  /** Requests that may end without a final answer; default 6. Waiting for one that is in progress is bounded by the time alone. */
+  /**
+   * Requests that may end without a final answer; default 6. Waiting for one that is in progress is bounded by the time
+   * alone.
+   */
   readonly triesMax?: number;
   /** The whole call, waiting included, in milliseconds; default 90,000. */
   readonly timeMaxMs?: number;
@@ -26,13 +29,18 @@ export interface RetryOptions {
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {
-  /** Where operations are kept: `memoryPending()`, `indexedDbPending()`, `localStoragePending()`, `filePending(folder)`, or your own. */
+  /**
+   * Where operations are kept: `memoryPending()`, `indexedDbPending()`, `localStoragePending()`, `filePending(folder)`,
+   * or your own.
+   */
   readonly pending: PendingStore;
   /** Relative addresses start here. Default: the page. */
   readonly baseUrl?: string;
   /** Default: the platform's. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Headers of every request, made anew each time: credentials belong here, so that a resumed operation has them too. */
+  /**
+   * Headers of every request, made anew each time: credentials belong here, so that a resumed operation has them too.
+   */
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
   /** How the server speaks; default `ietf`. */
   readonly profile?: 'ietf' | 'stripe';
@@ -42,11 +50,13 @@ export interface ClientOptions {
   readonly makeKey?: () => string;
   readonly retry?: RetryOptions;
   /**
-   * An operation that is pending longer is not sent again, in milliseconds; default 23 h: the server must still know the key. Keep it
-   * below the retention of the server.
+   * An operation that is pending longer is not sent again, in milliseconds; default 23 h: the server must still know
+   * the key. Keep it below the retention of the server.
    */
   readonly pendingAgeMaxMs?: number;
-  /** So long an answer is kept for equal calls of the operation, in milliseconds; at least `timeMaxMs`, default 24 h. */
+  /**
+   * So long an answer is kept for equal calls of the operation, in milliseconds; at least `timeMaxMs`, default 24 h.
+   */
   readonly settledKeptMs?: number;
   /** Largest body, in bytes; default 1 MiB. */
   readonly bodySizeMaxBytes?: number;
@@ -102,7 +112,8 @@ export function readOptions(options: ClientOptions): Settings {
     },
   };
   const settings: Settings = { ...defaults, ...retry, ...rest };
-  // A misspelt option must not pass in silence (F87); the tables of the server's options would not fit into a browser's download.
+  // A misspelt option must not pass in silence (F87); the tables of the server's options would not fit into a browser's
+  // download.
   for (const name in settings) {
     if (!(name in defaults)) throw new OptionsError(`${name} is no option.`);
     if (!(name in NUMBERS)) continue;
@@ -116,8 +127,8 @@ export function readOptions(options: ClientOptions): Settings {
 }
 
 /**
- * Not the server's world: that one brings digests for Node which a browser need not download, and its timers let the process end,
- * while a program that waits for its answer must not end before it.
+ * Not the server's world: that one brings digests for Node which a browser need not download, and its timers let the
+ * process end, while a program that waits for its answer must not end before it.
  */
 function clientWorld(): ClientWorld {
   return {

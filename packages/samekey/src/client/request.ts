@@ -1,8 +1,8 @@
 /**
  * Reads what `fetch` is given into a request that can be kept, compared and sent again.
  *
- * Invariants: equal calls have equal digests, also forms, whose boundary is drawn anew each time (F32) · headers do not count: a
- * renewed token is no other request (F26).
+ * Invariants: equal calls have equal digests, also forms, whose boundary is drawn anew each time (F32) · headers do not
+ * count: a renewed token is no other request (F26).
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -21,7 +21,10 @@ export interface ReadRequest {
 /** These say what the body is; credentials, traces and whatever else belongs to one call stay out of the store. */
 const KEPT_HEADERS = /^(accept|content-|prefer)/;
 
-/** Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, a body that is too large to keep. */
+/**
+ * Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, a body that is
+ * too large to keep.
+ */
 export async function readRequest(
   world: Pick<World, 'sha256'>,
   url: string | URL,

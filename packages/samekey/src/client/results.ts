@@ -1,8 +1,9 @@
 /**
- * What became of a call, as one union on `kind`. Every answer is read whole; `response` is a fresh `Response` over its bytes.
+ * What became of a call, as one union on `kind`. Every answer is read whole; `response` is a fresh `Response` over its
+ * bytes.
  *
- * Invariant: after every kind but `first`, `replayed` and a `refused` with `isKeyKept: false` the key is still kept, and the same call goes
- * on under it; only `operation.startNew()` gives it up.
+ * Invariant: after every kind but `first`, `replayed` and a `refused` with `isKeyKept: false` the key is still kept,
+ * and the same call goes on under it; only `operation.startNew()` gives it up.
  */
 
 /** Of which operation, under which key (null if none could be kept), after how many requests. */
@@ -16,7 +17,9 @@ export interface OfOperation {
 export type ClientResult = OfOperation &
   (
     | {
-        /** The operation ran for this call. `isStored: false`: the server could not record it, so it cannot replay it. */
+        /**
+         * The operation ran for this call. `isStored: false`: the server could not record it, so it cannot replay it.
+         */
         readonly kind: 'first';
         readonly response: Response;
         readonly isStored: boolean;
@@ -28,7 +31,9 @@ export type ClientResult = OfOperation &
         readonly from: 'server' | 'kept';
       }
     | {
-        /** A final error. `isKeyKept`: it does not say what became of earlier requests, so the next call keeps the key. */
+        /**
+         * A final error. `isKeyKept`: it does not say what became of earlier requests, so the next call keeps the key.
+         */
         readonly kind: 'refused';
         readonly response: Response;
         readonly isReplayed: boolean;
@@ -69,7 +74,10 @@ export type ClientResult = OfOperation &
         readonly kind: 'other-request';
       }
     | {
-        /** The pending operation is older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was sent. */
+        /**
+         * The pending operation is older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was
+         * sent.
+         */
         readonly kind: 'aged-out';
         readonly ageMs: number;
       }

@@ -1,8 +1,9 @@
 /**
  * What is kept of an operation, and how it is written: one JSON text a name.
  *
- * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is safe · of headers
- * only those are kept that say what the body is; credentials never · a settled row has no request any more, only its digest.
+ * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is
+ * safe · of headers only those are kept that say what the body is; credentials never · a settled row has no request any
+ * more, only its digest.
  */
 
 import type { Answer } from './answer.ts';

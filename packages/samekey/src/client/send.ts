@@ -1,8 +1,9 @@
 /**
  * Sends one request under one key until there is an answer that counts, within its bounds.
  *
- * Invariants: every request of the loop has the same key and the same bytes · nothing is sent once the operation is too old, the time is
- * spent or the caller has aborted · a server that asks for more patience than is left gets no further request.
+ * Invariants: every request of the loop has the same key and the same bytes · nothing is sent once the operation is too
+ * old, the time is spent or the caller has aborted · a server that asks for more patience than is left gets no further
+ * request.
  * Sources: RFC 9110 §10.2.3 (Retry-After); exponential backoff with full jitter (every pause drawn anew, from zero).
  */
 
@@ -149,7 +150,9 @@ function quote(key: string): string {
   return `"${key.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** The status resource, if credentials may go there; elsewhere the request is sent again, which is answered the same. */
+/**
+ * The status resource, if credentials may go there; elsewhere the request is sent again, which is answered the same.
+ */
 function sameOrigin(location: string, from: string): string | null {
   try {
     const url = new URL(location, from);

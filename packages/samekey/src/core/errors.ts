@@ -68,8 +68,8 @@ export class KeyError extends SamekeyError {
 }
 
 /**
- * A line of a ledger cannot be compared, or stands before the one before it. Nothing behind it was compared. The message names side
- * and line, never what stands there.
+ * A line of a ledger cannot be compared, or stands before the one before it. Nothing behind it was compared. The
+ * message names side and line, never what stands there.
  */
 export class LedgerError extends SamekeyError {
   readonly side: 'ours' | 'theirs';
@@ -96,9 +96,9 @@ interface StoreErrorOptions {
 
 /**
  * The store could not answer. `applied: 'no'` means the write certainly did not happen; `'unknown'` means its reply was
- * lost and only repeating the same conditional write can tell. `transient` says whether asking again later can help;
- * a fault of the request itself (a value the store cannot hold) is not transient. `busy`: the store is up, and something holds
- * it (F54). `retryAfterMs`: when asking again may help, in milliseconds, if that is known.
+ * lost and only repeating the same conditional write can tell. `transient` says whether asking again later can help; a
+ * fault of the request itself (a value the store cannot hold) is not transient. `busy`: the store is up, and something
+ * holds it (F54). `retryAfterMs`: when asking again may help, in milliseconds, if that is known.
  */
 export class StoreError extends SamekeyError {
   readonly applied: 'no' | 'unknown';
@@ -142,8 +142,8 @@ export class NotExecutedError extends SamekeyError {
 }
 
 /**
- * Thrown by a handler that does not know whether it took effect (semantics §6): the record becomes `unknown` whatever the policy says, and
- * is asked about at once. `reason` is kept with the record, for people.
+ * Thrown by a handler that does not know whether it took effect (semantics §6): the record becomes `unknown` whatever
+ * the policy says, and is asked about at once. `reason` is kept with the record, for people.
  */
 export class OutcomeUnknownError extends SamekeyError {
   readonly reason: string;
@@ -176,8 +176,8 @@ export class SchemaError extends SamekeyError {
 }
 
 /**
- * A phase or an effect is used in a way that would not be safe (nested, twice, not awaited), or the attempt has stopped at one: let it
- * through. The message names the fix.
+ * A phase or an effect is used in a way that would not be safe (nested, twice, not awaited), or the attempt has stopped
+ * at one: let it through. The message names the fix.
  */
 export class StepError extends SamekeyError {
   constructor(message: string, options: { cause?: unknown } = {}) {
@@ -186,14 +186,14 @@ export class StepError extends SamekeyError {
 }
 
 /**
- * Why a value cannot be compared, stored or handed on. `not-json`: JSON would lose a part of it. `cycle`, `too-deep`, `too-large`: more
- * than is kept. `unreadable`: one of its members threw, or stored bytes are no JSON.
+ * Why a value cannot be compared, stored or handed on. `not-json`: JSON would lose a part of it. `cycle`, `too-deep`,
+ * `too-large`: more than is kept. `unreadable`: one of its members threw, or stored bytes are no JSON.
  */
 export type ValueFault = 'not-json' | 'cycle' | 'too-deep' | 'too-large' | 'unreadable';
 
 /**
- * A value cannot be what it is given as: a fingerprint, an input, an answer, the result of a step, a message. `path` leads to the
- * member that is at fault (`items[2].price`), and is empty where that is the value itself.
+ * A value cannot be what it is given as: a fingerprint, an input, an answer, the result of a step, a message. `path`
+ * leads to the member that is at fault (`items[2].price`), and is empty where that is the value itself.
  */
 export class ValueError extends SamekeyError {
   readonly fault: ValueFault;

@@ -18,7 +18,9 @@ export interface KeyOptions {
   readonly lengthMin?: number;
   /** Take only UUIDs of versions 1–8, in either case; nil and max UUIDs are refused. Default false. */
   readonly uuidOnly?: boolean;
-  /** Refuse keys that look like an e-mail address or a card number. Default false: one numeric key in ten would be hit. */
+  /**
+   * Refuse keys that look like an e-mail address or a card number. Default false: one numeric key in ten would be hit.
+   */
   readonly refusePersonalData?: boolean;
 }
 

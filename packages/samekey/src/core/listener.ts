@@ -1,6 +1,6 @@
 /**
- * Listeners of the application, called so that nothing of theirs reaches the attempt or the process: not a throw, and not the
- * rejection of an async one, which by default ends the process.
+ * Listeners of the application, called so that nothing of theirs reaches the attempt or the process: not a throw, and
+ * not the rejection of an async one, which by default ends the process.
  */
 
 /** Calls it; `failed` is told what it threw or what its promise was rejected with. */

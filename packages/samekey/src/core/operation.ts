@@ -2,10 +2,10 @@
  * The operation: a name given by the application, or method and route pattern with parameter names erased.
  *
  * Invariants: renaming a route parameter or changing its constraint keeps the name; a record is kept under the *oldest*
- * name, so that during a deploy the old code (which knows only that name) and the new code share it; a moved mount point
- * gives the same path to the fingerprint (F59). What a framework routes as one is one identity, however a client spells it (F74): an
- * identity may be too coarse (the fingerprint then tells two requests apart: 422), never too fine (a second run). What only a client
- * has spelt is in no name that people see (F96).
+ * name, so that during a deploy the old code (which knows only that name) and the new code share it; a moved mount
+ * point gives the same path to the fingerprint (F59). What a framework routes as one is one identity, however a client
+ * spells it (F74): an identity may be too coarse (the fingerprint then tells two requests apart: 422), never too fine
+ * (a second run). What only a client has spelt is in no name that people see (F96).
  * Sources: semantics §2 and §7; path-to-regexp 0.1 (Express 4) and 8 (Express 5), find-my-way (Fastify), Hono, OpenAPI.
  */
 
@@ -27,8 +27,8 @@ export interface MatchedRoute {
   /** The path of its mounts as the client spelt it, where their patterns are not known; else empty. */
   readonly mount: string;
   /**
-   * Whether the request's path is an instance of mount and pattern as they stand: nothing has rewritten it in between, and the
-   * pattern is no expression and no list.
+   * Whether the request's path is an instance of mount and pattern as they stand: nothing has rewritten it in between,
+   * and the pattern is no expression and no list.
    */
   readonly fitsPath: boolean;
   /** Whether the framework may take two spellings that differ in letter case for one route. */
@@ -37,7 +37,10 @@ export interface MatchedRoute {
   readonly isForMethod: boolean;
 }
 
-/** What a request is part of: the name that people see, the name that records are kept under, and the path that is compared. */
+/**
+ * What a request is part of: the name that people see, the name that records are kept under, and the path that is
+ * compared.
+ */
 export interface OperationOfRequest {
   /** For events, metrics and records; never holds what only a client has spelt. */
   readonly label: string;
@@ -49,7 +52,9 @@ export interface OperationOfRequest {
   readonly route: string | null;
 }
 
-/** The operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone. */
+/**
+ * The operation of a request whose route the framework does not tell: the path then counts by the fingerprint alone.
+ */
 export const ANY_OPERATION = '*';
 /** In the place of mounts whose pattern is not known. */
 const ANY_MOUNT = '*';
@@ -136,8 +141,9 @@ export function foldCase(name: string): string {
 }
 
 /**
- * A path with its literal segments as the route spells them, and its trailing slash, since the framework has taken both for one; what
- * parameters hold is kept as it is (F27). Unchanged where that cannot be told: too fine is a 422, too coarse a mix-up.
+ * A path with its literal segments as the route spells them, and its trailing slash, since the framework has taken both
+ * for one; what parameters hold is kept as it is (F27). Unchanged where that cannot be told: too fine is a 422, too
+ * coarse a mix-up.
  */
 export function canonicalPath(
   path: string,
@@ -158,7 +164,10 @@ export function canonicalPath(
   return pattern.length > 1 && pattern.endsWith('/') ? `${out}/` : out === '' ? '/' : out;
 }
 
-/** Whether a path is an instance of a mount's pattern, in any letter case; false for patterns that are more than literals and parameters. */
+/**
+ * Whether a path is an instance of a mount's pattern, in any letter case; false for patterns that are more than
+ * literals and parameters.
+ */
 export function fitsMount(pattern: string, path: string): boolean {
   const { segments } = readPattern(pattern);
   const given = segmentsOf(withoutSlash(normalisePath(path)));
@@ -179,9 +188,11 @@ const PIECES = new RegExp(
   [
     String.raw`(?<kept>\\.|\(\?:)`, // an escaped character stands for itself; `(?:` is no parameter
     '(?<colon>::)', // Fastify: a literal colon
-    String.raw`:(?:[\p{ID_Start}$_][\p{ID_Continue}$]*|"(?:[^"\\]|\\.)*")(?<open>[({]?)`, // :id, :"any name", :id(\\d+), :id{[0-9]+}
+    // :id, :"any name", :id(\\d+), :id{[0-9]+}
+    String.raw`:(?:[\p{ID_Start}$_][\p{ID_Continue}$]*|"(?:[^"\\]|\\.)*")(?<open>[({]?)`,
     String.raw`(?<many>\*)(?:[\p{ID_Start}$_][\p{ID_Continue}$]*|"(?:[^"\\]|\\.)*")?`, // *splat, *
-    String.raw`(?<=\/)(?:\{(?<brace>[\w.-]+\+?)\}|\[(?<bracket>[\w.-]+)\])(?=\/|$)`, // OpenAPI {id}, {proxy+}; Next [id], [...slug]
+    // OpenAPI {id}, {proxy+}; Next [id], [...slug]
+    String.raw`(?<=\/)(?:\{(?<brace>[\w.-]+\+?)\}|\[(?<bracket>[\w.-]+)\])(?=\/|$)`,
   ].join('|'),
   'uy',
 );
@@ -194,7 +205,10 @@ export function operationOf(method: string, routePattern: string): string {
   return `${method.toUpperCase()} ${withoutSlash(eraseNames(routePattern)) || '/'}`;
 }
 
-/** A name that the application has given: of the form `METHOD /pattern` it is that route's name, any other stays as it is. */
+/**
+ * A name that the application has given: of the form `METHOD /pattern` it is that route's name, any other stays as it
+ * is.
+ */
 export function nameGiven(name: string): string {
   const [, method, pattern] = /^([A-Z]+) (\/.*)$/.exec(name) ?? [];
   return method === undefined || pattern === undefined ? name : operationOf(method, pattern);
@@ -235,7 +249,9 @@ export function eraseNames(pattern: string, names: string[] = []): string {
   return out;
 }
 
-/** Where the constraint that opens at `at` ends; `at` itself if it is no constraint but an optional group of Express 5. */
+/**
+ * Where the constraint that opens at `at` ends; `at` itself if it is no constraint but an optional group of Express 5.
+ */
 function afterConstraint(pattern: string, at: number): number {
   const open = pattern.charAt(at);
   const close = open === '(' ? ')' : '}';

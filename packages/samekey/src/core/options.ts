@@ -1,10 +1,11 @@
 /**
- * Options, once: each options object is declared by one table with a row for each of its members, nested objects by tables of their own.
- * A row checks what was given and says what stands there if nothing was.
+ * Options, once: each options object is declared by one table with a row for each of its members, nested objects by
+ * tables of their own. A row checks what was given and says what stands there if nothing was.
  *
- * Invariants: a table has exactly the members of its interface and reads each as its type, or it does not compile (`satisfies
- * Table<…>`) · a member that no row reads is refused, at every depth, with its path and the nearest right name: a misspelt safety option
- * must not pass in silence (F87) · no message shows what might be a secret: values are shown where names and numbers are expected only.
+ * Invariants: a table has exactly the members of its interface and reads each as its type, or it does not compile
+ * (`satisfies Table<…>`) · a member that no row reads is refused, at every depth, with its path and the nearest right
+ * name: a misspelt safety option must not pass in silence (F87) · no message shows what might be a secret: values are
+ * shown where names and numbers are expected only.
  */
 
 import { OptionsError } from './errors.ts';
@@ -34,7 +35,9 @@ export type Read<Rows> = {
   readonly [Name in keyof Rows]: Rows[Name] extends Row<infer Value, infer Absent> ? Value | Absent : never;
 };
 
-/** The same for a nested object: members that are not given and have no default are not there, as its interface has it. */
+/**
+ * The same for a nested object: members that are not given and have no default are not there, as its interface has it.
+ */
 type ReadNested<Rows> = {
   readonly [Name in keyof Rows as undefined extends Read<Rows>[Name] ? never : Name]: Read<Rows>[Name];
 } & {
@@ -45,8 +48,8 @@ type ReadNested<Rows> = {
 };
 
 /**
- * Reads an options object by its table; undefined is read as empty. `what` is who takes it, such as `createWorker`. Throws
- * `OptionsError`.
+ * Reads an options object by its table; undefined is read as empty. `what` is who takes it, such as `createWorker`.
+ * Throws `OptionsError`.
  */
 export function readOptions<Rows extends AnyTable>(what: string, table: Rows, given: unknown): Read<Rows> {
   return readAt(what, table, given, '');

@@ -1,6 +1,6 @@
 /**
- * What a request can meet: one union on `kind`, in the order of precedence of semantics §4. Types, docs, tests and profiles
- * keep this order. Every member is an expected outcome, so none is an exception.
+ * What a request can meet: one union on `kind`, in the order of precedence of semantics §4. Types, docs, tests and
+ * profiles keep this order. Every member is an expected outcome, so none is an exception.
  */
 
 import type { KeyFault } from './errors.ts';
@@ -37,12 +37,12 @@ export const OUTCOME_KINDS = [
 export type OutcomeKind = (typeof OUTCOME_KINDS)[number];
 
 /**
- * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code that is
- * newer than this (its format, or the label of its fingerprint), it is sealed and this process cannot open it, or a limiter that
- * fails closed has failed. Of what a deploy has changed: the key was used with the same request at another path, by another method or by
- * another session (`moved`); its record is kept under a former identity and cannot be compared from here (`kept-elsewhere`); no bridge leads
- * from this route to the one that is named (`bridge-unfit`); the key is known and its body is larger than this route takes
- * now (`too-large-now`).
+ * Why no decision could be made: the store failed or is full, this process is closing, the record was written by code
+ * that is newer than this (its format, or the label of its fingerprint), it is sealed and this process cannot open it,
+ * or a limiter that fails closed has failed. Of what a deploy has changed: the key was used with the same request at
+ * another path, by another method or by another session (`moved`); its record is kept under a former identity and
+ * cannot be compared from here (`kept-elsewhere`); no bridge leads from this route to the one that is named
+ * (`bridge-unfit`); the key is known and its body is larger than this route takes now (`too-large-now`).
  */
 export type UnavailableReason =
   | 'store'
@@ -98,15 +98,18 @@ export type Outcome =
   /** An attempt is running now. */
   | { readonly kind: 'in-progress'; readonly retryAfterMs: number }
   | { readonly kind: 'attempts-exhausted' }
-  /** The key is new, or its last attempt was without effect, and the input is not valid: nothing was claimed, nothing is bound to it. */
+  /**
+   * The key is new, or its last attempt was without effect, and the input is not valid: nothing was claimed, nothing is
+   * bound to it.
+   */
   | { readonly kind: 'request-invalid'; readonly issues: readonly Issue[] }
   | { readonly kind: 'limited'; readonly retryAfterMs: number }
   /** The handler ran for this request, as attempt number `attempt`. */
   | Executed;
 
 /**
- * The handler ran. `state` is what the record became; `stored` is false when the record could not be written in time (the
- * process keeps trying); `response` is null when the handler threw and no answer was made of it.
+ * The handler ran. `state` is what the record became; `stored` is false when the record could not be written in time
+ * (the process keeps trying); `response` is null when the handler threw and no answer was made of it.
  */
 export interface Executed {
   readonly kind: 'executed';

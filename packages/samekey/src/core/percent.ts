@@ -1,9 +1,9 @@
 /**
  * Percent-encoding made canonical: one spelling for what a URL's parts mean, another for what they do not.
  *
- * Invariants: equivalent spellings become one; different meanings never do. A `%` without two hex digits stays as it is,
- * and no decoding ever completes it to a valid sequence (`%4%31` does not become `%41`). Applying either function twice
- * changes nothing more to a path.
+ * Invariants: equivalent spellings become one; different meanings never do. A `%` without two hex digits stays as it
+ * is, and no decoding ever completes it to a valid sequence (`%4%31` does not become `%41`). Applying either function
+ * twice changes nothing more to a path.
  * Sources: RFC 3986 §2.3 and §6.2.2; WHATWG URL §5.1 (application/x-www-form-urlencoded parsing).
  */
 

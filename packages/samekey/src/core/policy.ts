@@ -1,7 +1,7 @@
 /**
- * What is stored and what may run again (semantics §6). A policy is plain data: from the class of an ending to the state
- * the record gets. Two classes are not a policy's to decide: a handler that declares it did nothing (`retryable`), and an
- * effect with an intent but no result (`unknown`).
+ * What is stored and what may run again (semantics §6). A policy is plain data: from the class of an ending to the
+ * state the record gets. Two classes are not a policy's to decide: a handler that declares it did nothing
+ * (`retryable`), and an effect with an intent but no result (`unknown`).
  */
 
 import { OptionsError } from './errors.ts';
@@ -36,8 +36,8 @@ export interface Policy {
 export type PolicyName = 'standard' | 'payments' | 'stripe';
 
 /**
- * `standard`: a 5xx means that nothing happened. `payments`: a 5xx means that nobody knows. `stripe`: every answer that the
- * handler began to work on is kept, 5xx included (https://docs.stripe.com/api/idempotent_requests).
+ * `standard`: a 5xx means that nothing happened. `payments`: a 5xx means that nobody knows. `stripe`: every answer that
+ * the handler began to work on is kept, 5xx included (https://docs.stripe.com/api/idempotent_requests).
  */
 export const POLICIES: Readonly<Record<PolicyName, Policy>> = {
   standard: {
@@ -116,7 +116,10 @@ const ended: Row<'failed' | 'retryable' | 'unknown', 'failed' | 'retryable' | 'u
   oneOf(['failed', 'retryable', 'unknown']),
 );
 
-/** 408, 502 and 504: they say that somebody stopped waiting, and never that nothing happened (semantics §6). No policy may run them again. */
+/**
+ * 408, 502 and 504: they say that somebody stopped waiting, and never that nothing happened (semantics §6). No policy
+ * may run them again.
+ */
 const noProof: typeof ended = {
   ...ended,
   read(given, path) {

@@ -52,14 +52,14 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly operation: string;
   readonly state: State;
   /**
-   * `in_progress`: the claim ends at this time unless renewed. `retryable`: no claim is granted before this time (reopened or
-   * forgotten while its answer may still be replayed elsewhere). `pending`: its deadline. `unknown`: since when nobody knows,
-   * which is when its owner gave it up or its last claim was over. Meaningless in final states.
+   * `in_progress`: the claim ends at this time unless renewed. `retryable`: no claim is granted before this time
+   * (reopened or forgotten while its answer may still be replayed elsewhere). `pending`: its deadline. `unknown`: since
+   * when nobody knows, which is when its owner gave it up or its last claim was over. Meaningless in final states.
    */
   readonly lockedUntil: number;
   /**
-   * How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. Reopened or forgotten: how long it is
-   * held back.
+   * How long the claim was granted for, in milliseconds: what a contender on a monotonic clock must wait. Reopened or
+   * forgotten: how long it is held back.
    */
   readonly claimTtlMs: number;
   /** How often the claim was renewed; a contender without a server clock watches it stand still. */
@@ -75,13 +75,13 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly formatVersion: number;
   readonly sealKeyId: string | null;
   /**
-   * When a reconciler should look at an unknown outcome (next); null elsewhere. The end of the year 9999: given up, an operator
-   * must look.
+   * When a reconciler should look at an unknown outcome (next); null elsewhere. The end of the year 9999: given up, an
+   * operator must look.
    */
   readonly reconcileAfter: number | null;
   /**
-   * How often a reconciler has begun to ask about this unknown outcome: counted by the take, so a reconciler that died while it
-   * asked counts too. 0 again with the next word of its owner or the next attempt; a settled record keeps it.
+   * How often a reconciler has begun to ask about this unknown outcome: counted by the take, so a reconciler that died
+   * while it asked counts too. 0 again with the next word of its owner or the next attempt; a settled record keeps it.
    */
   readonly inquiries: number;
   readonly createdAt: number;
@@ -90,17 +90,24 @@ export interface SamekeyRecord extends RecordId, Fence {
   readonly expiresAt: number;
   /** How long a record lives at least after it became final, in milliseconds. */
   readonly replayMinMs: number;
-  /** How many attempts it has: the most that any code has allowed that claimed it, so that a bound made lower takes none away (F118). */
+  /**
+   * How many attempts it has: the most that any code has allowed that claimed it, so that a bound made lower takes none
+   * away (F118).
+   */
   readonly attemptMax: number;
   /** How long the expired record still answers "gone" instead of running again, in milliseconds; 0 for not at all. */
   readonly tombstoneMs: number;
   /** The last committed phase, where a later attempt goes on; for people, the steps say it all. */
   readonly recoveryPoint: string | null;
-  /** Results of phases and effects so far, as JSON (`ways/steps.ts`); null before the first. Stores do not look inside. */
+  /**
+   * Results of phases and effects so far, as JSON (`ways/steps.ts`); null before the first. Stores do not look inside.
+   */
   readonly steps: string | null;
   /** When the intent of an effect was stored whose result is not; such a record does not expire. */
   readonly intentAt: number | null;
-  /** The operation's input as bytes, if others than the client may push it on; null for plain and transactional ways. */
+  /**
+   * The operation's input as bytes, if others than the client may push it on; null for plain and transactional ways.
+   */
   readonly input: Uint8Array | null;
   /** Set where a sealed part could not be opened: it is then null here, and nothing may be concluded from that. */
   readonly unreadable?: Unreadable;
@@ -139,22 +146,22 @@ export const EFFECT_RULE_CHANGED = 'effect-rule-changed';
 export const ENDED_INSIDE = 'transaction-ended-inside';
 
 /**
- * How long such a record is code's alone, in milliseconds: the time of a rolling deploy or of a rollback. Then reconcilers ask about it,
- * who may not know its steps either.
+ * How long such a record is code's alone, in milliseconds: the time of a rolling deploy or of a rollback. Then
+ * reconcilers ask about it, who may not know its steps either.
  */
 export const LEFT_TO_CODE_MS = 3_600_000;
 
 /**
- * Whether nobody knows its outcome because the code that met it did not fit what it holds, and nobody has settled it since: code that fits
- * takes it up again (F109), so that a rolling deploy and a rollback leave nothing behind.
+ * Whether nobody knows its outcome because the code that met it did not fit what it holds, and nobody has settled it
+ * since: code that fits takes it up again (F109), so that a rolling deploy and a rollback leave nothing behind.
  */
 export function isLeftToCode({ state, reason }: Pick<SamekeyRecord, 'state' | 'reason'>): boolean {
   return state === 'unknown' && (reason === PHASES_CHANGED || reason === EFFECT_RULE_CHANGED);
 }
 
 /**
- * Whether a worker may push it on: accepted and not begun, resumable, or left to code that fits it; with its input stored. What its client
- * was told to correct waits for the client.
+ * Whether a worker may push it on: accepted and not begun, resumable, or left to code that fits it; with its input
+ * stored. What its client was told to correct waits for the client.
  */
 export function isDue(record: SamekeyRecord, now: number, backoff: Backoff = {}): boolean {
   if (record.input === null || record.fingerprint === null) return false;
@@ -196,9 +203,10 @@ function pauseOf(
 export const DOUBLED_MAX = 30;
 
 /**
- * How long the record's attempt has held its claim, or a pending request has waited, in milliseconds by the store's clock; 0 in other
- * states. Exact until the first renewal. From then on at most what it is, and at least two thirds of it: a claim is renewed when a third
- * to a half of it has passed. Where steps are recorded, each of which renews, it is counted from the last of them.
+ * How long the record's attempt has held its claim, or a pending request has waited, in milliseconds by the store's
+ * clock; 0 in other states. Exact until the first renewal. From then on at most what it is, and at least two thirds of
+ * it: a claim is renewed when a third to a half of it has passed. Where steps are recorded, each of which renews, it is
+ * counted from the last of them.
  */
 export function attemptAgeMs(record: SamekeyRecord, now: number): number {
   const { state, createdAt, lockedUntil, claimTtlMs, renewals, steps } = record;
@@ -216,22 +224,22 @@ export function isPurgeable(record: SamekeyRecord, now: number): boolean {
 }
 
 /**
- * Of the records under all names of an operation, in the order of looking, the one that counts: what was forgotten or is past must not
- * hide one that lives. Undefined where none lives.
+ * Of the records under all names of an operation, in the order of looking, the one that counts: what was forgotten or
+ * is past must not hide one that lives. Undefined where none lives.
  */
 export function firstLiving(records: readonly SamekeyRecord[], now: number): SamekeyRecord | undefined {
   return records.find((record) => !isForgotten(record) && !isPurgeable(record, now));
 }
 
 /**
- * How long a process may answer from what it read (`replay-cache.ts`), in milliseconds, counted on its own clock from when it
- * asked.
+ * How long a process may answer from what it read (`replay-cache.ts`), in milliseconds, counted on its own clock from
+ * when it asked.
  */
 export const REPLAY_TRUST_MAX_MS = 5_000;
 
 /**
- * How long a reopened or forgotten key whose answer could be replayed waits before it runs again, in milliseconds by the
- * store's clock: what may still be trusted elsewhere, and a second for clocks that do not run alike.
+ * How long a reopened or forgotten key whose answer could be replayed waits before it runs again, in milliseconds by
+ * the store's clock: what may still be trusted elsewhere, and a second for clocks that do not run alike.
  */
 export const REOPEN_DELAY_MS = 6_000;
 
@@ -255,7 +263,10 @@ export function isHalfPointer({ state, claimId }: Pick<SamekeyRecord, 'state' | 
   return state !== 'completed' && claimId.startsWith(POINTER_CLAIM);
 }
 
-/** Whether it was a pointer of a caller whose records were erased: nothing ever runs there, and where it led is forgotten. */
+/**
+ * Whether it was a pointer of a caller whose records were erased: nothing ever runs there, and where it led is
+ * forgotten.
+ */
 export function isErasedPointer({ claimId }: Pick<SamekeyRecord, 'claimId'>): boolean {
   return claimId.startsWith(ERASED + POINTER_CLAIM);
 }
@@ -269,8 +280,8 @@ export function isVacant(record: SamekeyRecord): boolean {
 const FORGOTTEN = 'forgotten:';
 
 /**
- * The claimId of what is left of a forgotten record until its key acts as never used. Another one than its owner's, so that
- * every write under the old fence is refused by the fence alone.
+ * The claimId of what is left of a forgotten record until its key acts as never used. Another one than its owner's, so
+ * that every write under the old fence is refused by the fence alone.
  */
 export function forgottenClaimId(claimId: string): string {
   return FORGOTTEN + claimId;
@@ -284,8 +295,8 @@ export function isForgotten(record: SamekeyRecord): boolean {
 const REOPENED = 'reopened:';
 
 /**
- * The claimId of a reopened record. Another one than its owner's, so that a late copy of the end that the owner wrote long ago does
- * not undo what was done by hand.
+ * The claimId of a reopened record. Another one than its owner's, so that a late copy of the end that the owner wrote
+ * long ago does not undo what was done by hand.
  */
 export function reopenedClaimId(claimId: string): string {
   return REOPENED + claimId;
@@ -297,8 +308,8 @@ export function isByHand({ claimId }: Pick<SamekeyRecord, 'claimId'>): boolean {
 }
 
 /**
- * The claimId of an erased record. Another one than its owner's, so that nothing that comes late under the old fence brings its
- * content back.
+ * The claimId of an erased record. Another one than its owner's, so that nothing that comes late under the old fence
+ * brings its content back.
  */
 export function erasedClaimId(claimId: string): string {
   return ERASED + claimId;

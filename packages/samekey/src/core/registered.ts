@@ -1,6 +1,6 @@
 /**
- * What all copies of this package in one process share. Two copies are in many real trees (another version, another module format,
- * a bundler): what one of them remembers of a request, the other must find.
+ * What all copies of this package in one process share. Two copies are in many real trees (another version, another
+ * module format, a bundler): what one of them remembers of a request, the other must find.
  *
  * Invariant: nothing whose form may change between versions is shared this way.
  */

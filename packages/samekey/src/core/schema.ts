@@ -1,6 +1,6 @@
 /**
- * Validation before the claim (F102): a schema of any library that speaks Standard Schema (https://standardschema.dev, version 1), known by
- * its structure only.
+ * Validation before the claim (F102): a schema of any library that speaks Standard Schema (https://standardschema.dev,
+ * version 1), known by its structure only.
  *
  * Invariant: what is invalid never runs, claims nothing and binds nothing; a record that is there answers as always.
  */

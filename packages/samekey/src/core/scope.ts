@@ -1,10 +1,10 @@
 /**
  * The scope: whom a key is unique for (tenant, principal), plus the operation, as one text.
  *
- * Invariants: encoding is injective: different parts, another number of parts, or another operation never give one
- * text (F25, F30); what would be a missing value (`undefined`, an empty text, the text of a missing value: F97) throws and never
- * becomes a scope; the text is printable ASCII of at most 512 bytes without a leading or trailing space, so no store's collation, padding or
- * length rule can make two of them one.
+ * Invariants: encoding is injective: different parts, another number of parts, or another operation never give one text
+ * (F25, F30); what would be a missing value (`undefined`, an empty text, the text of a missing value: F97) throws and
+ * never becomes a scope; the text is printable ASCII of at most 512 bytes without a leading or trailing space, so no
+ * store's collation, padding or length rule can make two of them one.
  * Sources: semantics §7; percent-encoding by RFC 3986 §2.1.
  */
 import { OptionsError } from './errors.ts';
@@ -33,9 +33,9 @@ const SINGLE: readonly string[] = Object.freeze(
 );
 
 /**
- * The scope as one text: parts joined with `/`, then `|` and the operation unless it is null.
- * Throws {@link OptionsError} for no parts, a part that is not a text, is empty or is the text of a missing value, ill-formed Unicode, an empty
- * operation, or more than 512 bytes.
+ * The scope as one text: parts joined with `/`, then `|` and the operation unless it is null. Throws
+ * {@link OptionsError} for no parts, a part that is not a text, is empty or is the text of a missing value, ill-formed
+ * Unicode, an empty operation, or more than 512 bytes.
  */
 export function encodeScope(parts: readonly string[], operation: string | null): string {
   const who = isSingleTenant(parts) ? SINGLE_TENANT_TEXT : encodeParts(parts);
@@ -54,7 +54,9 @@ export function callerOf(scope: string): string {
   return end < 0 ? scope : scope.slice(0, end);
 }
 
-/** The first text behind all scopes of a caller with an operation, which begin with `${caller}|`, in the order of bytes. */
+/**
+ * The first text behind all scopes of a caller with an operation, which begin with `${caller}|`, in the order of bytes.
+ */
 export function afterCaller(caller: string): string {
   return `${caller}}`;
 }
@@ -63,16 +65,16 @@ export function afterCaller(caller: string): string {
 const OPERATION_MARK = '|';
 
 /**
- * The caller's part of a scope, as records have it before the `|`: what `store.erase` and the audit name a caller by. The same parts
- * as the `scope` option gives for a request. Throws as {@link encodeScope} does.
+ * The caller's part of a scope, as records have it before the `|`: what `store.erase` and the audit name a caller by.
+ * The same parts as the `scope` option gives for a request. Throws as {@link encodeScope} does.
  */
 export function callerScope(parts: readonly string[]): string {
   return encodeScope(parts, null);
 }
 
 /**
- * All scopes of a caller as ranges of text compared by bytes, each from its first bound up to its second: a scope is printable, so nothing but
- * the text itself lies between it and the text with a space behind it.
+ * All scopes of a caller as ranges of text compared by bytes, each from its first bound up to its second: a scope is
+ * printable, so nothing but the text itself lies between it and the text with a space behind it.
  */
 export function scopeRanges(caller: string): readonly (readonly [from: string, to: string])[] {
   return [
@@ -82,8 +84,8 @@ export function scopeRanges(caller: string): readonly (readonly [from: string, t
 }
 
 /**
- * What a value that is not there, or no text at all, becomes when it is made a text: `String(undefined)`, `${null}`, `String({})`.
- * As a part of a scope it would be shared by all callers without one (F97).
+ * What a value that is not there, or no text at all, becomes when it is made a text: `String(undefined)`, `${null}`,
+ * `String({})`. As a part of a scope it would be shared by all callers without one (F97).
  */
 export function isTextOfMissing(text: string): boolean {
   return MISSING_TEXTS.has(text) || (text.startsWith('[object ') && text.endsWith(']'));

@@ -91,8 +91,8 @@ export function resolveSettings(instance: OperationOptions, own: OperationOption
 const REMEMBERED_MAX = 200;
 
 /**
- * The settings of requests that bring options of their own, which are nearly always those that the operation's last request brought: only
- * what differs is read again. Throws `OptionsError`.
+ * The settings of requests that bring options of their own, which are nearly always those that the operation's last
+ * request brought: only what differs is read again. Throws `OptionsError`.
  */
 export function settingsOfRequests(
   instance: OperationOptions,

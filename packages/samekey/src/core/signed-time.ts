@@ -1,14 +1,16 @@
 /**
- * The signed time of a request: a header in which the client says when it sent the request, under a secret that it shares with the
- * server. A request that somebody recorded cannot be sent again later, not even once its key is forgotten.
+ * The signed time of a request: a header in which the client says when it sent the request, under a secret that it
+ * shares with the server. A request that somebody recorded cannot be sent again later, not even once its key is
+ * forgotten.
  *
  *     Samekey-Time: t=1767225600,k=partner-a,v1=<64 hex digits>
  *
- * `t` is seconds since 1970, `k` the name of the secret, `v1` HMAC-SHA-256 under it of these lines, joined by a line feed:
- * `samekey-time-v1`, t, method in upper case, path with query as sent, key.
+ * `t` is seconds since 1970, `k` the name of the secret, `v1` HMAC-SHA-256 under it of these lines, joined by a line
+ * feed: `samekey-time-v1`, t, method in upper case, path with query as sent, key.
  *
- * Invariants: none of the lines can hold a line feed, so no two requests are signed alike · the signature is compared in a time
- * that does not depend on where it differs · what is not signed by a known secret is told nothing about clocks.
+ * Invariants: none of the lines can hold a line feed, so no two requests are signed alike · the signature is compared
+ * in a time that does not depend on where it differs · what is not signed by a known secret is told nothing about
+ * clocks.
  * Sources: RFC 2104; the form follows https://docs.stripe.com/webhooks#verify-manually.
  */
 
@@ -39,8 +41,8 @@ type ParsedTime =
   | { readonly fault: TimeFault };
 
 /**
- * Twelve digits of seconds are enough for some thirty thousand years. No space stands behind a comma: platforms join lines with ", ", and one
- * line must never look like two (F80).
+ * Twelve digits of seconds are enough for some thirty thousand years. No space stands behind a comma: platforms join
+ * lines with ", ", and one line must never look like two (F80).
  */
 const FORM = /^t=(\d{1,12}),k=([\w-]{1,40}),v1=([0-9a-f]{64})$/;
 

@@ -1,10 +1,12 @@
 /**
- * The one gate in front of everything that is stored as an answer (semantics §8): middleware, served operations, `run`, workers,
- * verdicts and operators all pass it. What belongs to one connection, one moment or one caller is not stored, in headers and in
- * trailers.
+ * The one gate in front of everything that is stored as an answer (semantics §8): middleware, served operations, `run`,
+ * workers, verdicts and operators all pass it. What belongs to one connection, one moment or one caller is not stored,
+ * in headers and in trailers.
  *
- * Invariant: nobody else makes a {@link StorableResponse}, so an answer that has not passed is none that types let be stored.
- * Sources: RFC 9110 §7.6.1 (Connection and hop-by-hop fields), §6.5 (trailers); RFC 9112 §6 (framing); Fetch §3.2 (CORS response headers).
+ * Invariant: nobody else makes a {@link StorableResponse}, so an answer that has not passed is none that types let be
+ * stored.
+ * Sources: RFC 9110 §7.6.1 (Connection and hop-by-hop fields), §6.5 (trailers); RFC 9112 §6 (framing); Fetch §3.2 (CORS
+ * response headers).
  */
 
 import { OptionsError } from './errors.ts';
@@ -84,8 +86,8 @@ function connectionOptions(lines: readonly HeaderLine[]): readonly string[] {
 }
 
 /**
- * Names and values as RFC 9110 §5 has them: once stored, a line that no server sends would fail every answer of the key. Throws
- * `OptionsError`.
+ * Names and values as RFC 9110 §5 has them: once stored, a line that no server sends would fail every answer of the
+ * key. Throws `OptionsError`.
  */
 export function checkLines(what: string, lines: unknown): asserts lines is readonly HeaderLine[] {
   if (!Array.isArray(lines))

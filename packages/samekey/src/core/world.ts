@@ -28,8 +28,8 @@ export type ProbePoint =
   | 'answer.sent';
 
 /**
- * The digest primitives of a fingerprint. A runtime without synchronous digests may return promises. Once a text has been
- * returned, `bytes` are the caller's again and change: a digester that keeps them copies them.
+ * The digest primitives of a fingerprint. A runtime without synchronous digests may return promises. Once a text has
+ * been returned, `bytes` are the caller's again and change: a digester that keeps them copies them.
  */
 export interface Digester {
   /** SHA-256 of `bytes`, as base64url without padding. */
@@ -42,11 +42,16 @@ export interface Digester {
 export interface World extends Digester {
   /** Milliseconds on a clock that never goes back; its zero means nothing. Never compared between processes. */
   monotonicNow(): number;
-  /** Milliseconds since 1970 by the machine's wall clock: for display, and for the signed time of requests; never for a claim. */
+  /**
+   * Milliseconds since 1970 by the machine's wall clock: for display, and for the signed time of requests; never for a
+   * claim.
+   */
   wallNow(): number;
   /** Calls `callback` once after `delayMs`. A pending timer never keeps the process alive. */
   setTimer(delayMs: number, callback: () => void): Timer;
-  /** Calls `callback` once after what has already arrived in this turn was taken up; without it, after this microtask. */
+  /**
+   * Calls `callback` once after what has already arrived in this turn was taken up; without it, after this microtask.
+   */
   readonly soon?: (callback: () => void) => void;
   /** A fresh claimId: 128 random bits or more, never repeated. */
   newClaimId(): string;

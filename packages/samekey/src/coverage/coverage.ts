@@ -1,6 +1,6 @@
 /**
- * Which state-changing routes of an application are protected. A forgotten route is found by a test, not by a customer who was charged
- * twice.
+ * Which state-changing routes of an application are protected. A forgotten route is found by a test, not by a customer
+ * who was charged twice.
  *
  * Invariant: what cannot be looked into counts as not protected.
  */
@@ -24,8 +24,8 @@ export interface CoverageOptions {
   /** Express: applications that are used in this one (`app.use(path, other)`), and theirs. */
   readonly mounted?: readonly unknown[];
   /**
-   * Functions in front of routes (body parsers, authentication, logs) that only pass requests on, or refuse them, and never do what a
-   * route does: themselves, or their names.
+   * Functions in front of routes (body parsers, authentication, logs) that only pass requests on, or refuse them, and
+   * never do what a route does: themselves, or their names.
    */
   readonly passes?: readonly unknown[];
   /** OpenAPI: the header that carries the key; default `Idempotency-Key`. */
@@ -54,8 +54,8 @@ const ROWS = {
 } satisfies Table<CoverageOptions>;
 
 /**
- * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router, NestJS 11 or 12, or of
- * an OpenAPI 3 document. Throws `OptionsError` for anything else.
+ * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router,
+ * NestJS 11 or 12, or of an OpenAPI 3 document. Throws `OptionsError` for anything else.
  */
 export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
   const { mounted, header } = readOptions('coverage', ROWS, options);
@@ -85,7 +85,10 @@ export function isListable(app: unknown): boolean {
   );
 }
 
-/** Which state-changing routes are protected. Throws `OptionsError` as {@link routesOf}, and for exemptions without a reason. */
+/**
+ * Which state-changing routes are protected. Throws `OptionsError` as {@link routesOf}, and for exemptions without a
+ * reason.
+ */
 export function coverage(app: unknown, options: CoverageOptions = {}): CoverageReport {
   const { exempt = [], passes } = readOptions('coverage', ROWS, options);
   const seen = routesOf(app, options);

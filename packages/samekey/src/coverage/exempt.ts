@@ -11,7 +11,8 @@ type Continue = (...values: never[]) => unknown;
 export type ExemptMiddleware = (first: unknown, second: unknown, third?: unknown) => Promise<void>;
 
 /**
- * Declares a route exempt: as middleware in front of its handler, or around the handler. Throws `OptionsError` without a reason.
+ * Declares a route exempt: as middleware in front of its handler, or around the handler. Throws `OptionsError` without
+ * a reason.
  *
  * ```ts
  * app.post('/search', exempt('reads only'), search);
@@ -35,7 +36,8 @@ export function exempt(reason: string, handler?: (...args: never[]) => unknown):
 /** `next` comes third in Express and Fastify, second in Hono and Koa. Three parameters: middleware to each of them. */
 function goOn(_first: unknown, second: unknown, third: unknown): Promise<void> {
   const next = typeof third === 'function' ? third : second;
-  // A promise where the framework's own `next` gives one; the others ask for none. Fastify takes no async function here.
+  // A promise where the framework's own `next` gives one; the others ask for none. Fastify takes no async function
+  // here.
   return (next as Continue)() as Promise<void>;
 }
 

@@ -2,7 +2,8 @@
  * Routes of Express 4 and 5, out of their stacks. Middleware counts for what is registered behind
  * it below its mount, as Express itself goes through the stack.
  *
- * An application that is mounted in another is hidden behind a function of its parent's; it is looked into if it is passed beside it.
+ * An application that is mounted in another is hidden behind a function of its parent's; it is looked into if it is
+ * passed beside it.
  */
 
 import { type ExpressRoute, expressStack, type Layer, mountsOf } from '../adapters/express/layers.ts';
@@ -31,7 +32,10 @@ interface Active {
   isPassed: boolean;
 }
 
-/** Lists them. `mounted`: applications that are used in this one. `asks`: whether functions in front of routes are told of as well. */
+/**
+ * Lists them. `mounted`: applications that are used in this one. `asks`: whether functions in front of routes are told
+ * of as well.
+ */
 export function expressRoutes(root: unknown, mounted: readonly unknown[], asks = true): Routes {
   const routes: Route[] = [];
   const unseen: UnseenPart[] = [];
@@ -110,7 +114,10 @@ export function expressRoutes(root: unknown, mounted: readonly unknown[], asks =
 const ANSWERS =
   'A function is mounted here, with no route behind it: what it answers cannot be seen. Exempt its path, or make it a route.';
 
-/** What leads to no route, or stands in front of some. Files are only read, error handlers come last, and two are Express's own. */
+/**
+ * What leads to no route, or stands in front of some. Files are only read, error handlers come last, and two are
+ * Express's own.
+ */
 function mayAnswer(fn: unknown): boolean {
   const { name = '', length } = fn as { readonly name?: string; readonly length?: number };
   const isSaid = protectionOf(fn) !== null || exemptionOf(fn) !== null;

@@ -1,5 +1,6 @@
 /**
- * Routes of Fastify, which tells of each when it is registered and lists none later: so it has to be listened to from the beginning.
+ * Routes of Fastify, which tells of each when it is registered and lists none later: so it has to be listened to from
+ * the beginning.
  * Source: fastify 5.12 docs/Reference/Hooks.md (`onRoute`, encapsulated: a hook on the root hears every plugin).
  */
 
@@ -28,8 +29,8 @@ type Watched = readonly FastifyRoute[] & { readonly isLate?: true };
 const WATCHED: unique symbol = Symbol.for('samekey.coverage.watched');
 
 /**
- * Listens to a Fastify instance, so that its routes can be listed. Call it on the root, before any route and any plugin; returns the
- * instance. Throws `OptionsError` for anything else.
+ * Listens to a Fastify instance, so that its routes can be listed. Call it on the root, before any route and any
+ * plugin; returns the instance. Throws `OptionsError` for anything else.
  */
 export function watchRoutes<App extends FastifyLike>(app: App): App {
   if (!isFastify(app)) throw new OptionsError('watchRoutes takes a Fastify instance, before its routes.');

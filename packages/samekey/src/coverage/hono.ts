@@ -1,8 +1,9 @@
 /**
  * Routes of Hono: `app.routes`, which holds middleware and handlers in the order in which they are gone through.
  *
- * Hono does not say which is which; as its own listing does (`hono/dev`), what takes two parameters is taken for middleware. A chain
- * that is registered for a method is a route whatever it takes. Sources: hono 4.13 hono-base, helper/dev, utils/handler.
+ * Hono does not say which is which; as its own listing does (`hono/dev`), what takes two parameters is taken for
+ * middleware. A chain that is registered for a method is a route whatever it takes. Sources: hono 4.13 hono-base,
+ * helper/dev, utils/handler.
  */
 
 import { protectionOf } from '../http/marker.ts';

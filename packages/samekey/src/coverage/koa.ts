@@ -1,6 +1,6 @@
 /**
- * Routes of Koa with @koa/router: the router behind `router.routes()`, whose stack holds middleware and routes in order. Nested
- * routers are flat in it. Source: @koa/router 15.7, koa 3.3.
+ * Routes of Koa with @koa/router: the router behind `router.routes()`, whose stack holds middleware and routes in
+ * order. Nested routers are flat in it. Source: @koa/router 15.7, koa 3.3.
  */
 
 import { protectionOf } from '../http/marker.ts';

@@ -49,8 +49,9 @@ export interface Routes {
 export const CHANGING: readonly string[] = ['POST', 'PATCH', 'PUT', 'DELETE'];
 
 /**
- * Judges a route by its chain: the functions that a request goes through, in order, the last one answering. `own`: those that the route
- * has been given with its method, and not for all methods. `mayGoOn`: whether a request can get behind a function that is in front.
+ * Judges a route by its chain: the functions that a request goes through, in order, the last one answering. `own`:
+ * those that the route has been given with its method, and not for all methods. `mayGoOn`: whether a request can get
+ * behind a function that is in front.
  */
 export function judge(
   method: string,

@@ -1,9 +1,10 @@
 /**
- * Routes of NestJS 11 and 12: those of the Express or Fastify application beneath, which know the whole path, and what decorators say
- * of the methods behind them.
+ * Routes of NestJS 11 and 12: those of the Express or Fastify application beneath, which know the whole path, and what
+ * decorators say of the methods behind them.
  *
- * Middleware of `consumer.apply(…)` counts if it is a class whose `use` is what `idempotent` returned. A function is wrapped by Nest and
- * carries no mark: its routes are shown as not protected. Source: @nestjs/core 12.5 middleware/{utils,container}.js, nest-application.js.
+ * Middleware of `consumer.apply(…)` counts if it is a class whose `use` is what `idempotent` returned. A function is
+ * wrapped by Nest and carries no mark: its routes are shown as not protected. Source: @nestjs/core 12.5
+ * middleware/{utils,container}.js, nest-application.js.
  */
 
 import { exemptionOf } from './exempt.ts';
@@ -64,8 +65,8 @@ export function nestRoutes(app: NestApp, mounted: readonly unknown[]): Routes {
 }
 
 /**
- * Nest registers routes of its own: one for each middleware that is for a method, in front of that of the controller, and one for what
- * nobody answers. As many as it has registered are left out, and no more.
+ * Nest registers routes of its own: one for each middleware that is for a method, in front of that of the controller,
+ * and one for what nobody answers. As many as it has registered are left out, and no more.
  */
 function withoutOwn(routes: readonly Route[], applied: readonly Applied[], prefix: string): readonly Route[] {
   const byPlace = new Map<string, Route[]>();
@@ -116,7 +117,10 @@ function behind(route: Route, applied: readonly Applied[], prefix: string): Rout
   return judged.reason === null && judged.protectedBy === null ? route : judged;
 }
 
-/** A text in `forRoutes` stands for all that is below it (its method is none), a route or a controller for its very path. */
+/**
+ * A text in `forRoutes` stands for all that is below it (its method is none), a route or a controller for its very
+ * path.
+ */
 function isFor(applied: Applied, route: Route, prefix: string): boolean {
   const { path, method } = applied;
   const whole = joined(prefix, path);

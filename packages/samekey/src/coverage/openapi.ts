@@ -1,6 +1,7 @@
 /**
- * Operations of an OpenAPI 3 document: one is protected if it declares the key's header as a required parameter, exempt if it says
- * `x-idempotency-exempt: <reason>`. What the document says; whether the server does it is for `samekey verify`.
+ * Operations of an OpenAPI 3 document: one is protected if it declares the key's header as a required parameter, exempt
+ * if it says `x-idempotency-exempt: <reason>`. What the document says; whether the server does it is for
+ * `samekey verify`.
  * Source: OpenAPI 3.1.1 §4.8.9 (Path Item), §4.8.12 (Parameter), §4.8.23 (Reference).
  */
 

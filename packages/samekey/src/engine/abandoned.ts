@@ -1,12 +1,14 @@
 /**
  * Claims given up on: their reply was lost and the client was told 503, so no handler will run under them. They are
  * remembered and released as soon as they are seen, so that a key nobody works on is not held until its claim ends, and
- * does not end as `unknown` although nothing ran (F15). A process that closes does not wait to see them: it asks for each of them once
- * more and gives back what it is granted, after which a late copy of the lost claim takes nothing (F73).
+ * does not end as `unknown` although nothing ran (F15). A process that closes does not wait to see them: it asks for
+ * each of them once more and gives back what it is granted, after which a late copy of the lost claim takes nothing
+ * (F73).
  *
- * Invariants: bounded in number, and in time by the first look that succeeds after a lost claim can no longer arrive (the
- * store's time-outs bound that): while the store is away nothing is forgotten · released only by the claimId that no handler
- * ever ran under · a claim stays remembered after its release, because a repetition of it may still be under way.
+ * Invariants: bounded in number, and in time by the first look that succeeds after a lost claim can no longer arrive
+ * (the store's time-outs bound that): while the store is away nothing is forgotten · released only by the claimId that
+ * no handler ever ran under · a claim stays remembered after its release, because a repetition of it may still be under
+ * way.
  */
 
 import type { Dispatch } from './dispatch.ts';
@@ -28,7 +30,10 @@ export interface Abandoned {
   has(record: SamekeyRecord): boolean;
   /** Releases the record's claim; true when it is free now. */
   release(record: SamekeyRecord): Promise<boolean>;
-  /** Gives back all that are open, for as long as it takes until `deadline` (monotonic); resolves with how many are still open. */
+  /**
+   * Gives back all that are open, for as long as it takes until `deadline` (monotonic); resolves with how many are
+   * still open.
+   */
   giveBack(deadline: number): Promise<number>;
   stop(): void;
 }

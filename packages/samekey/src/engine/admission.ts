@@ -1,9 +1,9 @@
 /**
- * Whether a request may begin something new (semantics §4, row 13). Limits count fresh keys only: a key that is known goes on,
- * however much its caller is over a limit.
+ * Whether a request may begin something new (semantics §4, row 13). Limits count fresh keys only: a key that is known
+ * goes on, however much its caller is over a limit.
  *
- * Invariants: over a limit an unknown key writes nothing · a known key is never answered 429 · what was taken for a key that
- * turned out to be known is given back · a limiter that fails or hangs holds nobody beyond `decisionTimeMaxMs`.
+ * Invariants: over a limit an unknown key writes nothing · a known key is never answered 429 · what was taken for a key
+ * that turned out to be known is given back · a limiter that fails or hangs holds nobody beyond `decisionTimeMaxMs`.
  */
 
 import type { RunningAttempt } from './attempt.ts';
@@ -59,7 +59,8 @@ export function createAdmission(world: World, claimer: Claimer, emit: Emit): Adm
     const met = await unlessKnown(work, limited);
     if (met !== null) return met;
     const begun = await beginIn(room, work);
-    // Known when it was looked up and gone when it was claimed (expired, reaped): it began as new, which is over the limit.
+    // Known when it was looked up and gone when it was claimed (expired, reaped): it began as new, which is over the
+    // limit.
     if (!('run' in begun) || !isNew(begun.run)) return begun;
     await claimer.handBack(begun.run, LIMITED);
     return metOnly(limited);

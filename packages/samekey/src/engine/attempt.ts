@@ -43,15 +43,18 @@ export type Ending =
       readonly stored: StoredResponse | null;
       readonly expiresAt: number;
     }
-  /** Its record was given to the worker of a message, in one transaction that is committed; the answer is the first caller's. */
+  /**
+   * Its record was given to the worker of a message, in one transaction that is committed; the answer is the first
+   * caller's.
+   */
   | { readonly kind: 'handed-over'; readonly response: StoredResponse }
   /** Nothing could be begun (no connection, no BEGIN): the handler did not run. */
   | { readonly kind: 'not-started'; readonly error: unknown }
   /** Inside its transaction it found that the record is no longer its own; rolled back. */
   | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
   /**
-   * A phased attempt stops before its end: `retryable` may go on from its steps, `unknown` must be settled; null leaves the record
-   * to the end of its claim.
+   * A phased attempt stops before its end: `retryable` may go on from its steps, `unknown` must be settled; null leaves
+   * the record to the end of its claim.
    */
   | {
       readonly kind: 'stopped';
@@ -74,15 +77,17 @@ export interface Attempt {
   /** Why an earlier attempt may be repeated; null for the first. */
   readonly resumed: { readonly proof: Proof | null; readonly reason: string | null } | null;
   /**
-   * Declares that nothing happened: the record becomes `retryable` whatever is answered. With `correctable` the client may
-   * also change its request under the same key.
+   * Declares that nothing happened: the record becomes `retryable` whatever is answered. With `correctable` the client
+   * may also change its request under the same key.
    */
   notExecuted(options?: { readonly correctable?: boolean }): void;
   /**
-   * Says that nobody knows whether it took effect: the record becomes `unknown` whatever is answered or thrown and whatever the policy
-   * says, and is asked about at once. It wins over `notExecuted` and cannot be taken back. Writes of a transaction are rolled back. It
-   * counts once the handler has ended; said later still, because somebody had answered in the handler's place, it counts at once, unless the
-   * record is final or another attempt has begun: that is told as a contradiction. `reason` is a remark for people, kept with the record: 200 characters of one line, no secrets.
+   * Says that nobody knows whether it took effect: the record becomes `unknown` whatever is answered or thrown and
+   * whatever the policy says, and is asked about at once. It wins over `notExecuted` and cannot be taken back. Writes
+   * of a transaction are rolled back. It counts once the handler has ended; said later still, because somebody had
+   * answered in the handler's place, it counts at once, unless the record is final or another attempt has begun: that
+   * is told as a contradiction. `reason` is a remark for people, kept with the record: 200 characters of one line, no
+   * secrets.
    */
   unknown(reason: string): void;
   /** Lengthens the record's retention by `ms` at completion, for clients known to be slow. */
@@ -122,7 +127,9 @@ export class RunningAttempt implements HeardAttempt {
   /** When the record was made, by the store's clock. */
   readonly createdAt: number;
   readonly startedAt: number;
-  /** When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here. */
+  /**
+   * When the last renewal that was granted had been sent (monotonic): the claim lasts at least its length from here.
+   */
   renewedAt: number;
   /** The same moment on the wall clock, for whoever asks how long the claim still lasts. */
   renewedWallAt: number;

@@ -1,12 +1,15 @@
 /**
- * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. A lone call goes out
- * after the current microtask. A busy lane shares commits: the next flush starts when the last one returns, and after a flush of
- * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it comes with it.
- * Where the store works on several calls at once, what waits is dealt out to as many flushes, each of which is worth a call.
+ * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. A lone call goes out after the
+ * current microtask. A busy lane shares commits: the next flush starts when the last one returns, and after a flush of
+ * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it
+ * comes with it. Where the store works on several calls at once, what waits is dealt out to as many flushes, each of
+ * which is worth a call.
  *
- * Invariants: a caller gets its own row's result, after the store's reply, once · a request is in at most one flush at a time, and no two
- * on one record share a flush; in flushes that overlap the store lets them take turns (`Store.callsAtOnceMax`) · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was, because only
- * repeating the same conditional write can tell what became of it · every wait ends at the caller's deadline.
+ * Invariants: a caller gets its own row's result, after the store's reply, once · a request is in at most one flush at
+ * a time, and no two on one record share a flush; in flushes that overlap the store lets them take turns
+ * (`Store.callsAtOnceMax`) · a bad row fails alone (bisection) · a flush whose reply was lost is repeated as it was,
+ * because only repeating the same conditional write can tell what became of it · every wait ends at the caller's
+ * deadline.
  */
 
 import { isStoreError, StoreError } from '../core/errors.ts';
@@ -43,7 +46,10 @@ export interface LaneOptions<Request, Result> {
 
 /** One verb's queue. */
 export interface Lane<Request, Result> {
-  /** Resolves with the store's result; rejects with `StoreError` when the store could not answer by `deadline` (monotonic). */
+  /**
+   * Resolves with the store's result; rejects with `StoreError` when the store could not answer by `deadline`
+   * (monotonic).
+   */
   submit(request: Request, deadline: number): Promise<Result>;
 }
 

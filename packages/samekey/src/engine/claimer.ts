@@ -1,9 +1,9 @@
 /**
- * Looks for the right to run: one claim, repeated where the first answer was not about this request (another label of the
- * fingerprint, a former name, an own claim whose reply had been lost).
+ * Looks for the right to run: one claim, repeated where the first answer was not about this request (another label of
+ * the fingerprint, a former name, an own claim whose reply had been lost).
  *
- * Invariants: a claim that was granted is either run or handed back · a claim whose reply was lost is remembered · without
- * the store's word nothing runs.
+ * Invariants: a claim that was granted is either run or handed back · a claim whose reply was lost is remembered ·
+ * without the store's word nothing runs.
  */
 
 import type { Abandoned } from './abandoned.ts';
@@ -30,7 +30,10 @@ export type Begun = { readonly run: RunningAttempt } | Met;
 /** What looks for the right to run. */
 export interface Claimer {
   begin(work: Work): Promise<Begun>;
-  /** What stands for the work, under all identities of its operation; what the store's silence is answered with. Writes nothing. */
+  /**
+   * What stands for the work, under all identities of its operation; what the store's silence is answered with. Writes
+   * nothing.
+   */
   find(work: Work): Promise<Located | Met>;
   /** Whether a record that was found there is bound to this very request; what to tell if it is not. */
   compare(work: Work, located: Located): Promise<Outcome | null>;
@@ -72,7 +75,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       work.younger.length === 0
         ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null, isLaid: true }
         : await bridges.prepare(work);
-    // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy, what had not fitted once.
+    // Few turns suffice: another fingerprint once, an own lost claim once, a pointer for each deploy, what had not
+    // fitted once.
     for (let turn = 0; turn < 5 + HOPS_MAX; turn += 1) {
       if ('outcome' in prepared) return prepared;
       const spot: Spot = prepared;

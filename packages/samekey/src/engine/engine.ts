@@ -1,11 +1,13 @@
 /**
- * The engine: begin → run → finish, the only orchestrator. It asks the store for a claim (`claimer`), runs the handler under
- * it, tells the store how it ended (`settler`), and says what the request met. It knows no HTTP, no driver, no clock.
+ * The engine: begin → run → finish, the only orchestrator. It asks the store for a claim (`claimer`), runs the handler
+ * under it, tells the store how it ended (`settler`), and says what the request met. It knows no HTTP, no driver, no
+ * clock.
  *
  * Invariants
- * - The handler starts only under a granted claim that has not run out by this process's clock, and at most once per claim.
- * - An answer is given only if it is the record's: stored now, or found there; an answer that could not be stored in time
- *   says so (`stored: false`).
+ * - The handler starts only under a granted claim that has not run out by this process's clock, and at most once per
+ *   claim.
+ * - An answer is given only if it is the record's: stored now, or found there; an answer that could not be stored in
+ *   time says so (`stored: false`).
  * - If the store cannot answer before the handler ran, the handler does not run.
  * - Every write carries the fence of the claim that allowed it.
  */
@@ -227,8 +229,8 @@ export class Engine {
   }
 
   /**
-   * What a request meets whose input is not valid (F102): a record that is there answers as always, so that a schema which a deploy made
-   * stricter turns no replay into a refusal. Nothing is claimed. Rejects only for bugs.
+   * What a request meets whose input is not valid (F102): a record that is there answers as always, so that a schema
+   * which a deploy made stricter turns no replay into a refusal. Nothing is claimed. Rejects only for bugs.
    */
   async meetInvalid(work: Work, issues: readonly Issue[]): Promise<Outcome> {
     this.#options.store.refuseCaller?.();
@@ -246,7 +248,10 @@ export class Engine {
     return found.record === null ? refused : null;
   }
 
-  /** What a request meets whose body nobody will read, under any identity of its operation; null where its key is not known. */
+  /**
+   * What a request meets whose body nobody will read, under any identity of its operation; null where its key is not
+   * known.
+   */
   async meetUnread(ids: readonly RecordId[]): Promise<Outcome | null> {
     this.#options.store.refuseCaller?.();
     const now = this.world.wallNow();
@@ -272,7 +277,8 @@ export class Engine {
     const other = await this.#claimer.compare(work, found);
     if (other !== null) return other;
     if (record.state === 'retryable' && record.steps === null) return null;
-    // Something of it was done: what the code of today thinks of its input says nothing of that. A worker that knows the steps goes on.
+    // Something of it was done: what the code of today thinks of its input says nothing of that. A worker that knows
+    // the steps goes on.
     if (record.state === 'retryable')
       return { kind: work.takesSteps === true ? 'in-progress' : 'unknown', retryAfterMs: retryAfter(0) };
     const seen = outcomeSeen(record, work.settings, now, this.usual.of(record.operation));
@@ -358,8 +364,8 @@ export class Engine {
   }
 
   /**
-   * Takes no new claims, gives back those that no handler ran under, keeps renewing what runs for up to `drainMs`, then stops.
-   * Resolves with how many were left, requests and claims; their records end as their way says.
+   * Takes no new claims, gives back those that no handler ran under, keeps renewing what runs for up to `drainMs`, then
+   * stops. Resolves with how many were left, requests and claims; their records end as their way says.
    */
   async close(drainMs: number): Promise<number> {
     this.#closing = true;
@@ -531,7 +537,8 @@ export class Engine {
     if (this.world.probe !== undefined) await this.world.probe('handler.before', attempt.id);
     const { renewedAt, settings } = attempt;
     if (attempt.lost || this.world.monotonicNow() - renewedAt >= settings.claimTtlMs) {
-      // This process stood still since it asked: by now the attempt may be somebody else's. Nothing ran, so it is given back.
+      // This process stood still since it asked: by now the attempt may be somebody else's. Nothing ran, so it is given
+      // back.
       await this.#claimer.handBack(attempt, 'claim-over');
       this.#renewer.remove(attempt);
       this.#flights.close(flight, null);
@@ -611,8 +618,8 @@ function stillRunning({ outcome, running }: Met, waitedMs: number): Outcome {
 }
 
 /**
- * Who left its work to a worker is told that the worker has it, also while it runs. What was begun without one, by code that runs it at once,
- * is nothing that a worker has: it is asked for again (F114).
+ * Who left its work to a worker is told that the worker has it, also while it runs. What was begun without one, by code
+ * that runs it at once, is nothing that a worker has: it is asked for again (F114).
  */
 function asAccepted({ entry }: Work, outcome: Outcome, isNobodys = false): Outcome {
   if (entry !== 'accept' || outcome.kind !== 'in-progress' || isNobodys) return outcome;

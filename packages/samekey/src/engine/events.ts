@@ -1,6 +1,6 @@
 /**
- * What the engine tells while it works: one event for every outcome and for every turn an operator may care about. Events
- * carry ids as they are; a listener that logs should hash the key. A listener that throws disturbs nothing.
+ * What the engine tells while it works: one event for every outcome and for every turn an operator may care about.
+ * Events carry ids as they are; a listener that logs should hash the key. A listener that throws disturbs nothing.
  */
 
 import type { Ending } from './attempt.ts';
@@ -129,8 +129,8 @@ export type SamekeyEvent =
   | ({ readonly type: 'save-delayed' } & OfAttempt)
   | ({ readonly type: 'save-recovered' } & OfAttempt)
   /**
-   * A call of the store came back, with or without an answer. `rows` travelled together, `busy` of them were locked by somebody
-   * and go again.
+   * A call of the store came back, with or without an answer. `rows` travelled together, `busy` of them were locked by
+   * somebody and go again.
    */
   | {
       readonly type: 'store-call';
@@ -140,7 +140,10 @@ export type SamekeyEvent =
       readonly durationMs: number;
       readonly failed: boolean;
     }
-  /** A call of the store failed, or its reply was lost (`applied: 'unknown'`). `note`: a contradiction that was to go to the audit. */
+  /**
+   * A call of the store failed, or its reply was lost (`applied: 'unknown'`). `note`: a contradiction that was to go to
+   * the audit.
+   */
   | {
       readonly type: 'store-error';
       readonly verb: StoreVerb | 'note';
@@ -148,18 +151,21 @@ export type SamekeyEvent =
       readonly error: unknown;
     }
   /**
-   * An answer that streams is not kept, because the copies of other streams have taken all of `keptBytesMax`: its record ends without
-   * a body, and a retry is told `response-not-stored`.
+   * An answer that streams is not kept, because the copies of other streams have taken all of `keptBytesMax`: its
+   * record ends without a body, and a retry is told `response-not-stored`.
    */
   | ({ readonly type: 'stream-not-kept' } & OfAttempt)
-  /** No connection, no BEGIN, or the claim could not be made sure of: the handler did not run, and its client was told 503. */
+  /**
+   * No connection, no BEGIN, or the claim could not be made sure of: the handler did not run, and its client was told
+   * 503.
+   */
   | ({ readonly type: 'transaction-not-started'; readonly error: unknown } & OfAttempt);
 
 /** Receives events, synchronously. */
 export type EventListener = (event: SamekeyEvent) => void;
 
 /**
- * Sends an event on; null when nobody listens. Call it as `emit?.({ … })`: without a listener the event is not even made, which the
- * hot path of every request would pay for.
+ * Sends an event on; null when nobody listens. Call it as `emit?.({ … })`: without a listener the event is not even
+ * made, which the hot path of every request would pay for.
  */
 export type Emit = ((event: SamekeyEvent) => void) | null;

@@ -1,6 +1,6 @@
 /**
- * How much memory the copies of answers may take that are kept while the answers stream: one budget for all streams of an
- * instance, so that many readers of large answers cannot fill a process.
+ * How much memory the copies of answers may take that are kept while the answers stream: one budget for all streams of
+ * an instance, so that many readers of large answers cannot fill a process.
  */
 
 /** The budget. */

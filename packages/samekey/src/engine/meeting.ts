@@ -113,8 +113,8 @@ export function outcomeOfRecord(
 }
 
 /**
- * The same for whoever only looks. How long it has run and may still run is told by this machine's clock: a proposal for when to ask
- * again decides nothing.
+ * The same for whoever only looks. How long it has run and may still run is told by this machine's clock: a proposal
+ * for when to ask again decides nothing.
  */
 export function outcomeSeen(
   record: SamekeyRecord,

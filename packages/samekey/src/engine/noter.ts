@@ -1,8 +1,10 @@
 /**
- * Writes contradictions into the audit, beside the event that tells of them: the event may have no listener, the row stays.
+ * Writes contradictions into the audit, beside the event that tells of them: the event may have no listener, the row
+ * stays.
  *
- * Invariants: never in the way of a request or a delivery · bounded: so many rows wait at most, one call at a time, a few tries, each
- * bounded in time; what cannot be written is told and given up · a reply that was lost may leave a row twice, never none without a word.
+ * Invariants: never in the way of a request or a delivery · bounded: so many rows wait at most, one call at a time, a
+ * few tries, each bounded in time; what cannot be written is told and given up · a reply that was lost may leave a row
+ * twice, never none without a word.
  */
 
 import type { AuditStore, NewAuditRow } from '../store/audit.ts';

@@ -1,6 +1,6 @@
 /**
- * What the owner of a claim may do to its record while it runs: hold renewals still, renew by hand, look. For handlers that write
- * the record themselves, in transactions and phases.
+ * What the owner of a claim may do to its record while it runs: hold renewals still, renew by hand, look. For handlers
+ * that write the record themselves, in transactions and phases.
  *
  * Invariant: everything goes through the dispatcher under the attempt's fence; an answer that does not come in time is
  * `unclear`, never guessed.
@@ -20,7 +20,9 @@ export interface Owner {
   readonly world: World;
   /** Largest answer the store keeps whole, in bytes; null for no limit of its own. */
   readonly recordSizeMaxBytes: number | null;
-  /** How long the claim has left by this process's clock, in milliseconds; counted from when its last renewal was sent. */
+  /**
+   * How long the claim has left by this process's clock, in milliseconds; counted from when its last renewal was sent.
+   */
   claimLeftMs(): number;
   /**
    * Renewals stand still from now on. Waits for one under way, then renews unless the claim has `leftMs`. Throws
@@ -32,14 +34,17 @@ export interface Owner {
   /** One renewal, repeated while the row is locked, until `deadline` (monotonic). */
   renew(deadline: number): Promise<Exclude<RenewResult, { kind: 'busy' }> | { readonly kind: 'unclear' }>;
   /**
-   * Notes the steps so far and renews the claim. Rejects with `StoreError` when the store cannot say whether it did: then the same may be
-   * asked again. No copy of it that arrives late is applied once anything else was written.
+   * Notes the steps so far and renews the claim. Rejects with `StoreError` when the store cannot say whether it did:
+   * then the same may be asked again. No copy of it that arrives late is applied once anything else was written.
    */
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /** The record as it is; undefined when the store cannot say. Presence is proof, absence is not. */
   look(): Promise<SamekeyRecord | null | undefined>;
   probe(point: ProbePoint): Promise<void>;
-  /** Tells that a call of this effect may have had its effect although the record went on without it; `found` null: nobody could look. */
+  /**
+   * Tells that a call of this effect may have had its effect although the record went on without it; `found` null:
+   * nobody could look.
+   */
   contradicts(effect: string, found: State | null): void;
 }
 
@@ -52,7 +57,10 @@ export interface OwnerOptions {
   readonly contradicts: (attempt: RunningAttempt, effect: string, found: State | null) => void;
 }
 
-/** Writes that meet an unexpected count of renewals are made upon the count that was found, so often at most in one call. */
+/**
+ * Writes that meet an unexpected count of renewals are made upon the count that was found, so often at most in one
+ * call.
+ */
 const UPON_TRIES_MAX = 5;
 
 /** Makes the owner of a running attempt. */

@@ -2,8 +2,8 @@
  * Keeps the claims of running attempts alive: one timer for the process, renewals in one bulk call. Ends an attempt's
  * renewal when its time is up, so that a hung handler cannot hold a key for ever.
  *
- * Invariants: a claim is renewed when a third of it has passed, so two renewals may fail before it ends · a lost claim is
- * told to the handler once, by its signal.
+ * Invariants: a claim is renewed when a third of it has passed, so two renewals may fail before it ends · a lost claim
+ * is told to the handler once, by its signal.
  */
 
 import type { RunningAttempt } from './attempt.ts';

@@ -1,14 +1,15 @@
 /**
- * Final answers that this process has read a moment ago, so that the retries of one client do not ask the store each time
- * (semantics §8). What it has only written is not kept: most keys are never seen again, and keeping each answer for five
- * seconds costs every request (some 17 µs, most of it in the collector) what the rare retry would save. A store lets no key that was reopened or forgotten run before this trust has ended everywhere (F62).
+ * Final answers that this process has read a moment ago, so that the retries of one client do not ask the store each
+ * time (semantics §8). What it has only written is not kept: most keys are never seen again, and keeping each answer
+ * for five seconds costs every request (some 17 µs, most of it in the collector) what the rare retry would save. A
+ * store lets no key that was reopened or forgotten run before this trust has ended everywhere (F62).
  *
- * Invariants: only answers that the store holds as final, with their body · only for a request whose fingerprint is equal, label
- * and digest; everything else asks the store · trusted from when the store was *asked*, at most `timeMaxMs`, and never
- * past the record's expiry · bounded in bytes, the least recently used one goes first.
+ * Invariants: only answers that the store holds as final, with their body · only for a request whose fingerprint is
+ * equal, label and digest; everything else asks the store · trusted from when the store was *asked*, at most
+ * `timeMaxMs`, and never past the record's expiry · bounded in bytes, the least recently used one goes first.
  *
- * Trust runs on the monotonic clock, which goes on while a process is stopped (SIGSTOP) but, on some systems, not while the
- * machine sleeps; so the wall clock is asked too, and whichever says "over" is believed.
+ * Trust runs on the monotonic clock, which goes on while a process is stopped (SIGSTOP) but, on some systems, not while
+ * the machine sleeps; so the wall clock is asked too, and whichever says "over" is believed.
  */
 
 import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from '../core/record.ts';

@@ -1,8 +1,10 @@
 /**
- * What stands in a record whose handler said that it does not know: a fixed word, and the handler's own as a remark. Pure.
+ * What stands in a record whose handler said that it does not know: a fixed word, and the handler's own as a remark.
+ * Pure.
  *
- * Invariants: bounded, one line, storable anywhere · never a reason that means something to Samekey, whatever the handler said · never an
- * error: a handler says this when something has gone wrong already, and a throw here would be taken for the end of another kind.
+ * Invariants: bounded, one line, storable anywhere · never a reason that means something to Samekey, whatever the
+ * handler said · never an error: a handler says this when something has gone wrong already, and a throw here would be
+ * taken for the end of another kind.
  */
 
 /** The handler of an attempt said so, and has ended. */

@@ -1,8 +1,9 @@
 /**
- * Keeps storing the answers of attempts whose record could not be written in time (F3): the answer has left, so the process
- * tries again by claimId until the store takes it or a bound is reached. Then the record ends as its way says.
+ * Keeps storing the answers of attempts whose record could not be written in time (F3): the answer has left, so the
+ * process tries again by claimId until the store takes it or a bound is reached. Then the record ends as its way says.
  *
- * Invariants: bounded in number, bytes and time · never runs a handler · the write is the same conditional one each time.
+ * Invariants: bounded in number, bytes and time · never runs a handler · the write is the same conditional one each
+ * time.
  */
 
 import { responseBytes } from '../core/response.ts';

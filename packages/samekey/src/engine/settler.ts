@@ -1,8 +1,9 @@
 /**
  * Records how an attempt ended, and gives the answer that the record stands for.
  *
- * Invariants: an attempt whose record has moved on never gives its own answer, nor that of another request · an answer that could not be stored in time
- * leaves marked as such, and is kept and stored later (F3) · what contradicts is told, never silent.
+ * Invariants: an attempt whose record has moved on never gives its own answer, nor that of another request · an answer
+ * that could not be stored in time leaves marked as such, and is kept and stored later (F3) · what contradicts is told,
+ * never silent.
  */
 
 import type { Abandoned } from './abandoned.ts';
@@ -221,8 +222,8 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   /**
-   * What was taken for the handler's end was not: somebody had answered for it, or a promise of it was not awaited. Nobody knows when it
-   * ends, so its reason is none of an owner who is gone.
+   * What was taken for the handler's end was not: somebody had answered for it, or a promise of it was not awaited.
+   * Nobody knows when it ends, so its reason is none of an owner who is gone.
    */
   async function saidLate(attempt: RunningAttempt): Promise<void> {
     const conclusion: Conclusion = { ...HUNG, reason: `${SAID_LATE}: ${attempt.saidUnknown ?? ''}` };
@@ -290,7 +291,8 @@ export function createSettler(options: SettlerOptions): Settler {
       return told(attempt, conclusion, ending, result.expiresAt);
     }
     const record = result.kind === 'refused' ? result.record : null;
-    // Somebody settled this very attempt as it was: nothing contradicts. An equal answer of another attempt does: both ran.
+    // Somebody settled this very attempt as it was: nothing contradicts. An equal answer of another attempt does: both
+    // ran.
     if (record !== null && isFinal(record) && record.state === conclusion.to && isOf(record, attempt)) {
       if (sameResponse(record.response, conclusion.response)) {
         return told(attempt, conclusion, ending, record.expiresAt);
@@ -304,7 +306,10 @@ export function createSettler(options: SettlerOptions): Settler {
     return lost(attempt, flight, record);
   }
 
-  /** The handler's own answer. One whose value cannot be stored is nobody's: its first caller is told what every retry is told (F66). */
+  /**
+   * The handler's own answer. One whose value cannot be stored is nobody's: its first caller is told what every retry
+   * is told (F66).
+   */
   function told(
     attempt: RunningAttempt,
     conclusion: Conclusion,
@@ -352,8 +357,8 @@ export function createSettler(options: SettlerOptions): Settler {
 }
 
 /**
- * What a retry would be told by the record that stands there now. It may be another request's: the key was unbound by this
- * very attempt, or forgotten, or it expired.
+ * What a retry would be told by the record that stands there now. It may be another request's: the key was unbound by
+ * this very attempt, or forgotten, or it expired.
  */
 function asForRetry(
   record: SamekeyRecord,
@@ -370,7 +375,9 @@ function asForRetry(
   return outcomeOfRecord(record, settings);
 }
 
-/** An end after which the record would run again by itself, of a handler that said that it does not know what it did. */
+/**
+ * An end after which the record would run again by itself, of a handler that said that it does not know what it did.
+ */
 function asUnknown(ending: Ending): Ending {
   switch (ending.kind) {
     case 'not-started':

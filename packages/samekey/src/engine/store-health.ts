@@ -1,6 +1,7 @@
 /**
- * Tells when a store stops answering, and when it answers again (F98). Requests are answered 503 meanwhile, which says nothing to whoever
- * reads the process's log: one warning for each change, with the store's own message, which names its mend.
+ * Tells when a store stops answering, and when it answers again (F98). Requests are answered 503 meanwhile, which says
+ * nothing to whoever reads the process's log: one warning for each change, with the store's own message, which names
+ * its mend.
  *
  * Not a change: a store that is busy, or refuses one row.
  */

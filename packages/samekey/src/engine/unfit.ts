@@ -1,6 +1,6 @@
 /**
- * Which records this process's code did not fit (F109): once it has found that, it begins no further attempt of them, until they hold
- * something else. Others may fit them at any time.
+ * Which records this process's code did not fit (F109): once it has found that, it begins no further attempt of them,
+ * until they hold something else. Others may fit them at any time.
  *
  * Invariant: bounded. What is forgotten here costs one attempt more, which finds the same and does nothing.
  */
@@ -25,7 +25,9 @@ export class Unfit {
     return this.#known.size > 0 && this.#known.has(idText(id));
   }
 
-  /** Whether the record holds the very same as then; forgotten if not. A word on its open effect makes another of it. */
+  /**
+   * Whether the record holds the very same as then; forgotten if not. A word on its open effect makes another of it.
+   */
   holdsFor(record: SamekeyRecord): boolean {
     if (this.#known.get(idText(record)) === held(record.steps, record.proof)) return true;
     this.#known.delete(idText(record));

@@ -1,9 +1,9 @@
 /**
- * How long an operation usually runs, learnt from the runs of this process, and when a request that met a running one should ask
- * again (semantics §4, F86). Pure but for what it remembers.
+ * How long an operation usually runs, learnt from the runs of this process, and when a request that met a running one
+ * should ask again (semantics §4, F86). Pure but for what it remembers.
  *
- * Invariants: bounded (operations, runs each) · only runs that succeeded count: a failure is often quick · nothing is concluded from few
- * runs.
+ * Invariants: bounded (operations, runs each) · only runs that succeeded count: a failure is often quick · nothing is
+ * concluded from few runs.
  */
 
 /** What is known of an attempt that runs, in milliseconds. */
@@ -74,9 +74,9 @@ const SECOND_MS = 1_000;
 const WAIT_MAX_MS = 60 * SECOND_MS;
 
 /**
- * When to ask again, in whole seconds as milliseconds. An attempt of unknown length is asked about when it is twice as old, so a short
- * one is seen soon and a long one seldom; one of known length near its end, but never later than twice its age: one run need not be like
- * the others.
+ * When to ask again, in whole seconds as milliseconds. An attempt of unknown length is asked about when it is twice as
+ * old, so a short one is seen soon and a long one seldom; one of known length near its end, but never later than twice
+ * its age: one run need not be like the others.
  */
 export function askAgainAfter({ ageMs, claimLeftMs, usualMs }: Running): number {
   const waitMs =

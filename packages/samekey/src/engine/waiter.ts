@@ -1,7 +1,8 @@
 /**
- * Waiting for an attempt that runs in another process. All requests of this process that wait for one key are one waited key,
- * and all waited keys are looked at together: one grouped read at a time, each key after 25 ms at first and every 250 ms in the
- * end. Where the store gives hints, a hinted key is looked at now; a hint that never comes changes nothing but the time.
+ * Waiting for an attempt that runs in another process. All requests of this process that wait for one key are one
+ * waited key, and all waited keys are looked at together: one grouped read at a time, each key after 25 ms at first and
+ * every 250 ms in the end. Where the store gives hints, a hinted key is looked at now; a hint that never comes changes
+ * nothing but the time.
  *
  * Invariants: bounded waiters · a waiter reads only, so giving up changes nothing for the owner (F8) · what is told is
  * what was read, never what was hinted.
@@ -15,8 +16,8 @@ import type { Timer, World } from '../core/world.ts';
 /** What waits. */
 export interface Waiter {
   /**
-   * Resolves true when the record is no longer in progress or its claim may be over, false at `deadline` (monotonic), and
-   * false at once when too many wait.
+   * Resolves true when the record is no longer in progress or its claim may be over, false at `deadline` (monotonic),
+   * and false at once when too many wait.
    */
   wait(id: RecordId, claimLeftMs: number, deadline: number): Promise<boolean>;
   stop(): void;

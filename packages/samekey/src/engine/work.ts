@@ -22,8 +22,9 @@ export interface Work extends Place {
   readonly operation: string;
   readonly fingerprint: Fingerprint;
   /**
-   * While a bridge stands: the younger identities, oldest first and the present one last. Pointers are left there before the claim, and a
-   * record that is found there is the one that counts. One of the same id is another way to compare.
+   * While a bridge stands: the younger identities, oldest first and the present one last. Pointers are left there
+   * before the claim, and a record that is found there is the one that counts. One of the same id is another way to
+   * compare.
    */
   readonly younger: readonly Place[];
   readonly settings: OperationSettings;
@@ -49,8 +50,8 @@ export interface Handler {
   /** What has been answered so far, if that decides the outcome when the attempt's time is up (a stream's head). */
   endingSoFar?(): Ending | null;
   /**
-   * Called once, before `start`: `tell` takes what the handler answers after the end that `start` gave, which was then not its own. The
-   * store decides whether it still counts.
+   * Called once, before `start`: `tell` takes what the handler answers after the end that `start` gave, which was then
+   * not its own. The store decides whether it still counts.
    */
   onLate?(tell: (ending: Ending) => void): void;
 }

@@ -7,8 +7,8 @@
  * leading byte order mark is ignored (§8.1 allows it, and so do the parsers behind us). Nesting is bounded, and so
  * is the stack; a body that is not JSON is no error: the caller compares its bytes.
  *
- * It goes over the bytes once and writes bytes; members are put in order among these (`member-order.ts`): a text for each member and value would be
- * 11 KB of garbage for 1 KB of JSON.
+ * It goes over the bytes once and writes bytes; members are put in order among these (`member-order.ts`): a text for
+ * each member and value would be 11 KB of garbage for 1 KB of JSON.
  * Sources: RFC 8259; order of members and spelling of strings as RFC 8785 §3.2.2.2 and §3.2.3.
  */
 import { type ByteWriter, byteWriter, written } from './byte-writer.ts';

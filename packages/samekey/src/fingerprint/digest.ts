@@ -1,6 +1,6 @@
 /**
- * What must be the same on a repeat, as bytes to make a digest of: one form for equal JSON values (members sorted, numbers exact), and
- * bytes as they are.
+ * What must be the same on a repeat, as bytes to make a digest of: one form for equal JSON values (members sorted,
+ * numbers exact), and bytes as they are.
  *
  * Invariant: bytes never equal a value, by a leading byte.
  */
@@ -10,8 +10,8 @@ import { ValueError } from '../core/errors.ts';
 import { comparedJsonOf } from './json-value.ts';
 
 /**
- * What can be compared: plain JSON (members may be absent), or bytes alone. Types say what they can; instances of a class, NaN, a
- * bigint or a date inside are refused when they come.
+ * What can be compared: plain JSON (members may be absent), or bytes alone. Types say what they can; instances of a
+ * class, NaN, a bigint or a date inside are refused when they come.
  */
 export type Comparable =
   | null
@@ -24,7 +24,10 @@ export type Comparable =
   | { readonly [name: string]: unknown }
   | (object & NotOpaque);
 
-/** What no plain object has: it tells those that keep their contents elsewhere (Map, Set, Date, Promise, FormData, Blob …). */
+/**
+ * What no plain object has: it tells those that keep their contents elsewhere (Map, Set, Date, Promise, FormData, Blob
+ * …).
+ */
 interface NotOpaque {
   readonly [Symbol.iterator]?: never;
   readonly [Symbol.toPrimitive]?: never;
@@ -37,7 +40,10 @@ interface NotOpaque {
 const VALUE_FORM = 1;
 const BYTES_FORM = 2;
 
-/** The bytes to make a digest of. `what` begins the message. Throws `ValueError` for what is neither plain JSON nor bytes. */
+/**
+ * The bytes to make a digest of. `what` begins the message. Throws `ValueError` for what is neither plain JSON nor
+ * bytes.
+ */
 export function comparableBytes(what: string, value: unknown): Uint8Array {
   const bytes = bytesOf(value);
   if (bytes !== null) return withForm(BYTES_FORM, bytes);

@@ -1,10 +1,12 @@
 /**
- * The order in which fields of a form are compared: as members of JSON are, without regard to where they stand, except where their place
- * may mean something (F106).
+ * The order in which fields of a form are compared: as members of JSON are, without regard to where they stand, except
+ * where their place may mean something (F106).
  *
- * Invariants: fields of one name keep their order (`a=1&a=2` is not `a=2&a=1`) · where names say that parsers put several of them
- * into one list, or that they write one place twice, the whole form keeps its order: too fine is a 422, too coarse a mix-up.
- * Sources: qs, PHP and Rack read `a[]`, `a[b]` and `items[][sku]` alike: an object of a list ends where its first member comes again.
+ * Invariants: fields of one name keep their order (`a=1&a=2` is not `a=2&a=1`) · where names say that parsers put
+ * several of them into one list, or that they write one place twice, the whole form keeps its order: too fine is a 422,
+ * too coarse a mix-up.
+ * Sources: qs, PHP and Rack read `a[]`, `a[b]` and `items[][sku]` alike: an object of a list ends where its first
+ * member comes again.
  */
 
 /** The fields in the order in which they are compared. */

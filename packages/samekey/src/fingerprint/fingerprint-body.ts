@@ -1,9 +1,10 @@
 /**
  * The body's share of a fingerprint: its content kind, its media type, and what a retry must keep of it.
  *
- * JSON is canonical (F28, F29), forms are decoded fields by name (F106, see field-order.ts), multipart/form-data is its parts
- * likewise (F32), the rest is its bytes. A body that is not what its type says is compared by bytes: that is the handler's to refuse. A
- * charset other than UTF-8 belongs to the media type. Bodies arrive with their content coding removed.
+ * JSON is canonical (F28, F29), forms are decoded fields by name (F106, see field-order.ts), multipart/form-data is its
+ * parts likewise (F32), the rest is its bytes. A body that is not what its type says is compared by bytes: that is the
+ * handler's to refuse. A charset other than UTF-8 belongs to the media type. Bodies arrive with their content coding
+ * removed.
  */
 import {
   beginPart,

@@ -1,10 +1,10 @@
 /**
  * The fingerprint: a digest of what must be equal on a retry, under a label that says how it was made.
  *
- * Invariants: the encoding is injective over method, operation, path, query, content and chosen headers, so two requests
- * that differ in any of them never meet (F27); the label changes with everything that changes the encoding, so a record
- * of other code is recognised (503) and never mistaken for another request (422, F59). Every byte is encoded once and
- * digested once; with a synchronous digester nothing here is asynchronous.
+ * Invariants: the encoding is injective over method, operation, path, query, content and chosen headers, so two
+ * requests that differ in any of them never meet (F27); the label changes with everything that changes the encoding, so
+ * a record of other code is recognised (503) and never mistaken for another request (422, F59). Every byte is encoded
+ * once and digested once; with a synchronous digester nothing here is asynchronous.
  * Sources: semantics §7; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
  */
 import { type ByteWriter, byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
@@ -52,8 +52,8 @@ export interface FingerprintOptions {
 /** Secrets for all digests of an instance. */
 export interface FingerprintSecrets {
   /**
-   * The name of the one that new records are made with; null: none yet, they are only known. For the first deploy to several processes,
-   * because one that does not know the name answers 503.
+   * The name of the one that new records are made with; null: none yet, they are only known. For the first deploy to
+   * several processes, because one that does not know the name answers 503.
    */
   readonly current: string | null;
   /** By name (1–40 letters, digits, `_`, `-`), 16 bytes or more each; a name is never used for another secret. */
@@ -109,8 +109,8 @@ export interface FingerprintInput {
   /** What of the caller it is bound to; needed by a bound fingerprinter. */
   readonly binding?: string;
   /**
-   * Whether the operation has a name that is no route: another method or path then proves no other request, and has a digest of its own
-   * behind a dot (F113). So has what it is bound to.
+   * Whether the operation has a name that is no route: another method or path then proves no other request, and has a
+   * digest of its own behind a dot (F113). So has what it is bound to.
    */
   readonly isNamed?: boolean;
 }
@@ -140,8 +140,8 @@ const SECRET_BYTES_MIN = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Compiles options once, at start; throws {@link OptionsError} for those that cannot work. `bound`: the input's `binding` counts
- * too; records from before it did are still known.
+ * Compiles options once, at start; throws {@link OptionsError} for those that cannot work. `bound`: the input's
+ * `binding` counts too; records from before it did are still known.
  */
 export function createFingerprinter(
   options: FingerprintOptions,
@@ -173,8 +173,8 @@ export function createFingerprinter(
 }
 
 /**
- * The same option set under an instance's secrets; one with secrets of its own stays as it is. What was made without, and what an
- * earlier set made with or without, is still known.
+ * The same option set under an instance's secrets; one with secrets of its own stays as it is. What was made without,
+ * and what an earlier set made with or without, is still known.
  */
 export function withSecrets(
   options: FingerprintOptions,

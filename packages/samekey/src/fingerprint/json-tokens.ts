@@ -1,9 +1,10 @@
 /**
- * The tokens of JSON for `canonical-json.ts`: strings, numbers and literals, read from bytes and written in their one spelling.
+ * The tokens of JSON for `canonical-json.ts`: strings, numbers and literals, read from bytes and written in their one
+ * spelling.
  *
- * Invariants: nothing is read past the end; a token is written whole or a {@link Fault} is thrown; most tokens are copied as they
- * stand, and only what is spelt in another way is decoded. Whether the bytes are UTF-8 is for the caller to check, who is told
- * that some are not ASCII (`wide`).
+ * Invariants: nothing is read past the end; a token is written whole or a {@link Fault} is thrown; most tokens are
+ * copied as they stand, and only what is spelt in another way is decoded. Whether the bytes are UTF-8 is for the caller
+ * to check, who is told that some are not ASCII (`wide`).
  * Sources: RFC 8259 §6 and §7; the spelling of strings is that of `JSON.stringify` (RFC 8785 §3.2.2.2).
  */
 import { type ByteWriter, reserve, writeUtf8 } from './byte-writer.ts';
@@ -35,7 +36,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const ZERO = 0x30;
 
-/** By the character after a backslash: 1 where that is how `JSON.stringify` writes it, 2 where it writes it otherwise. */
+/**
+ * By the character after a backslash: 1 where that is how `JSON.stringify` writes it, 2 where it writes it otherwise.
+ */
 const ESCAPES = new Uint8Array(256);
 for (const character of '"\\bfnrt') ESCAPES[character.charCodeAt(0)] = 1;
 for (const character of '/u') ESCAPES[character.charCodeAt(0)] = 2;

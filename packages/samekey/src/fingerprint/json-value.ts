@@ -1,13 +1,13 @@
 /**
- * The one serialiser: how a value becomes the JSON that is stored or handed on (answers, results of steps, messages), and what may be
- * compared (fingerprints, inputs).
+ * The one serialiser: how a value becomes the JSON that is stored or handed on (answers, results of steps, messages),
+ * and what may be compared (fingerprints, inputs).
  *
  * Invariants
- * - Nothing is lost in silence. What JSON would drop, flatten or make `null` is a fault that names its member: functions, symbols,
- *   bigints, NaN and infinities, cycles, bytes, and whatever keeps its contents elsewhere than in members of its own (Map, Set,
- *   promises, errors, classes with private fields alone).
- * - Handed on: `toJSON` is honoured, absent members (`undefined`) drop out, an absent element of an array is `null`, instances of a
- *   class are their members.
+ * - Nothing is lost in silence. What JSON would drop, flatten or make `null` is a fault that names its member:
+ *   functions, symbols, bigints, NaN and infinities, cycles, bytes, and whatever keeps its contents elsewhere than in
+ *   members of its own (Map, Set, promises, errors, classes with private fields alone).
+ * - Handed on: `toJSON` is honoured, absent members (`undefined`) drop out, an absent element of an array is `null`,
+ *   instances of a class are their members.
  * - Compared: plain JSON only. An instance of a class may hide what makes it another value, so it is refused.
  * - Nesting is bounded, and so is the stack.
  */
@@ -31,7 +31,9 @@ interface Gate {
   readonly plainOnly: boolean;
 }
 
-/** The JSON of a value that is handed on; undefined for an absent value. `what` begins the message. Throws `ValueError`. */
+/**
+ * The JSON of a value that is handed on; undefined for an absent value. `what` begins the message. Throws `ValueError`.
+ */
 export function jsonOf(what: string, value: unknown): string | undefined {
   return textOf(what, value, HANDED_ON, 'hand on plain data: texts, numbers, lists and objects of these.');
 }

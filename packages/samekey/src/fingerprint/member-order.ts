@@ -1,10 +1,10 @@
 /**
- * Puts the members of JSON objects in order, in the bytes that were written of them: by the UTF-16 code units of their decoded names,
- * repeated ones as they came.
+ * Puts the members of JSON objects in order, in the bytes that were written of them: by the UTF-16 code units of their
+ * decoded names, repeated ones as they came.
  *
- * Invariant: what is moved stays within a few times the body, however deep it is nested. Moving an object at once is cheapest, but
- * its bytes would be moved again with each object around it; beyond the bound objects are only noted, and all of it is moved once at
- * the end.
+ * Invariant: what is moved stays within a few times the body, however deep it is nested. Moving an object at once is
+ * cheapest, but its bytes would be moved again with each object around it; beyond the bound objects are only noted, and
+ * all of it is moved once at the end.
  */
 import { type ByteWriter, reserve } from './byte-writer.ts';
 import { nameOf } from './json-tokens.ts';
@@ -54,7 +54,10 @@ export function memberOrder(size: number): MemberOrder {
   return { movable: size * MOVES_PER_BYTE, noted: [] };
 }
 
-/** Puts the members that begin at `first` and end where `out` does into order, now or at the end; `low` objects had been noted before. */
+/**
+ * Puts the members that begin at `first` and end where `out` does into order, now or at the end; `low` objects had been
+ * noted before.
+ */
 export function sortMembers(
   order: MemberOrder,
   out: ByteWriter,

@@ -1,5 +1,6 @@
 /**
- * The parts of a multipart/form-data body, without its boundary: a retry picks another one and is the same request (F32).
+ * The parts of a multipart/form-data body, without its boundary: a retry picks another one and is the same request
+ * (F32).
  *
  * Invariants: every byte outside of the parts is boundary syntax, or the body is malformed and is compared by bytes;
  * nothing in a part is ignored. Linear in the body. Sources: RFC 7578 §4; RFC 2046 §5.1.1.

@@ -1,8 +1,10 @@
 /**
- * SHA-256 and HMAC-SHA-256, synchronous and without a machine: for digests in log lines and metrics, which are made where no
- * digester is passed in and nothing may wait. Fingerprints are digested by the `Digester` of the world, which is faster.
+ * SHA-256 and HMAC-SHA-256, synchronous and without a machine: for digests in log lines and metrics, which are made
+ * where no digester is passed in and nothing may wait. Fingerprints are digested by the `Digester` of the world, which
+ * is faster.
  *
- * Invariant: equal to every other implementation, to the byte (tested against Node's). Sources: FIPS 180-4 §6.2, RFC 2104 §2.
+ * Invariant: equal to every other implementation, to the byte (tested against Node's). Sources: FIPS 180-4 §6.2,
+ * RFC 2104 §2.
  */
 
 /** SHA-256 of `bytes`: 32 bytes. */

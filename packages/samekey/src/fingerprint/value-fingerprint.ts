@@ -1,9 +1,10 @@
 /**
- * The fingerprint of a value: what must be equal on a retry where there is no HTTP request, under a label that says how it was made.
+ * The fingerprint of a value: what must be equal on a retry where there is no HTTP request, under a label that says how
+ * it was made.
  *
- * Invariants: what is compared was taken when the request came (`digest.ts`), so a value that its caller changes later is still compared
- * as it was · the label names the secret, so a record made with another is recognised
- * and compared under that one; made with one that is not known here it is not compared at all (503).
+ * Invariants: what is compared was taken when the request came (`digest.ts`), so a value that its caller changes later
+ * is still compared as it was · the label names the secret, so a record made with another is recognised and compared
+ * under that one; made with one that is not known here it is not compared at all (503).
  */
 
 import { OptionsError } from '../core/errors.ts';

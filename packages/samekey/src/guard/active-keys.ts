@@ -1,10 +1,10 @@
 /**
- * How many keys a caller may have stored at once. Counted beside the requests: each process keeps what it has added since its last
- * flush, and looks at the store's counts when it flushes, once a second while there is anything to add.
+ * How many keys a caller may have stored at once. Counted beside the requests: each process keeps what it has added
+ * since its last flush, and looks at the store's counts when it flushes, once a second while there is anything to add.
  *
- * Invariants: a request waits for the store only when its caller is met for the first time or is full · what other processes add
- * is seen with the next flush, so a caller may go beyond the limit by what they add within it · a count that went wrong (a process
- * died, a key expired and began anew) is trued up by a recount · bounded in callers.
+ * Invariants: a request waits for the store only when its caller is met for the first time or is full · what other
+ * processes add is seen with the next flush, so a caller may go beyond the limit by what they add within it · a count
+ * that went wrong (a process died, a key expired and began anew) is trued up by a recount · bounded in callers.
  */
 
 import type { Counters } from '../store/counters.ts';
@@ -30,7 +30,10 @@ export interface ActiveKeysOptions {
   readonly store: Pick<Store, 'name' | 'counters'>;
   /** How many keys one caller may have stored, expired ones that are not reaped yet included. */
   readonly max: number;
-  /** How often what this process added is written down and what others added is looked at, in milliseconds; default 1,000. */
+  /**
+   * How often what this process added is written down and what others added is looked at, in milliseconds; default
+   * 1,000.
+   */
   readonly flushMs?: number;
   /** How often a caller that has half its keys is counted anew by this process, in milliseconds; default 600,000. */
   readonly recountMs?: number;

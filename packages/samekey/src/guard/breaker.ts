@@ -1,10 +1,10 @@
 /**
- * A circuit breaker in front of a store: while the store is down, requests are answered 503 at once, and only a probe now and
- * then goes to it. The breaker is a library's, passed in.
+ * A circuit breaker in front of a store: while the store is down, requests are answered 503 at once, and only a probe
+ * now and then goes to it. The breaker is a library's, passed in.
  *
- * Invariants: only claims ask the breaker; whatever ends or keeps an attempt that runs, and every read, goes straight to the store ·
- * what the breaker kept back was not sent, so it was not applied · an answer is the store's own, never a breaker's fallback or
- * cache · a store that is busy, or refuses one row, is not down (F44, F54).
+ * Invariants: only claims ask the breaker; whatever ends or keeps an attempt that runs, and every read, goes straight
+ * to the store · what the breaker kept back was not sent, so it was not applied · an answer is the store's own, never a
+ * breaker's fallback or cache · a store that is busy, or refuses one row, is not down (F44, F54).
  *
  * Sources: https://github.com/connor4312/cockatiel (`execute`), https://github.com/nodeshift/opossum (`fire`).
  */
@@ -25,7 +25,8 @@ export type Breaker =
 /** How the breaker is used. */
 export interface BreakerOptions {
   /**
-   * How long the breaker stays open, in milliseconds, for `Retry-After`; default opossum's `resetTimeout`, else not known (1 s).
+   * How long the breaker stays open, in milliseconds, for `Retry-After`; default opossum's `resetTimeout`, else not
+   * known (1 s).
    */
   readonly halfOpenAfterMs?: number;
   /** A claim that takes longer has failed, in milliseconds; default 2,000. The store may hang where it never fails. */
@@ -94,7 +95,9 @@ function throughOf(breaker: Breaker): (run: Run) => Promise<unknown> {
   );
 }
 
-/** Whether an error says that the store is not there. A row it cannot hold, or a lock it waited for, says that it is. */
+/**
+ * Whether an error says that the store is not there. A row it cannot hold, or a lock it waited for, says that it is.
+ */
 function isDown(error: unknown): boolean {
   return !isStoreError(error) || (error.transient && !error.busy);
 }

@@ -1,9 +1,9 @@
 /**
- * The rate limiters of `rate-limiter-flexible`, by their shape: in memory, in Redis, in PostgreSQL … Whatever has `consume` and
- * `reward` fits.
+ * The rate limiters of `rate-limiter-flexible`, by their shape: in memory, in Redis, in PostgreSQL … Whatever has
+ * `consume` and `reward` fits.
  *
- * Source: https://github.com/animir/node-rate-limiter-flexible/wiki/API-methods (consume rejects with a `RateLimiterRes` when
- * points are short, with an `Error` when the store failed).
+ * Source: https://github.com/animir/node-rate-limiter-flexible/wiki/API-methods (consume rejects with a
+ * `RateLimiterRes` when points are short, with an `Error` when the store failed).
  */
 
 import type { Room } from '../core/limits.ts';

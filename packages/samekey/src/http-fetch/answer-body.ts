@@ -1,12 +1,12 @@
 /**
- * The body of a handler's `Response`: read into memory within the limits, else streamed through with its end held back until
- * the record is stored, a copy kept for the record meanwhile (F81).
+ * The body of a handler's `Response`: read into memory within the limits, else streamed through with its end held back
+ * until the record is stored, a copy kept for the record meanwhile (F81).
  *
- * Invariants: `bytes` is the whole body or null · once it streams, what completes it leaves only by `finish` · a reader holds no
- * claim: while a copy is kept the source is read to its end whether he reads or not (the copy is in memory anyway); once it is not
- * kept, the answer is decided and the rest goes at his pace · until the record is settled the source is read on also when the
- * client is gone; afterwards a reader who leaves ends the source, as without Samekey · a source that breaks is never seen as one
- * that ended, and never stored in part (F104).
+ * Invariants: `bytes` is the whole body or null · once it streams, what completes it leaves only by `finish` · a reader
+ * holds no claim: while a copy is kept the source is read to its end whether he reads or not (the copy is in memory
+ * anyway); once it is not kept, the answer is decided and the rest goes at his pace · until the record is settled the
+ * source is read on also when the client is gone; afterwards a reader who leaves ends the source, as without Samekey ·
+ * a source that breaks is never seen as one that ended, and never stored in part (F104).
  */
 
 import type { Timer, World } from '../core/world.ts';

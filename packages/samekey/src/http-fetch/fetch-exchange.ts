@@ -1,6 +1,6 @@
 /**
- * One exchange over a Fetch `Request` and `Response`, for every framework that is built on them: the body read and given back,
- * the answer held, streamed or replaced.
+ * One exchange over a Fetch `Request` and `Response`, for every framework that is built on them: the body read and
+ * given back, the answer held, streamed or replaced.
  */
 
 import type { Attempt, HeardAttempt } from '../engine/attempt.ts';
@@ -151,8 +151,8 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
 }
 
 /**
- * The lines of a field. A platform that joins them does so with ", " (Fetch §2.2, "get a header"), so a value with that in it may be
- * several, and counts as several: two lines `"a` and `b"` must never be one key `"a, b"` (F80).
+ * The lines of a field. A platform that joins them does so with ", " (Fetch §2.2, "get a header"), so a value with that
+ * in it may be several, and counts as several: two lines `"a` and `b"` must never be one key `"a, b"` (F80).
  */
 function linesOf(request: Request, raw: readonly string[] | null, name: string): readonly string[] {
   if (raw === null) return request.headers.get(name)?.split(', ') ?? [];

@@ -1,6 +1,6 @@
 /**
- * Runtimes that end work once the answer is given: there a record would be left half-written, so that nothing runs unless the
- * runtime's context can be told to wait.
+ * Runtimes that end work once the answer is given: there a record would be left half-written, so that nothing runs
+ * unless the runtime's context can be told to wait.
  */
 
 import { OptionsError } from '../core/errors.ts';

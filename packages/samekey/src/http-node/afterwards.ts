@@ -1,11 +1,11 @@
 /**
- * An answer after the answer. A time-out in front of a handler answers in its place while the handler is still at work, and nothing
- * of Node tells whose answer it was; but the handler answers too, later, and that is seen (F68). Then the first answer was somebody
- * else's, and the handler's is told to whoever keeps the record.
+ * An answer after the answer. A time-out in front of a handler answers in its place while the handler is still at work,
+ * and nothing of Node tells whose answer it was; but the handler answers too, later, and that is seen (F68). Then the
+ * first answer was somebody else's, and the handler's is told to whoever keeps the record.
  *
- * Invariants: only after answers by which time-outs speak (408, 503, 504): a handler that fails and goes on by mistake does not
- * thereby succeed · what is set or written afterwards reaches nobody and throws nothing, as with an attempt that was given up
- * (discard.ts) · a bare second `end()` is no answer, as for Node.
+ * Invariants: only after answers by which time-outs speak (408, 503, 504): a handler that fails and goes on by mistake
+ * does not thereby succeed · what is set or written afterwards reaches nobody and throws nothing, as with an attempt
+ * that was given up (discard.ts) · a bare second `end()` is no answer, as for Node.
  */
 import { ServerResponse } from 'node:http';
 import { CAPTURE, type Capturable, type CaptureState } from './capture-state.ts';
@@ -20,8 +20,8 @@ export function mayBeTimeout(status: number): boolean {
 }
 
 /**
- * Watches a response whose answer has been let go; calls `begun` once with the stand-in on which the handler's own answer is given
- * from now on.
+ * Watches a response whose answer has been let go; calls `begun` once with the stand-in on which the handler's own
+ * answer is given from now on.
  */
 export function watchAfterwards(c: CaptureState, begun: (late: ServerResponse) => void): void {
   const res = c.res as unknown as Record<string, unknown>;

@@ -1,10 +1,10 @@
 /**
- * Reads a request's body before the claim and gives it back, so that the framework's own parser, which runs later, finds
- * the stream as if nobody had been there.
+ * Reads a request's body before the claim and gives it back, so that the framework's own parser, which runs later,
+ * finds the stream as if nobody had been there.
  *
  * Invariants: `end` is never emitted here (only exactly what is buffered is read, then the whole is put back with
- * `unshift`); no more than `requestSizeMaxBytes` bytes are kept; a body that somebody else has read is a loud `consumed`,
- * never an empty body (F31); a body that ends early claims nothing.
+ * `unshift`); no more than `requestSizeMaxBytes` bytes are kept; a body that somebody else has read is a loud
+ * `consumed`, never an empty body (F31); a body that ends early claims nothing.
  *
  * Sources: https://nodejs.org/docs/latest-v20.x/api/stream.html#readableunshiftchunk-encoding, #readablereadsize,
  * https://nodejs.org/docs/latest-v20.x/api/http.html#messagecomplete; RFC 9112 §6.3 (when a request has a body), §8.
@@ -24,7 +24,9 @@ export type BodyRead =
       /** Content codings undone; equal to `raw` under a coding nobody here knows. */
       readonly decoded: Uint8Array;
     }
-  /** More than the limit, as sent or as decoded. Reading has stopped: the connection is to be closed after the answer. */
+  /**
+   * More than the limit, as sent or as decoded. Reading has stopped: the connection is to be closed after the answer.
+   */
   | { readonly kind: 'too-large' }
   /** The client went away in the middle, or the bytes are not what Content-Encoding says. */
   | { readonly kind: 'unreadable'; readonly detail: string }
@@ -50,8 +52,8 @@ const remembered = registered('rawBodies', () => new WeakMap<IncomingMessage, Ui
 const reads = registered('bodyReads', () => new WeakMap<IncomingMessage, Promise<BodyRead>>());
 
 /**
- * For the `verify` option of `express.json()` and its like: lets a parser run before Samekey. The bytes are kept as long
- * as the request.
+ * For the `verify` option of `express.json()` and its like: lets a parser run before Samekey. The bytes are kept as
+ * long as the request.
  */
 export function rememberRawBody(req: IncomingMessage, _res: unknown, bytes: Uint8Array): void {
   remembered.set(req, bytes);

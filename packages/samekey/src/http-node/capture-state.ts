@@ -30,8 +30,8 @@ export interface CaptureOptions {
   /** Makes the copy that is kept of an answer while it streams through. */
   readonly newCopy: () => KeptCopy;
   /**
-   * Whether an answer of this status is decided as soon as it is too large to keep, so that the rest may take its time. Not one
-   * that may run again: its handler has not ended.
+   * Whether an answer of this status is decided as soon as it is too large to keep, so that the rest may take its time.
+   * Not one that may run again: its handler has not ended.
    */
   readonly isDecidedEarly: (status: number) => boolean;
   /** Told of an answer that the application gives after its answer has been let go. Default: nobody watches. */

@@ -1,6 +1,6 @@
 /**
- * Captures the answer a handler gives on a `ServerResponse`, whichever way it gives it, and holds it until its record is
- * stored: what is acknowledged can be replayed (semantics §8; F2, F17, F18, F38–F41).
+ * Captures the answer a handler gives on a `ServerResponse`, whichever way it gives it, and holds it until its record
+ * is stored: what is acknowledged can be replayed (semantics §8; F2, F17, F18, F38–F41).
  *
  * Invariants: nothing of an answer reaches the socket before `release` or `replace`, except that answers which cannot
  * wait stream through, and then all but what completes them; the application sees Node's own behaviour throughout;
@@ -53,8 +53,9 @@ export interface Capture {
    */
   release(extraHeaders?: readonly HeaderLine[]): void;
   /**
-   * Sends `answer` instead, keeping the headers that were there before the capture. A handler that has not ended may go on:
-   * `ended` still tells its answer, which goes nowhere. An answer whose head has left cannot be replaced: its connection is destroyed.
+   * Sends `answer` instead, keeping the headers that were there before the capture. A handler that has not ended may go
+   * on: `ended` still tells its answer, which goes nowhere. An answer whose head has left cannot be replaced: its
+   * connection is destroyed.
    */
   replace(answer: StoredResponse): void;
   /** Destroys the connection: the client sees an incomplete answer, never a wrong one. */
@@ -151,8 +152,8 @@ class ResponseCapture implements Capture {
 }
 
 /**
- * For adapters: the handler of this response threw. If it had begun to answer, the end of the connection is the end of its answer,
- * as Express ends it; if it ends its answer all the same, that is the answer.
+ * For adapters: the handler of this response threw. If it had begun to answer, the end of the connection is the end of
+ * its answer, as Express ends it; if it ends its answer all the same, that is the answer.
  */
 export function noteThrown(res: ServerResponse, error: unknown): void {
   const c = captureOf(res);
@@ -230,8 +231,8 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     late: undefined,
     inside: false,
   };
-  // Express gives each response another prototype, after which every property added makes a hidden class of its own (some 2 µs
-  // each). Redefining `socket` turns the response into a table, where they cost nothing; so it comes first.
+  // Express gives each response another prototype, after which every property added makes a hidden class of its own
+  // (some 2 µs each). Redefining `socket` turns the response into a table, where they cost nothing; so it comes first.
   hideSocket(c);
   (res as Capturable)[CAPTURE] = c;
   Object.assign(res, OVERRIDES);

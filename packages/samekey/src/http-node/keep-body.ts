@@ -1,9 +1,9 @@
 /**
- * Keeps a body that was put back readable when the client hangs up (F17): Node would throw it away, the framework's parser
- * would report "request aborted" or hand on no body at all, and that answer would become the record's.
+ * Keeps a body that was put back readable when the client hangs up (F17): Node would throw it away, the framework's
+ * parser would report "request aborted" or hand on no body at all, and that answer would become the record's.
  *
- * Invariants: only for a request that has arrived whole · over as soon as the body has been read · everything but the end of
- * the connection is the request's own.
+ * Invariants: only for a request that has arrived whole · over as soon as the body has been read · everything but the
+ * end of the connection is the request's own.
  *
  * Sources: lib/_http_server.js (`abortIncoming` destroys requests under way); on-finished `isFinished` (looks at
  * `req.socket.readable`).

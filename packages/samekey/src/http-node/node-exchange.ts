@@ -1,5 +1,6 @@
 /**
- * An exchange on `node:http`, shared by the adapters of the frameworks that stand on it. It converts and decides nothing.
+ * An exchange on `node:http`, shared by the adapters of the frameworks that stand on it. It converts and decides
+ * nothing.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -3,9 +3,9 @@
  * The state of a `ServerResponse` as Node and the frameworks of the field read it, which a capture has to play.
  *
  * Beside documented properties a few underscored ones are used: `_header` (non-null = head is fixed; makes
- * `headersSent`, `setHeader`, `appendHeader`, `removeHeader` and `compression` behave exactly as after Node's own head),
- * `_closed` (read by `stream.finished`), `_removed…` (set by `removeHeader`) and `finished` (documented, deprecated;
- * what `writableEnded` returns). The tests of this folder fail on a Node that reads them no longer.
+ * `headersSent`, `setHeader`, `appendHeader`, `removeHeader` and `compression` behave exactly as after Node's own
+ * head), `_closed` (read by `stream.finished`), `_removed…` (set by `removeHeader`) and `finished` (documented,
+ * deprecated; what `writableEnded` returns). The tests of this folder fail on a Node that reads them no longer.
  *
  * Source: lib/_http_outgoing.js of Node 20, 22 and 24.
  */

@@ -2,8 +2,8 @@
  * The socket as the application sees it on a captured response. `on-finished` (and so `send`, `sendFile`) watches
  * `res.socket` rather than `res`: it would stop a file half-way when the client hangs up (F17).
  *
- * Invariants: the view says "open" until the answer has been let go; `close` and `error` listeners added through it wait
- * until then; everything else is the real socket. Node's own methods see the real one.
+ * Invariants: the view says "open" until the answer has been let go; `close` and `error` listeners added through it
+ * wait until then; everything else is the real socket. Node's own methods see the real one.
  *
  * `socket` is an own data property of a response before Node 24, an accessor of its prototype since.
  */

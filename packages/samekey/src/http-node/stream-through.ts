@@ -1,11 +1,12 @@
 /**
- * Answers that cannot wait in memory: too large, event streams, explicit flushes, slow ones. Head and body leave as they
- * come; what completes the answer waits for `release`. Meanwhile a copy is kept for the record, as far as it may be (F81).
+ * Answers that cannot wait in memory: too large, event streams, explicit flushes, slow ones. Head and body leave as
+ * they come; what completes the answer waits for `release`. Meanwhile a copy is kept for the record, as far as it may
+ * be (F81).
  *
  * Invariants: the client never sees a complete answer before the record is stored, also when Content-Length says how
- * many bytes to expect; a reader who is gone is a sink, so the source runs to its end (F17, F18); a reader holds no claim:
- * while a copy is kept nothing waits for him (the copy is in memory anyway), and once it is not, the answer is decided at
- * once and the rest has Node's own backpressure.
+ * many bytes to expect; a reader who is gone is a sink, so the source runs to its end (F17, F18); a reader holds no
+ * claim: while a copy is kept nothing waits for him (the copy is in memory anyway), and once it is not, the answer is
+ * decided at once and the rest has Node's own backpressure.
  *
  * Sources: semantics §8; RFC 9112 §8 (an incomplete message is seen as incomplete).
  */
@@ -83,7 +84,9 @@ function forward(c: CaptureState, chunk: Chunk, size: number, callback: (() => v
   return pass(c, chunk, callback) && flowing;
 }
 
-/** The callback of a write says "you may go on": it carries no error, since a reader who left must not stop the handler. */
+/**
+ * The callback of a write says "you may go on": it carries no error, since a reader who left must not stop the handler.
+ */
 function pass(c: CaptureState, chunk: Chunk, callback: (() => void) | undefined): boolean {
   c.passed = true;
   return writeChunk(c, chunk, callback === undefined ? undefined : () => callback());

@@ -1,4 +1,6 @@
-/** Who asks, as the application's `scope` and `bindTo` say it: nothing, and the text that nothing becomes, name nobody. */
+/**
+ * Who asks, as the application's `scope` and `bindTo` say it: nothing, and the text that nothing becomes, name nobody.
+ */
 
 import type { Engine } from '../engine/engine.ts';
 import { describeTextOfMissing, isTextOfMissing } from '../core/scope.ts';

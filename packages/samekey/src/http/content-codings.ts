@@ -1,6 +1,6 @@
 /**
- * The content codings of a request body, as their field lists them. Honest clients apply one; each further layer is work that a small
- * request asks for, so there are two at most, and more are refused before anything is undone (F91).
+ * The content codings of a request body, as their field lists them. Honest clients apply one; each further layer is
+ * work that a small request asks for, so there are two at most, and more are refused before anything is undone (F91).
  *
  * Source: RFC 9110 §8.4.
  */
@@ -8,7 +8,9 @@
 /** Layers that are undone. */
 const LAYERS_MAX = 2;
 
-/** The codings in the order in which they were applied, without those that say nothing; null when there are too many. */
+/**
+ * The codings in the order in which they were applied, without those that say nothing; null when there are too many.
+ */
 export function contentCodings(field: string): readonly string[] | null {
   const names = field
     .split(',')

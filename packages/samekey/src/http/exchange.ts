@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange, as `handle` sees it: what was asked, how to run the application's handler while holding its answer, and
- * three ways to let an answer go. Adapters convert; they decide nothing.
+ * One HTTP exchange, as `handle` sees it: what was asked, how to run the application's handler while holding its
+ * answer, and three ways to let an answer go. Adapters convert; they decide nothing.
  */
 
 import type { HeardAttempt } from '../engine/attempt.ts';
@@ -33,8 +33,8 @@ export type BodyRead =
   | { readonly kind: 'consumed' };
 
 /**
- * How the application's handler ended; an `answered` one is held by the exchange until it is let go. One whose body broke off after
- * its status was given is answered too, without a body (F104).
+ * How the application's handler ended; an `answered` one is held by the exchange until it is let go. One whose body
+ * broke off after its status was given is answered too, without a body (F104).
  */
 export type HandlerEnd =
   | {
@@ -71,8 +71,8 @@ export interface Exchange<Native> {
   /** Whether the handler's answer broke off: it cannot be released, only replaced. */
   readonly isBroken: boolean;
   /**
-   * What the handler answers after the answer it was taken to have given, if the platform lets it be seen: then somebody else had
-   * answered for it. Called at most once, after `run`.
+   * What the handler answers after the answer it was taken to have given, if the platform lets it be seen: then
+   * somebody else had answered for it. Called at most once, after `run`.
    */
   onLateAnswer?(tell: (end: HandlerEnd) => void): void;
   /** Lets the held answer go, with these header lines added. */

@@ -1,6 +1,6 @@
 /**
- * What a route was before a deploy: entries of `formerly`, oldest first. Each says what it was called, how its scope was made, what was
- * compared, and where it stood; what an entry does not say is as it is now.
+ * What a route was before a deploy: entries of `formerly`, oldest first. Each says what it was called, how its scope
+ * was made, what was compared, and where it stood; what an entry does not say is as it is now.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -20,13 +20,19 @@ import type { BindFunction, ScopeFunction } from './scope-function.ts';
 
 /** A route as it was; at least one member. */
 export interface FormerIdentity<Native> {
-  /** What the operation was called: a name of its own, `POST /v1/payments/:id`, or `*` for protection that stood for all routes (`use`). */
+  /**
+   * What the operation was called: a name of its own, `POST /v1/payments/:id`, or `*` for protection that stood for all
+   * routes (`use`).
+   */
   readonly name?: string;
   /** How the scope was made. */
   readonly scope?: ScopeFunction<Native>;
   /** What was compared, in full as it was. */
   readonly fingerprint?: FingerprintOptions;
-  /** Where it stood: `/v1/payments/:id`, or with its method `POST /v1/payments/:id`. Parameters by the names they have now. */
+  /**
+   * Where it stood: `/v1/payments/:id`, or with its method `POST /v1/payments/:id`. Parameters by the names they have
+   * now.
+   */
   readonly path?: string;
   /** What a key was bound to; its former value is compared as well. */
   readonly bindTo?: BindFunction<Native>;
@@ -77,8 +83,8 @@ export const FORMERLY_ROW: Row<readonly FormerIdentity<never>[], readonly Former
 );
 
 /**
- * Checks entries against the route as it is: `now` is its own name as the application gave it, null where the framework will tell.
- * Throws `OptionsError`.
+ * Checks entries against the route as it is: `now` is its own name as the application gave it, null where the framework
+ * will tell. Throws `OptionsError`.
  */
 export function compileFormer<Native>(
   entries: readonly FormerIdentity<Native>[],

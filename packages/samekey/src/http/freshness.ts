@@ -1,9 +1,9 @@
 /**
- * Freshness of a request (semantics §4, row 3): its signed time is looked at before its body is read and before the store is
- * asked. The clock is this server's: there is no other that the client could have meant.
+ * Freshness of a request (semantics §4, row 3): its signed time is looked at before its body is read and before the
+ * store is asked. The clock is this server's: there is no other that the client could have meant.
  *
- * Invariant: what is let through was signed for this method, target and key, at most `windowMs` ago; and a key outlives what
- * was signed for it (`windowMs + skewMs` ≤ `retentionMs`), so a recorded request meets its record or is too old.
+ * Invariant: what is let through was signed for this method, target and key, at most `windowMs` ago; and a key outlives
+ * what was signed for it (`windowMs + skewMs` ≤ `retentionMs`), so a recorded request meets its record or is too old.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -22,8 +22,8 @@ import type { HttpRequest } from './exchange.ts';
 /** Requests must say when they were sent, signed. */
 export interface FreshnessOptions<Native> {
   /**
-   * Secrets by name, of 16 bytes or more: those of all clients, or a function that gives those of the caller of a request.
-   * Several are accepted at once, so that they can be changed one after the other.
+   * Secrets by name, of 16 bytes or more: those of all clients, or a function that gives those of the caller of a
+   * request. Several are accepted at once, so that they can be changed one after the other.
    */
   readonly secrets:
     | TimeSecrets

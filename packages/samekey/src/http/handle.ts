@@ -1,8 +1,9 @@
 /**
  * The whole HTTP flow, once, for every framework: key → scope → body → fingerprint → engine → the answer.
  *
- * Invariants: what is refused never reaches the handler · the handler's answer leaves only when its record stands for it,
- * or marked `Idempotency-Stored: false` · a mistake of set-up is handed to the framework as an error, never guessed around.
+ * Invariants: what is refused never reaches the handler · the handler's answer leaves only when its record stands for
+ * it, or marked `Idempotency-Stored: false` · a mistake of set-up is handed to the framework as an error, never guessed
+ * around.
  */
 
 import type { Ending } from '../engine/attempt.ts';

@@ -31,8 +31,8 @@ export interface CorsHeaders {
 }
 
 /**
- * What a browser client needs to be allowed (F36): pass `allowedHeaders` and `exposedHeaders` to your CORS middleware, which
- * comes before Samekey.
+ * What a browser client needs to be allowed (F36): pass `allowedHeaders` and `exposedHeaders` to your CORS middleware,
+ * which comes before Samekey.
  */
 export const CORS: CorsHeaders = corsFor(KEY_HEADER);
 

@@ -1,8 +1,8 @@
 /**
  * The copy of an answer that is kept while the answer streams through, for its record: whole or not at all (F81).
  *
- * Invariants: never larger than `responseSizeMaxBytes` nor than what the instance's budget gives · the bytes are its own: a
- * source may use its memory again · once dropped it keeps nothing and holds no room.
+ * Invariants: never larger than `responseSizeMaxBytes` nor than what the instance's budget gives · the bytes are its
+ * own: a source may use its memory again · once dropped it keeps nothing and holds no room.
  */
 
 import type { Attempt } from '../engine/attempt.ts';

@@ -1,6 +1,6 @@
 /**
- * What tells a protected handler from any other: a mark on the function that an adapter returns, for whoever lists an application's
- * routes (`samekey/coverage`). Nothing at run time looks at it.
+ * What tells a protected handler from any other: a mark on the function that an adapter returns, for whoever lists an
+ * application's routes (`samekey/coverage`). Nothing at run time looks at it.
  *
  * Invariant: registered symbols, so that marks of one copy of this package are seen by another.
  */
@@ -10,8 +10,8 @@ export interface Protection {
   /** In upper case; other methods pass through. */
   readonly methods: ReadonlySet<string>;
   /**
-   * Those of `methods` that are asked for a key wherever the function stands; default all of them. The others are asked only on a
-   * route that it is put on with its method.
+   * Those of `methods` that are asked for a key wherever the function stands; default all of them. The others are asked
+   * only on a route that it is put on with its method.
    */
   readonly asked?: ReadonlySet<string>;
   /** Whether a request without a key is refused. */

@@ -1,5 +1,6 @@
 /**
- * A request under each identity that its operation has or had, oldest first: the id of its record there, and how it is compared.
+ * A request under each identity that its operation has or had, oldest first: the id of its record there, and how it is
+ * compared.
  * Invariant: an operation that never changed has one identity, and costs nothing more.
  */
 
@@ -114,7 +115,9 @@ function formerName<Native>(
   return route?.foldsCase === true ? foldCase(name) : name;
 }
 
-/** Method and path as they were; `elsewhere`: the request was none of that route's; any other text: why nobody can say. */
+/**
+ * Method and path as they were; `elsewhere`: the request was none of that route's; any other text: why nobody can say.
+ */
 function formerPlace<Native>(
   { pattern }: Former<Native>,
   name: string,
@@ -177,8 +180,8 @@ interface Bridged extends Place {
 }
 
 /**
- * The place to claim at, and the others, the present one last. Where the oldest id is the present one too, no pointer can stand
- * there: old code must find a record bound as it binds it, unless it can tell that it does not know (503).
+ * The place to claim at, and the others, the present one last. Where the oldest id is the present one too, no pointer
+ * can stand there: old code must find a record bound as it binds it, unless it can tell that it does not know (503).
  */
 function ordered(places: readonly Bridged[], tellsApart: boolean): readonly [Bridged, readonly Bridged[]] {
   const first = places[0] as Bridged;

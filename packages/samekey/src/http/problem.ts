@@ -1,6 +1,6 @@
 /**
- * Every case in which Samekey answers in the handler's place: its code, status, words, and whether retrying can help. Codes
- * are held equal to docs/reference/errors.md by tools/check-errors.
+ * Every case in which Samekey answers in the handler's place: its code, status, words, and whether retrying can help.
+ * Codes are held equal to docs/reference/errors.md by tools/check-errors.
  *
  * Sources: RFC 9457 (problem details), draft-ietf-httpapi-idempotency-key-header §2.7 (400, 422, 409).
  */

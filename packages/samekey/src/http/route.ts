@@ -52,31 +52,32 @@ export interface RouteOptions<Native> extends OperationOptions {
   /** The operation's name; default: method and route pattern, as far as the framework tells them. */
   readonly operation?: string;
   /**
-   * What the route was before deploys whose records may still be met, oldest first: a name, or an entry that says what it was called, how
-   * its scope was made, what was compared, and where it stood. It may go one retention after the last process without it.
+   * What the route was before deploys whose records may still be met, oldest first: a name, or an entry that says what
+   * it was called, how its scope was made, what was compared, and where it stood. It may go one retention after the
+   * last process without it.
    */
   readonly formerly?: readonly (string | FormerIdentity<Native>)[];
   /**
-   * What a key is unique for: an `operation` of a caller (default), or the `caller`: a key that was used for another operation of the
-   * caller is then refused, as Stripe does.
+   * What a key is unique for: an `operation` of a caller (default), or the `caller`: a key that was used for another
+   * operation of the caller is then refused, as Stripe does.
    */
   readonly keyUniqueFor?: KeyUniqueFor;
   /**
-   * What `keyUniqueFor` was before a change: records stay where they were kept, so that old and new code share them, and those
-   * of the other kind are looked up too. Kept while code from before the change runs, and its records live.
+   * What `keyUniqueFor` was before a change: records stay where they were kept, so that old and new code share them,
+   * and those of the other kind are looked up too. Kept while code from before the change runs, and its records live.
    */
   readonly keyWasUniqueFor?: KeyUniqueFor;
   /** Whether a request without a key is refused (default), or simply runs. */
   readonly required?: boolean;
   /**
-   * Methods that are protected and asked for a key; others pass. Default: POST, PATCH, PUT and DELETE of the route that the protection
-   * is put on with its method. Where it stands for all methods (`use`, an application, a Fetch handler), POST and PATCH are
-   * asked for a key, PUT and DELETE are protected if they bring one.
+   * Methods that are protected and asked for a key; others pass. Default: POST, PATCH, PUT and DELETE of the route that
+   * the protection is put on with its method. Where it stands for all methods (`use`, an application, a Fetch handler),
+   * POST and PATCH are asked for a key, PUT and DELETE are protected if they bring one.
    */
   readonly methods?: readonly string[];
   /**
-   * The header that carries the key; default `Idempotency-Key`. Several: the key may come in any of them, and a request whose headers
-   * carry different keys is refused.
+   * The header that carries the key; default `Idempotency-Key`. Several: the key may come in any of them, and a request
+   * whose headers carry different keys is refused.
    */
   readonly header?: string | readonly string[];
   /** What keys are accepted. */
@@ -84,15 +85,17 @@ export interface RouteOptions<Native> extends OperationOptions {
   /** What must be equal on a retry. */
   readonly fingerprint?: FingerprintOptions;
   /**
-   * What the body, as JSON, must be; a served operation: what its input must be, which is what the schema makes of it. Of Zod, Valibot,
-   * ArkType or any library that speaks Standard Schema. What is invalid is answered 400, claims nothing and binds nothing to the key.
+   * What the body, as JSON, must be; a served operation: what its input must be, which is what the schema makes of it.
+   * Of Zod, Valibot, ArkType or any library that speaks Standard Schema. What is invalid is answered 400, claims
+   * nothing and binds nothing to the key.
    */
   readonly schema?: StandardSchema;
   /** Requests must say when they were sent, signed; default not. A recorded request is then of no use later. */
   readonly freshness?: FreshnessOptions<Native>;
   /**
-   * What of the caller a key is bound to, such as its session: part of what must be equal on a retry, so the same key from
-   * another session is refused and never runs. Nothing (null, undefined, an empty text): the request is refused as anonymous.
+   * What of the caller a key is bound to, such as its session: part of what must be equal on a retry, so the same key
+   * from another session is refused and never runs. Nothing (null, undefined, an empty text): the request is refused as
+   * anonymous.
    */
   readonly bindTo?: BindFunction<Native>;
   /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
@@ -157,7 +160,10 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What changes something (RFC 9110 §9.3). */
 export const CHANGING_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH', 'PUT', 'DELETE']);
-/** PUT and DELETE are made to be repeated, so that what stands for all methods must not refuse those that exist already (F99). */
+/**
+ * PUT and DELETE are made to be repeated, so that what stands for all methods must not refuse those that exist already
+ * (F99).
+ */
 const ASKED_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH']);
 /** Safe methods are never protected (RFC 9110 §9.2.1). */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
@@ -323,7 +329,10 @@ const ROWS = {
 
 type HttpOptions = Omit<RouteOptions<never>, keyof OperationOptions | 'operation'>;
 
-/** The rows of a route's options without those of its operation: a served operation has said those itself, but for what its door was. */
+/**
+ * The rows of a route's options without those of its operation: a served operation has said those itself, but for what
+ * its door was.
+ */
 export const HTTP_ROWS: Table<HttpOptions> = OWN_ROWS;
 
 /** The rows of {@link RouteOptions}, for the tables of whatever takes them too. */

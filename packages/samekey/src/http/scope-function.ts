@@ -9,8 +9,8 @@ export type ScopeFunction<Native> = (
 ) => readonly string[] | string | null | undefined | Promise<readonly string[] | string | null | undefined>;
 
 /**
- * What of the caller a key is bound to, such as its session. Nothing (null, undefined, an empty text) means that the caller is not known: the
- * request is refused.
+ * What of the caller a key is bound to, such as its session. Nothing (null, undefined, an empty text) means that the
+ * caller is not known: the request is refused.
  */
 export type BindFunction<Native> = (
   request: Native,

@@ -1,7 +1,8 @@
 /**
  * What the client is sent for an outcome: the handler's own answer, the stored one, or what the profile makes of it.
  *
- * Invariant: an answer that no retry will get says so (`Idempotency-Stored: false`); what every retry gets says until when.
+ * Invariant: an answer that no retry will get says so (`Idempotency-Stored: false`); what every retry gets says until
+ * when.
  */
 
 import { notStored } from '../engine/meeting.ts';
@@ -31,7 +32,8 @@ export async function sendOutcome<Native>(
         lines.push(...acceptedHeaders(answer, locationOf(exchange, wrapped, key)));
       return exchange.replace(withHeaders(answer, lines));
     }
-    // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to answer.
+    // A throw whose answer is stored is answered with what every retry will get; any other is the framework's to
+    // answer.
     if (outcome.state !== 'failed' || outcome.response === null) return exchange.fail(outcome.error.thrown);
     const lines = [...executedHeaders(outcome), ...profileHeaders(route, outcome, outcome.response, key)];
     return exchange.replace(withHeaders(outcome.response, lines));

@@ -1,5 +1,6 @@
 /**
- * Serving an operation over HTTP: which of a route's options are the operation's own, and how a request becomes its input.
+ * Serving an operation over HTTP: which of a route's options are the operation's own, and how a request becomes its
+ * input.
  *
  * Invariant: the input is made before anything is claimed, so that a request nobody can read claims nothing.
  */
@@ -25,7 +26,9 @@ export interface ServedBody {
   readonly bytes: Uint8Array;
   /** As text in UTF-8. */
   text(): string;
-  /** Parsed as JSON; undefined for an empty body. Throws `NotExecutedError` for anything else: the request gets a 400. */
+  /**
+   * Parsed as JSON; undefined for an empty body. Throws `NotExecutedError` for anything else: the request gets a 400.
+   */
   json(): unknown;
 }
 
@@ -35,8 +38,8 @@ export interface ServeOptions<Native, Input>
   /** Makes the operation's input; default the body as JSON. What `schema` takes is what this gives. */
   readonly input?: (request: Native, body: ServedBody) => Input | Promise<Input>;
   /**
-   * For deferred operations: the address of the status resource, sent as `Location` with the 202. The key is the client's own:
-   * `(req, key) => `/reports/status/${encodeURIComponent(key)}``. A route of `serveStatus` answers there.
+   * For deferred operations: the address of the status resource, sent as `Location` with the 202. The key is the
+   * client's own: `(req, key) => `/reports/status/${encodeURIComponent(key)}``. A route of `serveStatus` answers there.
    */
   readonly location?: (request: Native, key: string) => string;
 }
@@ -87,7 +90,8 @@ export function compileServed<Native, Input>(
       ...internals.settings,
       storeSetCookie: routeOptions.storeSetCookie ?? false,
       operation: name,
-      // What this door was is older than the names that the operation has kept: its own entries begin with the oldest of them.
+      // What this door was is older than the names that the operation has kept: its own entries begin with the oldest
+      // of them.
       formerly: [
         ...(routeOptions.formerly ?? []).map((entry) =>
           typeof entry === 'string' || entry.name !== undefined ? entry : { ...entry, name: oldest },

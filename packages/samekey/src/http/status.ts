@@ -1,8 +1,9 @@
 /**
- * The status resource of an operation: how a request stands, for whoever sent it. Unfinished it answers 202, finished the
- * stored answer, byte for byte.
+ * The status resource of an operation: how a request stands, for whoever sent it. Unfinished it answers 202, finished
+ * the stored answer, byte for byte.
  *
- * Invariants: it is guarded by the scope: another caller's key answers 404, as one that never was · it reads and changes nothing.
+ * Invariants: it is guarded by the scope: another caller's key answers 404, as one that never was · it reads and
+ * changes nothing.
  */
 
 import { mayBeKey } from '../core/key.ts';

@@ -5,7 +5,9 @@ import type { Handler, Work } from '../engine/work.ts';
 
 /** An operation that Samekey runs itself, from the request's body to a reply, instead of the framework's handler. */
 export interface Wrapped<Native> {
-  /** Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read. */
+  /**
+   * Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read.
+   */
   prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
   /** Where the client can ask how a request stands that is left to a worker; null for none. */
   location(request: Native, key: string): string | null;

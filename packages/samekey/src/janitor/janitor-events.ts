@@ -8,7 +8,10 @@ export type JanitorVerb = 'sweep' | 'reap' | 'audit';
 
 /** An event of the sweeper; a worker has one too. */
 export type SweeperEvent =
-  /** One record was moved on, because nobody did; `ageMs`: how long its claim or deadline was over, or since when nobody knew. */
+  /**
+   * One record was moved on, because nobody did; `ageMs`: how long its claim or deadline was over, or since when nobody
+   * knew.
+   */
   | {
       readonly type: 'swept-record';
       readonly id: RecordId;

@@ -1,10 +1,11 @@
 /**
- * The janitor: ends what is over, deletes what has expired, prunes the audit. Any number of them may run, in any number of processes:
- * nothing but the store is between them, and each record is swept by one. It goes by the store's clock alone; its own says only how
- * often it looks.
+ * The janitor: ends what is over, deletes what has expired, prunes the audit. Any number of them may run, in any number
+ * of processes: nothing but the store is between them, and each record is swept by one. It goes by the store's clock
+ * alone; its own says only how often it looks.
  *
- * Invariants: one round of a verb at a time · a failure ends a round and not the janitor · each loop sleeps between its rounds, by
- * chance a quarter more or less, so that janitors started together do not come together · `stop()` waits for what is under way.
+ * Invariants: one round of a verb at a time · a failure ends a round and not the janitor · each loop sleeps between its
+ * rounds, by chance a quarter more or less, so that janitors started together do not come together · `stop()` waits for
+ * what is under way.
  */
 
 import { OptionsError } from '../core/errors.ts';

@@ -1,6 +1,7 @@
 /**
- * One round of the reaper: small batches with pauses that follow the load (F47). It takes at most a quarter of the time, so three
- * quarters are the traffic's; a batch that took long is a database under load: the next one is half as large, and the pause doubles.
+ * One round of the reaper: small batches with pauses that follow the load (F47). It takes at most a quarter of the
+ * time, so three quarters are the traffic's; a batch that took long is a database under load: the next one is half as
+ * large, and the pause doubles.
  */
 
 import type { Store } from '../store/store.ts';
@@ -25,7 +26,10 @@ const BATCH_SIZE_MIN = 20;
 const PAUSE_MIN_MS = 2;
 const PAUSE_MAX_MS = 2_000;
 
-/** Makes it: each call is one round, to the last expired record or until it is told to end. Returns how many; throws `StoreError`. */
+/**
+ * Makes it: each call is one round, to the last expired record or until it is told to end. Returns how many; throws
+ * `StoreError`.
+ */
 export function createReaper(options: ReaperOptions): (isStopping: () => boolean) => Promise<number> {
   const { store, batchSizeMax, emit, pause, now } = options;
   const sizeMin = Math.min(BATCH_SIZE_MIN, batchSizeMax);

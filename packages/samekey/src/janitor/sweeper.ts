@@ -1,6 +1,6 @@
 /**
- * One round of the sweeper, in a janitor or beside a worker's messages: ends what is over, batch after batch, and puts groups of
- * messages right. Nothing here knows of others: however many sweep, the store gives each record to one.
+ * One round of the sweeper, in a janitor or beside a worker's messages: ends what is over, batch after batch, and puts
+ * groups of messages right. Nothing here knows of others: however many sweep, the store gives each record to one.
  */
 
 import type { MessageStore } from '../store/message.ts';
@@ -20,7 +20,9 @@ interface SweeperOptions {
 /** Batches of one round at most; the next round goes on. */
 const BATCHES_MAX = 1_000;
 
-/** Makes it: each call is one round, which ends early when it is told to. Returns how many records; throws `StoreError`. */
+/**
+ * Makes it: each call is one round, which ends early when it is told to. Returns how many records; throws `StoreError`.
+ */
 export function createSweeper(options: SweeperOptions): (isStopping: () => boolean) => Promise<number> {
   const { store, messages, batchSizeMax, unknownMaxMs, emit } = options;
   return async (isStopping) => {

@@ -1,8 +1,9 @@
 /** One listener of several. */
 
 /**
- * Calls each with every event: `onEvent: allOf(metrics.samekey, logs.samekey)`. One that throws keeps the others from nothing; what it threw is
- * thrown when all have been called, so that it is told as the throw of a single listener would be.
+ * Calls each with every event: `onEvent: allOf(metrics.samekey, logs.samekey)`. One that throws keeps the others from
+ * nothing; what it threw is thrown when all have been called, so that it is told as the throw of a single listener
+ * would be.
  */
 export function allOf<Event>(
   ...listeners: readonly ((event: Event) => unknown)[]

@@ -1,9 +1,10 @@
 /**
- * Every metric, once: name, kind, unit, labels, meaning. OpenTelemetry gets the names as they are, Prometheus gets them translated
- * (`api_idempotency_…`, counters with `_total`); `tools/check-ops.mjs` holds alerts, dashboard and the reference page to this list.
+ * Every metric, once: name, kind, unit, labels, meaning. OpenTelemetry gets the names as they are, Prometheus gets them
+ * translated (`api_idempotency_…`, counters with `_total`); `tools/check-ops.mjs` holds alerts, dashboard and the
+ * reference page to this list.
  *
- * Invariants: a label is either a closed list or bounded by the listeners (`labels.ts`), so that no client can make new series
- * · a key is never a label, and a caller only as a hash.
+ * Invariants: a label is either a closed list or bounded by the listeners (`labels.ts`), so that no client can make new
+ * series · a key is never a label, and a caller only as a hash.
  */
 
 import { OUTCOME_KINDS } from '../core/outcome.ts';

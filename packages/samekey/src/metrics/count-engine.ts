@@ -1,8 +1,8 @@
 /**
  * What the events of an instance add to the metrics.
  *
- * Invariant: every request that got as far as its key counts once in `reserve.*`, at most: when its claim was granted, or by the
- * outcome that it met without one.
+ * Invariant: every request that got as far as its key counts once in `reserve.*`, at most: when its claim was granted,
+ * or by the outcome that it met without one.
  */
 
 import type { SamekeyEvent } from '../engine/events.ts';

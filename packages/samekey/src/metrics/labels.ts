@@ -1,6 +1,6 @@
 /**
- * Keeps labels few, whoever names them: an operation, a topic or a caller beyond the bound is `other`. A value that has got a label
- * keeps it, because counters only mean something if they go on.
+ * Keeps labels few, whoever names them: an operation, a topic or a caller beyond the bound is `other`. A value that has
+ * got a label keeps it, because counters only mean something if they go on.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -76,8 +76,8 @@ function firstOnes(max: number): (name: string) => string {
 }
 
 /**
- * Callers come in any number, so a series has to be earned by requests; those before are counted as `other`. When too many
- * are watched, all begin again: who has a share worth looking at gets there all the same.
+ * Callers come in any number, so a series has to be earned by requests; those before are counted as `other`. When too
+ * many are watched, all begin again: who has a share worth looking at gets there all the same.
  */
 function busyOnes(max: number, secret: Uint8Array | undefined): (scope: string) => string {
   const known = new Map<string, string>();

@@ -11,13 +11,17 @@ import { createLabels, type LabelOptions } from './labels.ts';
 import { type ObserveOptions, observe, type StoreObserver } from './observe.ts';
 import type { Recorder } from './recorder.ts';
 
-/** What measures: pass each function as `onEvent` of its service. One set for the process, also for several instances. */
+/**
+ * What measures: pass each function as `onEvent` of its service. One set for the process, also for several instances.
+ */
 export interface Metrics {
   readonly samekey: (event: SamekeyEvent) => void;
   readonly worker: (event: WorkerEvent) => void;
   readonly janitor: (event: JanitorEvent) => void;
   readonly reconciler: (event: ReconcileEvent) => void;
-  /** Looks at the store now and then, for the gauges. In one process of the deployment is enough. Throws `OptionsError`. */
+  /**
+   * Looks at the store now and then, for the gauges. In one process of the deployment is enough. Throws `OptionsError`.
+   */
   readonly observeStore: (store: Store, options?: ObserveOptions) => StoreObserver;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Structured log lines of events, by a logger that is passed in: pino, or anything with its methods.
  *
- * Invariants: no key, no caller, no text of an application's or a driver's error: ids are hashed, errors are their name and code, and
- * of other texts only those named here pass · what is below the logger's level is not even made.
+ * Invariants: no key, no caller, no text of an application's or a driver's error: ids are hashed, errors are their name
+ * and code, and of other texts only those named here pass · what is below the logger's level is not even made.
  */
 
 import { HASH_SECRET_ROW } from './labels.ts';
@@ -36,7 +36,10 @@ export interface LogOptions {
   readonly levelMin?: LogLevel;
   /** Keys the hashes: without it whoever knows a caller can try keys out. 16 bytes or more. */
   readonly secret?: Uint8Array;
-  /** What to write of an error, as the field `error`; default nothing but its name and code. Errors of drivers may hold values. */
+  /**
+   * What to write of an error, as the field `error`; default nothing but its name and code. Errors of drivers may hold
+   * values.
+   */
   readonly errorOf?: (error: unknown) => unknown;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Looks at a store now and then, for the gauges: how many records there are in each state, how old the oldest unknown outcome is,
- * how many messages wait or were given up.
+ * Looks at a store now and then, for the gauges: how many records there are in each state, how old the oldest unknown
+ * outcome is, how many messages wait or were given up.
  *
- * Invariants: one look at a time · a look takes at most a twentieth of the time (the pause follows from how long it took), because
- * counting goes through the table where a database has no counter · a look that fails is counted, and tried again like any other.
+ * Invariants: one look at a time · a look takes at most a twentieth of the time (the pause follows from how long it
+ * took), because counting goes through the table where a database has no counter · a look that fails is counted, and
+ * tried again like any other.
  */
 
 import type { MessageCount, StoreWithMessages } from '../store/message.ts';
@@ -120,9 +121,9 @@ export function observe(
 }
 
 /**
- * When the oldest record of an unknown outcome was made; null without one. The store lists the newest first, so the way to the
- * oldest is by turns one step and half of what is left, on the scale of orders of magnitude: each question costs one row. Where the
- * bound cuts it short, the oldest is older than what is said by less than a hundredth.
+ * When the oldest record of an unknown outcome was made; null without one. The store lists the newest first, so the way
+ * to the oldest is by turns one step and half of what is left, on the scale of orders of magnitude: each question costs
+ * one row. Where the bound cuts it short, the oldest is older than what is said by less than a hundredth.
  */
 async function oldestUnknown(store: Store, now: number): Promise<number | null> {
   const newestBefore = async (time: number | null): Promise<number | null> => {

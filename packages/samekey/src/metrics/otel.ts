@@ -1,6 +1,6 @@
 /**
- * Metrics by OpenTelemetry: the application passes in a meter of `@opentelemetry/api` (1.9 or newer, for its gauges), and its SDK decides
- * where they go.
+ * Metrics by OpenTelemetry: the application passes in a meter of `@opentelemetry/api` (1.9 or newer, for its gauges),
+ * and its SDK decides where they go.
  *
  * Sources: https://opentelemetry.io/docs/specs/otel/metrics/api/ · https://ucum.org/ucum (units)
  */

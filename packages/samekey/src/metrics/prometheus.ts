@@ -1,6 +1,7 @@
 /**
- * Metrics by `prom-client`, which the application passes in with the registry that it exposes. Names are those of OpenTelemetry,
- * translated as its exporter for Prometheus translates them, so that alerts and dashboards fit either way.
+ * Metrics by `prom-client`, which the application passes in with the registry that it exposes. Names are those of
+ * OpenTelemetry, translated as its exporter for Prometheus translates them, so that alerts and dashboards fit either
+ * way.
  *
  * Source: https://prometheus.io/docs/practices/naming/
  */

@@ -1,5 +1,6 @@
 /**
- * Where the listeners put what they learn: one seam for OpenTelemetry and Prometheus. The types allow a metric with its own labels only.
+ * Where the listeners put what they learn: one seam for OpenTelemetry and Prometheus. The types allow a metric with its
+ * own labels only.
  */
 
 import { ALL_METRICS, LABELS, type LabelsOf, type Metric, type MetricName, type NameOf } from './catalog.ts';
@@ -18,8 +19,8 @@ export type PlainLabels = Record<string, string>;
 export type Instrument = (labels: PlainLabels, value: number) => void;
 
 /**
- * Makes all instruments at once. A counter whose labels are closed lists begins at zero for each of their values: an alert on the
- * increase of a counter does not see the first one of a series that was not there before.
+ * Makes all instruments at once. A counter whose labels are closed lists begins at zero for each of their values: an
+ * alert on the increase of a counter does not see the first one of a series that was not there before.
  */
 export function createRecorder(make: (name: MetricName, metric: Metric) => Instrument): Recorder {
   const instruments = new Map<MetricName, Instrument>();

@@ -1,11 +1,13 @@
 /**
- * Spans by OpenTelemetry: reserving a key, each attempt of a handler, writing its end, each delivery. The application passes in a tracer of
- * `@opentelemetry/api`. Events come when something is over, so spans are made then, with the time at which it began.
+ * Spans by OpenTelemetry: reserving a key, each attempt of a handler, writing its end, each delivery. The application
+ * passes in a tracer of `@opentelemetry/api`. Events come when something is over, so spans are made then, with the time
+ * at which it began.
  *
- * Invariants: a span is a child of whatever span is active where its event is told, which is the request's · its key is a hash.
- * A handler's own spans are its siblings: its span does not exist while it runs.
+ * Invariants: a span is a child of whatever span is active where its event is told, which is the request's · its key is
+ * a hash. A handler's own spans are its siblings: its span does not exist while it runs.
  *
- * Sources: https://opentelemetry.io/docs/specs/otel/trace/api/ · https://www.w3.org/TR/trace-context/#traceparent-header
+ * Sources: https://opentelemetry.io/docs/specs/otel/trace/api/ ·
+ * https://www.w3.org/TR/trace-context/#traceparent-header
  */
 
 import { HASH_SECRET_ROW } from './labels.ts';

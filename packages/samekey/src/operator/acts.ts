@@ -1,6 +1,6 @@
 /**
- * What an operator does to one record: look, act under the fence of what was seen, and if it is refused say what stands there now.
- * Nothing is forced, and nothing is tried again under another fence.
+ * What an operator does to one record: look, act under the fence of what was seen, and if it is refused say what stands
+ * there now. Nothing is forced, and nothing is tried again under another fence.
  */
 
 import { mayHaveHappened, NEVER_KNOWN } from '../store/machine/index.ts';
@@ -20,16 +20,17 @@ import {
 } from './requests.ts';
 
 /**
- * Why an act was refused. `state`: the record is in no state for it. `changed`: it is not what was seen any more. `not-proven`: "no
- * effect" without a word on why nothing can happen any more, or for a key to reopen or to forget whose outcome nobody knows. `too-early`: a call may still be under way. `no-open-effect`: a result was
- * given, and there is no effect that it could be of.
+ * Why an act was refused. `state`: the record is in no state for it. `changed`: it is not what was seen any more.
+ * `not-proven`: "no effect" without a word on why nothing can happen any more, or for a key to reopen or to forget
+ * whose outcome nobody knows. `too-early`: a call may still be under way. `no-open-effect`: a result was given, and
+ * there is no effect that it could be of.
  */
 export type RefusedBecause = 'state' | 'changed' | 'not-proven' | 'too-early' | 'no-open-effect';
 
 /**
- * What became of an act. `applied`: done; `record` is what it was done to. `already`: this was done before. `contradiction`: somebody has
- * settled it otherwise, which stands and is `record`; the audit has a row of it. `absent`: there is no such record. `refused`: nothing was
- * done; `record` is what stands there, null when it is gone.
+ * What became of an act. `applied`: done; `record` is what it was done to. `already`: this was done before.
+ * `contradiction`: somebody has settled it otherwise, which stands and is `record`; the audit has a row of it.
+ * `absent`: there is no such record. `refused`: nothing was done; `record` is what stands there, null when it is gone.
  */
 export type ActResult =
   | { readonly kind: 'applied'; readonly record: SamekeyRecord }
@@ -43,7 +44,10 @@ type Write = () => Promise<readonly HandResult[]>;
 /** What an act comes to by what was found, or how it is written. */
 type Prepared = RefusedBecause | 'already' | 'contradiction' | Write;
 
-/** Decides an unknown outcome. Throws `OptionsError` for what is no settlement, and for a response that no server could send. */
+/**
+ * Decides an unknown outcome. Throws `OptionsError` for what is no settlement, and for a response that no server could
+ * send.
+ */
 export async function settle(
   store: Store,
   actor: string | null,

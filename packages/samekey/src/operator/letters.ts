@@ -1,4 +1,7 @@
-/** Dead letters and the requests that they are the work of: which may still be delivered, and which nobody waits for. Reads only. */
+/**
+ * Dead letters and the requests that they are the work of: which may still be delivered, and which nobody waits for.
+ * Reads only.
+ */
 
 import type { StoredMessage } from '../store/message.ts';
 import { mayRequeue } from '../store/machine/messages.ts';
@@ -6,10 +9,11 @@ import { idText, isErased, isForgotten, type SamekeyRecord } from '../core/recor
 import type { Store } from '../store/store.ts';
 
 /**
- * What became of the request that handed a dead letter over. `none`: the message is one of its own, and owed. `open`: the request waits
- * for it, or nobody knows its outcome. `answered`: it has failed, and the client may have seen that: reopen it first. `reopened`: it may be
- * delivered again, unless a retry comes before. `decided`: it is done, was found without effect, or runs again. `gone`: expired, forgotten
- * or erased. Those that are `decided` or `gone` are never delivered again: drop them.
+ * What became of the request that handed a dead letter over. `none`: the message is one of its own, and owed. `open`:
+ * the request waits for it, or nobody knows its outcome. `answered`: it has failed, and the client may have seen that:
+ * reopen it first. `reopened`: it may be delivered again, unless a retry comes before. `decided`: it is done, was found
+ * without effect, or runs again. `gone`: expired, forgotten or erased. Those that are `decided` or `gone` are never
+ * delivered again: drop them.
  */
 export type LetterRequest = 'none' | 'open' | 'answered' | 'reopened' | 'decided' | 'gone';
 

@@ -16,7 +16,10 @@ export type StepView =
       readonly isDone: boolean;
       /** What it gave; null while it is open. */
       readonly result: unknown;
-      /** Of an open one: who may have made the call, under which rule, for how long; null in what earlier code has stored. */
+      /**
+       * Of an open one: who may have made the call, under which rule, for how long; null in what earlier code has
+       * stored.
+       */
       readonly call: IntentCall | null;
     };
 

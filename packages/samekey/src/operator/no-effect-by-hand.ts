@@ -1,7 +1,7 @@
 /**
- * When an operator's "no effect" may count (semantics §5). A provider that knows of no payment knows of none *yet*: an owner that stood
- * still before its call may wake and make it (F61). So either nobody is left who could make the call, or a call that is still made
- * carries the key that the next one carries. Pure.
+ * When an operator's "no effect" may count (semantics §5). A provider that knows of no payment knows of none *yet*: an
+ * owner that stood still before its call may wake and make it (F61). So either nobody is left who could make the call,
+ * or a call that is still made carries the key that the next one carries. Pure.
  */
 
 import { jsonOf } from '../fingerprint/json-value.ts';
@@ -10,8 +10,8 @@ import type { SamekeyRecord } from '../core/record.ts';
 import { openIntent, readSteps, type Step, stepsTextWith } from '../ways/steps.ts';
 
 /**
- * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone (`owner-gone`), or
- * every call it makes carries a key under which the provider acts once (`downstream-key`).
+ * Why nothing of the last attempt can happen any more, in the words of who settles: its process is proven gone
+ * (`owner-gone`), or every call it makes carries a key under which the provider acts once (`downstream-key`).
  */
 export type NoEffectBecause = 'owner-gone' | 'downstream-key';
 
@@ -30,7 +30,10 @@ export function callTimeOf(record: SamekeyRecord): number {
   return openEffect(record)?.call?.timeMaxMs ?? CALL_TIME_MAX_MS;
 }
 
-/** The steps with what the open effect's call gave; null when none is open. Throws `ValueError` for what JSON cannot hold. */
+/**
+ * The steps with what the open effect's call gave; null when none is open. Throws `ValueError` for what JSON cannot
+ * hold.
+ */
 export function stepsWithResult(record: SamekeyRecord, result: unknown): string | null {
   const intent = openEffect(record);
   if (intent === null) return null;

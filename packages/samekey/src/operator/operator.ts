@@ -1,8 +1,9 @@
 /**
- * The operator's hand and eyes, as functions: what the command `samekey` does, an admin page or a script of yours can do too.
+ * The operator's hand and eyes, as functions: what the command `samekey` does, an admin page or a script of yours can
+ * do too.
  *
- * Invariants: looking changes nothing · every act names who and why, and stands in the audit · an act is done to what was found,
- * never to what stands there by then: it is refused, and says what it found · nothing is forced.
+ * Invariants: looking changes nothing · every act names who and why, and stands in the audit · an act is done to what
+ * was found, never to what stands there by then: it is refused, and says what it found · nothing is forced.
  */
 
 import type { AuditRequest, AuditRow } from '../store/audit.ts';
@@ -45,23 +46,26 @@ export interface Operator {
   find(id: RecordId): Promise<WholeRecord | null>;
   /** Records, newest first. Throws `StoreError`. */
   list(request?: OperatorListRequest): Promise<readonly SamekeyRecord[]>;
-  /** What was done by hand, what contradicted itself, and changes of state where they are kept; newest first. Throws `StoreError`. */
+  /**
+   * What was done by hand, what contradicted itself, and changes of state where they are kept; newest first. Throws
+   * `StoreError`.
+   */
   audit(request?: AuditRequest): Promise<readonly AuditRow[]>;
   /** Decides an unknown outcome. Throws `StoreError`, also for a reason that is missing or too long. */
   settle(id: RecordId, settlement: Settlement): Promise<ActResult>;
   /**
-   * Lets a failed key run again, at least once; after six seconds if its answer could still be replayed elsewhere. One whose outcome
-   * nobody came to know only with `effect: 'none'`.
+   * Lets a failed key run again, at least once; after six seconds if its answer could still be replayed elsewhere. One
+   * whose outcome nobody came to know only with `effect: 'none'`.
    */
   reopen(id: RecordId, act: Reopening): Promise<ActResult>;
   /**
-   * Drops a final or retryable record: the key acts as never used, after as long. What may have happened (`outcome-never-known`, an
-   * effect that was begun and never ended) only with `effect: 'none'`.
+   * Drops a final or retryable record: the key acts as never used, after as long. What may have happened
+   * (`outcome-never-known`, an effect that was begun and never ended) only with `effect: 'none'`.
    */
   forget(id: RecordId, act: Forgetting): Promise<ActResult>;
   /**
-   * Empties the records of a caller, given by the parts of its scope or their encoding, at most `limit` of them (default 1,000), and keeps
-   * their keys: an erased key never runs again. `left`: call again later.
+   * Empties the records of a caller, given by the parts of its scope or their encoding, at most `limit` of them
+   * (default 1,000), and keeps their keys: an erased key never runs again. `left`: call again later.
    */
   erase(
     caller: string | readonly string[],
@@ -70,13 +74,14 @@ export interface Operator {
   /** Messages that were given up, the oldest first; none where the store keeps no messages. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly StoredMessage[]>;
   /**
-   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Left as they are: what is no dead letter
-   * (any more), and those whose request was decided or answered since, or is gone: `requestsOf` says which.
+   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Left as they are: what
+   * is no dead letter (any more), and those whose request was decided or answered since, or is gone: `requestsOf` says
+   * which.
    */
   requeue(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
   /**
-   * Deletes dead letters; gives the ids of those that were. What is a message of its own is still owed to whoever it was for: drop it only
-   * when it has been delivered otherwise.
+   * Deletes dead letters; gives the ids of those that were. What is a message of its own is still owed to whoever it
+   * was for: drop it only when it has been delivered otherwise.
    */
   drop(ids: readonly string[], act: Pick<Act, 'reason'>): Promise<readonly string[]>;
   /** What became of the request that each dead letter is the work of, in the order given. Throws `StoreError`. */

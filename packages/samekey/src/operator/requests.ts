@@ -1,6 +1,6 @@
 /**
- * What an operator's functions are given, checked before anything is looked at or written: a table for each. What is misspelt is refused with
- * the right name, and no state is written that the state table does not have (F145).
+ * What an operator's functions are given, checked before anything is looked at or written: a table for each. What is
+ * misspelt is refused with the right name, and no state is written that the state table does not have (F145).
  */
 
 import { AUDIT_ACTS, type AuditRequest } from '../store/audit.ts';
@@ -41,35 +41,38 @@ export interface Settlement extends Act {
   /** `completed` and `failed` are final; `retryable`: nothing happened, the next request runs. */
   readonly to: 'completed' | 'failed' | 'retryable';
   /**
-   * What retries get; for `completed` and `failed`. Null: it is not known any more, and they get 410 with nothing but that. A
-   * response whose body is null tells them its status too.
+   * What retries get; for `completed` and `failed`. Null: it is not known any more, and they get 410 with nothing but
+   * that. A response whose body is null tells them its status too.
    */
   readonly response?: StoredResponse | null;
   /** For `retryable`: why nothing of the last attempt can happen any more. Not needed where the record shows it. */
   readonly because?: NoEffectBecause;
   /**
-   * For `retryable`: how long a call to a provider may be under way after the claim has ended, in milliseconds; "no effect" does not
-   * count earlier. Default: what the open effect says of its call, else 60,000.
+   * For `retryable`: how long a call to a provider may be under way after the claim has ended, in milliseconds; "no
+   * effect" does not count earlier. Default: what the open effect says of its call, else 60,000.
    */
   readonly callTimeMaxMs?: number;
   /**
-   * For `retryable`: the open effect did happen, and gave this, any JSON value. Its call is not made again, and the next attempt goes on
-   * behind it. Then nothing has to be proven.
+   * For `retryable`: the open effect did happen, and gave this, any JSON value. Its call is not made again, and the
+   * next attempt goes on behind it. Then nothing has to be proven.
    */
   readonly effectResult?: unknown;
 }
 
 /** How a failed key is let run again. */
 export interface Reopening extends Act {
-  /** Of an outcome that nobody came to know (`outcome-never-known`): that nothing happened. Needed there, and means nothing elsewhere. */
+  /**
+   * Of an outcome that nobody came to know (`outcome-never-known`): that nothing happened. Needed there, and means
+   * nothing elsewhere.
+   */
   readonly effect?: 'none';
 }
 
 /** How a record is dropped. */
 export interface Forgetting extends Act {
   /**
-   * Of an outcome that nobody came to know (`outcome-never-known`), and of an effect that was begun and never ended: that nothing happened.
-   * Needed there, and means nothing elsewhere.
+   * Of an outcome that nobody came to know (`outcome-never-known`), and of an effect that was begun and never ended:
+   * that nothing happened. Needed there, and means nothing elsewhere.
    */
   readonly effect?: 'none';
 }

@@ -1,6 +1,6 @@
 /**
- * The outbox: messages that are committed with your own writes and delivered later by a worker, at least once and under a key
- * that stays the same. If the transaction rolls back, there was no message; if it commits, none is lost.
+ * The outbox: messages that are committed with your own writes and delivered later by a worker, at least once and under
+ * a key that stays the same. If the transaction rolls back, there was no message; if it commits, none is lost.
  *
  * Invariant: nothing is sent from here. What stands in the table is all there is.
  */
@@ -45,9 +45,9 @@ export interface DeadLetter {
 /** An outbox. */
 export interface Outbox {
   /**
-   * Puts a message into an open transaction and gives its id. `tx` is your own: what a transactional or phased handler got, a
-   * client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or what `transaction` of the SQLite and the memory store passes.
-   * Throws `OptionsError` for a bad message, `StoreError` when `tx` is not a transaction.
+   * Puts a message into an open transaction and gives its id. `tx` is your own: what a transactional or phased handler
+   * got, a client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or what `transaction` of the SQLite and the
+   * memory store passes. Throws `OptionsError` for a bad message, `StoreError` when `tx` is not a transaction.
    */
   enqueue(tx: unknown, message: OutboxMessage): Promise<string>;
   /** The same for many, in one statement. */
@@ -57,9 +57,9 @@ export interface Outbox {
   /** Dead letters, the oldest first. */
   deadLetters(request?: Omit<MessageListRequest, 'states'>): Promise<readonly DeadLetter[]>;
   /**
-   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Not delivered: what is no dead letter,
-   * and the work of a request that was decided or answered since, or is gone. `reason` and `actor` go to the audit. Throws `StoreError`
-   * without a reason.
+   * Delivers dead letters again, under the same downstream key; gives the ids of those that are. Not delivered: what is
+   * no dead letter, and the work of a request that was decided or answered since, or is gone. `reason` and `actor` go
+   * to the audit. Throws `StoreError` without a reason.
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that were. As `requeue`, each with its row in the audit. */

@@ -1,8 +1,10 @@
 /**
- * Asks about one unknown outcome and does what follows from the answer: settles it, leaves it to a later question, or gives it up.
+ * Asks about one unknown outcome and does what follows from the answer: settles it, leaves it to a later question, or
+ * gives it up.
  *
- * Invariants: a question is bounded in time · how often was asked stands in the record, so neither the backoff nor the bound begins
- * anew with a new process · "no effect" counts from the moment at which the outcome was taken, before the question.
+ * Invariants: a question is bounded in time · how often was asked stands in the record, so neither the backoff nor the
+ * bound begins anew with a new process · "no effect" counts from the moment at which the outcome was taken, before the
+ * question.
  */
 
 import type { SamekeyRecord } from '../core/record.ts';

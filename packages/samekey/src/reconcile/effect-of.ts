@@ -46,8 +46,8 @@ export async function openEffectOf(
 }
 
 /**
- * The steps with what the open effect's call would have given; undefined when that effect's result stands there already. Throws
- * `OptionsError` when there is no effect, and `ValueError` for a result that JSON cannot hold.
+ * The steps with what the open effect's call would have given; undefined when that effect's result stands there
+ * already. Throws `OptionsError` when there is no effect, and `ValueError` for a result that JSON cannot hold.
  */
 export function stepsWithResult(record: SamekeyRecord, result: unknown): string | undefined {
   const steps = readSteps(record.steps) ?? [];

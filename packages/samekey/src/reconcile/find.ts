@@ -1,11 +1,12 @@
 /**
- * Finds the record that a webhook is about. By its own id that is one look, and so it is by what the provider knows (the downstream key, its
- * own id) where the store keeps references; elsewhere the open records are looked through, newest first.
+ * Finds the record that a webhook is about. By its own id that is one look, and so it is by what the provider knows
+ * (the downstream key, its own id) where the store keeps references; elsewhere the open records are looked through,
+ * newest first.
  *
- * Invariants: of what is not its record nothing is read but references (F154); without them `lookupMax` records and as many messages at
- * most, in pages, and what lies behind them is not found and said not to be · a
- * downstream key is nobody else's, and an id of a provider is: another provider, and another account there, may give the same one. So it is
- * looked for in its operation only, and two that have it are told and never chosen from (F141).
+ * Invariants: of what is not its record nothing is read but references (F154); without them `lookupMax` records and as
+ * many messages at most, in pages, and what lies behind them is not found and said not to be · a downstream key is
+ * nobody else's, and an id of a provider is: another provider, and another account there, may give the same one. So it
+ * is looked for in its operation only, and two that have it are told and never chosen from (F141).
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -35,12 +36,15 @@ export type ToldAbout =
   /** The key that an effect's call, or a message's delivery, carried. */
   | { readonly downstreamKey: string }
   /**
-   * What the provider calls it, if the call or the delivery noted that (`noteProviderId`), and the operation that calls this provider. With
-   * `scope` only of this caller: needed where callers have accounts of their own there.
+   * What the provider calls it, if the call or the delivery noted that (`noteProviderId`), and the operation that calls
+   * this provider. With `scope` only of this caller: needed where callers have accounts of their own there.
    */
   | { readonly providerId: string; readonly operation: string; readonly scope?: readonly string[] };
 
-/** The record, and the reference that led to it, if one did; null: there is none within the bounds. Or several that it may be. */
+/**
+ * The record, and the reference that led to it, if one did; null: there is none within the bounds. Or several that it
+ * may be.
+ */
 type Found =
   | { readonly record: SamekeyRecord; readonly referred: Referred | null }
   | null
@@ -201,7 +205,8 @@ async function* byEffect(
       const last = page.at(-1);
       if (last === undefined || page.length < limit) break;
       left -= page.length;
-      // Several may have been made in one moment: the next page begins with those of it again, unless it is all of them.
+      // Several may have been made in one moment: the next page begins with those of it again, unless it is all of
+      // them.
       const next = Math.floor(last.createdAt) + 1;
       before = before !== null && next >= before ? Math.floor(last.createdAt) : next;
       seen.clear();

@@ -1,4 +1,7 @@
-/** What a verdict comes to when the record is not `unknown`, or not any more. Pure; nothing is written in any of these cases. */
+/**
+ * What a verdict comes to when the record is not `unknown`, or not any more. Pure; nothing is written in any of these
+ * cases.
+ */
 
 import { isForgotten, type SamekeyRecord, type State } from '../core/record.ts';
 import { readSteps } from '../ways/steps.ts';
@@ -14,7 +17,8 @@ export type Meeting =
   | { readonly kind: 'not-yet'; readonly state: State };
 
 /**
- * Compares. `about` is the attempt that the verdict is about; null when nobody knows, then it is about whichever there is.
+ * Compares. `about` is the attempt that the verdict is about; null when nobody knows, then it is about whichever there
+ * is.
  */
 export function meet(
   says: FinalVerdict['says'],

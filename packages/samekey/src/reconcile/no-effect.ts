@@ -1,10 +1,10 @@
 /**
- * When "no effect" counts (semantics §5). A provider that knows of no payment knows of none *yet*: the call may be under way, or an
- * owner that stood still before it may wake and make it (F61). Pure.
+ * When "no effect" counts (semantics §5). A provider that knows of no payment knows of none *yet*: the call may be
+ * under way, or an owner that stood still before it may wake and make it (F61). Pure.
  *
- * Invariant: it counts only after the end of the last claim and the longest call, by the store's clock, and while the provider still
- * remembers; and only if the owner told its own end, so that nothing of it is left to happen, or if a call that still happens carries
- * the key that the next one carries.
+ * Invariant: it counts only after the end of the last claim and the longest call, by the store's clock, and while the
+ * provider still remembers; and only if the owner told its own end, so that nothing of it is left to happen, or if a
+ * call that still happens carries the key that the next one carries.
  */
 
 import { isOwnerGone } from '../engine/owner-gone.ts';
@@ -17,7 +17,10 @@ export interface CallRule {
   readonly callTimeMaxMs: number;
   /** Every call carries a key under which the provider makes one payment, however often it is called. */
   readonly downstreamKey: boolean;
-  /** How long the provider remembers what it is asked by, in milliseconds; null for ever; undefined: as keys are remembered. */
+  /**
+   * How long the provider remembers what it is asked by, in milliseconds; null for ever; undefined: as keys are
+   * remembered.
+   */
   readonly retentionMs: number | null | undefined;
 }
 
@@ -38,8 +41,8 @@ export function callTimeOf(effect: OpenEffect | null, rule: CallRule): number {
 }
 
 /**
- * Until when the provider surely knows of the call, by the store's clock: it was not made before its intent was stored, or before there
- * was a record.
+ * Until when the provider surely knows of the call, by the store's clock: it was not made before its intent was stored,
+ * or before there was a record.
  */
 export function rememberedUntil(record: SamekeyRecord, effect: OpenEffect | null, rule: CallRule): number {
   const own = effect?.retentionMs ?? (rule.downstreamKey ? KEY_RETENTION_MS : null);
@@ -55,8 +58,8 @@ export function firstCallAt({ intentAt, createdAt }: SamekeyRecord): number {
 const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Decides it for an answer that was asked for when the store's clock showed `askedAt`. Where that is a clock that may be set,
- * `watchedMs` is how long this process has seen the outcome unknown by its own; null where it is a server's.
+ * Decides it for an answer that was asked for when the store's clock showed `askedAt`. Where that is a clock that may
+ * be set, `watchedMs` is how long this process has seen the outcome unknown by its own; null where it is a server's.
  */
 export function noEffectCounts(
   record: SamekeyRecord,

@@ -32,7 +32,10 @@ import type { Verdict } from './verdict.ts';
 export interface Inquiry {
   /** How often this outcome has been asked about, this time included. */
   readonly inquiry: number;
-  /** How long ago the call was made at the most, by the store's clock, in milliseconds: the provider may have forgotten it. */
+  /**
+   * How long ago the call was made at the most, by the store's clock, in milliseconds: the provider may have forgotten
+   * it.
+   */
   readonly callAgeMs: number;
   /** The phased operation's effect that is open; null for the other ways. */
   readonly effect: OpenEffect | null;
@@ -42,21 +45,25 @@ export interface Inquiry {
 
 /** How the outcomes of one operation are found out. */
 export interface ReconcileOperation {
-  /** Asks the provider what became of an attempt. May be called more than once for one outcome; changes nothing there. */
+  /**
+   * Asks the provider what became of an attempt. May be called more than once for one outcome; changes nothing there.
+   */
   readonly inquire: (record: SamekeyRecord, inquiry: Inquiry) => Promise<Verdict>;
   /**
-   * How long a call to the provider may be under way after its claim has ended, in milliseconds; default 60,000, and never less
-   * than what an effect says of its call. "No effect" does not count earlier.
+   * How long a call to the provider may be under way after its claim has ended, in milliseconds; default 60,000, and
+   * never less than what an effect says of its call. "No effect" does not count earlier.
    */
   readonly callTimeMaxMs?: number;
   /**
-   * Every call carries a key that is the same in each attempt, and under which the provider makes one payment only. Default false:
-   * then "no effect" counts only if the owner told its own end. Effects of the rule `downstreamKey` are known to carry one.
+   * Every call carries a key that is the same in each attempt, and under which the provider makes one payment only.
+   * Default false: then "no effect" counts only if the owner told its own end. Effects of the rule `downstreamKey` are
+   * known to carry one.
    */
   readonly downstreamKey?: boolean;
   /**
-   * How long the provider remembers what it is asked by, in milliseconds: "no effect" does not count later. Null: for ever, as it
-   * remembers references. Default: what an effect of the rule `downstreamKey` says; else 24 hours with `downstreamKey`, null without.
+   * How long the provider remembers what it is asked by, in milliseconds: "no effect" does not count later. Null: for
+   * ever, as it remembers references. Default: what an effect of the rule `downstreamKey` says; else 24 hours with
+   * `downstreamKey`, null without.
    */
   readonly retentionMs?: number | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a reference leads to the call that is open, or to one that is past: the webhook then speaks of what the record has gone on from,
- * and decides nothing about what is open now. Pure.
+ * Whether a reference leads to the call that is open, or to one that is past: the webhook then speaks of what the
+ * record has gone on from, and decides nothing about what is open now. Pure.
  */
 
 import { isFinal, type SamekeyRecord } from '../core/record.ts';

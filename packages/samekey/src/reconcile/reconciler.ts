@@ -1,6 +1,6 @@
 /**
- * A reconciler: finds out what became of unknown outcomes and settles them. Any number of them may run, in any number of processes:
- * nothing but the store is between them, and no two are given the same outcome at once.
+ * A reconciler: finds out what became of unknown outcomes and settles them. Any number of them may run, in any number
+ * of processes: nothing but the store is between them, and no two are given the same outcome at once.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -35,18 +35,21 @@ const KEEP_ALIVE_MS = 3_600_000;
 
 /** A reconciler. */
 export interface Reconciler {
-  /** Begins to ask, and goes on until `stop`. It keeps the process alive. Throws `OptionsError` when it was started before. */
+  /**
+   * Begins to ask, and goes on until `stop`. It keeps the process alive. Throws `OptionsError` when it was started
+   * before.
+   */
   start(): void;
   /**
-   * Asks about what is due now, `limit` outcomes at most (default 1,000), and resolves when all are done: for a job that runs by the
-   * clock. Rejects with `StoreError` when the store does not say what is due.
+   * Asks about what is due now, `limit` outcomes at most (default 1,000), and resolves when all are done: for a job
+   * that runs by the clock. Rejects with `StoreError` when the store does not say what is due.
    */
   run(options?: { readonly limit?: number }): Promise<ReconcileReport>;
   /** Takes what a provider says by itself. Throws `OptionsError` for what is no verdict, and `StoreError`. */
   tell(told: Told): Promise<ToldResult>;
   /**
-   * Asks about nothing new, lets questions under way end for up to `drainMs` (default 10,000), then aborts them: they are asked again
-   * when their leases have ended. Resolves with how many were aborted.
+   * Asks about nothing new, lets questions under way end for up to `drainMs` (default 10,000), then aborts them: they
+   * are asked again when their leases have ended. Resolves with how many were aborted.
    */
   stop(options?: { readonly drainMs?: number }): Promise<number>;
 }

@@ -1,9 +1,9 @@
 /**
- * Writes what was learned about an unknown outcome, under the fence of the record as it was asked about, and tells what stands
- * there if that is something else.
+ * Writes what was learned about an unknown outcome, under the fence of the record as it was asked about, and tells what
+ * stands there if that is something else.
  *
- * Invariants: a lost reply is repeated, and "already" is what the repeat then finds · nothing is ever written over an answer ·
- * a contradiction is an event and a row of the audit, never silence.
+ * Invariants: a lost reply is repeated, and "already" is what the repeat then finds · nothing is ever written over an
+ * answer · a contradiction is an event and a row of the audit, never silence.
  */
 
 import type { NewAuditRow } from '../store/audit.ts';
@@ -28,7 +28,10 @@ interface Teller {
   readonly now: number;
   /** The attempt that the verdict is about; null: whichever there is. */
   readonly attempt: number | null;
-  /** Whether it is about what is open: what is said of a call before it is compared with the record, and never written. Default true. */
+  /**
+   * Whether it is about what is open: what is said of a call before it is compared with the record, and never written.
+   * Default true.
+   */
   readonly decides?: boolean;
 }
 
@@ -69,7 +72,10 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
     }
   }
 
-  /** As patient as with what it is about: a row may stand there twice, and is missing only where the store could not be written for long. */
+  /**
+   * As patient as with what it is about: a row may stand there twice, and is missing only where the store could not be
+   * written for long.
+   */
   async function note(row: NewAuditRow): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -140,7 +146,10 @@ export function createSettler(options: CheckedReconcilerOptions): Settler {
   };
 }
 
-/** The store's clock has the last word: not before the longest call has had its time, not after the provider may have forgotten it. */
+/**
+ * The store's clock has the last word: not before the longest call has had its time, not after the provider may have
+ * forgotten it.
+ */
 function conditionsOf(
   record: SamekeyRecord,
   effect: OpenEffect | null,

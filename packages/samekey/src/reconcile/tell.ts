@@ -1,6 +1,6 @@
 /**
- * What a provider says by itself: webhooks. They come twice, late, out of order, and sometimes before the record knows that anything is
- * unknown; each gets an answer that says what to tell the provider.
+ * What a provider says by itself: webhooks. They come twice, late, out of order, and sometimes before the record knows
+ * that anything is unknown; each gets an answer that says what to tell the provider.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -25,9 +25,11 @@ export interface Told {
 }
 
 /**
- * What became of it, in the order in which it is found out. `not-known-here`: no such record, or not found within `lookupMax`.
- * `ambiguous`: several have this id of the provider, and nothing was done to any: name the caller's scope, or the record. `not-yet`: somebody is at work on it; answer so that the webhook comes again (503). `too-early`: "no effect" does not count yet; the
- * same. `contradiction`: the record says something else and was left as it is. `already`: it says so already. `applied`: it does now.
+ * What became of it, in the order in which it is found out. `not-known-here`: no such record, or not found within
+ * `lookupMax`. `ambiguous`: several have this id of the provider, and nothing was done to any: name the caller's scope,
+ * or the record. `not-yet`: somebody is at work on it; answer so that the webhook comes again (503). `too-early`: "no
+ * effect" does not count yet; the same. `contradiction`: the record says something else and was left as it is.
+ * `already`: it says so already. `applied`: it does now.
  */
 export type ToldResult =
   | { readonly kind: 'not-known-here' }
@@ -98,7 +100,8 @@ export function createTell(
     if (record.unreadable !== undefined && verdict.to === 'retryable')
       return { kind: 'not-yet', state: record.state };
     if (record.state === 'unknown' && says === 'no-effect' && past === null) {
-      // By a clock that is later than all calls and earlier than all forgetting: the store's has its word when it is written.
+      // By a clock that is later than all calls and earlier than all forgetting: the store's has its word when it is
+      // written.
       const counts = noEffectCounts(
         record,
         effect,

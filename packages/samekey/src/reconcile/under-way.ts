@@ -1,10 +1,10 @@
 /**
- * Whether a provider may speak of a call whose id nobody has noted yet (F153): its webhook overtook the answer to the call. It is to come
- * again then, and be found. Ids of strangers are told so at once at all other times, because providers switch off endpoints that only
- * answer 503.
+ * Whether a provider may speak of a call whose id nobody has noted yet (F153): its webhook overtook the answer to the
+ * call. It is to come again then, and be found. Ids of strangers are told so at once at all other times, because
+ * providers switch off endpoints that only answer 503.
  *
- * Invariant: one call keeps strangers away for `callTimeMaxMs` at most, counted from the first word that was about nobody while it was under
- * way.
+ * Invariant: one call keeps strangers away for `callTimeMaxMs` at most, counted from the first word that was about
+ * nobody while it was under way.
  */
 
 import type { StoreWithMessages } from '../store/message.ts';

@@ -7,7 +7,10 @@ import { toResponse } from '../ways/reply.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { storableByHand, type StorableResponse } from '../core/stored-response.ts';
 
-/** The answer that retries get: any JSON value or `reply(status, value)`, as a handler returns it; or the bytes themselves. */
+/**
+ * The answer that retries get: any JSON value or `reply(status, value)`, as a handler returns it; or the bytes
+ * themselves.
+ */
 export type VerdictAnswer =
   | { readonly answer: unknown; readonly response?: never }
   | { readonly response: StoredResponse; readonly answer?: never };
@@ -19,8 +22,8 @@ export type Verdict =
   /** It was refused for good, and this is its answer, of 400 and more. */
   | ({ readonly kind: 'failed'; readonly reason?: string } & VerdictAnswer)
   /**
-   * The open effect of a phased operation did happen, and this is what its call would have given. The operation goes on behind it with
-   * the next attempt.
+   * The open effect of a phased operation did happen, and this is what its call would have given. The operation goes on
+   * behind it with the next attempt.
    */
   | { readonly kind: 'took-effect'; readonly result: unknown; readonly reason?: string }
   /** It had no effect: the key may run again. Counts only when nothing of it can still happen. */

@@ -1,6 +1,6 @@
 /**
- * How long this process has seen an outcome unknown, by its own monotonic clock. For stores whose clock is the machine's: a clock
- * that was set forward must not make "no effect" count too early (F45).
+ * How long this process has seen an outcome unknown, by its own monotonic clock. For stores whose clock is the
+ * machine's: a clock that was set forward must not make "no effect" count too early (F45).
  *
  * Invariant: bounded; what has to be dropped is watched anew, so time is only ever counted too short.
  */

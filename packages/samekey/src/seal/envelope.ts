@@ -1,10 +1,10 @@
 /**
- * How sealed bytes stand in a column that also holds clear ones, from before sealing was switched on. As bytes: a mark, the length of
- * the key's id, the id, the seal. As text: a mark, the id, the seal in base64url, with dots between.
+ * How sealed bytes stand in a column that also holds clear ones, from before sealing was switched on. As bytes: a mark,
+ * the length of the key's id, the id, the seal. As text: a mark, the id, the seal in base64url, with dots between.
  *
- * Invariant: what Samekey writes clear never looks like an envelope: the byte mark begins with a byte that begins no UTF-8 text, the
- * text mark with a letter that begins no JSON. (An input of a codec of yours that is no text could, if its client chose the bytes; it
- * would not open, and never be taken for another.)
+ * Invariant: what Samekey writes clear never looks like an envelope: the byte mark begins with a byte that begins no
+ * UTF-8 text, the text mark with a letter that begins no JSON. (An input of a codec of yours that is no text could, if
+ * its client chose the bytes; it would not open, and never be taken for another.)
  */
 
 import { SEALED_TEXT } from '../store/seal-marks.ts';

@@ -14,16 +14,18 @@ export interface SealKeysInUse {
   readonly records: SealKeyCounts;
   /** Empty where the store keeps none. */
   readonly messages: SealKeyCounts;
-  /** False: more than a thousand records were made in one millisecond, and the count stopped there. Drop no key then. */
+  /**
+   * False: more than a thousand records were made in one millisecond, and the count stopped there. Drop no key then.
+   */
   readonly isComplete: boolean;
 }
 
 const PAGE = 1_000;
 
 /**
- * Reads the whole store, page by page, sealed or not; no key is needed. A row may count under two keys: its input was sealed with
- * one, its answer with the next. Rows written meanwhile are not seen: count after every process has the new current key, and the
- * longest retention later.
+ * Reads the whole store, page by page, sealed or not; no key is needed. A row may count under two keys: its input was
+ * sealed with one, its answer with the next. Rows written meanwhile are not seen: count after every process has the new
+ * current key, and the longest retention later.
  */
 export async function sealKeysInUse(store: Store): Promise<SealKeysInUse> {
   const behind = storeBehind(store);

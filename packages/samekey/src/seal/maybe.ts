@@ -1,4 +1,7 @@
-/** Values that may be promised: with a synchronous ring nothing waits for a turn, not even inside an open transaction of SQLite. */
+/**
+ * Values that may be promised: with a synchronous ring nothing waits for a turn, not even inside an open transaction of
+ * SQLite.
+ */
 
 /** A value, or the promise of one. */
 export type Maybe<T> = T | Promise<T>;

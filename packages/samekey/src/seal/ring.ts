@@ -1,9 +1,10 @@
 /**
- * Keys for seals. A ring seals with its current key and opens with whichever a seal names, so keys are rotated by adding one and
- * making it current; the old one goes when nothing is sealed with it any more (`sealKeysInUse`).
+ * Keys for seals. A ring seals with its current key and opens with whichever a seal names, so keys are rotated by
+ * adding one and making it current; the old one goes when nothing is sealed with it any more (`sealKeysInUse`).
  *
- * Invariants: a fresh random IV for each seal · associated data is authenticated, so what is moved to another row does not open ·
- * keys are copied, and their bytes appear in no message · digests are made with keys derived from these, never with the same.
+ * Invariants: a fresh random IV for each seal · associated data is authenticated, so what is moved to another row does
+ * not open · keys are copied, and their bytes appear in no message · digests are made with keys derived from these,
+ * never with the same.
  * Sources: NIST SP 800-38D (GCM; §8.3: at most 2³² seals by one key with random IVs), RFC 5869 (HKDF), RFC 2104 (HMAC).
  */
 
@@ -27,21 +28,25 @@ export interface Seal {
 }
 
 /**
- * Seals and opens. Made by {@link keyRing}, or your own: a KMS, another cipher. Both may be asynchronous; what they throw makes the
- * store unavailable for that request.
+ * Seals and opens. Made by {@link keyRing}, or your own: a KMS, another cipher. Both may be asynchronous; what they
+ * throw makes the store unavailable for that request.
  */
 export interface SealRing {
   /** `associatedData` names the record and the part: it must be authenticated, and need not be kept. */
   seal(bytes: Uint8Array, associatedData: Uint8Array): Seal | Promise<Seal>;
-  /** The bytes that were sealed; null if there is no key of this id. Throws if the seal is broken, or cannot be opened now. */
+  /**
+   * The bytes that were sealed; null if there is no key of this id. Throws if the seal is broken, or cannot be opened
+   * now.
+   */
   open(
     keyId: string,
     bytes: Uint8Array,
     associatedData: Uint8Array,
   ): Uint8Array | null | Promise<Uint8Array | null>;
   /**
-   * A digest of some bytes under each key, that of the current one first: always the same of the same bytes, and nobody without the keys can
-   * tell of which. Webhooks find records by them; absent, they are looked for in pages of records and messages.
+   * A digest of some bytes under each key, that of the current one first: always the same of the same bytes, and nobody
+   * without the keys can tell of which. Webhooks find records by them; absent, they are looked for in pages of records
+   * and messages.
    */
   digests?(bytes: Uint8Array): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 }

@@ -1,7 +1,8 @@
 /**
  * Messages whose payloads and headers are sealed. Topic, group, times, errors and the provider's id stay clear.
  *
- * Invariant: a message that cannot be opened is not delivered: it is handed back as if it had not been taken, and comes again later.
+ * Invariant: a message that cannot be opened is not delivered: it is handed back as if it had not been taken, and comes
+ * again later.
  */
 
 import type {

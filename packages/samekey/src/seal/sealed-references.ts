@@ -1,8 +1,9 @@
 /**
- * References of a sealed store. What a provider calls a call stands in its steps, which are sealed, so the table keeps a digest under a key of
- * the ring and nothing that could be tried against a list of ids.
+ * References of a sealed store. What a provider calls a call stands in its steps, which are sealed, so the table keeps
+ * a digest under a key of the ring and nothing that could be tried against a list of ids.
  *
- * Invariant: a look asks by the digests under all keys of the ring, and by the reference as it was before anything was sealed.
+ * Invariant: a look asks by the digests under all keys of the ring, and by the reference as it was before anything was
+ * sealed.
  */
 
 import type { CallUnderWay, NewReference, References } from '../store/references.ts';

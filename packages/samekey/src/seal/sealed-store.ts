@@ -1,10 +1,10 @@
 /**
- * A store made of a store: what it keeps of requests and answers is sealed before it gets there, and opened after. The store behind
- * it sees ids, states, fences, fingerprints and times, and decides as ever.
+ * A store made of a store: what it keeps of requests and answers is sealed before it gets there, and opened after. The
+ * store behind it sees ids, states, fences, fingerprints and times, and decides as ever.
  *
- * Invariants: nothing of an answer, an input, a step or a message goes through clear · a part that cannot be opened makes nothing run:
- * an answer is met as `unreadable`, an attempt whose earlier steps are lost to it is to be given back, work for workers is left where
- * it is · nothing is decided here.
+ * Invariants: nothing of an answer, an input, a step or a message goes through clear · a part that cannot be opened
+ * makes nothing run: an answer is met as `unreadable`, an attempt whose earlier steps are lost to it is to be given
+ * back, work for workers is left where it is · nothing is decided here.
  */
 
 import { isSettledAs, settledAnswer } from '../store/ends.ts';
@@ -37,18 +37,18 @@ import type { UnreadableFound } from './unreadable.ts';
 /** Options of {@link sealed}. */
 export interface SealedOptions {
   /**
-   * False: opens what is sealed and seals nothing new. For the first deploy to several processes, because code that knows of no seal
-   * would give out what it cannot read. Default true.
+   * False: opens what is sealed and seals nothing new. For the first deploy to several processes, because code that
+   * knows of no seal would give out what it cannot read. Default true.
    */
   readonly sealsNew?: boolean;
   /**
-   * Told of each part that could not be opened, each time it is met; also of what only workers and operators meet. What a request
-   * meets is an event of its instance too (`record-unreadable`).
+   * Told of each part that could not be opened, each time it is met; also of what only workers and operators meet. What
+   * a request meets is an event of its instance too (`record-unreadable`).
    */
   readonly onUnreadable?: (found: UnreadableFound) => unknown;
   /**
-   * Functions that a store of your own has beside the verbs of `Store`, by name, of which you know that nothing of requests and answers goes
-   * through them. Others are refused. Default none.
+   * Functions that a store of your own has beside the verbs of `Store`, by name, of which you know that nothing of
+   * requests and answers goes through them. Others are refused. Default none.
    */
   readonly passes?: readonly string[];
 }
@@ -84,8 +84,8 @@ const SEALED_ROWS = {
 } satisfies Table<SealedOptions>;
 
 /**
- * Seals what a store keeps. Rows from before stay readable, and clear. Give the same sealed store to every part of an application:
- * instance, transactions, outbox, worker. Throws `OptionsError`.
+ * Seals what a store keeps. Rows from before stay readable, and clear. Give the same sealed store to every part of an
+ * application: instance, transactions, outbox, worker. Throws `OptionsError`.
  */
 export function sealed<S extends Store>(store: S, ring: SealRing, options: SealedOptions = {}): Sealed<S> {
   check(store, ring);
@@ -168,8 +168,8 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
   }
 
   /**
-   * Also what cannot be opened: whoever takes it puts it off, longer each time. Left out, it would be taken with each lease, and have
-   * been asked about as often as allowed before anybody could be asked.
+   * Also what cannot be opened: whoever takes it puts it off, longer each time. Left out, it would be taken with each
+   * lease, and have been asked about as often as allowed before anybody could be asked.
    */
   async function takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]> {
     return all((await store.takeUnknown(request)).map(openRecord));
@@ -183,7 +183,10 @@ export function sealed<S extends Store>(store: S, ring: SealRing, options: Seale
     return async (requests) => all((await verb(await all(requests.map(seal)))).map(openResult));
   }
 
-  /** The store behind compares what is sealed, of which no two are equal: what it refuses is compared again as it was said. */
+  /**
+   * The store behind compares what is sealed, of which no two are equal: what it refuses is compared again as it was
+   * said.
+   */
   async function settle(given: readonly SettleRequest[]): Promise<readonly HandResult[]> {
     const requests = given.map((request) => {
       const response = settledAnswer('A settlement', request.to, request.response);
@@ -294,8 +297,8 @@ function remember(suspects: Set<string>, text: string): void {
 }
 
 /**
- * Verbs that take nothing which is sealed, beside those above. Whatever is in neither list might write an answer in clear: a store that has
- * such a verb is refused, until its owner says that it does not (`passes`).
+ * Verbs that take nothing which is sealed, beside those above. Whatever is in neither list might write an answer in
+ * clear: a store that has such a verb is refused, until its owner says that it does not (`passes`).
  */
 const PASSED: ReadonlySet<string> = new Set([
   'sweep',

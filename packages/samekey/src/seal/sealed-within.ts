@@ -1,4 +1,7 @@
-/** The verbs inside an open transaction, sealed as outside of it. With a synchronous ring they stay as synchronous as they were. */
+/**
+ * The verbs inside an open transaction, sealed as outside of it. With a synchronous ring they stay as synchronous as
+ * they were.
+ */
 
 import type { Within } from '../store/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';

@@ -1,9 +1,10 @@
 /**
  * Seals and opens the parts of records and messages.
  *
- * Invariants: the associated data names scope, key and part (of a message its id and topic), so a part moved to another row or column
- * does not open · status, reason, times and whether a body was kept stay clear: the state table and operators need them · what is
- * clear is given back as it is · what cannot be opened is never an exception: it is null, and `unreadable` says why.
+ * Invariants: the associated data names scope, key and part (of a message its id and topic), so a part moved to another
+ * row or column does not open · status, reason, times and whether a body was kept stay clear: the state table and
+ * operators need them · what is clear is given back as it is · what cannot be opened is never an exception: it is null,
+ * and `unreadable` says why.
  */
 
 import { StoreError } from '../core/errors.ts';
@@ -183,7 +184,10 @@ export function sealAnswer<Request extends FinishRequest | SettleRequest>(
   return after(sealer.response(request, request.response), (response) => ({ ...request, response }));
 }
 
-/** How many parts a record has as it stands in the store, and the key's id of each that is sealed: that of the answer first. */
+/**
+ * How many parts a record has as it stands in the store, and the key's id of each that is sealed: that of the answer
+ * first.
+ */
 export function sealKeyIdsOf({ response, steps, input }: SamekeyRecord): {
   readonly parts: number;
   readonly keyIds: readonly string[];

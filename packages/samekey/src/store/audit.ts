@@ -1,9 +1,10 @@
 /**
- * The audit: what was done to records by hand, and what contradicted itself, as rows that are only ever added. A row names the
- * record and carries none of its content.
+ * The audit: what was done to records by hand, and what contradicted itself, as rows that are only ever added. A row
+ * names the record and carries none of its content.
  *
- * Invariants: an act by hand and its row are one write, so neither is there without the other · an act that was refused, or had been
- * done before, leaves no row · nothing updates a row, and nothing deletes one but `pruneAudit` by age.
+ * Invariants: an act by hand and its row are one write, so neither is there without the other · an act that was
+ * refused, or had been done before, leaves no row · nothing updates a row, and nothing deletes one but `pruneAudit` by
+ * age.
  */
 
 import { StoreError } from '../core/errors.ts';
@@ -18,8 +19,9 @@ export interface ByHand {
 }
 
 /**
- * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`, `drop`), something that happened (`contradiction`,
- * `give-up`), or any change of a record's state (`transition`; only with the store's option `auditTransitions`).
+ * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`, `drop`), something that
+ * happened (`contradiction`, `give-up`), or any change of a record's state (`transition`; only with the store's option
+ * `auditTransitions`).
  */
 export type AuditAct =
   | 'settle'
@@ -90,7 +92,10 @@ export interface PruneAuditRequest {
 /** The audit's verbs. */
 export interface AuditStore {
   audit(request: AuditRequest): Promise<readonly AuditRow[]>;
-  /** Adds rows about what no write of the store stands for, such as contradictions; at most {@link NOTES_MAX} in one call. */
+  /**
+   * Adds rows about what no write of the store stands for, such as contradictions; at most {@link NOTES_MAX} in one
+   * call.
+   */
   note(rows: readonly NewAuditRow[]): Promise<void>;
   /** Deletes old rows, the oldest first; returns how many. */
   pruneAudit(request: PruneAuditRequest): Promise<number>;
@@ -136,8 +141,8 @@ export function giveUpRow(
 }
 
 /**
- * The row of a change of state, for stores that write it themselves; undefined when neither state nor attempt nor claim changed. A record
- * that goes leaves none: forgetting has a row of its own, and what was reaped had ended before.
+ * The row of a change of state, for stores that write it themselves; undefined when neither state nor attempt nor claim
+ * changed. A record that goes leaves none: forgetting has a row of its own, and what was reaped had ended before.
  */
 export function transitionRow(
   before: SamekeyRecord | null,

@@ -1,9 +1,10 @@
 /**
- * How many keys of a caller are stored, near enough: counts beside the records, added to in groups and trued up now and then, so
- * that a limit costs no request a count. Optional in a store.
+ * How many keys of a caller are stored, near enough: counts beside the records, added to in groups and trued up now and
+ * then, so that a limit costs no request a count. Optional in a store.
  *
- * Invariants: nothing is decided by a count but a limit · a count that is off is so by what was added since it was read, or lost
- * with a process, until the next `recount` · a store takes off what it deletes by itself, whoever asked it to.
+ * Invariants: nothing is decided by a count but a limit · a count that is off is so by what was added since it was
+ * read, or lost with a process, until the next `recount` · a store takes off what it deletes by itself, whoever asked
+ * it to.
  */
 
 import { callerOf } from '../core/scope.ts';
@@ -22,7 +23,8 @@ export interface Counters {
 }
 
 /**
- * Takes deleted records off the counts, by their scopes. Counts are no reason for a deletion to fail: the next recount knows.
+ * Takes deleted records off the counts, by their scopes. Counts are no reason for a deletion to fail: the next recount
+ * knows.
  */
 export async function takeOff(
   counters: Counters,

@@ -1,6 +1,6 @@
 /**
- * How a record may be said to have ended, checked before a store writes it. No verb leads out of a state that the table does not have
- * (F145), and no server sends an answer that has not passed the gate (F144).
+ * How a record may be said to have ended, checked before a store writes it. No verb leads out of a state that the table
+ * does not have (F145), and no server sends an answer that has not passed the gate (F144).
  */
 
 import { OptionsError, StoreError } from '../core/errors.ts';
@@ -27,7 +27,10 @@ export function checkEnds(requests: readonly Pick<FinishRequest, 'to'>[]): void 
   }
 }
 
-/** Requests to settle, as a store may write them: states of the table, answers that have passed the gate. Throws `OptionsError`. */
+/**
+ * Requests to settle, as a store may write them: states of the table, answers that have passed the gate. Throws
+ * `OptionsError`.
+ */
 export function settlements(requests: readonly SettleRequest[]): readonly SettleRequest[] {
   return requests.map(settlement);
 }
@@ -71,7 +74,9 @@ function lowered(what: string): string {
   return what.charAt(0).toLowerCase() + what.slice(1);
 }
 
-/** Whether the record was settled before, and just so: a request that is repeated, or a second person who says the same. */
+/**
+ * Whether the record was settled before, and just so: a request that is repeated, or a second person who says the same.
+ */
 export function isSettledAs(record: SamekeyRecord, request: SettleRequest): boolean {
   return (
     record.state === request.to &&

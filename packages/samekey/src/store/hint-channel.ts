@@ -1,10 +1,11 @@
 /**
- * Hints over any channel that all processes hear (NOTIFY, PUBLISH): a process that waits for a key is told that the record changed, so that it
- * reads now and not with its next look. Nothing is said unless somebody asked: who waits says so once, on the same channel, and the
- * process that finishes remembers.
+ * Hints over any channel that all processes hear (NOTIFY, PUBLISH): a process that waits for a key is told that the
+ * record changed, so that it reads now and not with its next look. Nothing is said unless somebody asked: who waits
+ * says so once, on the same channel, and the process that finishes remembers.
  *
- * Invariants: a hint decides nothing, so everything here may be lost · nothing throws, nothing is awaited by a request · on the
- * channel stand 32 bits of each key: enough to find who waits, too few to tell a key · bounded memory and payloads.
+ * Invariants: a hint decides nothing, so everything here may be lost · nothing throws, nothing is awaited by a
+ * request · on the channel stand 32 bits of each key: enough to find who waits, too few to tell a key · bounded memory
+ * and payloads.
  */
 
 import { idText, type RecordId } from '../core/record.ts';

@@ -28,8 +28,8 @@ export interface ClaimRequest extends RecordId {
   /** The newest format that whoever asks can read: what is newer is found, and says so. */
   readonly readVersion: number;
   /**
-   * `run`: to run the attempt now. `accept`: only to note the request, as `pending`, for a worker; a key that is known is
-   * `found`. `take`: a worker's, which may also begin what is `pending`.
+   * `run`: to run the attempt now. `accept`: only to note the request, as `pending`, for a worker; a key that is known
+   * is `found`. `take`: a worker's, which may also begin what is `pending`.
    */
   readonly entry: 'run' | 'accept' | 'take';
   /** The operation's input, if a worker may push it on; written with a fresh key only. */
@@ -37,8 +37,8 @@ export interface ClaimRequest extends RecordId {
   /** For `accept`: never begun by then, the record fails; in milliseconds. */
   readonly pendingTimeMaxMs: number;
   /**
-   * Whether this code goes on from recorded steps. Default false: what a record holds decides, so one with steps is then not granted, whoever
-   * asks and however (F109).
+   * Whether this code goes on from recorded steps. Default false: what a record holds decides, so one with steps is
+   * then not granted, whoever asks and however (F109).
    */
   readonly takesSteps?: boolean;
 }
@@ -49,9 +49,15 @@ export interface Resumed {
   readonly reason: string | null;
   /** As {@link SamekeyRecord.steps}. */
   readonly steps: string | null;
-  /** How long ago the intent was stored whose result is not, at least, by the store's clock, in milliseconds; null without one. */
+  /**
+   * How long ago the intent was stored whose result is not, at least, by the store's clock, in milliseconds; null
+   * without one.
+   */
   readonly intentAgeMs: number | null;
-  /** The same at the most: a clock that is ahead is not believed, and what a provider has forgotten must not be called again (F71). */
+  /**
+   * The same at the most: a clock that is ahead is not believed, and what a provider has forgotten must not be called
+   * again (F71).
+   */
   readonly intentAgeMaxMs: number | null;
   /** The steps could not be opened: the attempt must be given back. */
   readonly unreadable?: Unreadable;
@@ -72,9 +78,10 @@ export type FoundReason =
   | 'spent';
 
 /**
- * `claimed`: the attempt may run. `accepted`: noted as `pending`. `found`: it may not, and the record says why; `claimLeftMs` is what the living claim has
- * left, or the time until a reopened or forgotten key may run (0 unless in progress); `lifeLeftMs` is how long a final answer
- * may still be replayed, by the store's clock (0 unless final). `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
+ * `claimed`: the attempt may run. `accepted`: noted as `pending`. `found`: it may not, and the record says why;
+ * `claimLeftMs` is what the living claim has left, or the time until a reopened or forgotten key may run (0 unless in
+ * progress); `lifeLeftMs` is how long a final answer may still be replayed, by the store's clock (0 unless final).
+ * `busy`: the row was locked, ask again with the next flush. `full`: the store takes no new key.
  */
 export type ClaimResult =
   | {
@@ -91,12 +98,16 @@ export type ClaimResult =
       readonly because: FoundReason;
       readonly record: SamekeyRecord;
       readonly claimLeftMs: number;
-      /** How long the attempt has held its claim, or the request has been pending, in milliseconds (`attemptAgeMs`); else 0. */
+      /**
+       * How long the attempt has held its claim, or the request has been pending, in milliseconds (`attemptAgeMs`);
+       * else 0.
+       */
       readonly ageMs: number;
       readonly lifeLeftMs: number;
       /**
-       * Set by a store that answers from what was read earlier: for how long that may still be trusted, in milliseconds. Whoever keeps
-       * the answer keeps it no longer, or trusts would add up beyond what a reopened key waits (F62). Absent: it was read now.
+       * Set by a store that answers from what was read earlier: for how long that may still be trusted, in
+       * milliseconds. Whoever keeps the answer keeps it no longer, or trusts would add up beyond what a reopened key
+       * waits (F62). Absent: it was read now.
        */
       readonly trustLeftMs?: number;
     }
@@ -118,25 +129,31 @@ export type RenewResult =
 export interface CheckpointRequest extends RecordId, Fence {
   readonly claimTtlMs: number;
   readonly recoveryPoint: string | null;
-  /** All steps so far: the attempt is the only one that writes them. Null when there is none: an emptied list is no step (F76). */
+  /**
+   * All steps so far: the attempt is the only one that writes them. Null when there is none: an emptied list is no step
+   * (F76).
+   */
   readonly steps: string | null;
   /** Whether the last step is an effect whose result is not known. */
   readonly intentOpen: boolean;
   /** That effect stood there before: its intent stays as old as it is. Default false: it is as old as this write. */
   readonly isSameIntent?: boolean;
   /**
-   * The record's `renewals` that it was made upon: found with others it is refused, so that what arrives late cannot put older steps over
-   * newer ones. Absent within a transaction, whose commit puts it in order.
+   * The record's `renewals` that it was made upon: found with others it is refused, so that what arrives late cannot
+   * put older steps over newer ones. Absent within a transaction, whose commit puts it in order.
    */
   readonly renewals?: number | undefined;
   /**
-   * What a webhook may find the record by from now on; written with it by a store that has `references`, and by no other. Never
-   * within a transaction, where nobody is called.
+   * What a webhook may find the record by from now on; written with it by a store that has `references`, and by no
+   * other. Never within a transaction, where nobody is called.
    */
   readonly reference?: NewReference | undefined;
 }
 
-/** As `FinishResult`. A repeat writes the same again; upon `renewals` it is refused with the record, which says what stands there. */
+/**
+ * As `FinishResult`. A repeat writes the same again; upon `renewals` it is refused with the record, which says what
+ * stands there.
+ */
 export type CheckpointResult =
   | { readonly kind: 'applied' }
   | { readonly kind: 'refused'; readonly record: SamekeyRecord | null }

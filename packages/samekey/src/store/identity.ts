@@ -1,7 +1,7 @@
 /**
- * Whose a database is (F116). Two services on one database would be given each other's answers, and neither would know: each names itself,
- * the first `migrate()` writes the name down, and a store made for another one is refused at each connection. A database has a name of its own
- * beside it, by which caches tell a copy from what it was copied from.
+ * Whose a database is (F116). Two services on one database would be given each other's answers, and neither would know:
+ * each names itself, the first `migrate()` writes the name down, and a store made for another one is refused at each
+ * connection. A database has a name of its own beside it, by which caches tell a copy from what it was copied from.
  *
  * Invariant: nothing is read or written for a service whose name is not the one that stands there.
  */
@@ -20,8 +20,8 @@ export interface StoreIdentity {
 /** What `migrate` may be told. */
 export interface MigrateRequest {
   /**
-   * Gives the database a name of its own, and to this store's service; default false. For a restored copy, before anything is started on it:
-   * beside the original it would be answered from the original's cache.
+   * Gives the database a name of its own, and to this store's service; default false. For a restored copy, before
+   * anything is started on it: beside the original it would be answered from the original's cache.
    */
   readonly newIdentity?: boolean;
 }
@@ -83,8 +83,8 @@ export function belongsTo(service: string, found: StoreIdentity | null, place: s
 }
 
 /**
- * Whom a migration by this service must write down; null where it stands already. `anew`: the database gets a name of its own, whoever's it
- * was. Throws `SchemaError` where it is another service's, or nobody is named.
+ * Whom a migration by this service must write down; null where it stands already. `anew`: the database gets a name of
+ * its own, whoever's it was. Throws `SchemaError` where it is another service's, or nobody is named.
  */
 export function ownerToWrite(
   service: string,
@@ -105,7 +105,10 @@ export function ownerToWrite(
   return service === ANY_SERVICE ? found.service : service;
 }
 
-/** What a call of the store fails with by {@link belongsTo}: nothing has been done, and asking again helps once it is mended. */
+/**
+ * What a call of the store fails with by {@link belongsTo}: nothing has been done, and asking again helps once it is
+ * mended.
+ */
 export function refusal(error: unknown): unknown {
   return error instanceof SchemaError
     ? new StoreError(error.message, { applied: 'no', cause: error })

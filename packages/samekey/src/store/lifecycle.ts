@@ -52,7 +52,8 @@ export interface DueRequest {
   readonly operations: readonly string[];
   readonly limit: number;
   /**
-   * How long a record is left alone after its second attempt has ended, doubled with each further one, in milliseconds; default
+   * How long a record is left alone after its second attempt has ended, doubled with each further one, in milliseconds;
+   * default
    * 0. After the first, and after a word of a reconciler or an operator, it is due at once.
    */
   readonly backoffMinMs?: number;
@@ -68,25 +69,27 @@ type DuePlace = Pick<SamekeyRecord, 'createdAt' | 'scope' | 'key'>;
 /** Keeping the store in order. */
 export interface LifecycleStore {
   /**
-   * Ends claims that are over, what was never begun by its deadline, and outcomes that nobody came to know; at most `limit`.
-   * However many sweep at once, each record is swept, and told, once.
+   * Ends claims that are over, what was never begun by its deadline, and outcomes that nobody came to know; at most
+   * `limit`. However many sweep at once, each record is swept, and told, once.
    */
   sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
   /**
-   * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first, in the order of
-   * `DuePlace`. Looks only; whoever begins one claims it. Also what cannot be opened, which others are not to be kept out by.
+   * Records that a worker may push on: accepted and not begun, or resumable with their input stored; the oldest first,
+   * in the order of `DuePlace`. Looks only; whoever begins one claims it. Also what cannot be opened, which others are
+   * not to be kept out by.
    */
   due(request: DueRequest): Promise<readonly SamekeyRecord[]>;
   /**
-   * Unknown outcomes that are due, the longest due first: none is due again before `leaseMs` have passed, and each has one
-   * inquiry more. Two that take at once never get the same one. When the reply is lost, they are due again after the lease.
+   * Unknown outcomes that are due, the longest due first: none is due again before `leaseMs` have passed, and each has
+   * one inquiry more. Two that take at once never get the same one. When the reply is lost, they are due again after
+   * the lease.
    */
   takeUnknown(request: TakeUnknownRequest): Promise<readonly SamekeyRecord[]>;
   /** Leaves unknown outcomes to a later look, or to an operator. */
   postpone(requests: readonly PostponeRequest[]): Promise<readonly HandResult[]>;
   /**
-   * Deletes records past retention and tombstone time, at most `limit`; never `pending`, `in_progress`, `unknown`, or one with an
-   * open intent.
+   * Deletes records past retention and tombstone time, at most `limit`; never `pending`, `in_progress`, `unknown`, or
+   * one with an open intent.
    */
   reap(limit: number): Promise<Reaped>;
 }

@@ -1,10 +1,10 @@
 /**
- * Messages of the outbox (semantics §2): rows committed with the business write, delivered later by a worker. And the seam a
- * store offers for them. Verbs are bulk, as those of records are; an expected result is never an exception.
+ * Messages of the outbox (semantics §2): rows committed with the business write, delivered later by a worker. And the
+ * seam a store offers for them. Verbs are bulk, as those of records are; an expected result is never an exception.
  *
- * Invariants: whoever takes a message holds it under a lease (`leaseId`, and the number of the delivery), and every later write
- * carries both in its own condition · time is the store's, counted from the statement and not from its transaction (F46) · a
- * message is found by its state, never by "after the last number" (F51).
+ * Invariants: whoever takes a message holds it under a lease (`leaseId`, and the number of the delivery), and every
+ * later write carries both in its own condition · time is the store's, counted from the statement and not from its
+ * transaction (F46) · a message is found by its state, never by "after the last number" (F51).
  */
 
 import type { ByHand, NewAuditRow } from './audit.ts';
@@ -64,7 +64,10 @@ export interface NewMessage {
   /** From the statement's own time, in milliseconds. */
   readonly delayMs: number;
   readonly owner: FencedId | null;
-  /** Of the key that its deliveries carry, if it has an owner: leads to the owner's record. Written as with a checkpoint. */
+  /**
+   * Of the key that its deliveries carry, if it has an owner: leads to the owner's record. Written as with a
+   * checkpoint.
+   */
   readonly reference?: string | undefined;
 }
 
@@ -141,8 +144,8 @@ export interface DeadRequest extends Lease {
 }
 
 /**
- * `applied`. `lost`: the lease is over and somebody else has the message, or it is gone. `contradiction`: applied, but the record
- * that was handed over had already moved on and was left as it is.
+ * `applied`. `lost`: the lease is over and somebody else has the message, or it is gone. `contradiction`: applied, but
+ * the record that was handed over had already moved on and was left as it is.
  */
 export type LeaseResult = 'applied' | 'lost' | 'contradiction';
 
@@ -178,9 +181,9 @@ export interface MessageStore {
   /** Records what the provider called it, before the message is done. */
   note(requests: readonly NoteRequest[]): Promise<readonly LeaseResult[]>;
   /**
-   * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the audit, by
-   * the same write, and so does the record of an attempt that was handed over become `pending` again. Left as they are: those whose
-   * attempt has been decided or answered since, or whose record is gone (`mayRequeue`).
+   * Dead letters become ready again, in a group at its end; gives the ids of those that did. Each leaves a row in the
+   * audit, by the same write, and so does the record of an attempt that was handed over become `pending` again. Left as
+   * they are: those whose attempt has been decided or answered since, or whose record is gone (`mayRequeue`).
    */
   requeue(ids: readonly string[], by: ByHand): Promise<readonly string[]>;
   /** Deletes dead letters; gives the ids of those that are gone. Each leaves a row in the audit, by the same write. */
@@ -196,8 +199,8 @@ export interface MessageStore {
 }
 
 /**
- * The row that a message leaves in the audit which was requeued or dropped: under its record's key, else under its own id. `record`: of its
- * attempt, as it was; dropping changes nothing of it.
+ * The row that a message leaves in the audit which was requeued or dropped: under its record's key, else under its own
+ * id. `record`: of its attempt, as it was; dropping changes nothing of it.
  */
 export function messageRow(
   act: 'requeue' | 'drop',
@@ -234,8 +237,8 @@ export interface StoreWithMessages {
 }
 
 /**
- * A take that meets a message behind another of its group parks so many more of that group with it: else a long group would have to be
- * met message by message, and keep all that stands behind it in the line waiting (F149).
+ * A take that meets a message behind another of its group parks so many more of that group with it: else a long group
+ * would have to be met message by message, and keep all that stands behind it in the line waiting (F149).
  */
 export const PARKED_MAX = 1_000;
 

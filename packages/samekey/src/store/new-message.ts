@@ -27,7 +27,9 @@ export interface OutboxMessage {
   readonly group?: string;
   /** Texts that go with it: trace ids, content types. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Not delivered before so much has passed, counted from the statement that enqueues it; in milliseconds, default 0. */
+  /**
+   * Not delivered before so much has passed, counted from the statement that enqueues it; in milliseconds, default 0.
+   */
   readonly delayMs?: number;
 }
 

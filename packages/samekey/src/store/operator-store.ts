@@ -9,13 +9,19 @@ export interface SettleRequest extends RecordId, Fence, ByHand {
   readonly to: 'completed' | 'failed' | 'retryable';
   readonly response: StoredResponse | null;
   /**
-   * Refused until the claim has been over for this long by the store's clock, in milliseconds; default 0. For `retryable`: a call may
-   * be under way that nobody sees yet.
+   * Refused until the claim has been over for this long by the store's clock, in milliseconds; default 0. For
+   * `retryable`: a call may be under way that nobody sees yet.
    */
   readonly claimEndedForMs?: number;
-  /** Refused after this time by the store's clock, in milliseconds since 1970: what was found out then says nothing any more. */
+  /**
+   * Refused after this time by the store's clock, in milliseconds since 1970: what was found out then says nothing any
+   * more.
+   */
   readonly notAfter?: number;
-  /** With `retryable`: the steps with the result of the open effect, which is not open any more; the next attempt goes on behind it. */
+  /**
+   * With `retryable`: the steps with the result of the open effect, which is not open any more; the next attempt goes
+   * on behind it.
+   */
   readonly newSteps?: string;
 }
 
@@ -49,7 +55,8 @@ export interface HandRequest extends FencedId, ByHand {}
 /** A final failure opened again. */
 export interface ReopenRequest extends HandRequest {
   /**
-   * For an outcome that nobody came to know (`outcome-never-known`): whoever reopens it says that nothing happened. Refused without.
+   * For an outcome that nobody came to know (`outcome-never-known`): whoever reopens it says that nothing happened.
+   * Refused without.
    */
   readonly effect?: 'none';
 }
@@ -57,8 +64,8 @@ export interface ReopenRequest extends HandRequest {
 /** A record dropped. */
 export interface ForgetRequest extends HandRequest {
   /**
-   * For what may have happened (`outcome-never-known`, or an effect that was begun and never ended): whoever forgets it says that nothing
-   * did. Refused without.
+   * For what may have happened (`outcome-never-known`, or an effect that was begun and never ended): whoever forgets it
+   * says that nothing did. Refused without.
    */
   readonly effect?: 'none';
 }
@@ -72,34 +79,39 @@ export interface EraseRequest extends ByHand {
 }
 
 /**
- * `erased`: how many records this call has emptied. `left`: how many of the caller's still hold something, because of the limit, because
- * somebody works on them, or because nobody knows their outcome: call again later.
+ * `erased`: how many records this call has emptied. `left`: how many of the caller's still hold something, because of
+ * the limit, because somebody works on them, or because nobody knows their outcome: call again later.
  */
 export interface EraseResult {
   readonly erased: number;
   readonly left: number;
 }
 
-/** The operator's hand and eyes. Acts by hand say why and leave a row in the audit in the same write; refused ones leave none. */
+/**
+ * The operator's hand and eyes. Acts by hand say why and leave a row in the audit in the same write; refused ones leave
+ * none.
+ */
 export interface OperatorStore extends AuditStore {
   /**
-   * `unknown` → `completed`, `failed` or `retryable`. `already`: settled before to the same, byte for byte; what was settled otherwise is
-   * `refused`. Throws `OptionsError` for another state, and for an answer that does not pass the gate or does not fit its state.
+   * `unknown` → `completed`, `failed` or `retryable`. `already`: settled before to the same, byte for byte; what was
+   * settled otherwise is `refused`. Throws `OptionsError` for another state, and for an answer that does not pass the
+   * gate or does not fit its state.
    */
   settle(requests: readonly SettleRequest[]): Promise<readonly HandResult[]>;
   /**
-   * `failed` → `retryable` under a fence of its own, with at least one more attempt. If its answer could be replayed, no claim is granted for
-   * `REOPEN_DELAY_MS`: other processes may answer from what they read until then.
+   * `failed` → `retryable` under a fence of its own, with at least one more attempt. If its answer could be replayed,
+   * no claim is granted for `REOPEN_DELAY_MS`: other processes may answer from what they read until then.
    */
   reopen(requests: readonly ReopenRequest[]): Promise<readonly HandResult[]>;
   /**
-   * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the key
-   * stays for `REOPEN_DELAY_MS` and is met as "in progress".
+   * Drops a final or retryable record: the key acts as never used. If its answer could be replayed, what identifies the
+   * key stays for `REOPEN_DELAY_MS` and is met as "in progress".
    */
   forget(requests: readonly ForgetRequest[]): Promise<readonly HandResult[]>;
   /**
-   * Empties a caller's records: answers, inputs, steps and fingerprints go, and so do the dead letters of these records. Their keys stay as
-   * tombstones that never expire: they never run again, and are met as "answer not stored". A row in the audit for each.
+   * Empties a caller's records: answers, inputs, steps and fingerprints go, and so do the dead letters of these
+   * records. Their keys stay as tombstones that never expire: they never run again, and are met as "answer not stored".
+   * A row in the audit for each.
    */
   erase(request: EraseRequest): Promise<EraseResult>;
   list(request: ListRequest): Promise<readonly SamekeyRecord[]>;

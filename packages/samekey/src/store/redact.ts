@@ -1,8 +1,9 @@
 /**
  * Records and ids for eyes that must not see what they hold: log lines, metrics, operators' screens.
  *
- * Invariants: what comes out carries no key, no caller, no digest of a request, no header value, no byte of a body, an input or a
- * step · equal ids give equal hashes, so that lines can be joined · nothing here waits or throws for a record of newer code.
+ * Invariants: what comes out carries no key, no caller, no digest of a request, no header value, no byte of a body, an
+ * input or a step · equal ids give equal hashes, so that lines can be joined · nothing here waits or throws for a
+ * record of newer code.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -35,9 +36,9 @@ export interface RedactedResponse {
 }
 
 /**
- * A short digest of an id, for logs and metrics: 16 characters of base64url, the same in every process and release. Without a
- * secret whoever knows the scope can try keys out; with one (16 bytes or more) only who has it can. Throws `OptionsError` for a
- * shorter secret.
+ * A short digest of an id, for logs and metrics: 16 characters of base64url, the same in every process and release.
+ * Without a secret whoever knows the scope can try keys out; with one (16 bytes or more) only who has it can. Throws
+ * `OptionsError` for a shorter secret.
  */
 export function hashKey(id: RecordId, secret?: Uint8Array): string {
   return short(`samekey-key\n${idText(id)}`, secret);
@@ -64,7 +65,9 @@ export function redactRecord(record: SamekeyRecord, secret?: Uint8Array): Redact
   });
 }
 
-/** The digest of the caller in a record's scope: what stands before the operation, which `|` begins (see `scope.ts`). */
+/**
+ * The digest of the caller in a record's scope: what stands before the operation, which `|` begins (see `scope.ts`).
+ */
 export function hashCaller(scope: string, secret?: Uint8Array): string {
   const end = scope.indexOf('|');
   return short(`samekey-caller\n${end < 0 ? scope : scope.slice(0, end)}`, secret);

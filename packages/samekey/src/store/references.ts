@@ -1,9 +1,10 @@
 /**
- * References: what a provider has of a call, the key it carried or the provider's own id, so that a webhook finds its record by one look
- * (F154). Optional in a store.
+ * References: what a provider has of a call, the key it carried or the provider's own id, so that a webhook finds its
+ * record by one look (F154). Optional in a store.
  *
- * Invariants: a reference is written by the write that stores the intent, the note or the message it is of, and goes with its record · what is
- * kept is a digest, of one length and without a letter that a database would alter · ways that call nobody write none.
+ * Invariants: a reference is written by the write that stores the intent, the note or the message it is of, and goes
+ * with its record · what is kept is a digest, of one length and without a letter that a database would alter · ways
+ * that call nobody write none.
  */
 
 import type { RecordId, State } from '../core/record.ts';
@@ -43,13 +44,13 @@ export interface CallUnderWay extends RecordId {
 /** The references of a store. They throw `StoreError`, and read neither answers nor inputs nor payloads. */
 export interface References {
   /**
-   * Where these lead, at most `limit`; to a record more than once where several of them lead there. Not to another life of the key than the one that wrote
-   * it, nor to what was forgotten.
+   * Where these lead, at most `limit`; to a record more than once where several of them lead there. Not to another life
+   * of the key than the one that wrote it, nor to what was forgotten.
    */
   find(references: readonly string[], limit: number): Promise<readonly Referred[]>;
   /**
-   * Of these operations: records in progress, unknown or retryable with an open intent, and leased messages of an attempt that is `pending`
-   * whose provider's id is not noted; at most `limit` of each.
+   * Of these operations: records in progress, unknown or retryable with an open intent, and leased messages of an
+   * attempt that is `pending` whose provider's id is not noted; at most `limit` of each.
    */
   underWay(operations: readonly string[], limit: number): Promise<readonly CallUnderWay[]>;
 }

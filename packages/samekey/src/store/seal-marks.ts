@@ -1,6 +1,6 @@
 /**
- * The marks that sealed parts begin with (`seal/envelope.ts`). A process without a ring knows them too, so that it never takes a seal for
- * an answer or for steps (F120).
+ * The marks that sealed parts begin with (`seal/envelope.ts`). A process without a ring knows them too, so that it
+ * never takes a seal for an answer or for steps (F120).
  */
 
 import type { SamekeyRecord, Unreadable } from '../core/record.ts';

@@ -1,8 +1,8 @@
 /**
- * The Store seam (architecture §4): verbs are transitions, and they are bulk. One result per request, in the same order; of requests
- * on one record a later one finds what an earlier one has left. An expected result is never an exception. Every write after a claim
- * carries its fence in its own condition. Time is the store's. A store throws `StoreError` only, and says whether the write may
- * have been applied.
+ * The Store seam (architecture §4): verbs are transitions, and they are bulk. One result per request, in the same
+ * order; of requests on one record a later one finds what an earlier one has left. An expected result is never an
+ * exception. Every write after a claim carries its fence in its own condition. Time is the store's. A store throws
+ * `StoreError` only, and says whether the write may have been applied.
  *
  * What each verb decides is written once, in `machine.ts`; the contract suite in `@samekey/testing` holds stores to it.
  */
@@ -75,8 +75,9 @@ export interface Capabilities {
 }
 
 /**
- * Hints that a record may have changed, for requests that wait for an attempt of another process. A hint is never the word of
- * the store: whoever gets one reads. Both calls return at once and never throw; a hint may be late, lost, or about nothing.
+ * Hints that a record may have changed, for requests that wait for an attempt of another process. A hint is never the
+ * word of the store: whoever gets one reads. Both calls return at once and never throw; a hint may be late, lost, or
+ * about nothing.
  */
 export interface ChangeHints {
   /** Somebody here waits for this record; `changed` is called when it may have changed. Returns what ends it. */
@@ -90,8 +91,8 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   readonly name: string;
   readonly capabilities: Capabilities;
   /**
-   * How many calls of one verb are worth having under way at once; default 1, as calls on one connection wait for each other. More where
-   * they overlap, and where those on one record take turns by themselves.
+   * How many calls of one verb are worth having under way at once; default 1, as calls on one connection wait for each
+   * other. More where they overlap, and where those on one record take turns by themselves.
    */
   readonly callsAtOnceMax?: number;
   /** Absent: requests that wait find out by reading alone. */
@@ -101,18 +102,20 @@ export interface Store extends HotStore, LifecycleStore, OperatorStore {
   /** Absent: whom a webhook is about is looked for in pages of open records and messages. */
   readonly references?: References | undefined;
   /**
-   * Tells, each time it begins, that a clock is far off the time that the store's processes share: the server's, or this process's where there is
-   * none (`serverClock`); ahead by so many milliseconds, or behind (below 0). Returns what ends it. Absent: the store believes its server at once.
+   * Tells, each time it begins, that a clock is far off the time that the store's processes share: the server's, or
+   * this process's where there is none (`serverClock`); ahead by so many milliseconds, or behind (below 0). Returns
+   * what ends it. Absent: the store believes its server at once.
    */
   onClockOff?(told: (offMs: number) => void): () => void;
   /**
-   * Throws `StoreError` when its caller stands where a call would wait for itself: inside an open transaction that holds the
-   * store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent: nobody can stand there.
+   * Throws `StoreError` when its caller stands where a call would wait for itself: inside an open transaction that
+   * holds the store. Asked before calls are grouped, so that whoever is in the group does not fail with it. Absent:
+   * nobody can stand there.
    */
   refuseCaller?(): void;
   /**
-   * Whose keys the store holds, and in which database; throws `SchemaError` when it belongs to another service. Absent: nobody else can
-   * reach it, and no cache may be shared in front of it.
+   * Whose keys the store holds, and in which database; throws `SchemaError` when it belongs to another service. Absent:
+   * nobody else can reach it, and no cache may be shared in front of it.
    */
   identity?(): Promise<StoreIdentity>;
   /** Checks schema and durability settings; throws `SchemaError` with the command that mends what is wrong. */

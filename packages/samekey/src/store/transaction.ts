@@ -1,8 +1,10 @@
 /**
- * The caller's own transaction, as the core sees it: somebody who begins and ends it (`TransactionSource`, made by `fromPg`,
- * `fromKysely` …), and the store's verbs inside it (`Within`, made by the store). Types only; no driver, no library.
+ * The caller's own transaction, as the core sees it: somebody who begins and ends it (`TransactionSource`, made by
+ * `fromPg`, `fromKysely` …), and the store's verbs inside it (`Within`, made by the store). Types only; no driver, no
+ * library.
  *
- * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the fence.
+ * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the
+ * fence.
  */
 
 import type { NewMessage } from './message.ts';
@@ -27,8 +29,8 @@ export interface SqlTransaction {
 }
 
 /**
- * An open transaction that is nothing but a list of writes, sent all together at its end (`TransactWriteItems` of DynamoDB), as
- * stores use it.
+ * An open transaction that is nothing but a list of writes, sent all together at its end (`TransactWriteItems` of
+ * DynamoDB), as stores use it.
  */
 export interface ItemTransaction {
   /** Tells it from a client. */
@@ -45,23 +47,23 @@ export interface ItemTransaction {
 export type TransactionDialect = 'memory' | 'postgres' | 'sqlite' | 'mysql' | 'dynamodb';
 
 /**
- * Runs a function inside one transaction of the application's own library. `Tx` is what the handler gets, `Handle` what the
- * store's `within` takes.
+ * Runs a function inside one transaction of the application's own library. `Tx` is what the handler gets, `Handle` what
+ * the store's `within` takes.
  */
 export interface TransactionSource<Tx, Handle = SqlTransaction> {
   /** For messages: `pg`, `kysely` … */
   readonly name: string;
   readonly dialect: TransactionDialect;
   /**
-   * Whether `run` resolves only if the database has answered COMMIT with COMMIT. False for libraries that do not look: after
-   * `run` the engine reads the record, and only its presence counts.
+   * Whether `run` resolves only if the database has answered COMMIT with COMMIT. False for libraries that do not look:
+   * after `run` the engine reads the record, and only its presence counts.
    */
   readonly tellsCommit: boolean;
   /** Whether nobody can claim while the transaction is open (SQLite's one writer): then nothing is renewed inside. */
   readonly exclusive: boolean;
   /**
-   * BEGIN, `body`, COMMIT; ROLLBACK when `body` rejects. Rejects with what `body` or the library threw. `body` is run once: a
-   * library's own retries must be off.
+   * BEGIN, `body`, COMMIT; ROLLBACK when `body` rejects. Rejects with what `body` or the library threw. `body` is run
+   * once: a library's own retries must be off.
    */
   run<Result>(body: (tx: Tx, handle: Handle) => Promise<Result>): Promise<Result>;
 }
@@ -79,16 +81,18 @@ export interface Within {
   /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
   limit?(timeMaxMs: number): Promise<void>;
   /**
-   * Asked once after `limit`, when the transaction is about to be rolled back because of this error: whether nothing of it will stand. False
-   * where it was ended inside (a COMMIT of the handler's, a procedure that commits): what was committed by then stands, and nobody knows
-   * what that is. Never rejects. Absent: the database does not let a transaction be ended inside.
+   * Asked once after `limit`, when the transaction is about to be rolled back because of this error: whether nothing of
+   * it will stand. False where it was ended inside (a COMMIT of the handler's, a procedure that commits): what was
+   * committed by then stands, and nobody knows what that is. Never rejects. Absent: the database does not let a
+   * transaction be ended inside.
    */
   undoes?(error: unknown): boolean | Promise<boolean>;
 }
 
 /**
- * What an error of a transaction means. `again`: the database rolled it back to let others through (40001, 40P01 …), and a new
- * run may succeed. `rolled-back`: it certainly was not committed. `unclear`: only a conditional write can tell.
+ * What an error of a transaction means. `again`: the database rolled it back to let others through (40001, 40P01 …),
+ * and a new run may succeed. `rolled-back`: it certainly was not committed. `unclear`: only a conditional write can
+ * tell.
  */
 export type TransactionFault = 'again' | 'rolled-back' | 'unclear';
 

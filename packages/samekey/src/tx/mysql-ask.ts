@@ -1,4 +1,6 @@
-/** Statements of ours on a connection of `mysql2`: rows as arrays and plain values, whatever the user's settings are. */
+/**
+ * Statements of ours on a connection of `mysql2`: rows as arrays and plain values, whatever the user's settings are.
+ */
 
 import type { SqlTransaction } from '../store/transaction.ts';
 import { handleOf } from './tx-handle.ts';

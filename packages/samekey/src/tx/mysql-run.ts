@@ -1,9 +1,10 @@
 /**
  * A transaction on a connection that a pool of `mysql2/promise` or `mariadb` lent.
  *
- * Invariants: statements that end a transaction are refused before they are sent, those included that commit without saying so
- * (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · what a session's `completion_type` makes of COMMIT is overruled · every error is followed by an explicit ROLLBACK, because a lock wait
- * that timed out undoes its statement only · after a deadlock, which has rolled back everything, nothing is sent any more that would commit
+ * Invariants: statements that end a transaction are refused before they are sent, those included that commit without
+ * saying so (https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html) · what a session's `completion_type` makes
+ * of COMMIT is overruled · every error is followed by an explicit ROLLBACK, because a lock wait that timed out undoes
+ * its statement only · after a deadlock, which has rolled back everything, nothing is sent any more that would commit
  * by itself · a connection that cannot even roll back is given to nobody else.
  */
 
@@ -38,7 +39,8 @@ export async function runOnMysql<Connection extends LentConnection, Result>(
     await ask('START TRANSACTION');
     const handle = handleOf(async (sql) => {
       const cause = watched.cause();
-      // The transaction went with the deadlock, whatever the handler made of it; only the session can still be put right.
+      // The transaction went with the deadlock, whatever the handler made of it; only the session can still be put
+      // right.
       if (cause !== undefined && !sql.startsWith('SET SESSION')) throw cause;
       const rows = rowsOf(await ask(sql));
       return Array.isArray(rows) ? (rows as unknown[]) : [];
@@ -83,7 +85,10 @@ const ENDS =
 /** Deadlock, and a change since the snapshot: the server has rolled back the whole transaction. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set([1213, 1020]);
 
-/** The connection as the handler gets it; `cause`: the error with which the server has rolled back everything, if it has. */
+/**
+ * The connection as the handler gets it; `cause`: the error with which the server has rolled back everything, if it
+ * has.
+ */
 function withoutEnds<Connection extends object>(
   connection: Connection,
 ): { readonly connection: Connection; readonly cause: () => Error | undefined } {

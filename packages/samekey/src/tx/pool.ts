@@ -1,7 +1,7 @@
 /**
- * Connections that a pool of pg has lent. When the server ends one of them (idle_in_transaction_session_timeout, which bounds
- * our transactions; a restart), its client emits `error`, and an `error` that nobody listens to ends the process. The pool
- * listens to idle clients only: https://node-postgres.com/apis/pool#events.
+ * Connections that a pool of pg has lent. When the server ends one of them (idle_in_transaction_session_timeout, which
+ * bounds our transactions; a restart), its client emits `error`, and an `error` that nobody listens to ends the
+ * process. The pool listens to idle clients only: https://node-postgres.com/apis/pool#events.
  */
 
 /** What is used of a client of pg. */

@@ -1,17 +1,18 @@
 /**
- * What every source gives beside the library's own transaction: a handle on which the store sends its statements, and a guard
- * around a `tx` that would go on working after its transaction has ended.
+ * What every source gives beside the library's own transaction: a handle on which the store sends its statements, and a
+ * guard around a `tx` that would go on working after its transaction has ended.
  *
- * Invariant: after the end nothing reaches the connection by way of the guarded `tx`: there it would commit by itself, outside
- * of the attempt, or fall into somebody else's transaction.
+ * Invariant: after the end nothing reaches the connection by way of the guarded `tx`: there it would commit by itself,
+ * outside of the attempt, or fall into somebody else's transaction.
  */
 
 import { OptionsError } from '../core/errors.ts';
 import type { SqlTransaction, SqlValue } from '../store/transaction.ts';
 
 /**
- * Makes the handle from a library's way of sending text with `$1 …`. Rows may come as arrays or as objects: every column of a
- * statement of ours has a name of its own, so an object keeps them all, and in order, whatever a plugin calls them.
+ * Makes the handle from a library's way of sending text with `$1 …`. Rows may come as arrays or as objects: every
+ * column of a statement of ours has a name of its own, so an object keeps them all, and in order, whatever a plugin
+ * calls them.
  */
 export function handleOf(
   send: (text: string, values: SqlValue[]) => PromiseLike<readonly unknown[]>,
@@ -30,7 +31,9 @@ interface Guarded<Tx> {
   close(): void;
 }
 
-/** Wraps a `tx` whose library would take it after the end. Functions named in `never` are refused from the beginning. */
+/**
+ * Wraps a `tx` whose library would take it after the end. Functions named in `never` are refused from the beginning.
+ */
 export function guarded<Tx extends object>(tx: Tx, never: readonly string[] = []): Guarded<Tx> {
   let isOpen = true;
   function call(fn: object, self: unknown, args: unknown[]): unknown {
@@ -61,10 +64,10 @@ export function guarded<Tx extends object>(tx: Tx, never: readonly string[] = []
 }
 
 /**
- * Runs `body` on a guarded `tx` inside a library's transaction. postgres.js ends a transaction at once when its connection is
- * lost, while the function inside still runs; whatever that sends afterwards, be it the library's own ROLLBACK, is written to
- * a socket that is gone (an uncaught error) or to the connection's next user. So from then on the function neither sends nor
- * settles.
+ * Runs `body` on a guarded `tx` inside a library's transaction. postgres.js ends a transaction at once when its
+ * connection is lost, while the function inside still runs; whatever that sends afterwards, be it the library's own
+ * ROLLBACK, is written to a socket that is gone (an uncaught error) or to the connection's next user. So from then on
+ * the function neither sends nor settles.
  */
 export async function runGuarded<Tx extends object, Result>(
   begin: (inside: (inner: Tx) => Promise<Result>) => Promise<Result>,

@@ -1,5 +1,6 @@
 /**
- * Evidence of executions. The service's own word for it, such as a replay marker, is none: what is counted is what the user names.
+ * Evidence of executions. The service's own word for it, such as a replay marker, is none: what is counted is what the
+ * user names.
  *
  * Invariant: without a counter there is no number, and no scenario passes for want of one.
  */

@@ -3,8 +3,8 @@
 import { SamekeyError } from '../core/errors.ts';
 
 /**
- * The service could not be judged at all: it does not answer, a plain request does not succeed, or executions cannot be counted. The
- * message says what to do.
+ * The service could not be judged at all: it does not answer, a plain request does not succeed, or executions cannot be
+ * counted. The message says what to do.
  */
 export class VerifyError extends SamekeyError {
   constructor(message: string) {

@@ -1,8 +1,12 @@
-/** What may be found of a question: it holds, it does not, or it cannot be told. How much that weighs is the question's level. */
+/**
+ * What may be found of a question: it holds, it does not, or it cannot be told. How much that weighs is the question's
+ * level.
+ */
 
 /**
- * MUST: else an intent takes effect twice or not at all, or somebody gets an answer that is not theirs. SHOULD: what the draft asks for
- * with that word, or what clients have to rely on. `recommended`: what makes a service easier to use.
+ * MUST: else an intent takes effect twice or not at all, or somebody gets an answer that is not theirs. SHOULD: what
+ * the draft asks for with that word, or what clients have to rely on. `recommended`: what makes a service easier to
+ * use.
  */
 export type Level = 'MUST' | 'SHOULD' | 'recommended';
 

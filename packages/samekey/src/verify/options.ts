@@ -34,7 +34,10 @@ export interface Hold {
   readonly body?: Body;
 }
 
-/** What to judge, and with what. Only `url` is required; what is not given leaves questions open, and the report says which. */
+/**
+ * What to judge, and with what. Only `url` is required; what is not given leaves questions open, and the report says
+ * which.
+ */
 export interface VerifyOptions {
   /** The operation. Requests go to it, to `otherUrl`, `getUrl` and the counter's URL, and nowhere else. */
   readonly url: string;
@@ -62,7 +65,10 @@ export interface VerifyOptions {
   readonly getUrl?: string;
   /** A body that is refused for good (4xx): out of stock, card declined. */
   readonly refusedBody?: Body;
-  /** A body that the handler fails on (5xx), and what the service declares for the retry: run again, answered alike, or 409. */
+  /**
+   * A body that the handler fails on (5xx), and what the service declares for the retry: run again, answered alike, or
+   * 409.
+   */
   readonly failing?: { readonly body: Body; readonly expect: 'retried' | 'replayed' | 'unknown' };
   /** How long a key is remembered, in milliseconds, if that is short enough to wait for: 500 to 10,000. */
   readonly expiresMs?: number;

@@ -1,9 +1,8 @@
 /**
  * What a scenario asks a service with: intents, requests under a pace, and evidence.
  *
- * Invariants: an intent's key is a fresh UUID and its bytes are always the same · a scenario shares answers with another only by
- * `shared` · nothing is sent to
- * a URL that the user did not give.
+ * Invariants: an intent's key is a fresh UUID and its bytes are always the same · a scenario shares answers with
+ * another only by `shared` · nothing is sent to a URL that the user did not give.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -76,7 +75,10 @@ export class Probe {
     this.#missing = null;
   }
 
-  /** Why an answer that the present scenario waited for did not come; null: all came. What saw no answer is never held (F92). */
+  /**
+   * Why an answer that the present scenario waited for did not come; null: all came. What saw no answer is never held
+   * (F92).
+   */
   get missing(): string | null {
     return this.#missing;
   }
@@ -97,7 +99,10 @@ export class Probe {
     return this.settings.otherBody === undefined ? changed(body) : bytesOf(this.settings.otherBody);
   }
 
-  /** One that differs only inside a member of a member; null where there is nothing, or the user says what another body is. */
+  /**
+   * One that differs only inside a member of a member; null where there is nothing, or the user says what another body
+   * is.
+   */
   bodyOtherInside(body: Uint8Array): Uint8Array | null {
     return this.settings.otherBody === undefined ? changedInside(body) : null;
   }
@@ -140,7 +145,10 @@ export class Probe {
     }
   }
 
-  /** Sends a request, again while the service asks everybody for patience; its answer. Throws `NotJudged` if there is none. */
+  /**
+   * Sends a request, again while the service asks everybody for patience; its answer. Throws `NotJudged` if there is
+   * none.
+   */
   async patient(intent: Intent, change: Change = {}): Promise<Answer> {
     for (let left = PATIENCE; ; left--) {
       const answer = await this.send(intent, change);
@@ -156,8 +164,8 @@ export class Probe {
   }
 
   /**
-   * Sends an intent once more in another way. It is a replay if its answer is the one that a plain retry got; where no two replays are
-   * alike, if nothing was executed for it. Throws `NotJudged` where nothing tells.
+   * Sends an intent once more in another way. It is a replay if its answer is the one that a plain retry got; where no
+   * two replays are alike, if nothing was executed for it. Throws `NotJudged` where nothing tells.
    */
   async retry(
     intent: Intent,
@@ -181,8 +189,8 @@ export class Probe {
   }
 
   /**
-   * Does something and tells how many executions were seen meanwhile; null when nothing counts them. `caller` is who did it, if it was
-   * another: a URL that counts for each caller what is theirs is asked as this one too.
+   * Does something and tells how many executions were seen meanwhile; null when nothing counts them. `caller` is who
+   * did it, if it was another: a URL that counts for each caller what is theirs is asked as this one too.
    */
   async executions(act: () => Promise<unknown>, caller?: Headers): Promise<number | null> {
     const { count } = this.settings;
@@ -230,7 +238,10 @@ export class Probe {
     return typeof count === 'object' && 'field' in count ? fieldOf(answer, count.field) : undefined;
   }
 
-  /** Reads the count as another caller; NaN where there is none, or the caller may not. Headers go to the service's own origin only. */
+  /**
+   * Reads the count as another caller; NaN where there is none, or the caller may not. Headers go to the service's own
+   * origin only.
+   */
   #countOf(count: Parameters<typeof readCount>[0], caller: Headers | undefined): () => Promise<number> {
     const isOwn =
       typeof count === 'object' && new URL(count.url).origin === new URL(this.settings.url).origin;
@@ -239,7 +250,10 @@ export class Probe {
     return () => readCount(asked).catch(() => Number.NaN);
   }
 
-  /** What has taken effect, also of what the service does after its answers: else it is booked to the next scenario (F119). */
+  /**
+   * What has taken effect, also of what the service does after its answers: else it is booked to the next scenario
+   * (F119).
+   */
   async #settledCount(count: Parameters<typeof readCount>[0]): Promise<number> {
     if (this.settings.settleMs > 0) await pause(this.settings.settleMs);
     return readCount(count);

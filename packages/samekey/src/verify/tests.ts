@@ -15,8 +15,9 @@ export interface TestRunner {
 const TIME_MAX_MS = 120_000;
 
 /**
- * Adds a test for each scenario. A test fails on a fault, and also when its scenario cannot be judged: give what it asks for, or
- * name it in `skip`. The options may be a function, for servers that are started before the tests. Throws `OptionsError`.
+ * Adds a test for each scenario. A test fails on a fault, and also when its scenario cannot be judged: give what it
+ * asks for, or name it in `skip`. The options may be a function, for servers that are started before the tests. Throws
+ * `OptionsError`.
  */
 export function verifyTests(
   { describe, it }: TestRunner,

@@ -93,7 +93,9 @@ export interface Badge {
   readonly color: string;
 }
 
-/** The badge of a report. Green only if every MUST that was asked was judged and holds; it says how many were left out. */
+/**
+ * The badge of a report. Green only if every MUST that was asked was judged and holds; it says how many were left out.
+ */
 export function verifyBadge(report: VerifyReport): Badge {
   const musts = report.findings.filter(({ level }) => level === 'MUST');
   const held = musts.filter(({ verdict }) => verdict === 'held').length;

@@ -1,8 +1,8 @@
 /**
  * Judges an HTTP service as a black box, in whatever language it is written.
  *
- * Invariants: only the given URLs are asked · what cannot be judged is told as that and never as a pass · requests are bounded by a rate,
- * scenarios by a time · a fault of verify itself is thrown, never told as a fault of the service.
+ * Invariants: only the given URLs are asked · what cannot be judged is told as that and never as a pass · requests are
+ * bounded by a rate, scenarios by a time · a fault of verify itself is thrown, never told as a fault of the service.
  */
 
 import { fieldOf } from './counting.ts';
@@ -16,11 +16,15 @@ import { SCENARIOS } from './scenarios/all.ts';
 import { NotJudged, notJudged, type Verdict } from './judgement.ts';
 
 /**
- * Asks a service every question that can be asked with what is given. Throws `OptionsError`, and `VerifyError` when a plain request
- * does not succeed.
+ * Asks a service every question that can be asked with what is given. Throws `OptionsError`, and `VerifyError` when a
+ * plain request does not succeed.
  *
  * @example
- * const report = await verify({ url: 'http://localhost:4000/payments', body: '{"amountCents":1200}', count: { field: 'id' } });
+ * const report = await verify({
+ *   url: 'http://localhost:4000/payments',
+ *   body: '{"amountCents":1200}',
+ *   count: { field: 'id' },
+ * });
  * if (!report.isClean) console.error(verifyText(report));
  */
 export async function verify(options: VerifyOptions): Promise<VerifyReport> {
@@ -135,7 +139,9 @@ async function look(probe: Probe): Promise<void> {
   );
 }
 
-/** Whether a text of an answer is the request's own, and of no other request: it tells intents apart, and no executions. */
+/**
+ * Whether a text of an answer is the request's own, and of no other request: it tells intents apart, and no executions.
+ */
 function isSupplied(value: string | undefined, probe: Probe, { body }: Intent): boolean {
   if (value === undefined || !value.startsWith('"')) return false;
   return Buffer.from(body).includes(value) && !Buffer.from(probe.intent().body).includes(value);

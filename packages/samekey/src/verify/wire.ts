@@ -1,7 +1,8 @@
 /**
  * One request on a connection of its own, and its answer to the byte.
  *
- * Invariants: header lines go out as they are given, repeated ones too · no redirect is followed, no answer decoded · nothing is sent again.
+ * Invariants: header lines go out as they are given, repeated ones too · no redirect is followed, no answer decoded ·
+ * nothing is sent again.
  * Source: RFC 9110; node:http, because fetch joins repeated lines and hides what came.
  */
 

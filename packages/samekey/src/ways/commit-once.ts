@@ -66,10 +66,14 @@ export function expectWritten<Result extends { readonly kind: string }>(
 
 /** A transaction begins with at least this share of its claim left; else the claim is renewed first. */
 const CLAIM_SHARE_MIN = 0.75;
-/** COMMIT unanswered for so long, in milliseconds, is looked into: a driver waits for ever on a half-open connection. */
+/**
+ * COMMIT unanswered for so long, in milliseconds, is looked into: a driver waits for ever on a half-open connection.
+ */
 const COMMIT_TIME_MAX_MS = 2_000;
 
-/** Rolled back to let others through (`done` null), or nobody knows; a renewal tells, or `late`: COMMIT was only slow. */
+/**
+ * Rolled back to let others through (`done` null), or nobody knows; a renewal tells, or `late`: COMMIT was only slow.
+ */
 export interface Again<Done> {
   readonly kind: 'again';
   readonly error: unknown;

@@ -1,14 +1,17 @@
 /**
- * One transaction of the caller's, ended together with a write to the attempt's record: begun, bounded, committed, and known to
- * be committed. The transactional way ends its attempt so, the phased way each of its phases.
+ * One transaction of the caller's, ended together with a write to the attempt's record: begun, bounded, committed, and
+ * known to be committed. The transactional way ends its attempt so, the phased way each of its phases.
  *
  * Invariants
- * - The write to the record is the transaction's last statement; nothing is told as committed before COMMIT is confirmed.
- * - Renewals stand still while the transaction is open: one would change the row under its snapshot, and at REPEATABLE READ
- *   the write would fail for ever (F60).
- * - An unclear COMMIT is resolved by a conditional write (a renewal, which waits for the row), never by absence in a read. So is
- *   one that nobody answers: our write holds the row until the transaction has ended, so a renewal proves that it has.
- * - The body runs again only after the transaction before it is known to be rolled back and the claim is known to be held.
+ * - The write to the record is the transaction's last statement; nothing is told as committed before COMMIT is
+ *   confirmed.
+ * - Renewals stand still while the transaction is open: one would change the row under its snapshot, and at REPEATABLE
+ *   READ the write would fail for ever (F60).
+ * - An unclear COMMIT is resolved by a conditional write (a renewal, which waits for the row), never by absence in a
+ *   read. So is one that nobody answers: our write holds the row until the transaction has ended, so a renewal proves
+ *   that it has.
+ * - The body runs again only after the transaction before it is known to be rolled back and the claim is known to be
+ *   held.
  */
 
 import {

@@ -1,9 +1,11 @@
 /**
- * Pushes unfinished operations to their end without waiting for the client: accepted ones that nobody has begun, and phased ones
- * whose attempt has ended without an answer. Whoever begins one claims it first, so any number of processes may do this.
+ * Pushes unfinished operations to their end without waiting for the client: accepted ones that nobody has begun, and
+ * phased ones whose attempt has ended without an answer. Whoever begins one claims it first, so any number of processes
+ * may do this.
  *
- * Invariants: an operation that this process does not know by name, an input that it cannot read, and steps that its code does not know are left
- * alone, and keep nobody behind them waiting (F109, F149) · a place that has become free takes the next, whatever its neighbours do (F143).
+ * Invariants: an operation that this process does not know by name, an input that it cannot read, and steps that its
+ * code does not know are left alone, and keep nobody behind them waiting (F109, F149) · a place that has become free
+ * takes the next, whatever its neighbours do (F143).
  */
 
 import type { Engine } from '../engine/engine.ts';
@@ -33,7 +35,8 @@ export interface Completer {
   /** Operations that run here now. */
   readonly running: number;
   /**
-   * Begins what is due, until so many run. Resolves when they have begun, with whether more may be due. Rejects with `StoreError`.
+   * Begins what is due, until so many run. Resolves when they have begun, with whether more may be due. Rejects with
+   * `StoreError`.
    */
   look(): Promise<boolean>;
   /** Resolves when none runs. */
@@ -110,7 +113,9 @@ export function createCompleter(options: CompleterOptions, settings: CompleterSe
   };
 }
 
-/** Pushes on up to `limit` operations at once; resolves when all have ended. Without a backoff whatever may run is due. */
+/**
+ * Pushes on up to `limit` operations at once; resolves when all have ended. Without a backoff whatever may run is due.
+ */
 export async function pushDue(options: CompleterOptions, limit: number): Promise<readonly Pushed[]> {
   const all: Pushed[] = [];
   const errors: unknown[] = [];

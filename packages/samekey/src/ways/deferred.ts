@@ -1,6 +1,6 @@
 /**
- * `samekey.deferred`: the request is only noted, with its input, in one write; a worker runs the operation in whatever way it was
- * defined. Its record is `pending` until then.
+ * `samekey.deferred`: the request is only noted, with its input, in one write; a worker runs the operation in whatever
+ * way it was defined. Its record is `pending` until then.
  */
 
 import { readOptions, type Table, wholeNumber } from '../core/options.ts';

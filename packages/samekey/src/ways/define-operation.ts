@@ -1,6 +1,6 @@
 /**
- * Operations that Samekey runs itself, from an input to a reply (semantics §5): plain, transactional, phased, deferred. Wrapped, never
- * pass-through: they may run again, and nothing may leave before the record stands for it.
+ * Operations that Samekey runs itself, from an input to a reply (semantics §5): plain, transactional, phased, deferred.
+ * Wrapped, never pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
 import { comparableBytes, type Comparable } from '../fingerprint/digest.ts';
@@ -28,8 +28,9 @@ export interface Definition extends OperationOptions {
   /** Earlier names, oldest first; each may go one retention after the last process without this list. */
   readonly formerly?: readonly string[];
   /**
-   * What the input must be, of any library that speaks Standard Schema; the handler gets what the schema makes of it. What is invalid claims
-   * nothing and binds nothing to the key: outcome `request-invalid`. Inputs that a worker finds stored were checked when they came.
+   * What the input must be, of any library that speaks Standard Schema; the handler gets what the schema makes of it.
+   * What is invalid claims nothing and binds nothing to the key: outcome `request-invalid`. Inputs that a worker finds
+   * stored were checked when they came.
    */
   readonly schema?: StandardSchema;
 }

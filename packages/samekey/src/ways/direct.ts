@@ -29,8 +29,8 @@ export interface DirectRequest {
   /** What must be equal on a retry: plain JSON, or bytes. `null` for nothing. */
   readonly fingerprint: Comparable;
   /**
-   * What the operation was called and whom its keys were unique for, before deploys whose records may still be met; oldest first. An
-   * entry may go one retention after the last process without it.
+   * What the operation was called and whom its keys were unique for, before deploys whose records may still be met;
+   * oldest first. An entry may go one retention after the last process without it.
    */
   readonly formerly?: readonly (string | FormerRequest)[] | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * One call of an effect as its owner makes it: bounded in time, kept back when it is too late, and told of when its end comes after the
- * record has gone on. And the checkpoint that notes it, as stubborn as the claim allows.
+ * One call of an effect as its owner makes it: bounded in time, kept back when it is too late, and told of when its end
+ * comes after the record has gone on. And the checkpoint that notes it, as stubborn as the claim allows.
  */
 
 import { type boundsOf, classifyError, type EffectRule } from './effect.ts';
@@ -28,7 +28,10 @@ const SAVE_PAUSE_MAX_MS = 500;
 /** Looks at the record after a call that ended late. */
 const LATE_LOOKS_MAX = 6;
 
-/** A call that is waited for so long at most, and not beyond its claim. `ended`: told of errors, and of a result that comes too late. */
+/**
+ * A call that is waited for so long at most, and not beyond its claim. `ended`: told of errors, and of a result that
+ * comes too late.
+ */
 export function bounded<Result>(
   { attempt, world }: Owner,
   timeMaxMs: number,
@@ -69,8 +72,9 @@ export function bounded<Result>(
 }
 
 /**
- * A call ended when it was no longer waited for, or when its claim was over: if the record has gone on and it cannot be excluded that
- * this happened twice, that is told. An error counts only once the claim is over: before that nobody can have called again.
+ * A call ended when it was no longer waited for, or when its claim was over: if the record has gone on and it cannot be
+ * excluded that this happened twice, that is told. An error counts only once the claim is over: before that nobody can
+ * have called again.
  */
 export async function tellLateEnd<Result>(
   owner: Owner,
@@ -101,8 +105,9 @@ export async function tellLateEnd<Result>(
 }
 
 /**
- * A checkpoint, repeated while the claim lives and the store cannot say that it was made (F70): what is in hand must not be given up for
- * a short fault. Rejects with `StoreError` at the end of that time, or when `isVain`, or for what no repetition mends.
+ * A checkpoint, repeated while the claim lives and the store cannot say that it was made (F70): what is in hand must
+ * not be given up for a short fault. Rejects with `StoreError` at the end of that time, or when `isVain`, or for what
+ * no repetition mends.
  */
 export async function checkpointWhileHeld(
   owner: Owner,

@@ -1,6 +1,6 @@
 /**
- * Effects: one call each to a system outside of the transaction (semantics §5). Rules and their checks; how a call is made is in
- * `phased.ts`.
+ * Effects: one call each to a system outside of the transaction (semantics §5). Rules and their checks; how a call is
+ * made is in `phased.ts`.
  */
 
 import type { Comparable } from '../fingerprint/digest.ts';
@@ -21,8 +21,8 @@ import {
 /** What a call is told. */
 export interface EffectCall {
   /**
-   * A key for the provider, equal in every repeat of this effect and different for every other one: derived from scope, key,
-   * fingerprint, the record's creation and the effect's name. 43 characters of base64url.
+   * A key for the provider, equal in every repeat of this effect and different for every other one: derived from scope,
+   * key, fingerprint, the record's creation and the effect's name. 43 characters of base64url.
    */
   readonly downstreamKey: string;
   /** Whether an earlier attempt may have made this call: its intent is stored, its result is not. */
@@ -30,10 +30,9 @@ export interface EffectCall {
   /** Aborted at `callTimeMaxMs`, and when the attempt's time is up. */
   readonly signal: AbortSignal;
   /**
-   * Notes what the provider calls it while the call is under way, so that a webhook with this id finds the record, whatever becomes
-   * of this process. 1–255 characters. Resolves when it is stored, or when a store has not said so for a quarter of `callTimeMaxMs`:
-   * it fails nothing. Throws `StepError` after
-   * the call has ended: return the id then.
+   * Notes what the provider calls it while the call is under way, so that a webhook with this id finds the record,
+   * whatever becomes of this process. 1–255 characters. Resolves when it is stored, or when a store has not said so for
+   * a quarter of `callTimeMaxMs`: it fails nothing. Throws `StepError` after the call has ended: return the id then.
    */
   readonly noteProviderId: (providerId: string) => Promise<void>;
 }
@@ -47,24 +46,29 @@ export type EffectVerdict = 'notExecuted' | 'unknown';
 /** What every rule may say. */
 interface EffectOptions {
   /**
-   * Whom it calls, such as `stripe`: a name that you choose. It is stored with the intent, and what was begun with one provider is
-   * repeated with no other. Name it before you change it.
+   * Whom it calls, such as `stripe`: a name that you choose. It is stored with the intent, and what was begun with one
+   * provider is repeated with no other. Name it before you change it.
    */
   readonly provider?: string;
-  /** What the call sends, plain JSON or bytes: its digest is stored with the intent, and a repeat must send the same. */
+  /**
+   * What the call sends, plain JSON or bytes: its digest is stored with the intent, and a repeat must send the same.
+   */
   readonly input?: Comparable;
-  /** How long the call may take, in milliseconds; default 10,000. At least so much of the claim must be left before it. */
+  /**
+   * How long the call may take, in milliseconds; default 10,000. At least so much of the claim must be left before it.
+   */
   readonly callTimeMaxMs?: number;
   /**
-   * What an error means; default: `NotExecutedError`, refused connections and failed look-ups of names are `notExecuted`,
-   * everything else is `unknown`.
+   * What an error means; default: `NotExecutedError`, refused connections and failed look-ups of names are
+   * `notExecuted`, everything else is `unknown`.
    */
   readonly classify?: (error: unknown) => EffectVerdict;
 }
 
 /**
- * What a later attempt does when it finds an intent without a result. `downstreamKey`: makes the call again with the same key,
- * as long as the provider remembers keys. `inquire`: asks the provider. `reconcile`: stops; the record becomes `unknown`.
+ * What a later attempt does when it finds an intent without a result. `downstreamKey`: makes the call again with the
+ * same key, as long as the provider remembers keys. `inquire`: asks the provider. `reconcile`: stops; the record
+ * becomes `unknown`.
  */
 export type EffectRule<Result> =
   | (EffectOptions & {
@@ -75,8 +79,8 @@ export type EffectRule<Result> =
   | (EffectOptions & {
       readonly rule: 'inquire';
       /**
-       * Asks whether the call took effect. Resolves with its result, or with null for "not found": then the call is made
-       * again, once nothing of the earlier one can be under way. A rejection means that nobody knows.
+       * Asks whether the call took effect. Resolves with its result, or with null for "not found": then the call is
+       * made again, once nothing of the earlier one can be under way. A rejection means that nobody knows.
        */
       readonly inquire: (call: EffectQuestion) => Promise<{ readonly result: Result } | null>;
     })
@@ -125,8 +129,9 @@ export function checkRule(name: string, rule: EffectRule<never>, claimTtlMs: num
 }
 
 /**
- * How an intent without a result is repeated by the code that finds it (F110). What is stored decides: `same`, by its rule; `stricter`, the
- * code asks nobody and repeats nothing; `other`, not at all, because another rule or another provider knows nothing of that call.
+ * How an intent without a result is repeated by the code that finds it (F110). What is stored decides: `same`, by its
+ * rule; `stricter`, the code asks nobody and repeats nothing; `other`, not at all, because another rule or another
+ * provider knows nothing of that call.
  */
 export function repeatOf(
   call: IntentCall | undefined,
@@ -136,7 +141,10 @@ export function repeatOf(
   return call?.rule === rule.rule && call.provider === rule.provider ? 'same' : 'other';
 }
 
-/** The bounds of a call, by the code and by what is stored of an earlier one: the longer time, and the shorter retention. */
+/**
+ * The bounds of a call, by the code and by what is stored of an earlier one: the longer time, and the shorter
+ * retention.
+ */
 export function boundsOf(
   rule: EffectRule<never>,
   callTimeMaxMs: number,

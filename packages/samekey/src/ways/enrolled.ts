@@ -1,6 +1,6 @@
 /**
- * Which transactions are open now, and the store's verbs inside each: so that whoever holds the application's own `tx` (a client
- * of pg, a Kysely transaction …) can enqueue in it, whatever library it is of.
+ * Which transactions are open now, and the store's verbs inside each: so that whoever holds the application's own `tx`
+ * (a client of pg, a Kysely transaction …) can enqueue in it, whatever library it is of.
  */
 
 import { registered } from '../core/registered.ts';

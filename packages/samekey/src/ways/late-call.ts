@@ -1,8 +1,10 @@
 /**
- * What the end of an effect's call means for a record that may have gone on without it. Its owner stood still, or its call took longer
- * than it may: another attempt may have asked the provider too early and called a second time (F69). Pure.
+ * What the end of an effect's call means for a record that may have gone on without it. Its owner stood still, or its
+ * call took longer than it may: another attempt may have asked the provider too early and called a second time (F69).
+ * Pure.
  *
- * Invariant: what cannot be excluded is a contradiction. What another attempt still may find out by itself is not one yet.
+ * Invariant: what cannot be excluded is a contradiction. What another attempt still may find out by itself is not one
+ * yet.
  */
 
 import { comparableBytes } from '../fingerprint/digest.ts';
@@ -26,9 +28,9 @@ export interface EndedCall {
 }
 
 /**
- * Whether the record contradicts the call: `yes`, something may have happened twice, or is taken for not done · `no` · `not-yet`:
- * another attempt has not called, and asks first. That may find a third call: so it is looked at again, too, while the record still is as its
- * own attempt left it.
+ * Whether the record contradicts the call: `yes`, something may have happened twice, or is taken for not done · `no` ·
+ * `not-yet`: another attempt has not called, and asks first. That may find a third call: so it is looked at again, too,
+ * while the record still is as its own attempt left it.
  */
 export function contradictionOf(
   record: SamekeyRecord | null,
@@ -60,8 +62,8 @@ export interface Asking {
 }
 
 /**
- * How long the earlier call may still be under way: it began within a claim that was renewed with its intent, and lasts `callTimeMaxMs`
- * at most. Until then "not found" says nothing.
+ * How long the earlier call may still be under way: it began within a claim that was renewed with its intent, and lasts
+ * `callTimeMaxMs` at most. Until then "not found" says nothing.
  */
 export function mayBeUnderWayMs({ sinceBegunMs, intentAgeMs, claimTtlMs, callTimeMaxMs }: Asking): number {
   const ageMs = (intentAgeMs ?? 0) + sinceBegunMs;

@@ -1,6 +1,6 @@
 /**
- * Handlers that run outside of a transaction of ours: whatever they do has happened when they return, so what they return ends the
- * attempt, also where it cannot be stored.
+ * Handlers that run outside of a transaction of ours: whatever they do has happened when they return, so what they
+ * return ends the attempt, also where it cannot be stored.
  */
 
 import type { Attempt, Ending } from '../engine/attempt.ts';

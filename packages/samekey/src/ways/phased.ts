@@ -1,5 +1,6 @@
 /**
- * `samekey.phased`: several steps under one key, each recorded, some of them calls to the outside (see ways/run-phases.ts for how).
+ * `samekey.phased`: several steps under one key, each recorded, some of them calls to the outside (see
+ * ways/run-phases.ts for how).
  */
 
 import type { Attempt } from '../engine/attempt.ts';
@@ -25,15 +26,15 @@ import { type HandlerWatch, watchHandler } from './unprotected-fetch.ts';
 /** What a phased handler is told of its attempt, and the steps it may take. */
 export interface PhasedAttempt<Tx> extends Attempt {
   /**
-   * Runs `body` in a transaction of yours and commits its writes, its result and the recovery point together. Recorded, it does
-   * not run again: a later attempt gets the result. The result is plain data of at most 64 KiB as JSON. Throws what `body` throws,
-   * rolled back.
+   * Runs `body` in a transaction of yours and commits its writes, its result and the recovery point together. Recorded,
+   * it does not run again: a later attempt gets the result. The result is plain data of at most 64 KiB as JSON. Throws
+   * what `body` throws, rolled back.
    */
   phase<Result>(name: string, body: (tx: Tx) => Result | Promise<Result>): Promise<Result>;
   /**
-   * Makes one call to the outside: its intent is stored before, its result after. A refusal by the provider is a result: return
-   * it. A throw means that nobody knows what happened, unless `classify` says otherwise; then the attempt stops and `rule`
-   * decides how a later one goes on.
+   * Makes one call to the outside: its intent is stored before, its result after. A refusal by the provider is a
+   * result: return it. A throw means that nobody knows what happened, unless `classify` says otherwise; then the
+   * attempt stops and `rule` decides how a later one goes on.
    */
   effect<Result>(
     name: string,
@@ -45,8 +46,9 @@ export interface PhasedAttempt<Tx> extends Attempt {
 /** A phased operation. */
 export interface PhasedDefinition<Input, Returned, Tx> extends Definition {
   /**
-   * Returns a JSON value or `reply(status, value)`. Every attempt runs it from its beginning; recorded steps return what they
-   * returned. Outside of steps it must be without effect and always take the same way for the same input and results.
+   * Returns a JSON value or `reply(status, value)`. Every attempt runs it from its beginning; recorded steps return
+   * what they returned. Outside of steps it must be without effect and always take the same way for the same input and
+   * results.
    */
   readonly run: (input: Input, attempt: PhasedAttempt<Tx>) => Returned | Promise<Returned>;
   /** How the input is kept with the record; default JSON. */

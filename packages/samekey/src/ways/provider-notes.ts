@@ -1,9 +1,9 @@
 /**
- * What a provider calls a call that is under way, noted with its intent: a webhook that comes when the process has died finds the
- * record by it.
+ * What a provider calls a call that is under way, noted with its intent: a webhook that comes when the process has died
+ * finds the record by it.
  *
- * Invariants: notes are written one after the other and none after the end of the call, so nothing is written over what the end
- * stores · a note is a hint: a store that does not answer takes a quarter of the call's time at most.
+ * Invariants: notes are written one after the other and none after the end of the call, so nothing is written over what
+ * the end stores · a note is a hint: a store that does not answer takes a quarter of the call's time at most.
  */
 
 import { StepError } from '../core/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The answer of a handler that runs without HTTP: any JSON value, or a reply with a status of its own. Both are stored as
- * bytes, so that the first caller and every retry get what was stored.
+ * The answer of a handler that runs without HTTP: any JSON value, or a reply with a status of its own. Both are stored
+ * as bytes, so that the first caller and every retry get what was stored.
  */
 
 import { isValueError, OptionsError, ValueError } from '../core/errors.ts';
@@ -51,8 +51,8 @@ export interface Answer {
 }
 
 /**
- * What a handler returned that has run, and whose work nobody takes back: it has answered, also where its value cannot be stored
- * (F66). Then the status still says how it ended.
+ * What a handler returned that has run, and whose work nobody takes back: it has answered, also where its value cannot
+ * be stored (F66). Then the status still says how it ended.
  */
 export function answerOf(returned: unknown): Answer {
   try {
@@ -64,7 +64,10 @@ export function answerOf(returned: unknown): Answer {
   }
 }
 
-/** The value that the stored bytes stand for. Throws `ValueError` when they are no JSON: an answer given over HTTP, or by hand. */
+/**
+ * The value that the stored bytes stand for. Throws `ValueError` when they are no JSON: an answer given over HTTP, or
+ * by hand.
+ */
 export function valueOf(stored: StoredResponse | null): unknown {
   if (stored === null || stored.body === null || stored.body.length === 0) return undefined;
   try {

@@ -1,9 +1,9 @@
 /**
- * The transactional way (semantics §5): the handler's writes and the completion of its record commit together, conditional on
- * the fence. Rolled back, nothing happened, and the next attempt runs without waiting for anybody.
+ * The transactional way (semantics §5): the handler's writes and the completion of its record commit together,
+ * conditional on the fence. Rolled back, nothing happened, and the next attempt runs without waiting for anybody.
  *
- * Invariants: nothing leaves before the commit is confirmed · only an answer that becomes final commits; what may run again (a
- * throw, a 5xx, 429 …) is rolled back first, so that "nothing happened" is true.
+ * Invariants: nothing leaves before the commit is confirmed · only an answer that becomes final commits; what may run
+ * again (a throw, a 5xx, 429 …) is rolled back first, so that "nothing happened" is true.
  */
 
 import type { Ending } from '../engine/attempt.ts';

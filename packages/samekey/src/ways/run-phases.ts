@@ -1,12 +1,13 @@
 /**
- * The phased way (semantics §5): each phase commits its writes, its result and the recovery point together; each effect stores
- * its intent before the call and its result after. A later attempt goes on where this one stopped.
+ * The phased way (semantics §5): each phase commits its writes, its result and the recovery point together; each effect
+ * stores its intent before the call and its result after. A later attempt goes on where this one stopped.
  *
  * Invariants
  * - A recorded phase does not run again; a recorded effect is not called again. What was stored is what is returned.
  * - No call is made without a stored intent and a claim that outlasts it, by the monotonic and the wall clock.
  * - One step at a time, each name once, effects outside of transactions.
- * - Steps that no longer fit the code, or inputs that changed under an intent, stop the attempt: the record becomes `unknown`.
+ * - Steps that no longer fit the code, or inputs that changed under an intent, stop the attempt: the record becomes
+ *   `unknown`.
  */
 
 import type { Ending } from '../engine/attempt.ts';
@@ -206,7 +207,10 @@ export class Phases<Tx> {
     return (ended.done.step as { readonly result: unknown }).result as Result;
   }
 
-  /** An intent of which a reconciler or an operator has said that nothing happened: the call is made as if for the first time. */
+  /**
+   * An intent of which a reconciler or an operator has said that nothing happened: the call is made as if for the first
+   * time.
+   */
   #dropSettled(): boolean {
     if (this.#owner.attempt.resumed?.proof !== 'settled') return false;
     this.#steps.pop();
@@ -292,7 +296,10 @@ export class Phases<Tx> {
     return this.#done(effect, result, calledAt);
   }
 
-  /** After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the key. */
+  /**
+   * After "not found" it is noted anew: the next one who asks counts from this call. With a key it stays as old as the
+   * key.
+   */
   async #noteIntent<Result>(
     { name, rule, key, input, bounds }: Effect<Result>,
     before: boolean,
@@ -342,7 +349,10 @@ export class Phases<Tx> {
     return stored as Result;
   }
 
-  /** The intent, with what the provider calls it. A hint for webhooks: what cannot be stored while the call lasts is left. */
+  /**
+   * The intent, with what the provider calls it. A hint for webhooks: what cannot be stored while the call lasts is
+   * left.
+   */
   async #note(providerId: string, isOver: () => boolean): Promise<void> {
     const intent = openIntent(this.#steps);
     if (intent?.call === undefined) return;

@@ -1,8 +1,9 @@
 /**
- * What a phased attempt has done so far: results of phases, intents and results of effects, in order, as JSON in the record.
+ * What a phased attempt has done so far: results of phases, intents and results of effects, in order, as JSON in the
+ * record.
  *
- * Invariants: one format, versioned; what newer code wrote is not read as something else · only the last step may be an intent
- * without a result · what comes back is what was stored, also within the attempt that stored it.
+ * Invariants: one format, versioned; what newer code wrote is not read as something else · only the last step may be an
+ * intent without a result · what comes back is what was stored, also within the attempt that stored it.
  */
 
 import { ValueError } from '../core/errors.ts';
@@ -60,7 +61,10 @@ export function openIntent(steps: readonly Step[]): Extract<Step, { kind: 'effec
   return last?.kind === 'effect' && last.done === null ? last : null;
 }
 
-/** What the downstream key of an effect is a digest of. Its record's creation is the generation: a new use of an expired key never meets the old payment (F55). */
+/**
+ * What the downstream key of an effect is a digest of. Its record's creation is the generation: a new use of an expired
+ * key never meets the old payment (F55).
+ */
 export function downstreamKeyText(
   { scope, key, fingerprint, createdAt }: DownstreamKeyOf,
   effect: string,
@@ -79,7 +83,10 @@ interface DownstreamKeyOf {
 /** Largest result of a step, as JSON in bytes. */
 const RESULT_MAX_BYTES = 64 * 1024;
 
-/** A result as it comes back from its record, whoever gives it. Throws `ValueError` for what JSON cannot hold, and what is too large. */
+/**
+ * A result as it comes back from its record, whoever gives it. Throws `ValueError` for what JSON cannot hold, and what
+ * is too large.
+ */
 export function keptResult(name: string, result: unknown): unknown {
   const what = `The result of "${name}"`;
   const text = jsonOf(what, result) ?? 'null';
@@ -94,7 +101,9 @@ export function keptResult(name: string, result: unknown): unknown {
   return JSON.parse(text);
 }
 
-/** The steps with the result of their open effect, which somebody else has learned. Throws as {@link keptResult} does. */
+/**
+ * The steps with the result of their open effect, which somebody else has learned. Throws as {@link keptResult} does.
+ */
 export function stepsTextWith(
   steps: readonly Step[],
   { kind, name, input }: Extract<Step, { kind: 'effect' }>,

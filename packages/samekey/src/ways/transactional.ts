@@ -1,6 +1,6 @@
 /**
- * `samekey.transactional`: the handler gets the caller's own transaction; its writes and the completion of its record commit
- * together (see ways/run-in-transaction.ts for how).
+ * `samekey.transactional`: the handler gets the caller's own transaction; its writes and the completion of its record
+ * commit together (see ways/run-in-transaction.ts for how).
  */
 
 import type { Attempt } from '../engine/attempt.ts';
@@ -35,9 +35,9 @@ export interface TransactionalAttempt<Tx> extends Attempt {
   /** Keeps the answer and drops the writes: the transaction is rolled back, the answer is stored by itself. */
   rollback(): void;
   /**
-   * Enqueues a message that the operation goes on with, in this transaction: the record stays `pending` until the message's
-   * worker has ended it. The handler's answer is this caller's only (202 unless it is a `reply`); a retry is told to ask again,
-   * and later gets what the worker answered. Gives the message's id.
+   * Enqueues a message that the operation goes on with, in this transaction: the record stays `pending` until the
+   * message's worker has ended it. The handler's answer is this caller's only (202 unless it is a `reply`); a retry is
+   * told to ask again, and later gets what the worker answered. Gives the message's id.
    */
   handOver(message: OutboxMessage): Promise<string>;
 }

@@ -1,11 +1,11 @@
 /**
- * A help in development: a mutating `fetch` that a handler makes outside of an effect is warned of, once per operation. A later
- * attempt makes such a call again, whatever stands beside it in an effect.
+ * A help in development: a mutating `fetch` that a handler makes outside of an effect is warned of, once per operation.
+ * A later attempt makes such a call again, whatever stands beside it in an effect.
  *
  * Invariants: nothing is patched; it listens to what Node's `fetch` and undici report of each request they create
- * (`undici:request:create`, nodejs.org/api/diagnostics_channel), and knows by the async context whose request it is · with
- * `NODE_ENV=production`, and in runtimes without these, it does nothing · code outside of handlers, and what a handler leaves behind
- * for later, is never warned of.
+ * (`undici:request:create`, nodejs.org/api/diagnostics_channel), and knows by the async context whose request it is ·
+ * with `NODE_ENV=production`, and in runtimes without these, it does nothing · code outside of handlers, and what a
+ * handler leaves behind for later, is never warned of.
  */
 
 import type { Engine } from '../engine/engine.ts';

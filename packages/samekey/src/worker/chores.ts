@@ -1,4 +1,7 @@
-/** What a worker does beside its messages: ends claims that are over, puts groups right, pushes unfinished operations on. */
+/**
+ * What a worker does beside its messages: ends claims that are over, puts groups right, pushes unfinished operations
+ * on.
+ */
 
 import { createSweeper } from '../janitor/sweeper.ts';
 import { type Completer, createCompleter, type Pushed } from '../ways/completer.ts';

@@ -1,8 +1,9 @@
 /**
  * Runs the handler of one message and writes what became of it.
  *
- * Invariants: the delivery was counted before the handler is called · success is told only after the handler's promise · a failure
- * counts as proven without effect only by `NotExecutedError` · a handler that says that it does not know is not called again.
+ * Invariants: the delivery was counted before the handler is called · success is told only after the handler's
+ * promise · a failure counts as proven without effect only by `NotExecutedError` · a handler that says that it does not
+ * know is not called again.
  */
 
 import {
@@ -33,7 +34,9 @@ const ERROR_LENGTH_MAX = 2_000;
 
 /** Longest time of one note to the audit, in milliseconds. */
 const NOTE_TIME_MAX_MS = 5_000;
-/** How often the record of a delivery that came too late is looked for, and the first pause between, in milliseconds. */
+/**
+ * How often the record of a delivery that came too late is looked for, and the first pause between, in milliseconds.
+ */
 const LATE_TRIES_MAX = 5;
 const LATE_PAUSE_MS = 500;
 
@@ -92,7 +95,10 @@ export function createDeliverer(
     );
   }
 
-  /** The message is somebody else's, or gone; what its handler did stays done. `answer`: null, if nobody knows what that was. */
+  /**
+   * The message is somebody else's, or gone; what its handler did stays done. `answer`: null, if nobody knows what that
+   * was.
+   */
   async function endedLate(delivery: RunningDelivery, answer: FinishRequest | null): Promise<void> {
     if (delivery.tellLost()) emit({ type: 'lease-lost', ...about(delivery) });
     const { owner } = delivery.taken;
@@ -137,7 +143,8 @@ export function createDeliverer(
     const { taken, lease, leasedUntil } = delivery;
     if (delivery.saidUnknown !== null) throw new OutcomeUnknownError(delivery.saidUnknown);
     if (isReply(value) && value.status >= 500) throw new Error(`The handler answered ${value.status}.`);
-    // What nobody will ask for need not be an answer: a driver's result with a BigInt in it must not bring the message back.
+    // What nobody will ask for need not be an answer: a driver's result with a BigInt in it must not bring the message
+    // back.
     const answer = taken.owner === null ? null : answerOf(value);
     const record = answer === null ? null : recordOfAnswer(taken, answer);
     if (options.probe !== undefined) await probe('end.before', delivery);

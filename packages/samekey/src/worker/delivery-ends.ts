@@ -1,6 +1,6 @@
 /**
- * Writes what became of deliveries, in groups, and repeats what the store could not answer for as long as the lease lasts. A
- * repeat after a lost reply finds the message gone, which is no loss.
+ * Writes what became of deliveries, in groups, and repeats what the store could not answer for as long as the lease
+ * lasts. A repeat after a lost reply finds the message gone, which is no loss.
  */
 
 import { isStoreError } from '../core/errors.ts';

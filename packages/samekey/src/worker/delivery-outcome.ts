@@ -16,7 +16,10 @@ const DEAD = problemResponse(
   'The work was accepted, and could not be done. Nothing happened.',
 );
 
-/** The handler's answer is the request's, also where its value cannot be stored: then without its body (F147). Null: the message has no record. */
+/**
+ * The handler's answer is the request's, also where its value cannot be stored: then without its body (F147). Null: the
+ * message has no record.
+ */
 export function recordOfAnswer(message: TakenMessage, { response, error }: Answer): FinishRequest | null {
   return finish(message, {
     to: response.status < 400 ? 'completed' : 'failed',

@@ -21,7 +21,9 @@ export interface ReceivedMessage<Payload = unknown> {
 export interface Delivery {
   /** From 1; counted before the handler is called, so one that killed its worker counts too. */
   readonly number: number;
-  /** Whether an earlier delivery may have taken effect: it succeeded unseen, failed without proof, or its worker died. */
+  /**
+   * Whether an earlier delivery may have taken effect: it succeeded unseen, failed without proof, or its worker died.
+   */
   readonly mayHaveRunBefore: boolean;
   /** The same for every delivery of this message, and for no other: pass it on as the provider's idempotency key. */
   readonly downstreamKey: string;
@@ -30,8 +32,8 @@ export interface Delivery {
   /** Aborted when the lease is lost, the time is up, or the worker stops and will not wait any longer. */
   readonly signal: AbortSignal;
   /**
-   * Records what the provider called it; resolves when that is stored. Rejects with `FenceLostError` when the lease is lost, and with
-   * `StepError` for what is no text of 1 to 255 characters.
+   * Records what the provider called it; resolves when that is stored. Rejects with `FenceLostError` when the lease is
+   * lost, and with `StepError` for what is no text of 1 to 255 characters.
    */
   noteProviderId(providerId: string): Promise<void>;
   /** Lengthens the time this handler may run, by so many milliseconds from now. */
@@ -39,17 +41,17 @@ export interface Delivery {
   /** If this delivery fails, the message is given up at once. */
   giveUp(): void;
   /**
-   * Says that nobody knows whether it took effect: the message is given up whatever the handler returns or throws, and the request that was
-   * handed over with it becomes `unknown` and is asked about at once. `reason` as of `attempt.unknown`. A throw of `OutcomeUnknownError`
-   * says the same.
+   * Says that nobody knows whether it took effect: the message is given up whatever the handler returns or throws, and
+   * the request that was handed over with it becomes `unknown` and is asked about at once. `reason` as of
+   * `attempt.unknown`. A throw of `OutcomeUnknownError` says the same.
    */
   unknown(reason: string): void;
 }
 
 /**
- * Delivers a message. What it returns is the answer of a handed-over request: a JSON value, or `reply(status, value)`; a reply
- * of 500 or more, and a throw, are failures and tried again. `NotExecutedError` says that nothing happened. A handler names
- * the type of its payload: `(message: ReceivedMessage<Order>) => …`; a worker takes handlers of any.
+ * Delivers a message. What it returns is the answer of a handed-over request: a JSON value, or `reply(status, value)`;
+ * a reply of 500 or more, and a throw, are failures and tried again. `NotExecutedError` says that nothing happened. A
+ * handler names the type of its payload: `(message: ReceivedMessage<Order>) => …`; a worker takes handlers of any.
  */
 export type MessageHandler<Payload = never> = (
   message: ReceivedMessage<Payload>,

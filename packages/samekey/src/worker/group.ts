@@ -1,6 +1,6 @@
 /**
- * Groups concurrent calls of one verb: what comes in while a flush is under way goes with the next one. An idle group adds no
- * delay beyond the turn's end.
+ * Groups concurrent calls of one verb: what comes in while a flush is under way goes with the next one. An idle group
+ * adds no delay beyond the turn's end.
  */
 
 import { isStoreError } from '../core/errors.ts';

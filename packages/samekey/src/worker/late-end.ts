@@ -1,9 +1,11 @@
 /**
- * A delivery has ended, and its message is not its worker's any more: the worker stood still, or was cut off, beyond its lease. What it did
- * is done all the same, so the record of the request that was handed over is looked at again (F146).
+ * A delivery has ended, and its message is not its worker's any more: the worker stood still, or was cut off, beyond
+ * its lease. What it did is done all the same, so the record of the request that was handed over is looked at again
+ * (F146).
  *
- * Invariant: an answer is taken by the fence of the attempt that was handed over, so only where no other answer stands and no other attempt
- * has begun; what contradicts the record is told and noted, never silent. Another delivery of the message is none: both carry one downstream key.
+ * Invariant: an answer is taken by the fence of the attempt that was handed over, so only where no other answer stands
+ * and no other attempt has begun; what contradicts the record is told and noted, never silent. Another delivery of the
+ * message is none: both carry one downstream key.
  */
 
 import type { SamekeyRecord } from '../core/record.ts';
@@ -13,8 +15,8 @@ import type { FencedId } from '../store/store.ts';
 export type LateEnd = 'success' | 'refusal' | 'not-known';
 
 /**
- * `take`: nobody knows the outcome, and here it is. `take-and-tell`: it was settled as without effect, and has not run again yet: the answer
- * beats the absence, and somebody was wrong. `none`: nothing to be done.
+ * `take`: nobody knows the outcome, and here it is. `take-and-tell`: it was settled as without effect, and has not run
+ * again yet: the answer beats the absence, and somebody was wrong. `none`: nothing to be done.
  */
 export type LateMeaning = 'take' | 'take-and-tell' | 'contradiction' | 'none';
 

@@ -47,7 +47,9 @@ export function keepLeases(
     release(delivery);
   }
 
-  /** Its signal is aborted, its lease is left to end; then its place is another's, whether the handler listens or not. */
+  /**
+   * Its signal is aborted, its lease is left to end; then its place is another's, whether the handler listens or not.
+   */
   function timeUp(delivery: RunningDelivery, now: number): void {
     if (delivery.lost) return;
     const { id, topic, started } = delivery.taken;

@@ -34,8 +34,8 @@ export type WorkerProbePoint =
   | 'end.applied';
 
 /**
- * How long a failed message waits: doubled with each delivery, and half of it is chance. An unfinished operation is pushed on at
- * once after its first attempt, and waits so after each further one.
+ * How long a failed message waits: doubled with each delivery, and half of it is chance. An unfinished operation is
+ * pushed on at once after its first attempt, and waits so after each further one.
  */
 export interface BackoffOptions {
   /** After the first failure, in milliseconds; default 1,000. */
@@ -45,8 +45,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Options of `createWorker`: `samekey` or `store`, and the handlers. Handlers need a store that keeps messages; without them a worker
- * pushes operations on, on any store.
+ * Options of `createWorker`: `samekey` or `store`, and the handlers. Handlers need a store that keeps messages; without
+ * them a worker pushes operations on, on any store.
  */
 export interface WorkerOptions {
   /** An instance: its unfinished operations are pushed on too. */
@@ -59,7 +59,9 @@ export interface WorkerOptions {
   readonly concurrency?: number;
   /** Messages taken in one statement; default `concurrency`. */
   readonly batchSizeMax?: number;
-  /** How long a message is a worker's without renewal, in milliseconds; default 30,000. Renewed while the handler runs. */
+  /**
+   * How long a message is a worker's without renewal, in milliseconds; default 30,000. Renewed while the handler runs.
+   */
   readonly leaseMs?: number;
   /** How long a handler may run, in milliseconds; default 300,000. */
   readonly deliveryTimeMaxMs?: number;
@@ -73,7 +75,10 @@ export interface WorkerOptions {
   /** How often claims that are over are ended and operations pushed on, in milliseconds; default 10,000 and 1,000. */
   readonly sweepMs?: number;
   readonly pushMs?: number;
-  /** How long an outcome stays unknown before it fails for good, in milliseconds; default 30 days, the same as a janitor's. */
+  /**
+   * How long an outcome stays unknown before it fails for good, in milliseconds; default 30 days, the same as a
+   * janitor's.
+   */
   readonly unknownMaxMs?: number;
   readonly onEvent?: (event: WorkerEvent) => void;
   /** The machine; default `systemWorld()`. For tests. */

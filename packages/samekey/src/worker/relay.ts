@@ -1,6 +1,6 @@
 /**
- * A handler that passes messages on to a broker or a provider: it publishes under the stable key, records what the provider
- * called it, and only then is the message done (F53). A repeat after that recording publishes nothing.
+ * A handler that passes messages on to a broker or a provider: it publishes under the stable key, records what the
+ * provider called it, and only then is the message done (F53). A repeat after that recording publishes nothing.
  */
 
 import { isProviderId } from '../ways/provider-notes.ts';

@@ -1,9 +1,9 @@
 /**
- * The loop that takes messages: as many as there are free places, one statement at a time; when nothing is due it sleeps until
- * it is woken, until the next one is due, or for a time that doubles up to `pollMs`.
+ * The loop that takes messages: as many as there are free places, one statement at a time; when nothing is due it
+ * sleeps until it is woken, until the next one is due, or for a time that doubles up to `pollMs`.
  *
- * Invariants: nothing is taken that cannot be begun at once, so `started` means what it says · at most one suspect runs in a
- * process: if it kills the worker, it is the one that is counted to its end, and not its neighbours (F52).
+ * Invariants: nothing is taken that cannot be begun at once, so `started` means what it says · at most one suspect runs
+ * in a process: if it kills the worker, it is the one that is counted to its end, and not its neighbours (F52).
  */
 
 import type { TakenMessage, TakeResult } from '../store/message.ts';

@@ -21,7 +21,8 @@ interface Delivered extends OfMessage {
 /** An event of a worker. */
 export type WorkerEvent =
   /**
-   * The message is done, and what its handler answered cannot be stored: its request is told so (410). The error names the member.
+   * The message is done, and what its handler answered cannot be stored: its request is told so (410). The error names
+   * the member.
    */
   | ({ readonly type: 'answer-not-stored'; readonly error: unknown } & OfMessage)
   /** The message's record had already moved on and was left as it is: look at it. */
@@ -38,7 +39,10 @@ export type WorkerEvent =
     } & Delivered)
   /** The message is somebody else's by now: the lease ended before the handler did. */
   | ({ readonly type: 'lease-lost' } & OfMessage)
-  /** The lease was lost, nobody knew what became of the request, and the answer was taken all the same; `record`: what it is now. */
+  /**
+   * The lease was lost, nobody knew what became of the request, and the answer was taken all the same; `record`: what
+   * it is now.
+   */
   | ({ readonly type: 'late-answer'; readonly record: State } & Delivered)
   /** The worker has pushed an unfinished operation on. */
   | { readonly type: 'pushed'; readonly id: RecordId; readonly operation: string; readonly outcome: Outcome }

@@ -1,6 +1,6 @@
 /**
- * A worker: delivers messages of the outbox to handlers, at least once, each under a lease. Any number of them may run, in any
- * number of processes; nothing but the store is between them.
+ * A worker: delivers messages of the outbox to handlers, at least once, each under a lease. Any number of them may run,
+ * in any number of processes; nothing but the store is between them.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -21,9 +21,9 @@ export interface Worker {
   /** Checks the store and resolves once it has answered the first take. Rejects with `SchemaError`. */
   ready(): Promise<void>;
   /**
-   * Takes no more, hands back what has not begun, lets running handlers end for up to `drainMs` (default 10,000), then aborts
-   * their signals and gives them another second. Resolves with how many are still running: their leases end by themselves, and
-   * they are delivered again.
+   * Takes no more, hands back what has not begun, lets running handlers end for up to `drainMs` (default 10,000), then
+   * aborts their signals and gives them another second. Resolves with how many are still running: their leases end by
+   * themselves, and they are delivered again.
    */
   stop(options?: { readonly drainMs?: number }): Promise<number>;
 }

@@ -1,7 +1,7 @@
 /**
- * Express answers for a handler that throws, so Samekey sees the error page and not the error. Two kinds of error must be
- * seen all the same: `NotExecutedError`, by which a handler says that nothing happened, and `OutcomeUnknownError`, by which it says that
- * nobody knows (semantics §6).
+ * Express answers for a handler that throws, so Samekey sees the error page and not the error. Two kinds of error must
+ * be seen all the same: `NotExecutedError`, by which a handler says that nothing happened, and `OutcomeUnknownError`,
+ * by which it says that nobody knows (semantics §6).
  *
  * Invariant: the error goes on to whatever error middleware the application has; only the attempt is told.
  */
@@ -15,8 +15,8 @@ import { attemptOf } from '../../http-node/node-exchange.ts';
 const heard = new WeakMap<object, Set<string>>();
 
 /**
- * Error middleware that tells the attempt what an error declares (`NotExecutedError`, `OutcomeUnknownError`). Routes get it by themselves; where `idempotent` stands in
- * `app.use`, put it before your own error middleware.
+ * Error middleware that tells the attempt what an error declares (`NotExecutedError`, `OutcomeUnknownError`). Routes
+ * get it by themselves; where `idempotent` stands in `app.use`, put it before your own error middleware.
  */
 export const noteDeclared: ErrorRequestHandler = (error, req, res, next) => {
   noteThrown(res, error);
@@ -26,8 +26,8 @@ export const noteDeclared: ErrorRequestHandler = (error, req, res, next) => {
 };
 
 /**
- * Puts it behind the handlers of the request's route, once. For the method that has matched, so that the route takes the
- * same methods as before; a stack is walked by index, so the request under way meets it too.
+ * Puts it behind the handlers of the request's route, once. For the method that has matched, so that the route takes
+ * the same methods as before; a stack is walked by index, so the request under way meets it too.
  */
 export function hearErrors(req: Request): void {
   const route = req.route as (IRoute & Record<string, unknown>) | undefined;

@@ -1,9 +1,10 @@
 /**
- * The route at which a middleware of Express stands. Express tells the route's own pattern and the path of its mounts as the client spelt
- * it; the patterns of the mounts are looked for in the stacks of the application.
+ * The route at which a middleware of Express stands. Express tells the route's own pattern and the path of its mounts
+ * as the client spelt it; the patterns of the mounts are looked for in the stacks of the application.
  *
- * Invariants: a mount's pattern is believed only if it is the only one of this route that fits the path · what was rewritten on its
- * way to the route is compared as the client sent it · a route that was passed before does not count for what `use` has put behind it.
+ * Invariants: a mount's pattern is believed only if it is the only one of this route that fits the path · what was
+ * rewritten on its way to the route is compared as the client sent it · a route that was passed before does not count
+ * for what `use` has put behind it.
  */
 
 import type { NextFunction, Request } from 'express';
@@ -27,13 +28,17 @@ export function matchedRoute(req: Request, next: NextFunction, protect: unknown)
     pattern: mounted === null ? tail : `${mounted}${tail}` || '/',
     mount: mounted === null ? req.baseUrl : '',
     fitsPath: isText && isAsSent(req),
-    // Of a router's own options nothing is told here, and a deploy may change them: twins that differ in case meet in one name.
+    // Of a router's own options nothing is told here, and a deploy may change them: twins that differ in case meet in
+    // one name.
     foldsCase: true,
     isForMethod: isPutForMethod(route, protect, methods),
   };
 }
 
-/** Whether mount and rest make up what the client sent. Express gives a mount that is the whole path a slash to route by. */
+/**
+ * Whether mount and rest make up what the client sent. Express gives a mount that is the whole path a slash to route
+ * by.
+ */
 function isAsSent(req: Request): boolean {
   const { path } = requestTarget(req);
   return path === req.baseUrl + req.path || (req.path === '/' && path === req.baseUrl);

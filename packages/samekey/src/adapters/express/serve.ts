@@ -1,6 +1,6 @@
 /**
- * Serves an operation on an Express route: the request becomes the operation's input, its reply the answer. Nothing of the
- * framework's handlers runs, so nothing can leave before the record stands for it.
+ * Serves an operation on an Express route: the request becomes the operation's input, its reply the answer. Nothing of
+ * the framework's handlers runs, so nothing can leave before the record stands for it.
  */
 
 import type { Request, RequestHandler } from 'express';
@@ -13,8 +13,8 @@ import { sendAnswer } from '../../http-node/send-held.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 
 /**
- * The handler of a route, for what `samekey.transactional` and its like have defined. It goes after authentication; no body
- * parser is needed.
+ * The handler of a route, for what `samekey.transactional` and its like have defined. It goes after authentication; no
+ * body parser is needed.
  *
  * ```ts
  * app.post('/orders', authenticate, serve(placeOrder, { scope: (req) => [req.user.accountId] }));
@@ -39,11 +39,14 @@ export function serve<Input>(
 }
 
 /**
- * The status resource of an operation, for a GET route: 202 while it is unfinished, then the stored answer; 404 for anybody
- * else's.
+ * The status resource of an operation, for a GET route: 202 while it is unfinished, then the stored answer; 404 for
+ * anybody else's.
  *
  * ```ts
- * app.get('/reports/status/:key', serveStatus(report, { scope: (req) => [req.user.accountId], key: (req) => req.params.key }));
+ * app.get(
+ *   '/reports/status/:key',
+ *   serveStatus(report, { scope: (req) => [req.user.accountId], key: (req) => req.params.key }),
+ * );
  * ```
  */
 export function serveStatus(

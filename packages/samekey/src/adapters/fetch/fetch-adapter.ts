@@ -25,8 +25,8 @@ export type FetchHandler<Context> = (
 /** Options of a protected handler. */
 export interface FetchOptions extends RouteOptions<Request> {
   /**
-   * Whether the runtime ends work once the answer is given, so that `waitUntil` is required. Default: true on Cloudflare
-   * Workers and Vercel Edge, which are recognised, else false.
+   * Whether the runtime ends work once the answer is given, so that `waitUntil` is required. Default: true on
+   * Cloudflare Workers and Vercel Edge, which are recognised, else false.
    */
   readonly endsWithAnswer?: boolean;
 }

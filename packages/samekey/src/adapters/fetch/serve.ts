@@ -1,5 +1,6 @@
 /**
- * Serves an operation as a handler `Request → Response`: the request becomes the operation's input, its reply the answer.
+ * Serves an operation as a handler `Request → Response`: the request becomes the operation's input, its reply the
+ * answer.
  */
 
 import { handle } from '../../http/handle.ts';
@@ -11,8 +12,8 @@ import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
 import type { FetchContext } from '../../http-fetch/keep-alive.ts';
 
 /**
- * The handler of what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer 405.
- * Pass the runtime's context where it ends work with the answer (Workers). Throws `OptionsError`.
+ * The handler of what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer
+ * 405. Pass the runtime's context where it ends work with the answer (Workers). Throws `OptionsError`.
  */
 export function serve<Input>(
   operation: Operation<Input, unknown>,

@@ -1,9 +1,10 @@
 /**
- * The Hono adapter: middleware of one route, or of an app. It goes after authentication and before whatever reads the body.
+ * The Hono adapter: middleware of one route, or of an app. It goes after authentication and before whatever reads the
+ * body.
  *
- * Invariants: the handler's answer, also the one `onError` makes for it, is taken out of the context and comes back only when its
- * record stands for it · the handler reads a request of its own, whole, which its client's leaving does not cancel · what outer
- * middleware has set stays on every answer.
+ * Invariants: the handler's answer, also the one `onError` makes for it, is taken out of the context and comes back
+ * only when its record stands for it · the handler reads a request of its own, whole, which its client's leaving does
+ * not cancel · what outer middleware has set stays on every answer.
  */
 
 import type { Context } from 'hono';
@@ -32,8 +33,8 @@ import { tellsWhoAnswers, Turn } from './turn.ts';
 /** Options of a protected route. */
 export interface HonoOptions<C = Context> extends RouteOptions<C> {
   /**
-   * Whether the runtime ends work once the answer is given, so that `c.executionCtx` is required. Default: true on Cloudflare
-   * Workers and Vercel Edge, which are recognised, else false.
+   * Whether the runtime ends work once the answer is given, so that `c.executionCtx` is required. Default: true on
+   * Cloudflare Workers and Vercel Edge, which are recognised, else false.
    */
   readonly endsWithAnswer?: boolean;
 }
@@ -59,8 +60,8 @@ const ROWS = { ...ROUTE_ROWS, endsWithAnswer: trueOrFalse() } satisfies Table<Ho
  * );
  * ```
  *
- * It fits apps of every `Env`; `idempotent<Context<MyEnv>>(…)` types the context in its options. Throws `OptionsError` at once for
- * options that cannot work.
+ * It fits apps of every `Env`; `idempotent<Context<MyEnv>>(…)` types the context in its options. Throws `OptionsError`
+ * at once for options that cannot work.
  */
 export function idempotent<C extends HonoContext = Context>(
   samekey: Samekey,

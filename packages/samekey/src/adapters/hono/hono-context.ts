@@ -1,6 +1,6 @@
 /**
- * What the adapter needs of Hono's context, and what bites there: setting `c.res` twice merges the headers of both answers, and
- * `c.executionCtx` throws where the runtime has none.
+ * What the adapter needs of Hono's context, and what bites there: setting `c.res` twice merges the headers of both
+ * answers, and `c.executionCtx` throws where the runtime has none.
  */
 
 import { OptionsError } from '../../core/errors.ts';
@@ -18,7 +18,10 @@ export interface HonoContext {
   newResponse(body: null): Response;
 }
 
-/** What outer middleware has set. Asked without naming `c.res`, which would make a response and change what handlers see. */
+/**
+ * What outer middleware has set. Asked without naming `c.res`, which would make a response and change what handlers
+ * see.
+ */
 export function outerHeaders(c: HonoContext): readonly HeaderLine[] {
   return [...c.newResponse(null).headers];
 }
@@ -65,9 +68,10 @@ interface Matched {
 
 /**
  * The route at which the middleware stands, mounts included. Null where it covers a whole app or a part of one
- * (`app.use('/api/*', …)`): the routes below are one operation then, and the path counts by the fingerprint alone. The handler's
- * own pattern is not taken there, although Hono knows it: a handler or wildcard added later would change the operation's
- * name, and with it run a retry twice. Throws `OptionsError` where Hono does not tell and the operation has no name.
+ * (`app.use('/api/*', …)`): the routes below are one operation then, and the path counts by the fingerprint alone. The
+ * handler's own pattern is not taken there, although Hono knows it: a handler or wildcard added later would change the
+ * operation's name, and with it run a retry twice. Throws `OptionsError` where Hono does not tell and the operation has
+ * no name.
  */
 export function matchedRoute(c: HonoContext, isNamed: boolean): MatchedRoute | null {
   const { routeIndex, matchedRoutes } = c.req as unknown as Matched;

@@ -10,7 +10,8 @@ import type { Operation } from '../../ways/define-operation.ts';
 import { executionOf, type HonoContext, outerHeaders, rawHeadersOf } from './hono-context.ts';
 
 /**
- * The handler of a route, for what `samekey.transactional` and its like have defined. Requests that are not protected (GET) answer
+ * The handler of a route, for what `samekey.transactional` and its like have defined. Requests that are not protected
+ * (GET) answer
  * 405. Throws `OptionsError`.
  *
  * ```ts

@@ -1,12 +1,13 @@
 /**
- * Who answers: the chain behind `idempotent`, or somebody in front of it. A middleware in front may race the chain (`hono/timeout`)
- * and answer in its place while the handler is still at work; and an attempt that is given up is answered by us. Both write into
- * the one context that the handler answers in, and Hono drops an answer that comes second. So from the first such moment the
- * context is two: whoever runs behind `idempotent` sees and sets the handler's answer, everybody else the other one (F67).
+ * Who answers: the chain behind `idempotent`, or somebody in front of it. A middleware in front may race the chain
+ * (`hono/timeout`) and answer in its place while the handler is still at work; and an attempt that is given up is
+ * answered by us. Both write into the one context that the handler answers in, and Hono drops an answer that comes
+ * second. So from the first such moment the context is two: whoever runs behind `idempotent` sees and sets the
+ * handler's answer, everybody else the other one (F67).
  *
- * Invariants: the answer of a turn is what the chain behind has set, whatever was set in front · until somebody else answers the
- * context is Hono's own · who runs where is told by the platform's asynchronous context. Hono's own code sets the answer in the
- * function that has awaited the handler, so a library that loses the context loses nothing here.
+ * Invariants: the answer of a turn is what the chain behind has set, whatever was set in front · until somebody else
+ * answers the context is Hono's own · who runs where is told by the platform's asynchronous context. Hono's own code
+ * sets the answer in the function that has awaited the handler, so a library that loses the context loses nothing here.
  */
 
 import type { HonoContext } from './hono-context.ts';
@@ -70,7 +71,9 @@ export class Turn {
       : null;
   }
 
-  /** Runs the chain; resolves with what it has answered, null for nothing. Undefined: who has answered cannot be told. */
+  /**
+   * Runs the chain; resolves with what it has answered, null for nothing. Undefined: who has answered cannot be told.
+   */
   async run(next: () => Promise<void>): Promise<Response | null | undefined> {
     const c = this.#c;
     const answer = this.#answer;

@@ -19,7 +19,9 @@ export interface GotSettings {
   readonly retry: { readonly limit: 0 };
 }
 
-/** `got.post(url, { json, ...gotOnce(operation) })`; bodies are texts, bytes or `json`, not streams of got's own making. */
+/**
+ * `got.post(url, { json, ...gotOnce(operation) })`; bodies are texts, bytes or `json`, not streams of got's own making.
+ */
 export function gotOnce(operation: ClientOperation): GotSettings {
   const fetch = asFetch(operation);
   async function answer({ url, method, headers, body, signal }: GotOptions): Promise<never> {

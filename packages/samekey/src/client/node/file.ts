@@ -1,11 +1,12 @@
 /**
  * `filePending`: operations of a Node process in a folder, shared by processes of one machine, durable.
  *
- * Each write is a new file `<digest of the name>.<version>`, linked into place: linking fails if the version exists, so of two writers
- * one wins, without a lock that a crash could leave behind. The highest version counts; older ones are deleted after.
+ * Each write is a new file `<digest of the name>.<version>`, linked into place: linking fails if the version exists, so
+ * of two writers one wins, without a lock that a crash could leave behind. The highest version counts; older ones are
+ * deleted after.
  *
- * Invariants: a file is whole before it has its name (written aside, flushed, linked) · the highest version is deleted by nobody, so a
- * writer that comes late finds itself below it and has lost · local file systems only.
+ * Invariants: a file is whole before it has its name (written aside, flushed, linked) · the highest version is deleted
+ * by nobody, so a writer that comes late finds itself below it and has lost · local file systems only.
  */
 
 import { createHash, randomUUID } from 'node:crypto';

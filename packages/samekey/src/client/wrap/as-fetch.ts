@@ -1,6 +1,7 @@
 /**
- * An operation in the shape of `fetch`, for libraries that take one: what has an answer resolves with it, whatever its status; what
- * has none rejects with an {@link UnsettledError}. Turn the library's own retries off: the operation tries by itself.
+ * An operation in the shape of `fetch`, for libraries that take one: what has an answer resolves with it, whatever its
+ * status; what has none rejects with an {@link UnsettledError}. Turn the library's own retries off: the operation tries
+ * by itself.
  */
 
 import { SamekeyError } from '../../core/errors.ts';

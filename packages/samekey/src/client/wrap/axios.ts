@@ -9,7 +9,10 @@ export interface AxiosSettings {
   readonly env: { readonly fetch: OperationFetch };
 }
 
-/** `axios.post(url, data, axiosOnce(operation))`. Rejects with Axios' own errors by status, whose `cause` may be `UnsettledError`. */
+/**
+ * `axios.post(url, data, axiosOnce(operation))`. Rejects with Axios' own errors by status, whose `cause` may be
+ * `UnsettledError`.
+ */
 export function axiosOnce(operation: ClientOperation): AxiosSettings {
   // Axios follows no rules of its own then: address, headers and body are given to fetch as they are.
   return { adapter: 'fetch', env: { fetch: asFetch(operation), Request: null } as AxiosSettings['env'] };

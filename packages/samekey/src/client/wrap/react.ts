@@ -1,6 +1,7 @@
 /**
- * `samekey/client/react`: an operation as a hook. Double clicks, renders, StrictMode, reload and the back button have one key, because the
- * key is in the pending store and not in the component; what is pending is gone on with when the component appears.
+ * `samekey/client/react`: an operation as a hook. Double clicks, renders, StrictMode, reload and the back button have
+ * one key, because the key is in the pending store and not in the component; what is pending is gone on with when the
+ * component appears.
  */
 
 import type { Client } from '../client.ts';

@@ -1,6 +1,7 @@
 /**
- * When a bridge may go, as far as a store can tell (F111): one retention after the last process without it left. Nobody notes when that
- * was; but a record that such a process made has the former name and no pointer, so the last of them says it.
+ * When a bridge may go, as far as a store can tell (F111): one retention after the last process without it left. Nobody
+ * notes when that was; but a record that such a process made has the former name and no pointer, so the last of them
+ * says it.
  */
 
 import { isPointer, targetOf } from './pointer.ts';
@@ -16,11 +17,13 @@ export interface BridgeEnd {
   /** When the newest pointer was laid: the bridge stood then. */
   readonly laidAt: number;
   /**
-   * When what processes without the bridge have kept is past; null where nothing of it is left to be seen. If such a process still runs, it
-   * may make more.
+   * When what processes without the bridge have kept is past; null where nothing of it is left to be seen. If such a
+   * process still runs, it may make more.
    */
   readonly pastAt: number | null;
-  /** Whether `pastAt` is known: where the name is the same before and after, records of old code look like those of new. */
+  /**
+   * Whether `pastAt` is known: where the name is the same before and after, records of old code look like those of new.
+   */
   readonly isKnown: boolean;
 }
 

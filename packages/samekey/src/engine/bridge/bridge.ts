@@ -1,9 +1,11 @@
 /**
- * Finds the record of a request under all identities of its operation, and leaves pointers where younger code looks (`pointer.ts`).
+ * Finds the record of a request under all identities of its operation, and leaves pointers where younger code looks
+ * (`pointer.ts`).
  *
- * Invariants: no bridge, no work: a request of an operation that never changed asks the store nothing more · no life begins before its
- * pointers are there: where an answer is expected instead none is laid, and a claim that is granted all the same is given back · nothing
- * is written where a record stands · a record counts before a pointer, the youngest first, and what may run again last.
+ * Invariants: no bridge, no work: a request of an operation that never changed asks the store nothing more · no life
+ * begins before its pointers are there: where an answer is expected instead none is laid, and a claim that is granted
+ * all the same is given back · nothing is written where a record stands · a record counts before a pointer, the
+ * youngest first, and what may run again last.
  */
 
 import type { Abandoned } from '../abandoned.ts';
@@ -46,7 +48,9 @@ export interface Spot {
   readonly via: { readonly target: Target; readonly isSame: boolean } | null;
   /** When the first of the pointers that lead there ends, by the store's clock; null without one. */
   readonly until: number | null;
-  /** Whether every younger identity leads there, or is known to need no pointer: only then a new life may begin there. */
+  /**
+   * Whether every younger identity leads there, or is known to need no pointer: only then a new life may begin there.
+   */
   readonly isLaid: boolean;
 }
 
@@ -96,8 +100,8 @@ function isSamePrint(a: Fingerprint, b: Fingerprint): boolean {
 }
 
 /**
- * Whether two digests differ only in what says where a request was sent and what of its caller it was bound to (`fingerprint.ts`): that
- * proves no other request.
+ * Whether two digests differ only in what says where a request was sent and what of its caller it was bound to
+ * (`fingerprint.ts`): that proves no other request.
  */
 export function differInPlaceOnly(a: string, b: string): boolean {
   const [mine, where] = a.split('.');
@@ -124,7 +128,8 @@ async function compare(work: Work, { via }: Spot, bound: Fingerprint): Promise<F
     isElsewhere ||= differInPlaceOnly(mine.digest, bound.digest);
   }
   if (via !== null) {
-    // Behind a pointer only what the pointer says can be compared: it was bound to another request, and so is this record.
+    // Behind a pointer only what the pointer says can be compared: it was bound to another request, and so is this
+    // record.
     const isProven = via.isSame || isSamePrint(via.target.fingerprint, bound);
     return isProven ? { kind: 'mismatch' } : refused('kept-elsewhere');
   }
@@ -254,8 +259,8 @@ export function createBridges(options: BridgeOptions): Bridges {
   }
 
   /**
-   * Whether the record under the oldest identity is expected to answer: final, or bound to another request, in whose place nothing is laid. Whether
-   * it still lives is the store's to say.
+   * Whether the record under the oldest identity is expected to answer: final, or bound to another request, in whose
+   * place nothing is laid. Whether it still lives is the store's to say.
    */
   async function isAnswered(work: Work, own: Spot, seen: readonly Seen[]): Promise<boolean> {
     const record = seen[0]?.record ?? null;

@@ -1,10 +1,10 @@
 /**
- * A path under the present route as it was under a former one: `/v2/u/7/pay` → `/v1/users/7/pay`, so that a retry is compared as the
- * former code would have compared it.
+ * A path under the present route as it was under a former one: `/v2/u/7/pay` → `/v1/users/7/pay`, so that a retry is
+ * compared as the former code would have compared it.
  *
- * Invariants (F113): values go from one pattern to the other by the names of their parameters; by position only where nothing but names
- * has changed (F59) · whether two patterns have such a way is decided by the patterns alone, so it is found at start where
- * both are known then · a value is never dropped, so two requests never become one.
+ * Invariants (F113): values go from one pattern to the other by the names of their parameters; by position only where
+ * nothing but names has changed (F59) · whether two patterns have such a way is decided by the patterns alone, so it is
+ * found at start where both are known then · a value is never dropped, so two requests never become one.
  */
 
 import { eraseNames, isSimple, matchSegment, withoutSlash } from '../../core/operation.ts';

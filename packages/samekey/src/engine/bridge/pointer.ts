@@ -1,10 +1,11 @@
 /**
- * A pointer: what stands under an identity of an operation where its record is kept under a former one. While a bridge stands
- * (`formerly`), a claim goes to the oldest identity, as old processes do, and every younger identity holds a pointer before the claim is
- * asked for. So whoever knows only the present identity finds the record too, and the bridge may go.
+ * A pointer: what stands under an identity of an operation where its record is kept under a former one. While a bridge
+ * stands (`formerly`), a claim goes to the oldest identity, as old processes do, and every younger identity holds a
+ * pointer before the claim is asked for. So whoever knows only the present identity finds the record too, and the
+ * bridge may go.
  *
- * Invariants: a record never moves · a pointer is final from the moment it can be followed, so nobody runs under its identity · it
- * outlives the record that it leads to · it holds no part of any request: a scope and a digest.
+ * Invariants: a record never moves · a pointer is final from the moment it can be followed, so nobody runs under its
+ * identity · it outlives the record that it leads to · it holds no part of any request: a scope and a digest.
  */
 
 import { UNKNOWN_MAX_MS } from '../../store/machine/index.ts';

@@ -16,7 +16,9 @@ export interface IetfOptions {
   readonly inProgressStatus?: 409 | 202 | 425;
   /** Status for a key kept as a tombstone: 410 (default), or 404. */
   readonly expiredStatus?: 410 | 404;
-  /** Status for input that its schema refuses: 400 (default), or 422 (RFC 9110 §15.5.21), which a reused key has too. */
+  /**
+   * Status for input that its schema refuses: 400 (default), or 422 (RFC 9110 §15.5.21), which a reused key has too.
+   */
   readonly invalidStatus?: 400 | 422;
   /** The page that explains the codes, one anchor each: the base of `type` and `Link`. Default: Samekey's own. */
   readonly helpUrl?: string;
@@ -52,7 +54,8 @@ export function ietf(options: IetfOptions = {}): Profile {
 
 function render(outcome: ProblemOutcome, code: ProblemCode, problem: Problem, type: string): StoredResponse {
   const headers: HeaderLine[] = [
-    // RFC 9457 §3: the media type of a problem document. An acceptance is no problem: clients that parse it as one would fail (F94).
+    // RFC 9457 §3: the media type of a problem document. An acceptance is no problem: clients that parse it as one
+    // would fail (F94).
     ['Content-Type', problem.status < 400 ? 'application/json' : 'application/problem+json'],
     // The draft's §2.7 asks for a link to documentation in each error.
     ['Link', `<${type}>; rel="help"`],

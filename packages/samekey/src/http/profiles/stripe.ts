@@ -20,8 +20,9 @@ interface StripeError {
 }
 
 /**
- * Makes the Stripe profile. Use it with the policy `stripe`, a scope that names the account, and `keyUniqueFor: 'caller'`: Stripe's
- * keys are unique for the account, and the endpoint is compared with the parameters (api/idempotent_requests).
+ * Makes the Stripe profile. Use it with the policy `stripe`, a scope that names the account, and
+ * `keyUniqueFor: 'caller'`: Stripe's keys are unique for the account, and the endpoint is compared with the parameters
+ * (api/idempotent_requests).
  */
 export function stripe(): Profile {
   return {
@@ -29,8 +30,8 @@ export function stripe(): Profile {
     // api/idempotent_requests: a replayed answer carries this header.
     replayHeaders: [['Idempotent-Replayed', 'true']],
     answerHeaders({ status, isFinal, key }) {
-      // api/idempotent_requests: the key comes back. error-low-level: stripe-node and others send 409 and 5xx again unless told otherwise,
-      // and what is stored cannot change (F105).
+      // api/idempotent_requests: the key comes back. error-low-level: stripe-node and others send 409 and 5xx again
+      // unless told otherwise, and what is stored cannot change (F105).
       const retries = status >= 400 && isFinal !== null;
       return retries
         ? [

@@ -1,9 +1,9 @@
 /**
- * Compares our ledger with the provider's: two streams, both sorted by reference, merged line by line. What an effect did is known
- * for certain only when both sides say the same; this finds where they do not.
+ * Compares our ledger with the provider's: two streams, both sorted by reference, merged line by line. What an effect
+ * did is known for certain only when both sides say the same; this finds where they do not.
  *
- * Invariants: one line of each side is held, so memory does not grow with the files · amounts are exact decimals · every line is
- * counted, and every line that has no equal on the other side is told.
+ * Invariants: one line of each side is held, so memory does not grow with the files · amounts are exact decimals ·
+ * every line is counted, and every line that has no equal on the other side is told.
  */
 
 import { OptionsError } from '../../core/errors.ts';
@@ -41,8 +41,8 @@ export interface CompareOptions<Ours, Theirs> {
 }
 
 /**
- * Gives every difference, in the order of references, and returns the totals. Both sides must be sorted by reference, by bytes.
- * Throws `OptionsError`, and `LedgerError` for a line that cannot be compared or is out of order.
+ * Gives every difference, in the order of references, and returns the totals. Both sides must be sorted by reference,
+ * by bytes. Throws `OptionsError`, and `LedgerError` for a line that cannot be compared or is out of order.
  *
  * @example
  * for await (const difference of compareLedgers(ours, theirs, { map: (row) => row })) console.log(difference.kind);

@@ -18,8 +18,8 @@ const FORM = /^([+-]?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 export const ZERO: Decimal = { units: 0n, scale: 0 };
 
 /**
- * From text, a bigint, or a whole number that a double holds exactly; `shift` is how many digits stand behind the point that is not
- * written (2 for amounts in cents). Null for what is no such amount.
+ * From text, a bigint, or a whole number that a double holds exactly; `shift` is how many digits stand behind the point
+ * that is not written (2 for amounts in cents). Null for what is no such amount.
  */
 export function toDecimal(value: unknown, shift = 0): Decimal | null {
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)))

@@ -29,8 +29,8 @@ const REPORT_ROWS = {
 } satisfies Table<ReportOptions<never, never>>;
 
 /**
- * Compares and gathers. `differencesMax` (default 1,000) bounds what is kept; `onDifference` is given every one as it is found.
- * Throws as {@link compareLedgers} does.
+ * Compares and gathers. `differencesMax` (default 1,000) bounds what is kept; `onDifference` is given every one as it
+ * is found. Throws as {@link compareLedgers} does.
  */
 export async function ledgerReport<Ours, Theirs>(
   ours: Rows<Ours>,

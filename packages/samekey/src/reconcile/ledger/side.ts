@@ -1,8 +1,9 @@
 /**
- * One side of a comparison, read line by line: each line is checked as it comes, and must not stand before the one before it.
+ * One side of a comparison, read line by line: each line is checked as it comes, and must not stand before the one
+ * before it.
  *
- * Invariants: one line is held and no more · references are in the order of their bytes (`LC_ALL=C sort`, `COLLATE "C"`), which is that
- * of their code points · an error names side and line, never what stands there.
+ * Invariants: one line is held and no more · references are in the order of their bytes (`LC_ALL=C sort`,
+ * `COLLATE "C"`), which is that of their code points · an error names side and line, never what stands there.
  */
 
 import { LedgerError } from '../../core/errors.ts';
@@ -12,7 +13,10 @@ import { type Decimal, toDecimal } from './decimal.ts';
 export interface LedgerLine {
   /** What both sides call it: the provider's id, or yours that it was given. Not empty. */
   readonly reference: string;
-  /** Decimal text (`'12.50'`), a bigint, or a whole number. Other numbers are refused: a double has lost what it had to round. */
+  /**
+   * Decimal text (`'12.50'`), a bigint, or a whole number. Other numbers are refused: a double has lost what it had to
+   * round.
+   */
   readonly amount: string | bigint | number;
   /** Compared without regard to case; null or absent if the side does not say. */
   readonly currency?: string | null;
@@ -38,7 +42,10 @@ export interface ReadLine {
 interface SideOptions<Row> {
   /** Makes a line of yours into what is compared. */
   readonly map: (row: Row) => LedgerLine;
-  /** How many digits of the amounts stand behind a point that is not written: 2 for cents. Default 0. A written point is refused then. */
+  /**
+   * How many digits of the amounts stand behind a point that is not written: 2 for cents. Default 0. A written point is
+   * refused then.
+   */
   readonly decimals?: number;
 }
 
@@ -96,7 +103,10 @@ function check(side: LedgerSide, given: LedgerLine, decimals: number, count: num
   return { reference, amount: exact, currency: currency?.toUpperCase() ?? null, state, line };
 }
 
-/** Negative, 0 or positive, by code points: the order of UTF-8's bytes, which the units of JavaScript's texts are not in. */
+/**
+ * Negative, 0 or positive, by code points: the order of UTF-8's bytes, which the units of JavaScript's texts are not
+ * in.
+ */
 export function compareReferences(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) {

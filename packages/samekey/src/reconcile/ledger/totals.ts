@@ -26,7 +26,10 @@ export interface LedgerTotals {
   readonly sums: readonly LedgerSum[];
 }
 
-/** There are fewer than 200; a column taken for the currency by mistake has one value a line, and memory must not grow with it. */
+/**
+ * There are fewer than 200; a column taken for the currency by mistake has one value a line, and memory must not grow
+ * with it.
+ */
 const CURRENCIES_MAX = 1_000;
 
 /** Counts. */

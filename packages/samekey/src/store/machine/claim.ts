@@ -1,4 +1,7 @@
-/** May this claimId run an attempt now? The rows of the state table for claims, in the order of precedence of semantics §4. */
+/**
+ * May this claimId run an attempt now? The rows of the state table for claims, in the order of precedence of
+ * semantics §4.
+ */
 
 import {
   attemptAgeMs,
@@ -51,7 +54,8 @@ export function decideClaim(
   if (isExpired(record, view.now)) {
     return isPurgeable(record, view.now) ? grant(null, request, view) : found('expired');
   }
-  // Where nothing ever ran a new life begins: whoever left it so binds no later request, and bounds neither its life nor its attempts.
+  // Where nothing ever ran a new life begins: whoever left it so binds no later request, and bounds neither its life
+  // nor its attempts.
   if (isVacant(record) && request.entry !== 'take')
     return view.claimLeftMs > 0 ? found('in-progress') : grant(null, request, view);
   // What somebody's request has left is no place for a pointer, whatever state it is in: nothing of it is touched.

@@ -1,6 +1,6 @@
 /**
- * What the parts of the state table share: what a decision is made on and what it says, the reasons it leaves, and the rules that
- * hold for each of its rows.
+ * What the parts of the state table share: what a decision is made on and what it says, the reasons it leaves, and the
+ * rules that hold for each of its rows.
  */
 
 import {
@@ -16,13 +16,16 @@ import type { HandResult } from '../store.ts';
 export interface View {
   /** The store's clock, in milliseconds since 1970. */
   readonly now: number;
-  /** From which lives are counted (`expiresAt`): `now`, or later where a clock is ahead and not believed (`shared-time.ts`, `server-time.ts`). */
+  /**
+   * From which lives are counted (`expiresAt`): `now`, or later where a clock is ahead and not believed
+   * (`shared-time.ts`, `server-time.ts`).
+   */
   readonly laterNow: number;
   /** Whether the record's claim is over by the store's own rule; only looked at while `in_progress`. */
   readonly claimOver: boolean;
   /**
-   * What the living claim has left by the store's own rule, in milliseconds; for a `retryable` record the time until a claim may
-   * be granted.
+   * What the living claim has left by the store's own rule, in milliseconds; for a `retryable` record the time until a
+   * claim may be granted.
    */
   readonly claimLeftMs: number;
 }
@@ -37,8 +40,8 @@ export interface Decision<Result> {
 const LOCKED: ReadonlySet<State> = new Set(['in_progress', 'retryable', 'pending']);
 
 /**
- * The view of a store whose clock is the server's: a claim is over when its time has passed; `heldMs` later after a leap of the time
- * (`server-time.ts`).
+ * The view of a store whose clock is the server's: a claim is over when its time has passed; `heldMs` later after a
+ * leap of the time (`server-time.ts`).
  */
 export function serverView(
   record: SamekeyRecord | null,
@@ -86,7 +89,9 @@ export function leftToCode(record: SamekeyRecord, { now }: View): SamekeyRecord 
   };
 }
 
-/** Whether it is the record that the writer holds: claimId and attempt, because numbers begin again after a deletion. */
+/**
+ * Whether it is the record that the writer holds: claimId and attempt, because numbers begin again after a deletion.
+ */
 export function sameFence(record: SamekeyRecord | null, fence: Fence): record is SamekeyRecord {
   return record !== null && record.claimId === fence.claimId && record.attempt === fence.attempt;
 }

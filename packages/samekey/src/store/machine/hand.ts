@@ -26,7 +26,9 @@ import {
   type View,
 } from './decision.ts';
 
-/** A reconciler or an operator says how an unknown outcome ended. Who says otherwise than was settled is refused (F152). */
+/**
+ * A reconciler or an operator says how an unknown outcome ended. Who says otherwise than was settled is refused (F152).
+ */
 export function decideSettle(
   record: SamekeyRecord | null,
   given: SettleRequest,
@@ -58,8 +60,9 @@ export function decideSettle(
 }
 
 /**
- * An operator lets a failed key run again: at least once, however many attempts it had. Its fence moves on: whatever the last attempt
- * still sends is refused, and tells of a contradiction. What nobody came to know runs again only on the word that nothing happened.
+ * An operator lets a failed key run again: at least once, however many attempts it had. Its fence moves on: whatever
+ * the last attempt still sends is refused, and tells of a contradiction. What nobody came to know runs again only on
+ * the word that nothing happened.
  */
 export function decideReopen(
   record: SamekeyRecord | null,
@@ -90,9 +93,9 @@ export function decideReopen(
 }
 
 /**
- * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. What may have happened runs again
- * only on the word that nothing did: with the record goes what would have kept it from happening twice (F155). While other processes may
- * still replay its answer, its key stays behind, without request and answer.
+ * An operator drops a record that nobody works on; refused for `pending`, `in_progress` and `unknown`. What may have
+ * happened runs again only on the word that nothing did: with the record goes what would have kept it from happening
+ * twice (F155). While other processes may still replay its answer, its key stays behind, without request and answer.
  */
 export function decideForget(
   record: SamekeyRecord | null,
@@ -133,16 +136,17 @@ export function decideForget(
 }
 
 /**
- * Whether a record that may run again by an act of hand may have taken effect, and nobody has said: given up as never known, or with an
- * effect that was begun and never ended.
+ * Whether a record that may run again by an act of hand may have taken effect, and nobody has said: given up as never
+ * known, or with an effect that was begun and never ended.
  */
 export function mayHaveHappened({ reason, intentAt, proof }: SamekeyRecord): boolean {
   return reason === NEVER_KNOWN || (intentAt !== null && proof !== 'settled');
 }
 
 /**
- * What a caller's record becomes whose content is to go: a tombstone that never expires. Left as they are: what somebody works on,
- * an outcome nobody knows, and an effect that may have happened; whoever ends them may need what they hold.
+ * What a caller's record becomes whose content is to go: a tombstone that never expires. Left as they are: what
+ * somebody works on, an outcome nobody knows, and an effect that may have happened; whoever ends them may need what
+ * they hold.
  */
 export function decideErase(
   record: SamekeyRecord,
@@ -179,8 +183,8 @@ export function decideErase(
 }
 
 /**
- * When it may run again. `claimTtlMs` says for how long it is held back: where the database has no clock, each process counts that itself from
- * when it first sees the record (`claim-watch.ts`).
+ * When it may run again. `claimTtlMs` says for how long it is held back: where the database has no clock, each process
+ * counts that itself from when it first sees the record (`claim-watch.ts`).
  */
 function heldBack(delayMs: number, view: View): Pick<SamekeyRecord, 'lockedUntil' | 'claimTtlMs'> {
   return { lockedUntil: view.now + delayMs, claimTtlMs: delayMs };

@@ -1,12 +1,12 @@
 /**
- * The state table (semantics §3–4), pure: (record | none, command, view) → what to write and what to answer, by who writes:
- * whoever claims, the owner, the hand of an operator, and upkeep. No clock, no
- * store, no engine. A store applies a decision atomically, under a condition that repeats the fence the decision was
- * made on; stores that speak SQL encode the same table in their statements and are held to it by the contract suite.
+ * The state table (semantics §3–4), pure: (record | none, command, view) → what to write and what to answer, by who
+ * writes: whoever claims, the owner, the hand of an operator, and upkeep. No clock, no store, no engine. A store
+ * applies a decision atomically, under a condition that repeats the fence the decision was made on; stores that speak
+ * SQL encode the same table in their statements and are held to it by the contract suite.
  *
- * Invariants: a final record changes by expiry or an operator's hand only · what an operator opens or forgets runs again only
- * when no process may still replay its answer (F62) · attempts only grow within a record's life ·
- * a claimId is good for one attempt once · what does not match is reported and changes nothing.
+ * Invariants: a final record changes by expiry or an operator's hand only · what an operator opens or forgets runs
+ * again only when no process may still replay its answer (F62) · attempts only grow within a record's life · a claimId
+ * is good for one attempt once · what does not match is reported and changes nothing.
  */
 
 export { decideClaim } from './claim.ts';

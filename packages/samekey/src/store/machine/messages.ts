@@ -1,9 +1,9 @@
 /**
- * The state table of messages: pure, (message, command, now) → what to write. SQLite applies it as it is; stores that speak in
- * conditional statements are compared with it by the outbox contract.
+ * The state table of messages: pure, (message, command, now) → what to write. SQLite applies it as it is; stores that
+ * speak in conditional statements are compared with it by the outbox contract.
  *
- * Invariants: nothing but its lease moves a leased message, until the lease has ended · `started` grows before a handler is
- * called, `finished` only by the word of a worker · `proven` never exceeds `finished`.
+ * Invariants: nothing but its lease moves a leased message, until the lease has ended · `started` grows before a
+ * handler is called, `finished` only by the word of a worker · `proven` never exceeds `finished`.
  */
 
 import type { DeadRequest, Lease, NewMessage, RetryRequest, StoredMessage, TakeRequest } from '../message.ts';
@@ -45,8 +45,8 @@ export function mayHaveRunBefore({ started, proven }: StoredMessage, exhausted =
 }
 
 /**
- * A due message: with its worker, or parked because one of its group is ahead. `over`: the lease it stands under has ended.
- * Undefined: it is not to be had.
+ * A due message: with its worker, or parked because one of its group is ahead. `over`: the lease it stands under has
+ * ended. Undefined: it is not to be had.
  */
 export function decideTake(
   message: StoredMessage,
@@ -76,8 +76,8 @@ export function holds(message: StoredMessage | null, lease: Lease): message is S
 }
 
 /**
- * Back in line, or handed back as if it had not been taken: what was a suspect then is one still, under a lease that is over and nobody's. In
- * line it would be taken together with others of its kind.
+ * Back in line, or handed back as if it had not been taken: what was a suspect then is one still, under a lease that is
+ * over and nobody's. In line it would be taken together with others of its kind.
  */
 export function decideRetry(message: StoredMessage, request: RetryRequest, now: number): StoredMessage {
   const begun = request.begun ? 1 : 0;
@@ -110,10 +110,10 @@ export function decideDead(message: StoredMessage, request: DeadRequest, now: nu
 }
 
 /**
- * Whether a dead letter may be delivered again, by the record of the attempt that handed it over. A message of its own is owed for ever.
- * One that is a request's work is not delivered beside what was decided since: not if that attempt is done or without effect, if another
- * has begun, or if the record is gone with all that it knew (F142). Nor does delivering again change what was answered: a failed request
- * has to be reopened first, with its reason (F148).
+ * Whether a dead letter may be delivered again, by the record of the attempt that handed it over. A message of its own
+ * is owed for ever. One that is a request's work is not delivered beside what was decided since: not if that attempt is
+ * done or without effect, if another has begun, or if the record is gone with all that it knew (F142). Nor does
+ * delivering again change what was answered: a failed request has to be reopened first, with its reason (F148).
  */
 export function mayRequeue({ owner }: Pick<StoredMessage, 'owner'>, record: SamekeyRecord | null): boolean {
   if (owner === null) return true;
@@ -128,8 +128,8 @@ function isOf(record: Fence, { claimId, attempt }: Fence): boolean {
 }
 
 /**
- * Once more, with all its deliveries before it again; in a group it comes last. `record`: of its attempt as it was. What was reopened may
- * still be replayed from memory elsewhere, and is not done beside that.
+ * Once more, with all its deliveries before it again; in a group it comes last. `record`: of its attempt as it was.
+ * What was reopened may still be replayed from memory elsewhere, and is not done beside that.
  */
 export function decideRequeue(
   message: StoredMessage,

@@ -31,8 +31,8 @@ import {
 } from './decision.ts';
 
 /**
- * The owner goes on: more time, also when it was given up for `unknown` too early. What it called unknown itself stays so: a
- * renewal that was under way then must not hand the record to the end of its claim.
+ * The owner goes on: more time, also when it was given up for `unknown` too early. What it called unknown itself stays
+ * so: a renewal that was under way then must not hand the record to the end of its claim.
  */
 export function decideRenew(
   record: SamekeyRecord | null,
@@ -59,7 +59,10 @@ export function decideRenew(
   };
 }
 
-/** The owner notes what it has done so far, under the conditions of a renewal; upon `renewals` only where nothing was written since. */
+/**
+ * The owner notes what it has done so far, under the conditions of a renewal; upon `renewals` only where nothing was
+ * written since.
+ */
 export function decideCheckpoint(
   record: SamekeyRecord | null,
   request: CheckpointRequest,
@@ -101,8 +104,9 @@ export function decideHandOver(
 }
 
 /**
- * The dead letter of an attempt is to be delivered again: its record waits for that, and nobody settles, reopens or forgets it
- * meanwhile. In the write that makes the message ready. One that was reopened gets back the claimId that the message carries.
+ * The dead letter of an attempt is to be delivered again: its record waits for that, and nobody settles, reopens or
+ * forgets it meanwhile. In the write that makes the message ready. One that was reopened gets back the claimId that the
+ * message carries.
  */
 export function decideHandOverAgain(
   record: SamekeyRecord | null,

@@ -1,4 +1,6 @@
-/** What ends or moves on without its owner: claims that are over, deadlines, unknown outcomes that somebody asks about. */
+/**
+ * What ends or moves on without its owner: claims that are over, deadlines, unknown outcomes that somebody asks about.
+ */
 
 import type { SamekeyRecord } from '../../core/record.ts';
 import { problemResponse } from '../../core/response.ts';
@@ -19,7 +21,10 @@ import {
 /** How long an outcome stays unknown at most, in milliseconds: 30 days (semantics §3). */
 export const UNKNOWN_MAX_MS: number = 30 * 24 * 60 * 60 * 1_000;
 
-/** The sweeper ends what is over: a claim, a deadline, the time to find an outcome out; undefined when there is nothing to end. */
+/**
+ * The sweeper ends what is over: a claim, a deadline, the time to find an outcome out; undefined when there is nothing
+ * to end.
+ */
 export function decideSweep(
   record: SamekeyRecord,
   view: View,
@@ -104,9 +109,9 @@ export function decideTakeUnknown(
 }
 
 /**
- * A reconciler learned nothing: the record is looked at later, or by an operator. The count of inquiries is part of its fence:
- * whoever took it since is not disturbed. What the record says of its end stays, because it decides whether its living owner
- * may take it back.
+ * A reconciler learned nothing: the record is looked at later, or by an operator. The count of inquiries is part of its
+ * fence: whoever took it since is not disturbed. What the record says of its end stays, because it decides whether its
+ * living owner may take it back.
  */
 export function decidePostpone(
   record: SamekeyRecord | null,

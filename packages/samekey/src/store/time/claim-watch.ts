@@ -1,7 +1,8 @@
 /**
- * The watch on claims, for stores without a clock of their own (semantics §3): a claim is over only when this process itself has
- * seen it (life, attempt, claimId, renewals) stand still for the claim's length on its own monotonic clock. Wrong wall clocks
- * cannot take a claim away (F45); a process that has just started must watch for one claim's length first.
+ * The watch on claims, for stores without a clock of their own (semantics §3): a claim is over only when this process
+ * itself has seen it (life, attempt, claimId, renewals) stand still for the claim's length on its own monotonic clock.
+ * Wrong wall clocks cannot take a claim away (F45); a process that has just started must watch for one claim's length
+ * first.
  */
 
 import {
@@ -65,10 +66,11 @@ export function createClaimWatch(monotonicNow: () => number, watchedMax: number 
 /**
  * The watch on a record that nobody works on and that may not run yet; null: nothing holds it back.
  *
- * What was reopened or forgotten by hand is watched, from when this process first sees it, for the time that the record says: answers may still be
- * replayed elsewhere for so long, and whoever did it may know an older time than this process, by as much as the store was silent. What an
- * owner left for later is watched while the shared time says so: a wall clock that is set ahead then shortens nothing, one that stands still
- * lengthens nothing. `doubtMs`: by how much the clock of that owner may be ahead of the shared time here.
+ * What was reopened or forgotten by hand is watched, from when this process first sees it, for the time that the record
+ * says: answers may still be replayed elsewhere for so long, and whoever did it may know an older time than this
+ * process, by as much as the store was silent. What an owner left for later is watched while the shared time says so: a
+ * wall clock that is set ahead then shortens nothing, one that stands still lengthens nothing. `doubtMs`: by how much
+ * the clock of that owner may be ahead of the shared time here.
  */
 export function heldBack(record: SamekeyRecord | null, now: number, doubtMs = 0): WatchedClaim | null {
   if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
@@ -79,8 +81,8 @@ export function heldBack(record: SamekeyRecord | null, now: number, doubtMs = 0)
 }
 
 /**
- * What must stand still. A repetition of a claim may arrive late, when the record has gone on without it: the same claimId
- * then holds a later attempt, or the key's next life, and its time begins anew.
+ * What must stand still. A repetition of a claim may arrive late, when the record has gone on without it: the same
+ * claimId then holds a later attempt, or the key's next life, and its time begins anew.
  */
 function markOf({ claimId, attempt, renewals, createdAt }: WatchedClaim): string {
   return `${attempt}.${renewals}.${createdAt} ${claimId}`;

@@ -1,11 +1,13 @@
 /**
- * When a clock that is ahead of what processes have seen is believed (F71, F117): after it has kept pace with a monotonic clock for ten
- * minutes. And who is told that it is off.
+ * When a clock that is ahead of what processes have seen is believed (F71, F117): after it has kept pace with a
+ * monotonic clock for ten minutes. And who is told that it is off.
  */
 
 /** For so long a clock must keep pace before it is believed; and from here on it counts as off. */
 export const PACE_MS = 600_000;
-/** Time services move clocks by less in ten minutes (500 parts in a million are 0.3 s), a step to another time is more. */
+/**
+ * Time services move clocks by less in ten minutes (500 parts in a million are 0.3 s), a step to another time is more.
+ */
 export const PACE_TOLERANCE_MS = 2_000;
 
 /** Watches one clock. */
@@ -38,7 +40,10 @@ interface OffTelling {
   tell(offMs: number): void;
   /** It was believed: what it says is the time. */
   end(): void;
-  /** Tells each time it begins to be off by ten minutes or more, ahead or (below 0) behind, and at once if it is. Returns what ends it. */
+  /**
+   * Tells each time it begins to be off by ten minutes or more, ahead or (below 0) behind, and at once if it is.
+   * Returns what ends it.
+   */
   onOff(told: (offMs: number) => void): () => void;
 }
 

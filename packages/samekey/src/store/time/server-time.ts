@@ -1,24 +1,30 @@
 /**
- * Time for stores whose database tells it (semantics §3). A server's clock may be hours ahead for a moment: it must end, run and forget nothing
- * (F117), as little as a process's clock where there is none (`shared-time.ts`, F71).
+ * Time for stores whose database tells it (semantics §3). A server's clock may be hours ahead for a moment: it must
+ * end, run and forget nothing (F117), as little as a process's clock where there is none (`shared-time.ts`, F71).
  *
- * What a process believes the time to be is its base, carried on by its monotonic clock. It goes with each statement as a bound, so no
- * statement asks for it: the server's clock is the time where it is within {@link SERVER_TOLERANCE_MS} of the bound, else the bound is.
- * The base comes from looks alone, each at the server's clock and at the shared time, which the store keeps in one row:
- * - the first takes the clock, unless it is more than {@link ROW_LAG_MAX_MS} off the shared time: then that is the time;
- * - later ones follow the clock while it is near. One that is ahead is believed after it has kept pace for ten minutes; one that is
- *   behind never: what was written would stand for as long;
+ * What a process believes the time to be is its base, carried on by its monotonic clock. It goes with each statement as
+ * a bound, so no statement asks for it: the server's clock is the time where it is within {@link SERVER_TOLERANCE_MS}
+ * of the bound, else the bound is. The base comes from looks alone, each at the server's clock and at the shared time,
+ * which the store keeps in one row:
+ * - the first takes the clock, unless it is more than {@link ROW_LAG_MAX_MS} off the shared time: then that is the
+ *   time;
+ * - later ones follow the clock while it is near. One that is ahead is believed after it has kept pace for ten minutes;
+ *   one that is behind never: what was written would stand for as long;
  * - a shared time that is ahead is taken at once: others have believed the clock, or this process was frozen.
  *
- * Whoever looks moves the shared time on: who starts and who sweeps, never who claims. A leap of the time is known to others only when they
- * look, and until then they write as before it. So for ten minutes after one, claims and leases must be over by the time before it as well.
+ * Whoever looks moves the shared time on: who starts and who sweeps, never who claims. A leap of the time is known to
+ * others only when they look, and until then they write as before it. So for ten minutes after one, claims and leases
+ * must be over by the time before it as well.
  */
 
 import { createOffTelling, createPace, PACE_MS, PACE_TOLERANCE_MS } from './clock-pace.ts';
 
 /** The store's own part of a look. */
 export interface ServerClock {
-  /** The server's clock and the shared time, of one moment, in whole milliseconds since 1970; 0: nobody has left one yet. */
+  /**
+   * The server's clock and the shared time, of one moment, in whole milliseconds since 1970; 0: nobody has left one
+   * yet.
+   */
   read(): Promise<{ readonly clock: number; readonly shared: number }>;
   /** Moves the shared time on to this, never back. */
   move(time: number): Promise<void>;
@@ -32,7 +38,10 @@ export interface ServerTime {
   heldMs(): number;
   /** Looks. */
   look(): Promise<void>;
-  /** Before a statement that needs the bound: looks where that was never done, or long ago, or time has passed that nobody measured. */
+  /**
+   * Before a statement that needs the bound: looks where that was never done, or long ago, or time has passed that
+   * nobody measured.
+   */
   fresh(): Promise<void> | undefined;
   /** Tells that the server's clock is off, as `Store.onClockOff` does. */
   onOff(told: (offMs: number) => void): () => void;
@@ -40,7 +49,10 @@ export interface ServerTime {
 
 /** A clock so near is the time: a statement takes less from here to there, and time services move clocks by less. */
 export const SERVER_TOLERANCE_MS: number = PACE_TOLERANCE_MS;
-/** Who starts takes the clock for right although it is ahead of the shared time, up to this: sweeps move that every ten seconds. */
+/**
+ * Who starts takes the clock for right although it is ahead of the shared time, up to this: sweeps move that every ten
+ * seconds.
+ */
 const ROW_LAG_MAX_MS = 60_000;
 /** A shared time that lags less is not worth a write. */
 const MOVE_MS = 5_000;

@@ -1,8 +1,8 @@
 /**
- * The audit in the same table: an item for each row, in shards by record. A row is first written inside the record, with the change
- * it is about, and then put into its place under a number it already has; doing that twice does nothing. DynamoDB counts nothing
- * for us, so numbers are made of time, a count and chance: they grow with time, and rows of one millisecond stand in the order of
- * their process only.
+ * The audit in the same table: an item for each row, in shards by record. A row is first written inside the record,
+ * with the change it is about, and then put into its place under a number it already has; doing that twice does
+ * nothing. DynamoDB counts nothing for us, so numbers are made of time, a count and chance: they grow with time, and
+ * rows of one millisecond stand in the order of their process only.
  */
 
 import {

@@ -1,15 +1,16 @@
 /**
- * Bytes that no item can hold (400 KB an item, F50) go to a store of the user's, such as S3. They are put before the item
- * that names them is written, under a name used once that ends with their digest, and deleted after no item names them: a process that
- * dies in between leaves bytes that nobody names (`orphans.ts`), never an item that names nothing.
+ * Bytes that no item can hold (400 KB an item, F50) go to a store of the user's, such as S3. They are put before the
+ * item that names them is written, under a name used once that ends with their digest, and deleted after no item names
+ * them: a process that dies in between leaves bytes that nobody names (`orphans.ts`), never an item that names nothing.
  */
 
 import { StoreError } from '../../core/errors.ts';
 import type { AttributeValue, Item } from './dynamodb-client.ts';
 
 /**
- * Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was written then. What stands
- * before the first `/` of a name is the id of the table that put it, so that tables may share a place.
+ * Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was
+ * written then. What stands before the first `/` of a name is the id of the table that put it, so that tables may share
+ * a place.
  */
 export interface BodyStore {
   /** Resolves once the bytes are durable: the record that names them is written next. */
@@ -23,8 +24,8 @@ export interface BodyStore {
 }
 
 /**
- * The bodies as one table sees them. A copy of a table reads what its original has put; it deletes only what it has put itself, as the
- * original may still need the rest.
+ * The bodies as one table sees them. A copy of a table reads what its original has put; it deletes only what it has put
+ * itself, as the original may still need the rest.
  */
 export interface TableBodies {
   /** Resolves with the whole name, which a record then holds. Throws `StoreError`: nothing was written. */
@@ -125,7 +126,10 @@ export async function fitting(
   return { item: fit, put };
 }
 
-/** The item with its parts back in it. An answer that is gone is one whose body was not kept; anything else gone is an error. */
+/**
+ * The item with its parts back in it. An answer that is gone is one whose body was not kept; anything else gone is an
+ * error.
+ */
 export async function whole(item: Item, bodies: TableBodies | undefined): Promise<Item> {
   if (placesIn(item).length === 0) return item;
   const filled: Record<string, AttributeValue> = { ...item };

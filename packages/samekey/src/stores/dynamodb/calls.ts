@@ -1,6 +1,6 @@
 /**
- * Calls to DynamoDB, each bounded in time and tries. Throttling is met with full jitter; whatever else fails is thrown as
- * `StoreError` that says whether the write may have been applied. A condition that does not hold is a value.
+ * Calls to DynamoDB, each bounded in time and tries. Throttling is met with full jitter; whatever else fails is thrown
+ * as `StoreError` that says whether the write may have been applied. A condition that does not hold is a value.
  */
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
@@ -34,8 +34,8 @@ const PAUSE_MIN_MS = 25;
 const PAUSE_MAX_MS = 1_000;
 
 /**
- * Times that a patient read is made: at its start a process makes its first call with everything else to do, and a page of a scan
- * is the more work lost the further it has come.
+ * Times that a patient read is made: at its start a process makes its first call with everything else to do, and a page
+ * of a scan is the more work lost the further it has come.
  */
 const PATIENT_TRIES_MAX = 5;
 
@@ -107,7 +107,10 @@ export function createCalls({ client, table, callTimeMaxMs, random }: CallsOptio
   };
 }
 
-/** Runs at most `atOnce` at a time; results in the order of the items. The first failure is thrown after those under way have ended. */
+/**
+ * Runs at most `atOnce` at a time; results in the order of the items. The first failure is thrown after those under way
+ * have ended.
+ */
 export async function inParallel<T, R>(
   items: readonly T[],
   atOnce: number,

@@ -1,6 +1,7 @@
 /**
- * Time in DynamoDB, which tells none (`store/time/shared-time.ts`): the shared time is one item, read at most once a second by each process and
- * moved on only when it is behind. Claims, leases and pauses after a reopen end by watching only (`view.ts`).
+ * Time in DynamoDB, which tells none (`store/time/shared-time.ts`): the shared time is one item, read at most once a
+ * second by each process and moved on only when it is behind. Claims, leases and pauses after a reopen end by watching
+ * only (`view.ts`).
  */
 
 import { createSharedTime, type SharedTime, type SharedTimes } from '../../store/time/shared-time.ts';

@@ -1,6 +1,6 @@
 /**
- * What the store needs of a DynamoDB client: the aggregated `DynamoDB` of `@aws-sdk/client-dynamodb` (v3), as far as it is
- * used. Structural, so that the library depends on no SDK: its methods take plain input and need no command classes.
+ * What the store needs of a DynamoDB client: the aggregated `DynamoDB` of `@aws-sdk/client-dynamodb` (v3), as far as it
+ * is used. Structural, so that the library depends on no SDK: its methods take plain input and need no command classes.
  */
 
 /** A value as DynamoDB's protocol writes it. */

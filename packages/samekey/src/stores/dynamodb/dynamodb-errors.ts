@@ -1,6 +1,7 @@
 /**
- * What an error of the client says about a write: not applied, maybe applied, or refused by its condition. Sources: the AWS
- * developer guide, "Error handling with DynamoDB"; an SDK that tried several times may have been heard the first time.
+ * What an error of the client says about a write: not applied, maybe applied, or refused by its condition. Sources: the
+ * AWS developer guide, "Error handling with DynamoDB"; an SDK that tried several times may have been heard the first
+ * time.
  */
 
 import { errorCode, StoreError } from '../../core/errors.ts';
@@ -77,8 +78,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a transaction was cancelled that may succeed when it is made anew: somebody else's write stood in between, or what the handler
- * had read, or this record, was no longer so.
+ * Why a transaction was cancelled that may succeed when it is made anew: somebody else's write stood in between, or
+ * what the handler had read, or this record, was no longer so.
  */
 const PASSING: ReadonlySet<string | undefined> = new Set([
   'None',

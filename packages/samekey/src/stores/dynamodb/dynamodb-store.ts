@@ -1,9 +1,10 @@
 /**
- * The DynamoDB store: the state table of `store/machine/index.ts`, one conditional write for each transition. A fresh key costs one write
- * and no read.
+ * The DynamoDB store: the state table of `store/machine/index.ts`, one conditional write for each transition. A fresh
+ * key costs one write and no read.
  *
- * Invariants: a decision is written only onto the very version it was made on · time is the wall clock held back by a shared
- * one, claims end by watching only (`clock.ts`, `view.ts`) · every call is bounded in time and tries · the client stays the user's.
+ * Invariants: a decision is written only onto the very version it was made on · time is the wall clock held back by a
+ * shared one, claims end by watching only (`clock.ts`, `view.ts`) · every call is bounded in time and tries · the
+ * client stays the user's.
  */
 
 import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
@@ -41,13 +42,14 @@ import { createWithin, type WithinDynamoDb } from './within.ts';
 export interface DynamoDbStore extends Store, TransactionalStore {
   within(handle: unknown): WithinDynamoDb;
   /**
-   * The end of an attempt as an element of a `TransactWriteItems` of yours: it is written if and only if your other writes are. On
-   * TransactionCanceled with ConditionalCheckFailed for it, ask again; `refused` means the attempt has lost its record.
+   * The end of an attempt as an element of a `TransactWriteItems` of yours: it is written if and only if your other
+   * writes are. On TransactionCanceled with ConditionalCheckFailed for it, ask again; `refused` means the attempt has
+   * lost its record.
    */
   completionItem(request: FinishRequest): Promise<CompletionItem>;
   /**
-   * Goes through the bodies and deletes those that no record names: what dead processes left, and what TTL left behind. From one
-   * process that lives long, a few times an hour. Throws `OptionsError` when bodies cannot be listed.
+   * Goes through the bodies and deletes those that no record names: what dead processes left, and what TTL left behind.
+   * From one process that lives long, a few times an hour. Throws `OptionsError` when bodies cannot be listed.
    */
   reapBodies(request?: ReapBodiesRequest): Promise<ReapedBodies>;
 }

@@ -16,8 +16,8 @@ export interface TransactPut {
 }
 
 /**
- * Writes `item` onto the record that `before` shows: still this attempt's, and in this state. Renewals in between do no harm, unless
- * `version` is given: then nobody may have written since.
+ * Writes `item` onto the record that `before` shows: still this attempt's, and in this state. Renewals in between do no
+ * harm, unless `version` is given: then nobody may have written since.
  */
 export function putOnto(tableName: string, item: Item, before: SamekeyRecord, version?: string): TransactPut {
   return {

@@ -1,7 +1,8 @@
 /**
- * Bodies as files of one folder, which all processes share; for one machine, or for tests. A file is written aside, flushed and renamed, so
- * that none is ever half there, and lies in a folder of its table, by the first characters of the rest of its name, so that no folder grows without end. Files are
- * readable by their owner only, as their folders are (F95): they hold what people were answered.
+ * Bodies as files of one folder, which all processes share; for one machine, or for tests. A file is written aside,
+ * flushed and renamed, so that none is ever half there, and lies in a folder of its table, by the first characters of
+ * the rest of its name, so that no folder grows without end. Files are readable by their owner only, as their folders
+ * are (F95): they hold what people were answered.
  */
 
 import { OptionsError } from '../../core/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Whose the table is (`store/identity.ts`): one item, written by whoever comes first, as a table is made by other means than ours. Looked at
- * before the first call of a store, once.
+ * Whose the table is (`store/identity.ts`): one item, written by whoever comes first, as a table is made by other means
+ * than ours. Looked at before the first call of a store, once.
  */
 
 import {

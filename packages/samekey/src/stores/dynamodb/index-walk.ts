@@ -1,6 +1,7 @@
 /**
- * Finding records without their keys. Index entries are hints: every record is read again from the table, and judged by what
- * stands there. A walk through the open ones goes on where it stopped, so that many that need nothing hide none that do.
+ * Finding records without their keys. Index entries are hints: every record is read again from the table, and judged by
+ * what stands there. A walk through the open ones goes on where it stopped, so that many that need nothing hide none
+ * that do.
  */
 
 import { STATES, type SamekeyRecord, type State } from '../../core/record.ts';

@@ -1,10 +1,10 @@
 /**
- * Records as items: the columns of `stores/sql` as attributes, for people who look into the table; absent stands for null.
- * Beside them the version (`w`, a word used once, so that a writer knows its own write again), what the indexes find it by, and
- * rows of the audit that are not in their place yet (`notes`).
+ * Records as items: the columns of `stores/sql` as attributes, for people who look into the table; absent stands for
+ * null. Beside them the version (`w`, a word used once, so that a writer knows its own write again), what the indexes
+ * find it by, and rows of the audit that are not in their place yet (`notes`).
  *
- * Invariants: what is written reads back equal to the byte · attributes this code does not know stay as they are · a record
- * that is not final has no `ttl`, and neither has one with rows of the audit.
+ * Invariants: what is written reads back equal to the byte · attributes this code does not know stay as they are · a
+ * record that is not final has no `ttl`, and neither has one with rows of the audit.
  */
 
 import { sha256Bytes } from '../../fingerprint/sha256.ts';
@@ -19,8 +19,8 @@ import type { AttributeValue, Item } from './dynamodb-client.ts';
 import { SHARDS, TTL_ATTRIBUTE } from './table.ts';
 
 /**
- * Why somebody must look after a record; the kinds of entries in the index `samekey_open`. `over`: to be deleted by us at that time, because
- * TTL does not. `note`: it is final, or gone, and its rows of the audit are not in their place.
+ * Why somebody must look after a record; the kinds of entries in the index `samekey_open`. `over`: to be deleted by us
+ * at that time, because TTL does not. `note`: it is final, or gone, and its rows of the audit are not in their place.
  */
 export type OpenKind = 'claim' | 'pending' | 'unknown' | 'due' | 'over' | 'note';
 

@@ -1,6 +1,6 @@
 /**
- * Rows of the audit that are inside a record go into their place, and the record no longer waits for that: its TTL and its entry for the
- * reaper are as they would be without.
+ * Rows of the audit that are inside a record go into their place, and the record no longer waits for that: its TTL and
+ * its entry for the reaper are as they would be without.
  */
 
 import type { DynamoAudit } from './audit.ts';

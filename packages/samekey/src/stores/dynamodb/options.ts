@@ -17,33 +17,37 @@ import type { DynamoDbClient } from './dynamodb-client.ts';
 /** Options of `dynamodbStore`. */
 export interface DynamoDbStoreOptions {
   /**
-   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
-   * first of them writes it into the table, and a store made for another service is refused there.
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass
+   * the same name. The first of them writes it into the table, and a store made for another service is refused there.
    */
   readonly service: string;
   /** An open client: `new DynamoDB({ … })` of `@aws-sdk/client-dynamodb`. */
   readonly client: DynamoDbClient;
   /** The table's name. */
   readonly tableName: string;
-  /** Where answers and inputs go that no item can hold (400 KB). Default none: larger answers are stored without their bodies. */
+  /**
+   * Where answers and inputs go that no item can hold (400 KB). Default none: larger answers are stored without their
+   * bodies.
+   */
   readonly bodies?: BodyStore;
   /** Longest wait for one call, in milliseconds; default 2000. */
   readonly callTimeMaxMs?: number;
   /** Calls at once; default 16. */
   readonly callsAtOnceMax?: number;
   /**
-   * Whether the table's TTL deletes final records, which `ready()` then wants on; default true. False: the reaper does, at one write
-   * to an index more for each end of an attempt. In every process; records keep what they were written with.
+   * Whether the table's TTL deletes final records, which `ready()` then wants on; default true. False: the reaper does,
+   * at one write to an index more for each end of an attempt. In every process; records keep what they were written
+   * with.
    */
   readonly timeToLive?: boolean;
   /**
-   * Whether you see to it that each caller's keys are used in one region only; default false. `ready()` refuses a global table without,
-   * because its regions do not see each other's claims in time.
+   * Whether you see to it that each caller's keys are used in one region only; default false. `ready()` refuses a
+   * global table without, because its regions do not see each other's claims in time.
    */
   readonly oneWriterRegion?: boolean;
   /**
-   * Whether the server has `TransactWriteItems`; default true. False for stand-ins that have not (dynalite): then the store has no
-   * `within`, and the transactional way is refused at start.
+   * Whether the server has `TransactWriteItems`; default true. False for stand-ins that have not (dynalite): then the
+   * store has no `within`, and the transactional way is refused at start.
    */
   readonly transactions?: boolean;
   /** Whether each change of a record's state leaves a row in the audit; default false. In every process. */

@@ -1,9 +1,10 @@
 /**
- * Bodies that no record names: left by a process that died between body and record, or by TTL, which deletes the record only. Found by going
- * through the names that this table has put, which say whose they were; another table's are never looked at.
+ * Bodies that no record names: left by a process that died between body and record, or by TTL, which deletes the record
+ * only. Found by going through the names that this table has put, which say whose they were; another table's are never
+ * looked at.
  *
- * Invariant: one is deleted only after this process has seen it without its record for longer than any write may take, by its monotonic
- * clock: a body is put before its record, and no wall clock can be asked how long ago.
+ * Invariant: one is deleted only after this process has seen it without its record for longer than any write may take,
+ * by its monotonic clock: a body is put before its record, and no wall clock can be asked how long ago.
  */
 
 import { OptionsError } from '../../core/errors.ts';
@@ -16,7 +17,9 @@ import type { Item } from './dynamodb-client.ts';
 export interface ReapBodiesRequest {
   /** Names that one call goes through; default 1,000. The next goes on where it stopped. */
   readonly limit?: number;
-  /** For how long a body must have been seen without a record, in milliseconds; default an hour, at least ten minutes. */
+  /**
+   * For how long a body must have been seen without a record, in milliseconds; default an hour, at least ten minutes.
+   */
   readonly orphanedForMs?: number;
 }
 

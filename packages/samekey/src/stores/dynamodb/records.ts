@@ -1,9 +1,9 @@
 /**
- * One record: read, decide by the state table, compare and set. A round that finds the record changed decides anew; rounds are
- * bounded. A write that finds its own version there had been applied when its reply was lost.
+ * One record: read, decide by the state table, compare and set. A round that finds the record changed decides anew;
+ * rounds are bounded. A write that finds its own version there had been applied when its reply was lost.
  *
- * Invariants: a write repeats version, claimId and attempt of what was decided on · an act and its rows of the audit are one write ·
- * a claim of a key that is not there is one write and no read.
+ * Invariants: a write repeats version, claimId and attempt of what was decided on · an act and its rows of the audit
+ * are one write · a claim of a key that is not there is one write and no read.
  */
 
 import { transitionRow, type AuditRow, type NewAuditRow } from '../../store/audit.ts';

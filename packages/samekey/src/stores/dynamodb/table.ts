@@ -1,9 +1,11 @@
 /**
- * The table: one for everything. Records spread over partitions by the digest of scope and key; both indexes hold keys only
- * and are sharded, because a partition takes some 1,000 writes a second and a hot tenant must not fill one.
+ * The table: one for everything. Records spread over partitions by the digest of scope and key; both indexes hold keys
+ * only and are sharded, because a partition takes some 1,000 writes a second and a hot tenant must not fill one.
  *
- * - `pk`, `sk`: `r|<digest>`, `-` for records; `a|<shard>`, `<seq>` for the audit; `m`, `clock` for the shared time; `m`, `identity` for whose the table is.
- * - index `samekey_open` (`open`, `open_at`): sparse, only what somebody must look after. Written when an attempt begins and ends.
+ * - `pk`, `sk`: `r|<digest>`, `-` for records; `a|<shard>`, `<seq>` for the audit; `m`, `clock` for the shared time;
+ *   `m`, `identity` for whose the table is.
+ * - index `samekey_open` (`open`, `open_at`): sparse, only what somebody must look after. Written when an attempt
+ *   begins and ends.
  * - index `samekey_caller` (`caller`, `created_at`): a caller's records, newest first. Written once in a record's life.
  * - `ttl`: epoch seconds, on final records only, an hour behind the end of their life.
  *
@@ -19,7 +21,10 @@ export const TTL_ATTRIBUTE = 'ttl';
 /** Shards of each index and of the audit; fixed, because entries are found by them. */
 export const SHARDS = 8;
 
-/** The input of `createTable` for a table that this store can use, billed by request. Switch on its TTL afterwards (`timeToLiveInput`). */
+/**
+ * The input of `createTable` for a table that this store can use, billed by request. Switch on its TTL afterwards
+ * (`timeToLiveInput`).
+ */
 export function createTableInput(tableName: string): CreateTableInput {
   return {
     TableName: tableName,
@@ -86,8 +91,8 @@ export function timeToLiveInput(tableName: string): {
 }
 
 /**
- * Throws `SchemaError` unless the table has the keys and indexes above, complete, and its TTL, if wanted, and stands in one region, or
- * somebody has said that it is written from one.
+ * Throws `SchemaError` unless the table has the keys and indexes above, complete, and its TTL, if wanted, and stands in
+ * one region, or somebody has said that it is written from one.
  */
 export async function checkTable(
   calls: Calls,

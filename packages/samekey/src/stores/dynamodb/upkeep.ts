@@ -1,4 +1,7 @@
-/** Lifecycle and erasing: each record by its own conditional write, found through the indexes, judged by what stands in the table. */
+/**
+ * Lifecycle and erasing: each record by its own conditional write, found through the indexes, judged by what stands in
+ * the table.
+ */
 
 import { checkErase, giveUpRow, handRow } from '../../store/audit.ts';
 import type { ClaimWatch } from '../../store/time/claim-watch.ts';

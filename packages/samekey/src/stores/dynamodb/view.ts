@@ -1,6 +1,6 @@
 /**
- * What this process knows of a record's claim: by its own watch where somebody may run under it, by the shared time where nobody
- * does. As in the SQLite store, which has no clock either.
+ * What this process knows of a record's claim: by its own watch where somebody may run under it, by the shared time
+ * where nobody does. As in the SQLite store, which has no clock either.
  */
 
 import { type ClaimWatch, heldBack, type WatchedClaim } from '../../store/time/claim-watch.ts';

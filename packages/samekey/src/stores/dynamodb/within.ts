@@ -1,7 +1,7 @@
 /**
- * The store's verbs inside a user's transaction, which is a list of writes: each verb reads, decides, and adds the record's write, with
- * its row of the audit, under the version it decided on. A renewal that the engine sends to find out what became of the transaction
- * moves the version, and with it shuts out a transaction that is still under way.
+ * The store's verbs inside a user's transaction, which is a list of writes: each verb reads, decides, and adds the
+ * record's write, with its row of the audit, under the version it decided on. A renewal that the engine sends to find
+ * out what became of the transaction moves the version, and with it shuts out a transaction that is still under way.
  */
 
 import { transitionRow } from '../../store/audit.ts';

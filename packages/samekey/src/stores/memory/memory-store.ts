@@ -1,7 +1,7 @@
 /**
- * The memory store: a map and the state table, nothing else. It is the oracle that other stores are compared with, so it
- * is written for clarity. It lives in one process and dies with it: for tests, demos, and single processes whose handlers
- * can be repeated after a restart.
+ * The memory store: a map and the state table, nothing else. It is the oracle that other stores are compared with, so
+ * it is written for clarity. It lives in one process and dies with it: for tests, demos, and single processes whose
+ * handlers can be repeated after a restart.
  *
  * Invariants: every verb runs to its end within one turn of the event loop, so no two interleave · at its size limit it
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
@@ -67,7 +67,9 @@ export interface MemoryStoreOptions {
   readonly messagesMax?: number;
   /** Whether each change of a record's state leaves a row in the audit; default false. */
   readonly auditTransitions?: boolean;
-  /** Test-only clock: milliseconds since 1970. Default: the process's monotonic clock, set by the wall clock at start. */
+  /**
+   * Test-only clock: milliseconds since 1970. Default: the process's monotonic clock, set by the wall clock at start.
+   */
   readonly now?: () => number;
 }
 

@@ -1,7 +1,8 @@
 /**
  * Messages in memory: a line, and the state table of `store/machine/messages.ts`.
  *
- * Invariant: every verb checks all it was given before it changes anything, and runs to its end within one turn of the event loop.
+ * Invariant: every verb checks all it was given before it changes anything, and runs to its end within one turn of the
+ * event loop.
  */
 
 import { checkByHand, type NewAuditRow } from '../../store/audit.ts';

@@ -1,9 +1,10 @@
 /**
- * Transactions in memory: rows of the application's own, the verbs of records and new messages are staged, and applied in one step without
- * an await, or not at all.
+ * Transactions in memory: rows of the application's own, the verbs of records and new messages are staged, and applied
+ * in one step without an await, or not at all.
  *
- * Nobody waits for anybody: who has read or written what another has committed since is rolled back and runs again (`again`), as at
- * SERIALIZABLE. So a renewal proves that a transaction whose COMMIT nobody answered cannot commit any more.
+ * Nobody waits for anybody: who has read or written what another has committed since is rolled back and runs again
+ * (`again`), as at SERIALIZABLE. So a renewal proves that a transaction whose COMMIT nobody answered cannot commit any
+ * more.
  */
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
@@ -29,7 +30,9 @@ import type {
 import type { TransactionFault } from '../../store/transaction.ts';
 import { createOverlay, type Overlay } from './overlay.ts';
 
-/** Rows of the application's own that are committed, by their keys. Values are copied in and out (`structuredClone`). */
+/**
+ * Rows of the application's own that are committed, by their keys. Values are copied in and out (`structuredClone`).
+ */
 export interface MemoryRows {
   get(key: string): unknown;
   /** In the order of their keys. */

@@ -1,9 +1,10 @@
 /**
  * Claims, renewals, finishes, checkpoints and look-ups.
  *
- * A flush of claims reads first (no lock, no commit), inserts the keys that are new in one statement that commits by itself, and
- * reads those again: whoever's claimId stands there owns the key, whatever the statement said of duplicates or affected rows (F15, F16).
- * Most requests end there. What a claim takes over, and every end of an attempt, goes by lock and decision (`records.ts`).
+ * A flush of claims reads first (no lock, no commit), inserts the keys that are new in one statement that commits by
+ * itself, and reads those again: whoever's claimId stands there owns the key, whatever the statement said of duplicates
+ * or affected rows (F15, F16). Most requests end there. What a claim takes over, and every end of an attempt, goes by
+ * lock and decision (`records.ts`).
  */
 
 import { InvariantError, isStoreError } from '../../core/errors.ts';
@@ -137,8 +138,8 @@ function withoutRepeats(requests: readonly ClaimRequest[]): ClaimRequest[][] {
 const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at']);
 
 /**
- * Never INSERT IGNORE, which would cut values and swallow every error; a duplicate is left as it is. The records are those of a fresh key
- * at time 0, and the server adds its time.
+ * Never INSERT IGNORE, which would cut values and swallow every error; a duplicate is left as it is. The records are
+ * those of a fresh key at time 0, and the server adds its time.
  */
 function insertStatement({ records, now, later }: Tables, requests: readonly ClaimRequest[]): string {
   const rows = requests.map((request, row) => {

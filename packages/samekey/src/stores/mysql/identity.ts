@@ -1,4 +1,7 @@
-/** Whose the database is (`store/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
+/**
+ * Whose the database is (`store/identity.ts`): labels beside its version, looked at by each connection that the store
+ * opens.
+ */
 
 import {
   belongsTo,
@@ -23,8 +26,8 @@ export async function readIdentity(ask: Ask, { meta }: Tables): Promise<StoreIde
 }
 
 /**
- * Refuses a connection to another service's tables. Where there are none yet nothing can be mixed up, and `ready()` says so better; a user
- * who may not read whose they are is refused.
+ * Refuses a connection to another service's tables. Where there are none yet nothing can be mixed up, and `ready()`
+ * says so better; a user who may not read whose they are is refused.
  */
 export function checkOf(tables: Tables, service: string): (ask: Ask) => Promise<void> {
   return async (ask) => {

@@ -1,11 +1,12 @@
 /**
- * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one piece of work at a time.
- * Nothing but the store ever runs on it, so handlers that hold every connection of a pool hold up nothing (F63).
+ * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one piece of
+ * work at a time. Nothing but the store ever runs on it, so handlers that hold every connection of a pool hold up
+ * nothing (F63).
  *
- * Invariants: every session reads committed rows, refuses values instead of cutting them, waits a second for a lock at most, and is
- * ended by the server when it says nothing for a while, so that the locks of a frozen process go · a write whose transaction was
- * chosen as a deadlock's victim is done again, a bounded number of times · so is, once, one whose connection was lost before COMMIT was
- * sent: nothing of it stands.
+ * Invariants: every session reads committed rows, refuses values instead of cutting them, waits a second for a lock at
+ * most, and is ended by the server when it says nothing for a while, so that the locks of a frozen process go · a write
+ * whose transaction was chosen as a deadlock's victim is done again, a bounded number of times · so is, once, one whose
+ * connection was lost before COMMIT was sent: nothing of it stands.
  */
 
 import { StoreError } from '../../core/errors.ts';

@@ -2,7 +2,8 @@
  * Values as SQL text. Bytes and texts are written as hexadecimal digits, so nothing hangs on how a driver quotes, on
  * NO_BACKSLASH_ESCAPES, or on the character set of the connection; no value can end a literal.
  *
- * Sources: https://dev.mysql.com/doc/refman/8.0/en/hexadecimal-literals.html, https://mariadb.com/kb/en/hexadecimal-literals/.
+ * Sources: https://dev.mysql.com/doc/refman/8.0/en/hexadecimal-literals.html,
+ * https://mariadb.com/kb/en/hexadecimal-literals/.
  */
 
 import { InvariantError } from '../../core/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Messages as rows of MySQL: reading, locking, writing, and nothing decided. As with records, whatever is written was read under the row's
- * lock in the same transaction, and the write repeats the state and the lease it was read with.
+ * Messages as rows of MySQL: reading, locking, writing, and nothing decided. As with records, whatever is written was
+ * read under the row's lock in the same transaction, and the write repeats the state and the lease it was read with.
  */
 
 import type { StoredMessage } from '../../store/message.ts';
@@ -57,7 +57,10 @@ export function insertedRow(message: StoredMessage, now: string): string {
   return `(${cells.join(', ')})`;
 }
 
-/** Locks the rows of these places; what is not there is missing. Waits: only statements of ours hold a message that was committed. */
+/**
+ * Locks the rows of these places; what is not there is missing. Waits: only statements of ours hold a message that was
+ * committed.
+ */
 export async function lockPlaces(
   ask: Ask,
   tables: Tables,

@@ -1,8 +1,8 @@
 /**
  * Messages come in: alone, in a user's transaction, or once more after they were dead.
  *
- * Invariant: in a group, places follow commits. Whoever puts messages into groups locks the groups' slots first, in one order, until its
- * transaction ends, and only then are places given (AUTO_INCREMENT, at the statement).
+ * Invariant: in a group, places follow commits. Whoever puts messages into groups locks the groups' slots first, in one
+ * order, until its transaction ends, and only then are places given (AUTO_INCREMENT, at the statement).
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -22,7 +22,8 @@ const LENGTH_MAX = 2 * 1024 * 1024;
 
 /** Puts messages in. Inside a transaction if {@link needsTransaction} says so. */
 export async function enqueue(ask: Ask, tables: Tables, all: readonly NewMessage[]): Promise<void> {
-  // Made before anything is sent, so that a bad one stops nobody; the time is told when each is sent, after whatever was waited for.
+  // Made before anything is sent, so that a bad one stops nobody; the time is told when each is sent, after whatever
+  // was waited for.
   const statements = insertStatements(
     { ...tables, now: NOW },
     all.map((message) => decideEnqueue(message, 0, 0)),

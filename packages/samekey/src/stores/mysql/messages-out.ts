@@ -1,9 +1,9 @@
 /**
- * Messages that are due go to their workers. A look first, without locks, because an idle worker looks often; what is due is locked where
- * nobody else holds it (SKIP LOCKED), decided by the state table, and written.
+ * Messages that are due go to their workers. A look first, without locks, because an idle worker looks often; what is
+ * due is locked where nobody else holds it (SKIP LOCKED), decided by the state table, and written.
  *
- * A group goes one after the other: whatever is met behind another of its group is parked. Who ends the one ahead unparks the next, and
- * waits for the lock of a take that has looked at the group before.
+ * A group goes one after the other: whatever is met behind another of its group is parked. Who ends the one ahead
+ * unparks the next, and waits for the lock of a take that has looked at the group before.
  */
 
 import {

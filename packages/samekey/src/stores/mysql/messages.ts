@@ -1,6 +1,7 @@
 /**
- * Messages on MySQL: locked rows, the state table of `store/machine/messages.ts`, one write, one commit. On two connections of their own, one
- * that takes and one that writes what became of them, so that a busy worker holds up no claim.
+ * Messages on MySQL: locked rows, the state table of `store/machine/messages.ts`, one write, one commit. On two
+ * connections of their own, one that takes and one that writes what became of them, so that a busy worker holds up no
+ * claim.
  */
 
 import { checkByHand } from '../../store/audit.ts';
@@ -87,7 +88,9 @@ export function createMessages(
     });
   }
 
-  /** Ends deliveries and their records. Undefined for those whose record somebody else holds: they are left as they are. */
+  /**
+   * Ends deliveries and their records. Undefined for those whose record somebody else holds: they are left as they are.
+   */
   async function endSome<Request extends End>(
     ask: Ask,
     requests: readonly Request[],

@@ -1,9 +1,11 @@
 /**
- * The user's client, seen through structural types only: connections of `mysql2` (with and without `/promise`) and of `mariadb`. Each
- * becomes one plain {@link Connection}: a statement in, rows as arrays out, errors as the driver threw them.
+ * The user's client, seen through structural types only: connections of `mysql2` (with and without `/promise`) and of
+ * `mariadb`. Each becomes one plain {@link Connection}: a statement in, rows as arrays out, errors as the driver threw
+ * them.
  *
- * Invariants: nothing is passed as a parameter (`literals.ts`) · rows come as arrays and values as the driver's plain types, whatever
- * the user's settings (`typeCast`, `nestTables`) are · a connection that is lost while nobody asks does not take the process down.
+ * Invariants: nothing is passed as a parameter (`literals.ts`) · rows come as arrays and values as the driver's plain
+ * types, whatever the user's settings (`typeCast`, `nestTables`) are · a connection that is lost while nobody asks does
+ * not take the process down.
  * Sources: https://sidorares.github.io/node-mysql2/docs,
  * https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md.
  */
@@ -80,7 +82,8 @@ function promised(made: object): object {
 
 function askerOf(connection: Pick<MysqlConnection, 'query'>): Ask {
   const isMariadb = typeof (connection as { batch?: unknown }).batch === 'function';
-  // A function of the connection's own goes before `typeCast: true`; a function of the query goes before both, and takes time.
+  // A function of the connection's own goes before `typeCast: true`; a function of the query goes before both, and
+  // takes time.
   const { typeCast } = (connection as { config?: { typeCast?: unknown } }).config ?? {};
   const cast = typeof typeCast === 'function' ? { typeCast: plainCast } : {};
   return async (sql) => {

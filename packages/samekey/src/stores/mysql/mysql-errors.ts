@@ -1,9 +1,11 @@
 /**
  * What a driver's error means: applied or not, and whether asking again can help.
  *
- * A write of ours is a statement that commits by itself, or the statements between START TRANSACTION and COMMIT. What the server said
- * about one before COMMIT means: not applied. At COMMIT only a deadlock or a conflict (Galera certifies there) is a rollback.
- * Sources: https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html, https://mariadb.com/kb/en/mariadb-error-codes/.
+ * A write of ours is a statement that commits by itself, or the statements between START TRANSACTION and COMMIT. What
+ * the server said about one before COMMIT means: not applied. At COMMIT only a deadlock or a conflict (Galera certifies
+ * there) is a rollback.
+ * Sources: https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
+ * https://mariadb.com/kb/en/mariadb-error-codes/.
  */
 
 import { SamekeyError, StoreError } from '../../core/errors.ts';
@@ -12,7 +14,9 @@ import { stoppedBecause } from './session.ts';
 /** Deadlock, lock wait timeout, and "record has changed since last read" of MariaDB's snapshot isolation. */
 const AGAIN: ReadonlySet<number> = new Set([1213, 1205, 1020]);
 
-/** The server ends, the session was killed, the statement was: at any point of it. Behind 1180 the commit itself failed. */
+/**
+ * The server ends, the session was killed, the statement was: at any point of it. Behind 1180 the commit itself failed.
+ */
 const UNCLEAR: ReadonlySet<number> = new Set([
   1053, 1077, 1079, 1180, 1317, 1927, 3169, 4031, 1152, 1158, 1159, 1160, 1161,
 ]);

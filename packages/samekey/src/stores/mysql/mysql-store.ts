@@ -1,9 +1,11 @@
 /**
- * The store for MySQL 8.0 and later and MariaDB 10.6 and later. Time is the server's, a flush of many rows shares one commit, and
- * nothing of ours waits for a row that somebody else holds. No statement is one that only one of the two servers takes.
+ * The store for MySQL 8.0 and later and MariaDB 10.6 and later. Time is the server's, a flush of many rows shares one
+ * commit, and nothing of ours waits for a row that somebody else holds. No statement is one that only one of the two
+ * servers takes.
  *
- * It keeps three connections of its own: one for claims, one for the ends of attempts and their checkpoints, one for upkeep (renewals,
- * look-ups, sweeps, operators' writes); a fourth is opened for what may take long, and two more for messages once they are used.
+ * It keeps three connections of its own: one for claims, one for the ends of attempts and their checkpoints, one for
+ * upkeep (renewals, look-ups, sweeps, operators' writes); a fourth is opened for what may take long, and two more for
+ * messages once they are used.
  */
 
 import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
@@ -36,7 +38,9 @@ export interface MysqlStore extends Store, StoreWithMessages {
   status(): Promise<MysqlSchemaStatus>;
   /** The verbs inside an open transaction of yours. They throw `StoreError` when it is not open any more. */
   within(tx: MysqlTransaction): WithinMysql;
-  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  /**
+   * Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed.
+   */
   transactionFault(error: unknown): TransactionFault;
 }
 

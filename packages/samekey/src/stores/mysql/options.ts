@@ -24,22 +24,26 @@ import { SERVER_CLOCK } from './tables.ts';
 /** Options of {@link mysqlStore}. */
 export interface MysqlStoreOptions {
   /**
-   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
-   * first `migrate()` writes it into the database, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass
+   * the same name. The first `migrate()` writes it into the database, and a store made for another service is refused
+   * there. `*`: whichever it is, for tools.
    */
   readonly service: string;
   /**
-   * Makes a connection for the store alone: `() => mysql.createConnection(settings)` of mysql2/promise or of mariadb. Called a few times: the
-   * store has connections of its own, which handlers cannot use up.
+   * Makes a connection for the store alone: `() => mysql.createConnection(settings)` of mysql2/promise or of mariadb.
+   * Called a few times: the store has connections of its own, which handlers cannot use up.
    */
   readonly connect: () => PromiseOrNot<MysqlConnection | MysqlCallbackConnection>;
-  /** Where the tables are; default: the database that `connect` chooses. A user's transaction may have another one chosen. */
+  /**
+   * Where the tables are; default: the database that `connect` chooses. A user's transaction may have another one
+   * chosen.
+   */
   readonly database?: string;
   /** One statement at most, in milliseconds; default 1,500. */
   readonly statementTimeMaxMs?: number;
   /**
-   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them and `ready()` wants
-   * them; `false`, `migrate()` removes them; default: neither.
+   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them
+   * and `ready()` wants them; `false`, `migrate()` removes them; default: neither.
    */
   readonly auditTransitions?: boolean;
   /** For tests: SQL of the time in milliseconds since 1970. */

@@ -1,4 +1,7 @@
-/** What operators read, and erasing, which reads a caller's scopes: on a connection of their own, because both may take long. */
+/**
+ * What operators read, and erasing, which reads a caller's scopes: on a connection of their own, because both may take
+ * long.
+ */
 
 import { checkErase, handRow } from '../../store/audit.ts';
 import { decideErase } from '../../store/machine/index.ts';

@@ -1,9 +1,11 @@
 /**
- * Rows of records: reading, locking, writing what the state table decided. Whatever is written was read under the row's lock in the
- * same transaction, and the write repeats the fence it was read with. Our own transactions never wait for a row that somebody else
- * holds: it is skipped (SKIP LOCKED) and told as `busy`. A user's transaction waits, as it would for any of its rows.
+ * Rows of records: reading, locking, writing what the state table decided. Whatever is written was read under the row's
+ * lock in the same transaction, and the write repeats the fence it was read with. Our own transactions never wait for a
+ * row that somebody else holds: it is skipped (SKIP LOCKED) and told as `busy`. A user's transaction waits, as it would
+ * for any of its rows.
  *
- * How many rows a driver says were changed is looked at nowhere: MySQL counts what is different, and settings change what it counts.
+ * How many rows a driver says were changed is looked at nowhere: MySQL counts what is different, and settings change
+ * what it counts.
  */
 
 import type { NewAuditRow } from '../../store/audit.ts';
@@ -110,7 +112,10 @@ export function idCondition({ scope, key }: RecordId): string {
   return `r.scope = ${bytesOf(scope)} AND r.${KEY} = ${bytesOf(key)}`;
 }
 
-/** Row by row by the unique index, whatever the statistics say: a derived table first, then a look-up for each of its rows. */
+/**
+ * Row by row by the unique index, whatever the statistics say: a derived table first, then a look-up for each of its
+ * rows.
+ */
 function readStatement(tables: Tables, ids: readonly RecordId[], lock: Lock): string {
   const first = ids[0];
   if (ids.length === 1 && first !== undefined) {
@@ -132,8 +137,8 @@ interface Change {
 }
 
 /**
- * Decides and writes, one request after the other: a later one sees what an earlier one wrote. Inside a transaction. Gives `busy`
- * where the row could not be had.
+ * Decides and writes, one request after the other: a later one sees what an earlier one wrote. Inside a transaction.
+ * Gives `busy` where the row could not be had.
  */
 export async function apply<Request extends RecordId, Result>(
   ask: Ask,
@@ -185,8 +190,8 @@ function fence(alias: string, { row, record: { claimId, attempt } }: Seen): stri
 }
 
 /**
- * Sets only columns that change in one of the rows: a renewal carries no body. By CASE, not by joining a table made of the values: there
- * MariaDB (10.11.19) cuts long values without a word, or ends.
+ * Sets only columns that change in one of the rows: a renewal carries no body. By CASE, not by joining a table made of
+ * the values: there MariaDB (10.11.19) cuts long values without a word, or ends.
  */
 function updateStatement(
   { records }: Tables,

@@ -1,6 +1,6 @@
 /**
- * Brings the schema up to date, and checks at start that server and tables are what the code needs. Safe when twenty processes start at
- * once: each holds a named lock while it looks and applies.
+ * Brings the schema up to date, and checks at start that server and tables are what the code needs. Safe when twenty
+ * processes start at once: each holds a named lock while it looks and applies.
  */
 
 import { SchemaError, StoreError } from '../../core/errors.ts';

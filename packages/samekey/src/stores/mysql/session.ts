@@ -1,17 +1,22 @@
 /**
- * What a session must be for our statements to mean what they say. The store's own sessions are set when they are opened, every setting that
- * changes the meaning of a statement or of COMMIT (F121). What may change later, or behind a pooler that gives statements to other sessions,
- * travels in the statement: COMMIT says that nothing follows it, and whatever claims or finishes fails on a server that has become read-only.
+ * What a session must be for our statements to mean what they say. The store's own sessions are set when they are
+ * opened, every setting that changes the meaning of a statement or of COMMIT (F121). What may change later, or behind a
+ * pooler that gives statements to other sessions, travels in the statement: COMMIT says that nothing follows it, and
+ * whatever claims or finishes fails on a server that has become read-only.
  *
  * Sources: https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html,
- * https://dev.mysql.com/doc/refman/8.4/en/commit.html (`completion_type`), https://mariadb.com/kb/en/server-system-variables/.
+ * https://dev.mysql.com/doc/refman/8.4/en/commit.html (`completion_type`),
+ * https://mariadb.com/kb/en/server-system-variables/.
  */
 
 import { StoreError } from '../../core/errors.ts';
 import { decoded } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
 
-/** The server ends a session that says nothing for so long, in seconds: nobody waits longer for the locks of a frozen process. */
+/**
+ * The server ends a session that says nothing for so long, in seconds: nobody waits longer for the locks of a frozen
+ * process.
+ */
 const SILENCE_MAX_S = 30;
 
 /** By name; both servers have all of them. */
@@ -34,7 +39,10 @@ const SETTINGS: readonly string[] = [
   `wait_timeout = ${SILENCE_MAX_S}`,
 ];
 
-/** `lockWaitMaxS`: for a table that somebody's LOCK TABLES, backup or ALTER TABLE holds; the servers wait for a day, or a year. */
+/**
+ * `lockWaitMaxS`: for a table that somebody's LOCK TABLES, backup or ALTER TABLE holds; the servers wait for a day, or
+ * a year.
+ */
 export function sessionStatements(lockWaitMaxS: number): readonly string[] {
   return [
     'SET NAMES utf8mb4',
@@ -52,8 +60,8 @@ export const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE';
 const CLOCK_OFF_MAX_S = 7_200;
 
 /**
- * What must hold where a write of ours stands, and what is said where it does not. Each has a power that no server can hold: evaluated it is
- * an error (1690) whose text shows it, whatever sql_mode is.
+ * What must hold where a write of ours stands, and what is said where it does not. Each has a power that no server can
+ * hold: evaluated it is an error (1690) whose text shows it, whatever sql_mode is.
  */
 const CONDITIONS = {
   writable: {
@@ -84,8 +92,9 @@ function unless({ holds, power }: { readonly holds: string; readonly power: stri
 }
 
 /**
- * Where a write of ours stands, so does this, in a user's session too: what its COMMIT hangs on. Who may administer a server writes to it although
- * it is read-only, as a replica is, or a primary that another one has replaced: what is written there is lost (F125).
+ * Where a write of ours stands, so does this, in a user's session too: what its COMMIT hangs on. Who may administer a
+ * server writes to it although it is read-only, as a replica is, or a primary that another one has replaced: what is
+ * written there is lost (F125).
  */
 export const WRITABLE: string = [CONDITIONS.writable, CONDITIONS.logged, CONDITIONS.ticking]
   .map(unless)
@@ -101,7 +110,9 @@ export function stoppedBecause(error: unknown): string | undefined {
   return Object.values(CONDITIONS).find(({ power }) => text.includes(power))?.else;
 }
 
-/** Throws what the server says of a session in which none of our writes would be taken, before anything waits for it. */
+/**
+ * Throws what the server says of a session in which none of our writes would be taken, before anything waits for it.
+ */
 export async function checkSession(ask: Ask): Promise<void> {
   await ask(`SELECT ${COMMITS_ITSELF}`);
   const [row = []] = await ask('SELECT @@global.innodb_read_only');

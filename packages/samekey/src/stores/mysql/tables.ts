@@ -15,7 +15,10 @@ export interface Tables {
   readonly database: string | undefined;
   /** SQL of the server's clock, in whole milliseconds since 1970. */
   readonly clock: string;
-  /** SQL of the time, for a statement that is sent now: the clock where it is near what the time is believed to be, else that (F117). */
+  /**
+   * SQL of the time, for a statement that is sent now: the clock where it is near what the time is believed to be, else
+   * that (F117).
+   */
   readonly now: string;
   /** The later of the two, for lives. */
   readonly later: string;
@@ -24,8 +27,8 @@ export interface Tables {
 }
 
 /**
- * The server's time. UTC_TIMESTAMP is the statement's own time, not that of its transaction (F46), and in no time zone of a
- * session (F45); the difference of two times in UTC has no summer.
+ * The server's time. UTC_TIMESTAMP is the statement's own time, not that of its transaction (F46), and in no time zone
+ * of a session (F45); the difference of two times in UTC has no summer.
  */
 export const SERVER_CLOCK = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)";
 
@@ -55,7 +58,10 @@ export const BYTE_TEXTS: ReadonlySet<string> = new Set([
   'seal_key_id',
 ]);
 
-/** Makes them; without a database, the connection's own. `time`: what the time is believed to be; absent where only names are wanted. */
+/**
+ * Makes them; without a database, the connection's own. `time`: what the time is believed to be; absent where only
+ * names are wanted.
+ */
 export function createTables(
   database: string | undefined,
   clock: string,

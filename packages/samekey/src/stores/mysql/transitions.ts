@@ -1,10 +1,11 @@
 /**
- * The triggers that write each change of a record's state into the audit, in the transaction that makes it: also what a caller's own
- * transaction writes, and processes of other versions. Each is one statement, so that tools that take SQL apart at semicolons leave it whole.
+ * The triggers that write each change of a record's state into the audit, in the transaction that makes it: also what a
+ * caller's own transaction writes, and processes of other versions. Each is one statement, so that tools that take SQL
+ * apart at semicolons leave it whole.
  *
- * Invariants: one row for each record that is new, and for each that has another state, attempt or claim than before · none for a
- * renewal, a checkpoint, a deletion, a duplicate that is left as it is · they are made anew only where they are not these: MySQL has no way
- * to replace one without a moment in which there is none.
+ * Invariants: one row for each record that is new, and for each that has another state, attempt or claim than before ·
+ * none for a renewal, a checkpoint, a deletion, a duplicate that is left as it is · they are made anew only where they
+ * are not these: MySQL has no way to replace one without a moment in which there is none.
  */
 
 import { SchemaError } from '../../core/errors.ts';
@@ -58,7 +59,10 @@ export function noTransitionStatements(tables: Tables): readonly string[] {
   return [INSERTED, UPDATED].map((name) => `DROP TRIGGER IF EXISTS ${qualified(tables, name)}`);
 }
 
-/** `all`: both are there and do what this code's do; `some`: anything else of them is. Who may not have triggers sees none. */
+/**
+ * `all`: both are there and do what this code's do; `some`: anything else of them is. Who may not have triggers sees
+ * none.
+ */
 async function findTransitions(ask: Ask, tables: Tables): Promise<'all' | 'some' | 'none'> {
   const database = tables.database === undefined ? 'DATABASE()' : textOf(tables.database);
   const rows = await ask(

@@ -1,6 +1,6 @@
 /**
- * Upkeep and the operator's hand: candidates are read without locks by a narrow index, then locked by their ids, looked at again, and
- * written. What somebody else holds is skipped; two that sweep at once never get the same record.
+ * Upkeep and the operator's hand: candidates are read without locks by a narrow index, then locked by their ids, looked
+ * at again, and written. What somebody else holds is skipped; two that sweep at once never get the same record.
  */
 
 import {

@@ -1,17 +1,21 @@
 /**
- * The store's verbs inside a user's transaction: they commit or roll back with it. Of records only ever an UPDATE: none is inserted
- * there, so no collision of keys can meet the transaction (F14).
+ * The store's verbs inside a user's transaction: they commit or roll back with it. Of records only ever an UPDATE: none
+ * is inserted there, so no collision of keys can meet the transaction (F14).
  *
- * A transaction may be ended under the handler: by a procedure's COMMIT, a statement that changes a schema, a deadlock that it catches. The
- * server says nothing, and what follows commits by itself (F122). `limit` therefore does two things:
- * - it sets a savepoint, which does not outlive its transaction. That is how the end is noticed, on both servers, before the record is
- *   written. Its name is its own and nobody else's is ever released, those of the library's nested transactions included (F124);
- * - it makes later transactions of the session read-only until the verb that ends the attempt, or `undoes`, takes that back: what the handler
- *   sends after the end is refused, all but the first statement after a deadlock, which MariaDB still takes for one of the old transaction.
- *   So that the server's rollback was the last that happened is not assumed, but asked (SHOW WARNINGS is about the last statement).
+ * A transaction may be ended under the handler: by a procedure's COMMIT, a statement that changes a schema, a deadlock
+ * that it catches. The server says nothing, and what follows commits by itself (F122). `limit` therefore does two
+ * things:
+ * - it sets a savepoint, which does not outlive its transaction. That is how the end is noticed, on both servers,
+ *   before the record is written. Its name is its own and nobody else's is ever released, those of the library's nested
+ *   transactions included (F124);
+ * - it makes later transactions of the session read-only until the verb that ends the attempt, or `undoes`, takes that
+ *   back: what the handler sends after the end is refused, all but the first statement after a deadlock, which MariaDB
+ *   still takes for one of the old transaction. So that the server's rollback was the last that happened is not
+ *   assumed, but asked (SHOW WARNINGS is about the last statement).
  *
- * Sources: https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html, https://dev.mysql.com/doc/refman/8.0/en/savepoint.html,
- * https://dev.mysql.com/doc/refman/8.0/en/set-transaction.html (SESSION within a transaction holds for those after it).
+ * Sources: https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html,
+ * https://dev.mysql.com/doc/refman/8.0/en/savepoint.html, https://dev.mysql.com/doc/refman/8.0/en/set-transaction.html
+ * (SESSION within a transaction holds for those after it).
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -35,7 +39,9 @@ import type { Tables } from './tables.ts';
 
 /** The store's verbs inside a user's transaction. */
 export interface WithinMysql extends Within {
-  /** Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back. */
+  /**
+   * Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back.
+   */
   finish(request: FinishRequest): Promise<FinishResult>;
   /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
@@ -44,8 +50,9 @@ export interface WithinMysql extends Within {
   /** Puts messages in. Those of a group wait for other transactions that put messages into it, until these end. */
   enqueue(messages: readonly NewMessage[]): Promise<void>;
   /**
-   * Marks the transaction, so that its end is noticed, and makes those after it read-only until one of the verbs above has ended the attempt,
-   * or `undoes` was asked. Its time is bounded by others: who sweeps ends the session that holds a record beyond its claim (`holders.ts`).
+   * Marks the transaction, so that its end is noticed, and makes those after it read-only until one of the verbs above
+   * has ended the attempt, or `undoes` was asked. Its time is bounded by others: who sweeps ends the session that holds
+   * a record beyond its claim (`holders.ts`).
    */
   limit(timeMaxMs: number): Promise<void>;
   /** To be asked after `limit` whenever the transaction is to be rolled back. */
@@ -144,7 +151,8 @@ export function createWithin(tables: Tables): (tx: MysqlTransaction) => WithinMy
           return true;
         } catch (failure) {
           if (numberOfCause(failure) !== NO_SAVEPOINT) return true;
-          // The server has rolled back all of it, and nothing came after; anything else that ends one may have committed it.
+          // The server has rolled back all of it, and nothing came after; anything else that ends one may have
+          // committed it.
           return isVictim;
         }
       },
@@ -192,8 +200,8 @@ const DEPTH_MAX = 8;
 const WRAPPERS: readonly string[] = ['cause', 'driverError', 'originalError', 'meta', 'driverAdapterError'];
 
 /**
- * What an error means that a user's transaction ended with, in whatever a library wrapped it. Never "rolled back" by itself after a lock
- * wait: sources send ROLLBACK.
+ * What an error means that a user's transaction ended with, in whatever a library wrapped it. Never "rolled back" by
+ * itself after a lock wait: sources send ROLLBACK.
  */
 export function transactionFault(error: unknown): TransactionFault {
   return (

@@ -49,8 +49,8 @@ FROM ${audit} a WHERE ${conditions.join(' AND ')} ORDER BY a.seq DESC LIMIT ${pa
 }
 
 /**
- * Deletes rows of the acts $1 older than $2 milliseconds, at most $3, the oldest of each act first; gives how many. Locks
- * none beforehand: that needs the right to UPDATE.
+ * Deletes rows of the acts $1 older than $2 milliseconds, at most $3, the oldest of each act first; gives how many.
+ * Locks none beforehand: that needs the right to UPDATE.
  */
 export function pruneAuditStatement({ audit, clock }: Tables): Statement {
   return statement(

@@ -1,7 +1,7 @@
 /**
- * Bytes as they are read: as hexadecimal text that the statement makes. Left to the server, their form hangs on `bytea_output`, which a
- * role, a database or a pooler's other client may have set to `escape`: pg reads either, postgres.js (3.4) takes every byte of the
- * second for none, and an answer would be replayed without its body.
+ * Bytes as they are read: as hexadecimal text that the statement makes. Left to the server, their form hangs on
+ * `bytea_output`, which a role, a database or a pooler's other client may have set to `escape`: pg reads either,
+ * postgres.js (3.4) takes every byte of the second for none, and an answer would be replayed without its body.
  */
 
 /** The columns of a record that hold bytes. */

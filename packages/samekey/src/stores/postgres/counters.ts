@@ -63,9 +63,10 @@ ON CONFLICT (scope, shard) DO UPDATE SET count = c.count + excluded.count`,
 }
 
 /**
- * From those that have been counted, the others are left out. Row by row, by the index: joined to the table, it would read the counts
- * of all callers. In the order it is given, the same in every process. As an insert too: an update of rows that a first part of the
- * same statement has locked misses some rows that others changed meanwhile (of 1,600 from four sessions at once, 54 were lost).
+ * From those that have been counted, the others are left out. Row by row, by the index: joined to the table, it would
+ * read the counts of all callers. In the order it is given, the same in every process. As an insert too: an update of
+ * rows that a first part of the same statement has locked misses some rows that others changed meanwhile (of 1,600 from
+ * four sessions at once, 54 were lost).
  */
 function takeOffStatement({ counters }: Tables): Statement {
   return statement(

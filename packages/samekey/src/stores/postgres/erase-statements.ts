@@ -1,6 +1,6 @@
 /**
- * The SQL of erasing. Records of one caller lie together in the unique index, in two ranges of it (`scopeRanges`): both are walked in
- * LATERAL subqueries, as everywhere.
+ * The SQL of erasing. Records of one caller lie together in the unique index, in two ranges of it (`scopeRanges`): both
+ * are walked in LATERAL subqueries, as everywhere.
  */
 
 import { ERASED, NEVER } from '../../store/machine/index.ts';

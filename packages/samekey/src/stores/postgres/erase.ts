@@ -1,6 +1,6 @@
 /**
- * Erasing on PostgreSQL: batches of one statement each, which empties records, deletes their dead letters and adds their rows to the
- * audit. Records that somebody holds are left for the next call.
+ * Erasing on PostgreSQL: batches of one statement each, which empties records, deletes their dead letters and adds
+ * their rows to the audit. Records that somebody holds are left for the next call.
  */
 
 import { checkErase } from '../../store/audit.ts';

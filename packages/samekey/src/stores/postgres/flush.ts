@@ -1,7 +1,7 @@
 /**
- * One flush: the statements that answer one bulk call. They run one after the other on a connection that other flushes use as well,
- * each in a transaction of its own; but the call has one answer, so what one statement has written must not be denied because of
- * another.
+ * One flush: the statements that answer one bulk call. They run one after the other on a connection that other flushes
+ * use as well, each in a transaction of its own; but the call has one answer, so what one statement has written must
+ * not be denied because of another.
  */
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
@@ -10,8 +10,8 @@ import type { Link } from './link.ts';
 import type { Ask } from './postgres-client.ts';
 
 /**
- * Sends one flush on a link. One statement must not touch a row twice: repeats of an id go into a group of their own, after the
- * first.
+ * Sends one flush on a link. One statement must not touch a row twice: repeats of an id go into a group of their own,
+ * after the first.
  */
 export function eachOnce<Request extends RecordId, Result>(
   link: Link,
@@ -22,7 +22,9 @@ export function eachOnce<Request extends RecordId, Result>(
   return inGroups(requests, (group) => send(ask, group));
 }
 
-/** Gives each id once to a call of `send`, repeats after the first: what they find is what those before them have left. */
+/**
+ * Gives each id once to a call of `send`, repeats after the first: what they find is what those before them have left.
+ */
 export async function inGroups<Request extends RecordId, Result>(
   requests: readonly Request[],
   send: (requests: readonly Request[]) => Promise<readonly Result[]>,
@@ -48,9 +50,10 @@ export async function inGroups<Request extends RecordId, Result>(
 }
 
 /**
- * The statements of one flush have one answer. Once one of them was answered, an error of a later one that proves nothing was
- * applied (the connection was lost to somebody else's statement in between, and cannot be made anew) proves that for itself only:
- * the flush is unclear. Otherwise a claim that was granted would be taken for none, and its key be left to the end of the claim.
+ * The statements of one flush have one answer. Once one of them was answered, an error of a later one that proves
+ * nothing was applied (the connection was lost to somebody else's statement in between, and cannot be made anew) proves
+ * that for itself only: the flush is unclear. Otherwise a claim that was granted would be taken for none, and its key
+ * be left to the end of the claim.
  */
 function oneFlush(ask: Ask): Ask {
   let answered = false;
@@ -65,7 +68,10 @@ function oneFlush(ask: Ask): Ask {
   };
 }
 
-/** An error of a call in which something else was answered: "nothing was applied" is then true of its own statement only. */
+/**
+ * An error of a call in which something else was answered: "nothing was applied" is then true of its own statement
+ * only.
+ */
 export function unclear(error: unknown): unknown {
   if (!isStoreError(error) || error.applied === 'unknown') return error;
   return new StoreError(error.message, {

@@ -1,7 +1,7 @@
 /**
- * Claims, renewals, finishes and look-ups. Each flush is one conditional statement; what it left untouched is read by a second
- * one, which sees everything committed before it, and the state table says what that means. If it says "write", somebody
- * else was at the row in between: the answer is `busy`, and the next flush tries again.
+ * Claims, renewals, finishes and look-ups. Each flush is one conditional statement; what it left untouched is read by a
+ * second one, which sees everything committed before it, and the state table says what that means. If it says "write",
+ * somebody else was at the row in between: the answer is `busy`, and the next flush tries again.
  *
  * Two statements and not one: the snapshot of the first cannot see a row that was committed while it waited, so only a
  * new snapshot can tell what stands there (ON CONFLICT DO NOTHING reports a conflict with rows nobody sees).

@@ -1,4 +1,7 @@
-/** Whose the schema is (`store/identity.ts`): labels beside its version, looked at by each connection that the store opens. */
+/**
+ * Whose the schema is (`store/identity.ts`): labels beside its version, looked at by each connection that the store
+ * opens.
+ */
 
 import {
   belongsTo,
@@ -24,8 +27,8 @@ export async function readIdentity(ask: Ask, meta: string): Promise<StoreIdentit
 }
 
 /**
- * Refuses a connection to another service's tables. Where there are none yet nothing can be mixed up, and `ready()` says so better; a role
- * that may not read whose they are is refused.
+ * Refuses a connection to another service's tables. Where there are none yet nothing can be mixed up, and `ready()`
+ * says so better; a role that may not read whose they are is refused.
  */
 export function checkOf({ meta, place }: IdentityPlace, service: string): (ask: Ask) => Promise<unknown> {
   return async (ask) => {

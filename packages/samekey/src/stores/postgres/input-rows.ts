@@ -1,6 +1,7 @@
 /**
- * Requests as rows of input, in the order of `input-columns.ts`. Text that identifies is refused when PostgreSQL
- * would refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by it.
+ * Requests as rows of input, in the order of `input-columns.ts`. Text that identifies is refused when PostgreSQL would
+ * refuse or alter it (NUL, halves of surrogate pairs): before anything is sent, so that no transaction is aborted by
+ * it.
  */
 
 import type { NewAuditRow } from '../../store/audit.ts';

@@ -1,13 +1,16 @@
 /**
- * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one statement at a
- * time. Nothing but the store ever runs on it, so handlers that hold every connection of the pool hold up nothing (F63).
+ * One connection of the store's own: opened when first needed, opened again with backoff after a loss, one statement at
+ * a time. Nothing but the store ever runs on it, so handlers that hold every connection of the pool hold up nothing
+ * (F63).
  *
  * Session state is for speed only, never for correctness: a pooler in transaction mode hands each statement to another
- * session, and postgres.js reconnects without a word. What must hold (synchronous_commit, lock_timeout) is in each statement.
- * A pooler shows itself: the process the protocol named is not the one that answers. Then no session setting is made (it would
- * leak to other clients) and statements are not prepared by name, so each is planned for the table as it is.
+ * session, and postgres.js reconnects without a word. What must hold (synchronous_commit, lock_timeout) is in each
+ * statement. A pooler shows itself: the process the protocol named is not the one that answers. Then no session setting
+ * is made (it would leak to other clients) and statements are not prepared by name, so each is planned for the table as
+ * it is.
  *
- * What the server rolled back to let others through (40001, 40P01) is sent again, a bounded number of times, with jitter.
+ * What the server rolled back to let others through (40001, 40P01) is sent again, a bounded number of times, with
+ * jitter.
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -39,8 +42,8 @@ export interface LinkOptions {
 export interface Link {
   readonly ask: Ask;
   /**
-   * Statements that commit together, nobody else's in between. Done again after a conflict: `work` must begin anew each time. Throws
-   * `StoreError`, and whatever `work` throws, after a rollback.
+   * Statements that commit together, nobody else's in between. Done again after a conflict: `work` must begin anew each
+   * time. Throws `StoreError`, and whatever `work` throws, after a rollback.
    */
   together<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
   close(): Promise<void>;

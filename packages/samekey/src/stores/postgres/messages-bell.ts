@@ -1,7 +1,7 @@
 /**
- * Wakes workers by LISTEN/NOTIFY, on a connection of its own that is opened again after each loss. A ring is a hint: it may be
- * late, lost, or about nothing, and polling stands behind it. Behind a pooler that hands each statement to another session
- * there is none.
+ * Wakes workers by LISTEN/NOTIFY, on a connection of its own that is opened again after each loss. A ring is a hint: it
+ * may be late, lost, or about nothing, and polling stands behind it. Behind a pooler that hands each statement to
+ * another session there is none.
  */
 
 import type { Connection, Statement } from './postgres-client.ts';

@@ -1,12 +1,12 @@
 /**
- * The SQL of messages. As in statements.ts, rows are found in LATERAL subqueries with a lock or a LIMIT, which no plan can turn
- * into a reading of the whole table, and written by ctid: a row whose newest version the statement's snapshot cannot see is
- * left as it is. That fits rows with one writer (whoever has the lease), and statements that leave out what is locked; one that waits
- * for others writes by id, and PostgreSQL looks at the newest version.
+ * The SQL of messages. As in statements.ts, rows are found in LATERAL subqueries with a lock or a LIMIT, which no plan
+ * can turn into a reading of the whole table, and written by ctid: a row whose newest version the statement's snapshot
+ * cannot see is left as it is. That fits rows with one writer (whoever has the lease), and statements that leave out
+ * what is locked; one that waits for others writes by id, and PostgreSQL looks at the newest version.
  *
- * A group goes one after the other. A take that meets a message behind another of its group parks it, once; whoever ends the
- * one ahead unparks the next, in a statement of its own: only a new snapshot sees what was committed meanwhile. It also writes a
- * row that is not parked, so that a take which looked before cannot park it any more.
+ * A group goes one after the other. A take that meets a message behind another of its group parks it, once; whoever
+ * ends the one ahead unparks the next, in a statement of its own: only a new snapshot sees what was committed
+ * meanwhile. It also writes a row that is not parked, so that a take which looked before cannot park it any more.
  */
 
 import { PARKED_MAX } from '../../store/message.ts';
@@ -95,9 +95,9 @@ export function bell({ meta }: Tables, channel: string): string {
 }
 
 /**
- * Puts messages in. Groups are locked, in one order, until the transaction ends, and only then places are given: so places
- * follow commits. `within`: inside a user's transaction, whose lock_timeout is the user's. `refers`: references of their owners' records
- * come with them.
+ * Puts messages in. Groups are locked, in one order, until the transaction ends, and only then places are given: so
+ * places follow commits. `within`: inside a user's transaction, whose lock_timeout is the user's. `refers`: references
+ * of their owners' records come with them.
  */
 export function enqueueStatement(
   tables: Tables,
@@ -123,9 +123,9 @@ SELECT (SELECT count(*) FROM put) AS put, ${bell(tables, channel)} AS rung`,
 }
 
 /**
- * What is behind one that was met behind its group's first is parked with it: that one is locked, and stays before them.
- * $1 topics, $2 limit, $3 leaseId, $4 lease in ms, $5 suspects, $6 deliveries. Gives the messages
- * leased, and those that were met and parked.
+ * What is behind one that was met behind its group's first is parked with it: that one is locked, and stays before
+ * them. $1 topics, $2 limit, $3 leaseId, $4 lease in ms, $5 suspects, $6 deliveries. Gives the messages leased, and
+ * those that were met and parked.
  */
 export function takeStatement({ messages, clock }: Tables): Statement {
   const exhausted = 'm.started - m.forgiven >= $6::int AS exhausted';
@@ -155,7 +155,9 @@ RETURNING ${MESSAGE_COLUMNS}, had.exhausted::int`,
   );
 }
 
-/** When the next message of the topics $1 is due, in milliseconds from now; null for none. Leases count if $2 is not 0. */
+/**
+ * When the next message of the topics $1 is due, in milliseconds from now; null for none. Leases count if $2 is not 0.
+ */
 export function nextDueStatement({ messages, clockWithin }: Tables): Statement {
   const first = (condition: string): string =>
     `(SELECT m.due_at FROM ${messages} m WHERE m.topic = q.topic AND ${condition} ORDER BY m.due_at LIMIT 1)`;
@@ -168,8 +170,8 @@ FROM t, unnest($1::text[]) AS q (topic)`,
 }
 
 /**
- * The rows whose leases still hold, locked; `held`. Only a leased message has a lease: a look at its state would let the planner
- * take the index of the leased ones, which it believes to be empty, and read all of it for each row.
+ * The rows whose leases still hold, locked; `held`. Only a leased message has a lease: a look at its state would let
+ * the planner take the index of the leased ones, which it believes to be empty, and read all of it for each row.
  */
 function held({ messages }: Tables, input: readonly InputColumn[], arity: Arity): string {
   return `held AS MATERIALIZED (SELECT q.*, m.tid, m.group_key, t.now FROM t, ${inputRows(input, arity)}
@@ -187,8 +189,8 @@ DELETE FROM ${tables.messages} m USING held WHERE m.ctid = held.tid RETURNING m.
 }
 
 /**
- * Ends deliveries $1 of one take, whose lease is $2: a lease belongs to one take, so it names the delivery by itself. Most ends
- * come so, and need no lock beforehand.
+ * Ends deliveries $1 of one take, whose lease is $2: a lease belongs to one take, so it names the delivery by itself.
+ * Most ends come so, and need no lock beforehand.
  */
 export function doneOfTakeStatement({ messages, clock }: Tables): Statement {
   return statement(
@@ -216,7 +218,10 @@ RETURNING m.place, NULL`,
   );
 }
 
-/** The same, with references of their owners' records; none where nobody waits for the delivery any more: what ended may be erased. */
+/**
+ * The same, with references of their owners' records; none where nobody waits for the delivery any more: what ended may
+ * be erased.
+ */
 export function referredNoteStatement(tables: Tables, arity: Arity): Statement {
   return statement(
     'note_referred',
@@ -250,9 +255,10 @@ RETURNING m.place, CASE WHEN q.state = 'dead' THEN m.group_key END`,
 }
 
 /**
- * One message and the record that was handed over with it, together. Gives whether each was written, and the group. The record is
- * written by its id: sweeper and reaper write in records that they leave as they are, and the version that they have just committed
- * would be locked and not seen. Its id comes by subqueries: a join could be planned as a reading of the whole index.
+ * One message and the record that was handed over with it, together. Gives whether each was written, and the group. The
+ * record is written by its id: sweeper and reaper write in records that they leave as they are, and the version that
+ * they have just committed would be locked and not seen. Its id comes by subqueries: a join could be planned as a
+ * reading of the whole index.
  */
 export function settleStatement(tables: Tables): Statement {
   return statement(

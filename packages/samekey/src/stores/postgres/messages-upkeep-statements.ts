@@ -8,8 +8,8 @@ import { placed, statement } from './statements.ts';
 import { instant, milliseconds, type Tables } from './tables.ts';
 
 /**
- * The first of each group of $1 may be looked at again; also if a take has just parked it, hence by its place. Its state is asked for in
- * a way that fits no index: that of all which are ready would be read whole.
+ * The first of each group of $1 may be looked at again; also if a take has just parked it, hence by its place. Its
+ * state is asked for in a way that fits no index: that of all which are ready would be read whole.
  */
 export function unparkStatement({ messages, clock }: Tables): Statement {
   return statement(
@@ -50,8 +50,10 @@ function dueAt(of: string): string {
 }
 
 /**
- * Dead letters of $1 become ready, as `mayRequeue` says, and records of theirs `pending`: a record that has moved on since, was answered, or is gone keeps its letter dead. Those of a group get a new place, at its end: it is inserted anew, because places are given by
- * the table alone. Each leaves a row in the audit, with the reason $2 and the actor $3. Gives the ids.
+ * Dead letters of $1 become ready, as `mayRequeue` says, and records of theirs `pending`: a record that has moved on
+ * since, was answered, or is gone keeps its letter dead. Those of a group get a new place, at its end: it is inserted
+ * anew, because places are given by the table alone. Each leaves a row in the audit, with the reason $2 and the actor
+ * $3. Gives the ids.
  */
 export function requeueStatement(tables: Tables, channel: string): Statement {
   const columns =
@@ -93,7 +95,9 @@ SELECT id, ${bell(tables, channel)} AS rung FROM back`,
   );
 }
 
-/** Deletes the dead letters of $1, each with a row in the audit, with the reason $2 and the actor $3; gives their ids. */
+/**
+ * Deletes the dead letters of $1, each with a row in the audit, with the reason $2 and the actor $3; gives their ids.
+ */
 export function dropStatement({ messages, records, audit, clock }: Tables): Statement {
   return statement(
     'drop_dead',

@@ -1,7 +1,7 @@
 /**
- * Messages on PostgreSQL: each verb is one conditional statement that commits by itself, on two connections of the store's own
- * (one takes, one writes what became of them), so that neither handlers that hold every connection of the pool nor a busy
- * worker hold up claims.
+ * Messages on PostgreSQL: each verb is one conditional statement that commits by itself, on two connections of the
+ * store's own (one takes, one writes what became of them), so that neither handlers that hold every connection of the
+ * pool nor a busy worker hold up claims.
  */
 
 import { checkByHand } from '../../store/audit.ts';

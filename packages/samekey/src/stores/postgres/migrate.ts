@@ -1,7 +1,7 @@
 /**
- * Brings the schema up to date. Safe when twenty processes start at once, also through a pooler in transaction mode: each
- * migration is one transaction under an advisory lock that ends with it. A lock on the table is waited for shortly and
- * asked for again, so that a long query of somebody's never makes the traffic queue up behind a migration.
+ * Brings the schema up to date. Safe when twenty processes start at once, also through a pooler in transaction mode:
+ * each migration is one transaction under an advisory lock that ends with it. A lock on the table is waited for shortly
+ * and asked for again, so that a long query of somebody's never makes the traffic queue up behind a migration.
  * Source: https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY.
  */
 
@@ -26,7 +26,10 @@ const AGAIN = new Set(['55P03', '40P01', '40001', '42P06', '42P07', '23505', '57
 /** What a migration is told. */
 interface MigrateOptions {
   readonly service: string;
-  /** Makes the tables this service's, whoever's they were, and those of a database with a name of its own; default false. */
+  /**
+   * Makes the tables this service's, whoever's they were, and those of a database with a name of its own; default
+   * false.
+   */
   readonly newIdentity?: boolean | undefined;
   /** Given by tests only. */
   readonly migrations?: readonly Migration[] | undefined;
@@ -118,8 +121,8 @@ async function switchTransitions(ask: Ask, tables: Tables, on: boolean): Promise
 }
 
 /**
- * Beside the traffic, by one process at a time: a build looks invalid until it is done, so another process would take it for one
- * that was broken off. A build that was leaves an invalid index: it goes, and is built again.
+ * Beside the traffic, by one process at a time: a build looks invalid until it is done, so another process would take
+ * it for one that was broken off. A build that was leaves an invalid index: it goes, and is built again.
  */
 async function buildIndexes(
   open: () => Promise<Connection>,
@@ -158,8 +161,8 @@ async function buildIndexes(
 }
 
 /**
- * A table in partitions takes no build beside the traffic: each partition does, and the table's index then finds theirs and has nothing to
- * build, so its lock, which writes wait for, is a short one.
+ * A table in partitions takes no build beside the traffic: each partition does, and the table's index then finds theirs
+ * and has nothing to build, so its lock, which writes wait for, is a short one.
  */
 async function buildIndex(ask: Ask, tables: Tables, name: string, definition: string): Promise<void> {
   const { schema, records } = tables;
@@ -189,10 +192,10 @@ async function buildIndex(ask: Ask, tables: Tables, name: string, definition: st
 }
 
 /**
- * Runs `body` with a way to get a lock, and to know whether it is ours: held by a transaction of a connection of its own, because a
- * build cannot run within one and a pooler may hand each statement outside of one to another session. Asked for without waiting, and
- * by LOCK: the build waits for every snapshot, which whoever waits for a lock has, and a cursor of a SELECT that is done as well. The
- * traffic reads and writes the locked table as before.
+ * Runs `body` with a way to get a lock, and to know whether it is ours: held by a transaction of a connection of its
+ * own, because a build cannot run within one and a pooler may hand each statement outside of one to another session.
+ * Asked for without waiting, and by LOCK: the build waits for every snapshot, which whoever waits for a lock has, and a
+ * cursor of a SELECT that is done as well. The traffic reads and writes the locked table as before.
  */
 async function alone(
   open: () => Promise<Connection>,

@@ -1,10 +1,10 @@
 /**
- * Hints by LISTEN/NOTIFY (`store/hint-channel.ts`). NOTIFY is not free (each transaction that uses it takes one lock of the whole server at its
- * commit), so nothing is said unless somebody asked. It is no part of a finish, a claim or a transaction of the user, and goes over a
- * connection of its own.
+ * Hints by LISTEN/NOTIFY (`store/hint-channel.ts`). NOTIFY is not free (each transaction that uses it takes one lock of
+ * the whole server at its commit), so nothing is said unless somebody asked. It is no part of a finish, a claim or a
+ * transaction of the user, and goes over a connection of its own.
  *
- * Invariants: a hint decides nothing · nothing throws, nothing is awaited by a request · behind a pooler that hands each statement to
- * another session there are no hints, and waits go by reading alone.
+ * Invariants: a hint decides nothing · nothing throws, nothing is awaited by a request · behind a pooler that hands
+ * each statement to another session there are no hints, and waits go by reading alone.
  * Sources: https://www.postgresql.org/docs/current/sql-notify.html, src/backend/commands/async.c (PreCommit_Notify).
  */
 

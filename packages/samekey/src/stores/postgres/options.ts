@@ -26,13 +26,14 @@ import {
 /** Options of `postgresStore`: the service, `pool` or `connect`, and how. */
 export interface PostgresStoreOptions {
   /**
-   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
-   * first `migrate()` writes it into the database, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass
+   * the same name. The first `migrate()` writes it into the database, and a store made for another service is refused
+   * there. `*`: whichever it is, for tools.
    */
   readonly service: string;
   /**
-   * A `Pool` of pg. The store takes nothing out of it: it makes connections of its own, with the pool's settings and class.
-   * Either this or `connect`.
+   * A `Pool` of pg. The store takes nothing out of it: it makes connections of its own, with the pool's settings and
+   * class. Either this or `connect`.
    */
   readonly pool?: PgPool;
   /**
@@ -43,26 +44,26 @@ export interface PostgresStoreOptions {
   /** The schema of the tables; default `public`. Created by `migrate()` if it is not there. */
   readonly schema?: string;
   /**
-   * Whether statements are prepared by name. Default: on the store's own connections yes, unless a pooler like PgBouncer is
-   * found in between; in `within(tx)` no.
+   * Whether statements are prepared by name. Default: on the store's own connections yes, unless a pooler like
+   * PgBouncer is found in between; in `within(tx)` no.
    */
   readonly prepare?: boolean;
   /** Longest time of one statement on the server, in milliseconds; default 1,500. Less than `storeTimeMaxMs`. */
   readonly statementTimeMaxMs?: number;
   /**
-   * Whether processes tell each other by NOTIFY that a record changed which somebody waits for (`waitMaxMs`); default false:
-   * who waits finds out by reading alone, 25 to 250 ms later. Costs one more connection for each process (two with
-   * postgres.js).
+   * Whether processes tell each other by NOTIFY that a record changed which somebody waits for (`waitMaxMs`); default
+   * false: who waits finds out by reading alone, 25 to 250 ms later. Costs one more connection for each process (two
+   * with postgres.js).
    */
   readonly notify?: boolean;
   /**
-   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them and `ready()` wants
-   * them; `false`, `migrate()` removes them; default: neither.
+   * Whether each change of a record's state leaves a row in the audit, by triggers: `true`, `migrate()` installs them
+   * and `ready()` wants them; `false`, `migrate()` removes them; default: neither.
    */
   readonly auditTransitions?: boolean;
   /**
-   * In how many hash partitions `migrate()` makes the table of records, when it makes it; default 0: one table without. A table that is
-   * there stays as it is, and the store works on either. For hundreds of millions of keys.
+   * In how many hash partitions `migrate()` makes the table of records, when it makes it; default 0: one table without.
+   * A table that is there stays as it is, and the store works on either. For hundreds of millions of keys.
    */
   readonly partitions?: number;
   /** Test-only: SQL of the clock; default `clock_timestamp()`. */

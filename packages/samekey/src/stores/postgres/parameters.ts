@@ -1,6 +1,6 @@
 /**
- * Many rows as few parameters: one array literal per column, and one run of bytes for all bodies. Literals are made here and not
- * by the drivers, which quote arrays in ways of their own (and bytes as hexadecimal text, twice the size).
+ * Many rows as few parameters: one array literal per column, and one run of bytes for all bodies. Literals are made
+ * here and not by the drivers, which quote arrays in ways of their own (and bytes as hexadecimal text, twice the size).
  *
  * Source: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
  */

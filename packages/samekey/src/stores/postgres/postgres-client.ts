@@ -1,10 +1,10 @@
 /**
- * The user's PostgreSQL client, seen through structural types only: `Client` and `Pool` of pg, and postgres.js. Each becomes
- * one plain {@link Connection}: statements in, rows as arrays out, errors as the driver threw them.
+ * The user's PostgreSQL client, seen through structural types only: `Client` and `Pool` of pg, and postgres.js. Each
+ * becomes one plain {@link Connection}: statements in, rows as arrays out, errors as the driver threw them.
  *
- * Invariants: rows come as arrays, so that settings which rename columns (postgres.js `transform`) change nothing · a driver
- * that loses its connection while nobody asks must not take the process down (pg emits `error` then) · every value is
- * sent as text or bytes, so that no driver's own idea of arrays, dates or numbers comes between.
+ * Invariants: rows come as arrays, so that settings which rename columns (postgres.js `transform`) change nothing · a
+ * driver that loses its connection while nobody asks must not take the process down (pg emits `error` then) · every
+ * value is sent as text or bytes, so that no driver's own idea of arrays, dates or numbers comes between.
  * Sources: https://node-postgres.com/apis/client, https://github.com/porsager/postgres#readme.
  */
 
@@ -26,7 +26,10 @@ export interface Statement {
   readonly times?: readonly StatementTime[];
 }
 
-/** `bound`: what the time is believed to be; `held`: by how much leases are held back. In milliseconds, null for none (`server-time.ts`). */
+/**
+ * `bound`: what the time is believed to be; `held`: by how much leases are held back. In milliseconds, null for none
+ * (`server-time.ts`).
+ */
 export type StatementTime = 'bound' | 'held';
 
 /** A statement that is asked too seldom to have a name of its own. */
@@ -45,8 +48,8 @@ export interface Connection {
   query(statement: Statement, values: readonly SqlValue[], prepare: boolean): Promise<Answer>;
   close(): Promise<void>;
   /**
-   * Listens on a channel; `lost` is called at most once, when this connection listens no longer and will not again. Absent
-   * where the driver cannot.
+   * Listens on a channel; `lost` is called at most once, when this connection listens no longer and will not again.
+   * Absent where the driver cannot.
    */
   listen?(channel: string, heard: (payload: string) => void, lost: () => void): Promise<void>;
 }
@@ -99,7 +102,10 @@ interface PostgresJsQuery {
   values(): PromiseLike<unknown>;
 }
 
-/** A transaction of the user: a client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or one of `samekey/tx/…`. */
+/**
+ * A transaction of the user: a client of pg between BEGIN and COMMIT, the `sql` of `sql.begin`, or one of
+ * `samekey/tx/…`.
+ */
 export type PostgresTransaction = PgPoolClient | PostgresJsTransaction | SqlTransaction;
 
 /** Whether it is one that a transaction source made. */

@@ -1,9 +1,9 @@
 /**
  * What a driver's error means for the write it answered: applied or not, and whether asking again can help.
  *
- * Our statements run alone, each its own transaction (inside a user's transaction everything hangs on its COMMIT). So an
- * ERROR the server sent for it means: rolled back. Exceptions are the codes that may come once the commit record is written
- * or while the server goes down. Severity is not looked at: pg shows it in the server's language.
+ * Our statements run alone, each its own transaction (inside a user's transaction everything hangs on its COMMIT). So
+ * an ERROR the server sent for it means: rolled back. Exceptions are the codes that may come once the commit record is
+ * written or while the server goes down. Severity is not looked at: pg shows it in the server's language.
  * Sources: https://www.postgresql.org/docs/current/errcodes-appendix.html, /protocol-flow.html.
  */
 
@@ -20,7 +20,10 @@ export function isLockTimeout(error: unknown): boolean {
   return errorCodeOf((error as { cause?: unknown }).cause ?? error) === '55P03';
 }
 
-/** Whether it was rolled back to let others through, so that the same may succeed now; of a driver's error or a `StoreError`. */
+/**
+ * Whether it was rolled back to let others through, so that the same may succeed now; of a driver's error or a
+ * `StoreError`.
+ */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(errorCodeOf((error as { cause?: unknown } | null)?.cause ?? error) ?? '');
 }
@@ -28,19 +31,19 @@ export function isConflict(error: unknown): boolean {
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 /**
- * Classes whose errors prove that the statement was rolled back: the server said so and goes on living.
- * 22 data, 23 constraint, 42 names and privileges, 54 too large or too complex, 0A not supported, 25 wrong transaction state
- * (25006: read-only, so a standby), 26 no such prepared statement (thrown before anything ran), 55 not in the right state
- * (55P03: lock_timeout), 3F no such schema, 28 and 3D refused at the door, P0 from functions.
+ * Classes whose errors prove that the statement was rolled back: the server said so and goes on living. 22 data, 23
+ * constraint, 42 names and privileges, 54 too large or too complex, 0A not supported, 25 wrong transaction state
+ * (25006: read-only, so a standby), 26 no such prepared statement (thrown before anything ran), 55 not in the right
+ * state (55P03: lock_timeout), 3F no such schema, 28 and 3D refused at the door, P0 from functions.
  */
 const ROLLED_BACK_CLASSES = new Set(['22', '23', '42', '54', '0A', '25', '26', '55', '3F', '28', '3D', 'P0']);
 
 /**
- * Single codes that prove it too. 40001 and 40P01: chosen as victim, rolled back to let others through. 57014: cancelled, by
- * statement_timeout too; a cancel that comes while the commit waits for a standby is only a warning, and the commit stands.
- * 57P03 (starting up) and 53300 (too many connections) come before a session begins. 08001, 08004: no session was made.
- * Not among them: 40003 says itself that nobody knows; 57P01 and 57P02 end a session at any point; 53, 58 and XX may be
- * a PANIC of the very commit (WAL not written), after which only recovery decides.
+ * Single codes that prove it too. 40001 and 40P01: chosen as victim, rolled back to let others through. 57014:
+ * cancelled, by statement_timeout too; a cancel that comes while the commit waits for a standby is only a warning, and
+ * the commit stands. 57P03 (starting up) and 53300 (too many connections) come before a session begins. 08001, 08004:
+ * no session was made. Not among them: 40003 says itself that nobody knows; 57P01 and 57P02 end a session at any point;
+ * 53, 58 and XX may be a PANIC of the very commit (WAL not written), after which only recovery decides.
  */
 const ROLLED_BACK = new Set(['40001', '40P01', '57014', '57P03', '53300', '08001', '08004']);
 
@@ -50,7 +53,10 @@ const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT
 /** The request's own fault: the server cannot hold this value, now or later. */
 const OF_THE_VALUE = new Set(['22', '54']);
 
-/** A connection that gave one of these is of no use any more: broken, on a standby, or with a pooler's foreign statements. */
+/**
+ * A connection that gave one of these is of no use any more: broken, on a standby, or with a pooler's foreign
+ * statements.
+ */
 export function breaksConnection(error: unknown): boolean {
   const code = errorCodeOf(error);
   if (code === undefined || code.length !== 5 || !/^[0-9A-Z]{5}$/.test(code)) return true;
@@ -60,8 +66,8 @@ export function breaksConnection(error: unknown): boolean {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Whether the write behind an error may have been applied. `sent`: the statement had been given to the driver. `doubted`: codes that prove
- * nothing on this server, because it may answer with them after another one has committed.
+ * Whether the write behind an error may have been applied. `sent`: the statement had been given to the driver.
+ * `doubted`: codes that prove nothing on this server, because it may answer with them after another one has committed.
  */
 export function appliedBy(
   error: unknown,

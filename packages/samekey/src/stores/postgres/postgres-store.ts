@@ -1,10 +1,11 @@
 /**
- * The PostgreSQL store. Time is the server's (`clock_timestamp()`), each write is one conditional statement that commits by
- * itself, a flush of many rows shares one commit, and nothing waits for a lock of somebody else's.
+ * The PostgreSQL store. Time is the server's (`clock_timestamp()`), each write is one conditional statement that
+ * commits by itself, a flush of many rows shares one commit, and nothing waits for a lock of somebody else's.
  *
- * It keeps three connections of its own, never taken from under handlers: one for claims, one for the ends of attempts and their
- * checkpoints, one for upkeep (renewals, look-ups, sweeps, operators' writes). A fourth is opened when an operator lists or
- * counts, a fifth when one erases, both of which may take long. With one for claims and ends, each waits for the other's commit.
+ * It keeps three connections of its own, never taken from under handlers: one for claims, one for the ends of attempts
+ * and their checkpoints, one for upkeep (renewals, look-ups, sweeps, operators' writes). A fourth is opened when an
+ * operator lists or counts, a fifth when one erases, both of which may take long. With one for claims and ends, each
+ * waits for the other's commit.
  *
  * See statements.ts for how locks and plans are held to it, upkeep.ts for how due records are found.
  */
@@ -71,7 +72,9 @@ export interface PostgresStore extends Store, StoreWithMessages {
   status(): Promise<PostgresSchemaStatus>;
   /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
   within(tx: PostgresTransaction): WithinPostgres;
-  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  /**
+   * Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed.
+   */
   transactionFault(error: unknown): TransactionFault;
 }
 
@@ -273,9 +276,9 @@ const SESSION: Readonly<Record<string, string>> = {
 };
 
 /**
- * The one right plan is by the unique index, whatever the statistics say: a plan made while the table was empty would read all
- * of it for ever after (or until the next ANALYZE). Where a table must be read, the cost of a disabled scan would look like
- * a reason to compile the query, which takes longer than the query.
+ * The one right plan is by the unique index, whatever the statistics say: a plan made while the table was empty would
+ * read all of it for ever after (or until the next ANALYZE). Where a table must be read, the cost of a disabled scan
+ * would look like a reason to compile the query, which takes longer than the query.
  */
 const PLANS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',

@@ -1,7 +1,8 @@
 /**
- * Reading records, and writing what the state table decided from the reading. Such a write happens only if the row still is
- * the very version that was read (its xmin, and the fence besides): a compare-and-set, not a read-then-write. Everything
- * that is not the hot path is made of these: claims that take over, settling, reopening, forgetting, sweeping.
+ * Reading records, and writing what the state table decided from the reading. Such a write happens only if the row
+ * still is the very version that was read (its xmin, and the fence besides): a compare-and-set, not a read-then-write.
+ * Everything that is not the hot path is made of these: claims that take over, settling, reopening, forgetting,
+ * sweeping.
  */
 
 import type { NewAuditRow } from '../../store/audit.ts';
@@ -38,8 +39,8 @@ export interface Records {
   /** Makes the changes whose rows still are what was seen; returns the `idText` of each that was made. */
   change(ask: Ask, changes: readonly Change[]): Promise<ReadonlySet<string>>;
   /**
-   * Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. Of requests on one record a
-   * later one finds what an earlier one has left.
+   * Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. Of requests
+   * on one record a later one finds what an earlier one has left.
    */
   byHand<Request extends RecordId>(
     ask: Ask,
@@ -179,7 +180,10 @@ export function arityOf(rows: readonly unknown[]): Arity {
   return rows.length === 1 ? 'one' : 'many';
 }
 
-/** The oldest reading of a group, by the later clock: one that is late has seen that go on, whatever it is told of the time. */
+/**
+ * The oldest reading of a group, by the later clock: one that is late has seen that go on, whatever it is told of the
+ * time.
+ */
 function readAt(changes: readonly { readonly seen: Seen }[]): string {
   return String(Math.min(...changes.map(({ seen }) => seen.laterNow)));
 }

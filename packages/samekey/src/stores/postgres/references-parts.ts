@@ -3,8 +3,9 @@
 import type { Tables } from './tables.ts';
 
 /**
- * Writes the references of the rows `from`, which has `reference` (null for none), `scope`, `key`, `created_at`, `attempt` and `effect`; and
- * deletes what an earlier life of the key has left. A row is never both: one statement must not touch it twice.
+ * Writes the references of the rows `from`, which has `reference` (null for none), `scope`, `key`, `created_at`,
+ * `attempt` and `effect`; and deletes what an earlier life of the key has left. A row is never both: one statement must
+ * not touch it twice.
  */
 export function referring({ references }: Tables, from: string): string {
   return `earlier AS (DELETE FROM ${references} f USING ${from} n WHERE n.reference IS NOT NULL

@@ -5,7 +5,10 @@ import type { Statement } from './postgres-client.ts';
 import { statement } from './statements.ts';
 import { milliseconds, type Tables } from './tables.ts';
 
-/** Where the references $1 lead, at most $2. Which life it is is asked of the record that was found: the index on created_at is not its way. */
+/**
+ * Where the references $1 lead, at most $2. Which life it is is asked of the record that was found: the index on
+ * created_at is not its way.
+ */
 export function findReferredStatement({ records, references }: Tables): Statement {
   const forgotten = forgottenClaimId('');
   return statement(

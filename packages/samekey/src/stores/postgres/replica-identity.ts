@@ -1,14 +1,18 @@
 /**
- * Tables in a publication (logical replication, change data capture, blue/green deployments) must name their rows: PostgreSQL refuses UPDATE
- * and DELETE on those that do not, so that records could be claimed and never finished (F75). Ours do, by their primary keys, until somebody
- * takes that away.
- * Source: https://www.postgresql.org/docs/current/logical-replication-publication.html#LOGICAL-REPLICATION-PUBLICATION-REPLICA-IDENTITY.
+ * Tables in a publication (logical replication, change data capture, blue/green deployments) must name their rows:
+ * PostgreSQL refuses UPDATE and DELETE on those that do not, so that records could be claimed and never finished (F75).
+ * Ours do, by their primary keys, until somebody takes that away.
+ * Source:
+ * https://www.postgresql.org/docs/current/logical-replication-publication.html#LOGICAL-REPLICATION-PUBLICATION-REPLICA-IDENTITY.
  */
 
 import { SchemaError } from '../../core/errors.ts';
 import { type Ask, plain } from './postgres-client.ts';
 
-/** A publication of a partitioned table may name the table or its partitions; rows, and their identity, are the partitions'. */
+/**
+ * A publication of a partitioned table may name the table or its partitions; rows, and their identity, are the
+ * partitions'.
+ */
 const NAMELESS = `WITH ours AS (
   SELECT t.oid, t.oid AS published FROM unnest($1::text[]::regclass[]) AS t (oid)
   UNION SELECT h.inhrelid, p.oid FROM pg_inherits h, unnest(ARRAY[h.inhparent, h.inhrelid]) AS p (oid)

@@ -1,7 +1,8 @@
 /**
  * Checks at start that tables, privileges and settings are what the code needs; each message names what mends it.
  *
- * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader` allows it.
+ * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader`
+ * allows it.
  */
 
 import { SchemaError } from '../../core/errors.ts';
@@ -84,7 +85,10 @@ export async function checkDatabase(
   await checkShapes(ask, tables, migrations, state.version > needed);
 }
 
-/** `all`: both triggers that audit transitions are there, enabled, and do what this code's do; `some`: anything else of them is. */
+/**
+ * `all`: both triggers that audit transitions are there, enabled, and do what this code's do; `some`: anything else of
+ * them is.
+ */
 export async function transitionTriggers(ask: Ask, tables: Tables): Promise<'all' | 'some' | 'none'> {
   const rows = await ask(findTransitionsStatement(tables), []);
   if (rows.length === 0) return 'none';
@@ -136,7 +140,10 @@ export async function missingIndexes(
   return wanted.filter((name) => !valid.has(name));
 }
 
-/** What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes DELETE as well. */
+/**
+ * What each table is for, and the privileges that takes. Rows of the audit are only ever added; pruning them takes
+ * DELETE as well.
+ */
 function tablesOf({ records, messages, audit, counters, references, meta }: Tables): readonly TableNeeds[] {
   return [
     {

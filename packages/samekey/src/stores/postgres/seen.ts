@@ -1,5 +1,6 @@
 /**
- * A record as it was read, with what a write needs to change it only if it still is that: the version of its row, and the time of the reading.
+ * A record as it was read, with what a write needs to change it only if it still is that: the version of its row, and
+ * the time of the reading.
  */
 
 import { idText, type SamekeyRecord } from '../../core/record.ts';

@@ -1,4 +1,7 @@
-/** Checks at start that the server is PostgreSQL, takes writes, and keeps what it acknowledges; each message names what mends it. */
+/**
+ * Checks at start that the server is PostgreSQL, takes writes, and keeps what it acknowledges; each message names what
+ * mends it.
+ */
 
 import { SchemaError } from '../../core/errors.ts';
 import { engineOf } from './distributed/engines.ts';
@@ -8,8 +11,9 @@ import { type Ask, plain } from './postgres-client.ts';
 const OLDEST_SERVER = 150_000;
 
 /**
- * Servers that keep what they acknowledge in a storage of their own, beside which `fsync` and `full_page_writes` say nothing: Neon (which
- * runs with fsync off: https://neon.com/docs/reference/compatibility) and Aurora. Told by a setting, or a function, that only they have.
+ * Servers that keep what they acknowledge in a storage of their own, beside which `fsync` and `full_page_writes` say
+ * nothing: Neon (which runs with fsync off: https://neon.com/docs/reference/compatibility) and Aurora. Told by a
+ * setting, or a function, that only they have.
  */
 const OWN_STORAGE = `(current_setting('neon.timeline_id', true) IS NOT NULL OR EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'aurora_version'))::text`;
 
@@ -62,8 +66,9 @@ export async function checkIsPostgres(ask: Ask): Promise<void> {
 }
 
 /**
- * Throws `SchemaError` behind a pooler that gives each statement to another session, those of transactions too: nothing of theirs would
- * be held together. PgBouncer in statement mode answers BEGIN with 08P01 and closes the connection, of which a driver may see the latter only.
+ * Throws `SchemaError` behind a pooler that gives each statement to another session, those of transactions too: nothing
+ * of theirs would be held together. PgBouncer in statement mode answers BEGIN with 08P01 and closes the connection, of
+ * which a driver may see the latter only.
  */
 export async function checkPooler(link: Pick<Link, 'ask' | 'together'>): Promise<void> {
   const transaction = (): Promise<void> =>

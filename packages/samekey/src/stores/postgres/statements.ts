@@ -2,17 +2,17 @@
  * The SQL of claims, renewals, finishes and hand-made writes, each for one row and for many, and nothing else.
  *
  * How each keeps its promises:
- * - The lock is taken in a LATERAL subquery per row, FOR NO KEY UPDATE SKIP LOCKED: what somebody else holds is left out, never
- *   waited for. The fence stands in that subquery, so after a wait-free lock PostgreSQL checks it again on the newest
- *   version of the row; the update then goes by ctid and id. A row whose newer version this statement's snapshot cannot see is
- *   locked, but not updated: it comes back as untouched, and the caller looks again.
- * - LATERAL with FOR UPDATE or LIMIT cannot be flattened into a join, so a plan made on an empty table cannot read the whole
- *   table once per flush; on our own connections sequential scans are off besides (see `link.ts`), so each lookup
+ * - The lock is taken in a LATERAL subquery per row, FOR NO KEY UPDATE SKIP LOCKED: what somebody else holds is left
+ *   out, never waited for. The fence stands in that subquery, so after a wait-free lock PostgreSQL checks it again on
+ *   the newest version of the row; the update then goes by ctid and id. A row whose newer version this statement's
+ *   snapshot cannot see is locked, but not updated: it comes back as untouched, and the caller looks again.
+ * - LATERAL with FOR UPDATE or LIMIT cannot be flattened into a join, so a plan made on an empty table cannot read the
+ *   whole table once per flush; on our own connections sequential scans are off besides (see `link.ts`), so each lookup
  *   goes by the unique index from the first request on.
- * - A claim inserts only keys that no visible row has: ON CONFLICT alone would wait for a transaction that updates the row.
- *   What is left to wait for is an insert of the same key that has not committed yet, bounded by lock_timeout.
- * Sources: https://www.postgresql.org/docs/current/transaction-iso.html#XACT-READ-COMMITTED, /sql-select.html (locking clause),
- * /sql-insert.html (ON CONFLICT), src/backend/executor/execIndexing.c.
+ * - A claim inserts only keys that no visible row has: ON CONFLICT alone would wait for a transaction that updates the
+ *   row. What is left to wait for is an insert of the same key that has not committed yet, bounded by lock_timeout.
+ * Sources: https://www.postgresql.org/docs/current/transaction-iso.html#XACT-READ-COMMITTED, /sql-select.html (locking
+ * clause), /sql-insert.html (ON CONFLICT), src/backend/executor/execIndexing.c.
  */
 
 import { CLAIM_ENDED, EXHAUSTED, NEVER } from '../../store/machine/index.ts';
@@ -37,7 +37,9 @@ import type { Statement, StatementTime } from './postgres-client.ts';
 import { referring, unreferring } from './references-parts.ts';
 import { instant, interval, milliseconds, OPEN_SETTING, seenColumns, type Tables } from './tables.ts';
 
-/** Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it. */
+/**
+ * Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it.
+ */
 export const FINISH_FENCE: string =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
@@ -194,7 +196,10 @@ function leastLimit(name: string): string {
   return `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
 }
 
-/** Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark that ends with it. */
+/**
+ * Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark
+ * that ends with it.
+ */
 export function limitStatement(): Statement {
   const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit);
   return statement('limit', `SELECT ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`);
@@ -241,8 +246,8 @@ CROSS JOIN LATERAL (SELECT r.*, r.xmin FROM ${records} r
 }
 
 /**
- * Writes whole records over what was seen, within {@link DECISION_TIME_MAX_MS}; `audited`: each with its row in the audit. Gives the id
- * of each row written.
+ * Writes whole records over what was seen, within {@link DECISION_TIME_MAX_MS}; `audited`: each with its row in the
+ * audit. Gives the id of each row written.
  */
 export function writeStatement(tables: Tables, arity: Arity, audited: boolean): Statement {
   const input = audited ? [...WRITE_INPUT, ...ACT_INPUT] : WRITE_INPUT;
@@ -278,7 +283,10 @@ ${after}`,
   );
 }
 
-/** What stands around a write of an act by hand, so that its row in the audit is part of the statement; `also`: what goes with it. */
+/**
+ * What stands around a write of an act by hand, so that its row in the audit is part of the statement; `also`: what
+ * goes with it.
+ */
 function acting(
   { audit }: Tables,
   audited: boolean,
@@ -301,8 +309,8 @@ SELECT scope, key FROM acted`,
 }
 
 /**
- * A write decided from what was read is refused when it arrives later than this: its times (a claim's end, an expiry) were
- * computed from the reading. A process frozen in between decides again.
+ * A write decided from what was read is refused when it arrives later than this: its times (a claim's end, an expiry)
+ * were computed from the reading. A process frozen in between decides again.
  */
 export const DECISION_TIME_MAX_MS = 5_000;
 
@@ -315,8 +323,8 @@ function seen(n: number): string {
 }
 
 /**
- * Record `r` is the row whose id and place are in `q`. The place says which version; the id says which partition, in each of which the
- * same places occur, and is what a plan leaves the others out by.
+ * Record `r` is the row whose id and place are in `q`. The place says which version; the id says which partition, in
+ * each of which the same places occur, and is what a plan leaves the others out by.
  */
 export function placed(q: string): string {
   return `r.ctid = ${q}.tid AND r.scope = ${q}.scope AND r.key = ${q}.key`;
@@ -341,8 +349,8 @@ function bytes(input: readonly InputColumn[], what: 'body' | 'input'): string {
 const TIMES: readonly StatementTime[] = ['bound', 'held'];
 
 /**
- * Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. Times that it names
- * (`$bound`) are parameters after its own.
+ * Named by its text: two stores on one client, or two versions of this code, never share a prepared statement. Times
+ * that it names (`$bound`) are parameters after its own.
  */
 export function statement(verb: string, text: string): Statement {
   const times = TIMES.filter((name) => text.includes(`$${name}`));

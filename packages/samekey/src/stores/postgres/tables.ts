@@ -18,15 +18,18 @@ export interface Tables {
   /** SQL of the server's clock. */
   readonly now: string;
   /**
-   * `t`: the time of the statement, `now`, and what must hold for it, computed once; `later`: the server's clock where that is ahead and not
-   * believed, for lives.
+   * `t`: the time of the statement, `now`, and what must hold for it, computed once; `later`: the server's clock where
+   * that is ahead and not believed, for lives.
    */
   readonly clock: string;
   /** The same inside a user's transaction, whose lock_timeout is the user's. */
   readonly clockWithin: string;
   /** The same after `limit`: an error in any transaction but the one that it has met. */
   readonly clockOpen: string;
-  /** The record's columns as the store reads them, times in milliseconds, bytes as hexadecimal text; of a row called `r`. */
+  /**
+   * The record's columns as the store reads them, times in milliseconds, bytes as hexadecimal text; of a row called
+   * `r`.
+   */
   readonly columns: string;
 }
 
@@ -44,8 +47,9 @@ const TIMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * In the statement, not in the session: a pooler may hand each statement to another one. Never weakened: remote_apply stays; and
- * where no standby is synchronous, it means the same as on. Inside a user's transaction it holds for its COMMIT.
+ * In the statement, not in the session: a pooler may hand each statement to another one. Never weakened: remote_apply
+ * stays; and where no standby is synchronous, it means the same as on. Inside a user's transaction it holds for its
+ * COMMIT.
  */
 const DURABLE =
   "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') " +
@@ -57,14 +61,17 @@ export const ENDED_MARK = 'samekey: ended inside';
 const OPEN = `coalesce(nullif(current_setting('${OPEN_SETTING}', true), ''), '${ENDED_MARK}')::int AS open`;
 
 /**
- * What a query on unknown outcomes by age must say word for word to find their index, and below what one must say that asks for those
- * that are due. Both mean "is unknown", and neither follows from the other: else the planner would take the one index for the
- * other, read all of it and sort.
+ * What a query on unknown outcomes by age must say word for word to find their index, and below what one must say that
+ * asks for those that are due. Both mean "is unknown", and neither follows from the other: else the planner would take
+ * the one index for the other, read all of it and sort.
  */
 export const IS_UNKNOWN = "reconcile_after > '-infinity'::timestamptz";
 export const MAY_BE_DUE = "reconcile_after < 'infinity'::timestamptz";
 
-/** The server's clock where it is near what the time is believed to be, else that (F117). Nothing is believed before the first look. */
+/**
+ * The server's clock where it is near what the time is believed to be, else that (F117). Nothing is believed before the
+ * first look.
+ */
 const NOW = `CASE WHEN c.clock < c.bound - ${interval(String(SERVER_TOLERANCE_MS))} OR c.clock > c.bound + ${interval(String(SERVER_TOLERANCE_MS))}
   THEN c.bound ELSE c.clock END`;
 const NOW_AND_LATER = `${NOW} AS now, greatest(c.clock, ${NOW}) AS later`;

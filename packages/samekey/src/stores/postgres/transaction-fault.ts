@@ -1,6 +1,6 @@
 /**
- * What an error means that a user's transaction ended with, in whatever a library wrapped it: the SQLSTATE is looked for where
- * pg, postgres.js, Kysely, Drizzle, Knex, TypeORM and Prisma put it.
+ * What an error means that a user's transaction ended with, in whatever a library wrapped it: the SQLSTATE is looked
+ * for where pg, postgres.js, Kysely, Drizzle, Knex, TypeORM and Prisma put it.
  *
  * Invariant: what is not known to be rolled back is `unclear`; then only a conditional write tells.
  * Sources: https://www.postgresql.org/docs/current/errcodes-appendix.html,
@@ -17,8 +17,8 @@ const AGAIN = new Set(['40001', '40P01', 'P2034']);
 const DEPTH_MAX = 8;
 
 /**
- * Judges an error of a transaction in which nothing of ours can have hidden a COMMIT. `doubted`: codes that prove no rollback on this
- * server.
+ * Judges an error of a transaction in which nothing of ours can have hidden a COMMIT. `doubted`: codes that prove no
+ * rollback on this server.
  */
 export function transactionFault(error: unknown, doubted?: ReadonlySet<string>): TransactionFault {
   const codes = codesOf(error);

@@ -1,9 +1,10 @@
 /**
- * The triggers that write each change of a record's state into the audit, in the transaction that makes it: also what a caller's own
- * transaction writes, and processes of other versions. Without them nothing is paid for; docs/internals/postgres.md has the figures.
+ * The triggers that write each change of a record's state into the audit, in the transaction that makes it: also what a
+ * caller's own transaction writes, and processes of other versions. Without them nothing is paid for;
+ * docs/internals/postgres.md has the figures.
  *
- * Invariants: one row for each record that is new, and for each that has another state, attempt or claim than before · none for a
- * renewal, a checkpoint, a deletion · names are qualified, so no caller's search_path leads elsewhere.
+ * Invariants: one row for each record that is new, and for each that has another state, attempt or claim than before ·
+ * none for a renewal, a checkpoint, a deletion · names are qualified, so no caller's search_path leads elsewhere.
  */
 
 import type { Statement } from './postgres-client.ts';

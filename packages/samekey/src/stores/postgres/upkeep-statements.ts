@@ -28,7 +28,10 @@ WHERE r.watched AND r.state IN ('in_progress', 'pending') AND r.locked_until <= 
   );
 }
 
-/** Unknown for $1 milliseconds and longer, as find gives them; at most $2. They were created before that, and the index knows. */
+/**
+ * Unknown for $1 milliseconds and longer, as find gives them; at most $2. They were created before that, and the index
+ * knows.
+ */
 export function neverKnownStatement(tables: Tables): Statement {
   const { records, clock } = tables;
   const before = `t.now - ${interval('$1::bigint')}`;
@@ -54,10 +57,10 @@ UPDATE ${records} r SET watched = false FROM idle WHERE ${placed('idle')}`,
 }
 
 /**
- * A stretch of the index on created_at, from $1 on, at least $2 rows if there are as many (and all that were created in the
- * same millisecond as the last), with the claims in it that are over and not watched, at most $3. Always at least one
- * row: the time, how many rows, when the last one was created, the oldest open claim, the oldest living one; then what find
- * gives, or nulls.
+ * A stretch of the index on created_at, from $1 on, at least $2 rows if there are as many (and all that were created in
+ * the same millisecond as the last), with the claims in it that are over and not watched, at most $3. Always at least
+ * one row: the time, how many rows, when the last one was created, the oldest open claim, the oldest living one; then
+ * what find gives, or nulls.
  */
 export function stretchStatement(tables: Tables): Statement {
   const { records, clock } = tables;
@@ -80,7 +83,10 @@ FROM t CROSS JOIN found LEFT JOIN (SELECT r.* FROM
 const PAUSE = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN interval '0'
     ELSE make_interval(secs => least($4::float8, $3::float8 * power(2, least(r.attempt - 2, ${DOUBLED_MAX}))) / 1000) END`;
 
-/** As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first; behind $5, $6, $7 unless null. */
+/**
+ * As `isDue`: what a worker of the operations named in $1 may push on, at most $2, the oldest first; behind $5, $6, $7
+ * unless null.
+ */
 export function dueStatement(tables: Tables): Statement {
   const { records, clock } = tables;
   return statement(
@@ -97,8 +103,8 @@ ORDER BY r.created_at, r.scope, r.key LIMIT $2::int`,
 }
 
 /**
- * Takes unknown outcomes that are due, of the operations named in $1 (null: of all), for $2 milliseconds, at most $3. What
- * somebody else is taking right now is left out.
+ * Takes unknown outcomes that are due, of the operations named in $1 (null: of all), for $2 milliseconds, at most $3.
+ * What somebody else is taking right now is left out.
  */
 export function takeUnknownStatement(tables: Tables): Statement {
   const { records, clock } = tables;
@@ -124,8 +130,8 @@ export function writeMarkStatement({ meta }: Tables): Statement {
 }
 
 /**
- * Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look. One row for each
- * that was deleted, with how many were looked at and its scope; one with a null when none was.
+ * Looks at $1 records that may be purgeable, deletes those that are; the others get their true time, or a later look.
+ * One row for each that was deleted, with how many were looked at and its scope; one with a null when none was.
  */
 export function reapStatement(tables: Tables): Statement {
   const { records, clock } = tables;

@@ -3,13 +3,13 @@
  * state) would cost every finish its HOT update. docs/internals/postgres.md has the figures.
  *
  * Open claims are found in two places. Those that were renewed or taken over carry `watched`, and a small index holds
- * only them. All others are younger than their first renewal, so they lie at the new end of the index on created_at, behind a
- * mark before which no such claim is open; it is kept in the database and moves on with each sweep. For what a mark cannot know
- * (the server's clock was set back, a commit hung longer than {@link MARK_MARGIN_MS}), each sweep also reads the next stretch
- * of the whole table.
+ * only them. All others are younger than their first renewal, so they lie at the new end of the index on created_at,
+ * behind a mark before which no such claim is open; it is kept in the database and moves on with each sweep. For what a
+ * mark cannot know (the server's clock was set back, a commit hung longer than {@link MARK_MARGIN_MS}), each sweep also
+ * reads the next stretch of the whole table.
  *
- * Expired records are found by reap_after, set once at the claim and never later than the true time; a record that is looked at
- * too early gets the true one.
+ * Expired records are found by reap_after, set once at the claim and never later than the true time; a record that is
+ * looked at too early gets the true one.
  */
 
 import { decideSweep, UNKNOWN_MAX_MS } from '../../store/machine/index.ts';

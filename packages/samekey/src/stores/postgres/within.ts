@@ -1,7 +1,7 @@
 /**
- * The store's verbs inside a user's transaction: they commit or roll back with it. Only ever an UPDATE: no INSERT of ours
- * runs there, so no collision of keys can abort the transaction (F14), and what PostgreSQL would refuse is refused before it
- * is sent.
+ * The store's verbs inside a user's transaction: they commit or roll back with it. Only ever an UPDATE: no INSERT of
+ * ours runs there, so no collision of keys can abort the transaction (F14), and what PostgreSQL would refuse is refused
+ * before it is sent.
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -47,7 +47,9 @@ import {
 
 /** The store's verbs inside a user's transaction. */
 export interface WithinPostgres extends Within {
-  /** Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back. */
+  /**
+   * Ends an attempt together with the transaction's other writes; its last statement. On `refused` it must roll back.
+   */
   finish(request: FinishRequest): Promise<FinishResult>;
   /** Notes what the attempt has done so far. On `refused` the transaction must roll back. */
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
@@ -55,7 +57,9 @@ export interface WithinPostgres extends Within {
   handOver(owner: FencedId): Promise<HandResult>;
   /** Puts messages in: they are delivered if and when the transaction commits. */
   enqueue(messages: readonly NewMessage[]): Promise<void>;
-  /** Bounds the transaction's statements, waits and pauses by the rest of its claim; stricter settings of yours stay. */
+  /**
+   * Bounds the transaction's statements, waits and pauses by the rest of its claim; stricter settings of yours stay.
+   */
   limit(timeMaxMs: number): Promise<void>;
 }
 
@@ -145,7 +149,10 @@ interface Statements {
   readonly handOver: Statement;
 }
 
-/** In whatever a library wrapped it. Some put the statement into their message, and the mark stands in that: the code decides with it. */
+/**
+ * In whatever a library wrapped it. Some put the statement into their message, and the mark stands in that: the code
+ * decides with it.
+ */
 function isEnded(error: unknown): boolean {
   return codesOf(error).includes('22P02') && textsOf(error).some((text) => text.includes(ENDED_MARK));
 }
@@ -157,7 +164,10 @@ function ended(cause: unknown): StoreError {
   );
 }
 
-/** Throws `StoreError` for one that is in none: it would commit each statement by itself. Drivers that cannot tell are believed. */
+/**
+ * Throws `StoreError` for one that is in none: it would commit each statement by itself. Drivers that cannot tell are
+ * believed.
+ */
 export function checkOpen(tx: PostgresTransaction): void {
   // Its source gives it out inside a transaction only.
   if (isSqlTransaction(tx)) return;

@@ -1,6 +1,6 @@
 /**
- * Which claims are being asked for, and which were taken back. A call that took too long is made again, while the first one still goes on:
- * it must not take back what the second one is granted.
+ * Which claims are being asked for, and which were taken back. A call that took too long is made again, while the first
+ * one still goes on: it must not take back what the second one is granted.
  *
  * Invariant: a claimId that somebody began to undo is never granted by this process, whenever the undoing arrives.
  */

@@ -18,7 +18,10 @@ export function auditText(row: NewAuditRow): string {
   });
 }
 
-/** A row as it stands in its set. Its number is the server's microseconds and the shard, so that two shards give no number twice. */
+/**
+ * A row as it stands in its set. Its number is the server's microseconds and the shard, so that two shards give no
+ * number twice.
+ */
 export function auditRowOf(text: string, shard: number): AuditRow {
   const [, micros, at, json] = /^(\d+) (\d+) (.*)$/s.exec(text) as unknown as [
     string,

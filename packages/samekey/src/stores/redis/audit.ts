@@ -1,6 +1,7 @@
 /**
- * The audit: a sorted set per act in each shard, so that an act by hand and its row are one script. Rows are numbered by the server's
- * microseconds: those of one server in their order; those of two servers of a Cluster as their clocks agree.
+ * The audit: a sorted set per act in each shard, so that an act by hand and its row are one script. Rows are numbered
+ * by the server's microseconds: those of one server in their order; those of two servers of a Cluster as their clocks
+ * agree.
  */
 
 import {

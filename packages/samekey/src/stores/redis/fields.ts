@@ -1,10 +1,11 @@
 /**
- * Records as fields of a hash: few, because each costs the server and the wire as much as its bytes. `head` is what scripts look at and
- * change, as words; `made` and `end` are what a claim and an end write once, as texts between NULs; what may be large has a field of its
- * own. People read them with `redis-cli HGETALL`; docs/internals/redis.md names the words.
+ * Records as fields of a hash: few, because each costs the server and the wire as much as its bytes. `head` is what
+ * scripts look at and change, as words; `made` and `end` are what a claim and an end write once, as texts between NULs;
+ * what may be large has a field of its own. People read them with `redis-cli HGETALL`; docs/internals/redis.md names
+ * the words.
  *
- * Invariants: what is written reads back equal to the byte · a word that is not there is `-`, a text that is not there is empty and one
- * that is there begins with `=`.
+ * Invariants: what is written reads back equal to the byte · a word that is not there is `-`, a text that is not there
+ * is empty and one that is there begins with `=`.
  */
 
 import type { Proof, SamekeyRecord, State, WhenClaimEnds } from '../../core/record.ts';
@@ -22,8 +23,8 @@ export interface Seen {
 }
 
 /**
- * The words of `head`, in their order. `due` is 1 when the record has an input and a fingerprint. `claim_id` is the last, as it may hold
- * blanks.
+ * The words of `head`, in their order. `due` is 1 when the record has an input and a fingerprint. `claim_id` is the
+ * last, as it may hold blanks.
  */
 export const HEAD_WORDS: readonly string[] = [
   'version',

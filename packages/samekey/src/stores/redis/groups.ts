@@ -1,9 +1,9 @@
 /**
- * Rows that one script does together, because calling a script costs as much as what it does. A script may only touch keys of one slot
- * in a Cluster, so there the rows of each shard go together; elsewhere all do.
+ * Rows that one script does together, because calling a script costs as much as what it does. A script may only touch
+ * keys of one slot in a Cluster, so there the rows of each shard go together; elsewhere all do.
  *
- * Invariants: each row is decided for itself, and answered as if it had gone alone · a group is bounded, so that the server does not
- * stand still for long.
+ * Invariants: each row is decided for itself, and answered as if it had gone alone · a group is bounded, so that the
+ * server does not stand still for long.
  */
 
 import type { Place } from './key-names.ts';
@@ -32,7 +32,10 @@ const ROWS_MAX = 64;
 
 /** How rows go together. */
 interface Groups {
-  /** What a script for one row would have answered to each; undefined for those that go alone. Ends when all are answered. */
+  /**
+   * What a script for one row would have answered to each; undefined for those that go alone. Ends when all are
+   * answered.
+   */
   send<Request>(
     rows: readonly GroupRow<Request>[],
     many: Many<Request>,

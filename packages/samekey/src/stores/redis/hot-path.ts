@@ -1,6 +1,6 @@
 /**
- * Claims, renewals, checkpoints and ends: each row is one script call, and a replay, a fresh claim, an end and a renewal need no
- * second one.
+ * Claims, renewals, checkpoints and ends: each row is one script call, and a replay, a fresh claim, an end and a
+ * renewal need no second one.
  */
 
 import { type NewAuditRow, transitionRow } from '../../store/audit.ts';

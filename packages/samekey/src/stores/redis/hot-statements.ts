@@ -1,13 +1,17 @@
 /**
- * The scripts of the hot path: a fresh claim, the end of a living attempt, a sign of life; the first two also for many records at once, as
- * calling a script costs as much as what it does. Whatever else they meet they return whole, and the state table decides.
+ * The scripts of the hot path: a fresh claim, the end of a living attempt, a sign of life; the first two also for many
+ * records at once, as calling a script costs as much as what it does. Whatever else they meet they return whole, and
+ * the state table decides.
  *
  * Invariants: as `statements.ts` says · of a script over several records each is decided for itself.
  */
 
 import { CLOCK, ID_LENGTH, INDEXES, OVER } from './lua.ts';
 
-/** What a script puts into one index for many records is one command: half the server's time went into telling each by itself. */
+/**
+ * What a script puts into one index for many records is one command: half the server's time went into telling each by
+ * itself.
+ */
 const GATHER = `
 local function gathered(sets, key)
   local list = sets[key]
@@ -20,8 +24,8 @@ end
 `;
 
 /**
- * ARGV: id, scope, now or '', lock, retention (both in ms from now), state, attempt, the words of `head` from `claim_ttl_ms` on, count of
- * fields and values, these. → 1, now · or 0, now, record.
+ * ARGV: id, scope, now or '', lock, retention (both in ms from now), state, attempt, the words of `head` from
+ * `claim_ttl_ms` on, count of fields and values, these. → 1, now · or 0, now, record.
  */
 export const CLAIM: string = `${CLOCK}${INDEXES}
 local now = clock(ARGV[3])
@@ -33,8 +37,9 @@ return { 1, now }
 `;
 
 /**
- * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `caller`. ARGV: now or '', then of each:
- * lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1 or its record.
+ * Claims of several keys, each to be run now and without an input. KEYS of each: the record, `open`, `caller`. ARGV:
+ * now or '', then of each: lock, retention, the words of `head` from `claim_ttl_ms` on, `made`. → now, then of each 1
+ * or its record.
  */
 export const CLAIMS: string = `${CLOCK}${GATHER}
 local call = redis.call
@@ -78,8 +83,9 @@ end
 `;
 
 /**
- * The owner's word on an attempt that lives. ARGV: id, scope, now or '', claim_id, attempt, state it must have, state it gets, '1' if that
- * is final, ms until a reconciler looks or '', ms of longer retention, count of fields and values, these, fields to drop. → 1, now, expires_at.
+ * The owner's word on an attempt that lives. ARGV: id, scope, now or '', claim_id, attempt, state it must have, state
+ * it gets, '1' if that is final, ms until a reconciler looks or '', ms of longer retention, count of fields and values,
+ * these, fields to drop. → 1, now, expires_at.
  */
 export const FINISH: string = `${CLOCK}${INDEXES}${ENDS_AT}
 local now = clock(ARGV[3])
@@ -99,9 +105,9 @@ return { 1, now, expires }
 `;
 
 /**
- * Final ends of several living attempts that were claimed, not handed over. KEYS of each: the record, `open`, `age` of the state it gets,
- * `reap`. ARGV: now or '', then of each: scope, claim_id, attempt, state it gets, ms of longer retention, `end`, the body or ''.
- * → now, then of each expires_at or its record.
+ * Final ends of several living attempts that were claimed, not handed over. KEYS of each: the record, `open`, `age` of
+ * the state it gets, `reap`. ARGV: now or '', then of each: scope, claim_id, attempt, state it gets, ms of longer
+ * retention, `end`, the body or ''. → now, then of each expires_at or its record.
  */
 export const ENDS: string = `${CLOCK}${OVER}${GATHER}
 local call, match = redis.call, string.match
@@ -158,8 +164,9 @@ return replies
 `;
 
 /**
- * A sign of life, perhaps with what was done so far. ARGV: id, scope, now or '', claim_id, attempt, ms of the claim, '1' an intent is open,
- * '0' none is, '' as before, the renewals it was made upon or '', count of fields and values, these, fields to drop. → 1, now.
+ * A sign of life, perhaps with what was done so far. ARGV: id, scope, now or '', claim_id, attempt, ms of the claim,
+ * '1' an intent is open, '0' none is, '' as before, the renewals it was made upon or '', count of fields and values,
+ * these, fields to drop. → 1, now.
  */
 export const RENEW: string = `${CLOCK}${INDEXES}
 local now = clock(ARGV[3])

@@ -1,6 +1,7 @@
 /**
  * Names of keys. A record's shard follows from the digest of its scope and key; all keys of a shard have one hash tag,
- * `{prefix:shard}`, so a record and its indexes are in one slot of a Cluster. No scope and no key of a client stands in a name.
+ * `{prefix:shard}`, so a record and its indexes are in one slot of a Cluster. No scope and no key of a client stands in
+ * a name.
  */
 
 import { hash } from 'node:crypto';

@@ -1,15 +1,17 @@
 /**
- * What the scripts share, in Lua: the clock, a record's `head`, its places in the indexes of its shard, and when its life is over.
+ * What the scripts share, in Lua: the clock, a record's `head`, its places in the indexes of its shard, and when its
+ * life is over.
  *
- * Invariant: a record and its places in the indexes are written by the same script, so neither is there without the other.
+ * Invariant: a record and its places in the indexes are written by the same script, so neither is there without the
+ * other.
  */
 
 import type { State } from '../../core/record.ts';
 import { HEAD_WORDS } from './fields.ts';
 
 /**
- * How long a final record stays after its life, in milliseconds, before Redis deletes it by itself: the reaper comes first and tells of
- * it, and a clock that was set ahead for a moment takes nothing away.
+ * How long a final record stays after its life, in milliseconds, before Redis deletes it by itself: the reaper comes
+ * first and tells of it, and a clock that was set ahead for a moment takes nothing away.
  */
 export const EXPIRY_GRACE_MS = 3_600_000;
 
@@ -17,8 +19,8 @@ export const EXPIRY_GRACE_MS = 3_600_000;
 export const ID_LENGTH = 43;
 
 /**
- * The keys of a record's scripts, in their order: the record, its places by age for each state but `in_progress`, which `open` holds, and
- * by what is to be done with it and when; the last is the set of its caller's records.
+ * The keys of a record's scripts, in their order: the record, its places by age for each state but `in_progress`, which
+ * `open` holds, and by what is to be done with it and when; the last is the set of its caller's records.
  */
 export const RECORD_KEYS: readonly string[] = [
   'record',

@@ -1,4 +1,7 @@
-/** The operator's hand and eyes: acts with their rows in the audit, lists, counts, and what goes when a caller is erased. */
+/**
+ * The operator's hand and eyes: acts with their rows in the audit, lists, counts, and what goes when a caller is
+ * erased.
+ */
 
 import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../store/audit.ts';
 import { isListed } from '../../store/listed.ts';
@@ -116,7 +119,9 @@ export function createOperator(
       .slice(0, limit)
       .map(({ place }) => place);
 
-    /** `open` knows when claims end, not when their records were made: what is in it is looked at, what ends last first. */
+    /**
+     * `open` knows when claims end, not when their records were made: what is in it is looked at, what ends last first.
+     */
     async function running(
       shard: number,
     ): Promise<readonly { readonly place: Place; readonly score: number }[]> {
@@ -180,7 +185,8 @@ export function createOperator(
         ),
       );
       for (const [n, { state }] of sets.entries()) counts[state] += Number(sizes[n]?.[0]);
-      // What waits for a worker is open too. The two are read one after the other: what comes in between is no negative number.
+      // What waits for a worker is open too. The two are read one after the other: what comes in between is no negative
+      // number.
       counts.in_progress = Math.max(0, counts.in_progress - counts.pending);
       return counts;
     },

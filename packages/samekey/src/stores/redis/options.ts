@@ -22,42 +22,47 @@ export type Durability = 'always' | 'everysec' | 'none';
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
-  /** The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. Each service has keys of its own on one server. */
+  /**
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. Each service has keys
+   * of its own on one server.
+   */
   readonly service: string;
   /**
-   * A connected client of ioredis (`Redis`, `Cluster`) or node-redis (client, pool, cluster, sentinel), on which nobody opens MULTI
-   * and nothing blocks: best one of its own. It stays the user's.
+   * A connected client of ioredis (`Redis`, `Cluster`) or node-redis (client, pool, cluster, sentinel), on which nobody
+   * opens MULTI and nothing blocks: best one of its own. It stays the user's.
    */
   readonly client: RedisClient;
   /**
-   * What the server is set to, as you know it; `ready()` checks it. `always`: `appendonly yes`, `appendfsync always`. `everysec`:
-   * `appendfsync everysec`, so a power cut may take what was acknowledged in the last two seconds, and those keys run again.
-   * `none`: no append-only file; after a restart keys act as fresh. No default.
+   * What the server is set to, as you know it; `ready()` checks it. `always`: `appendonly yes`, `appendfsync always`.
+   * `everysec`: `appendfsync everysec`, so a power cut may take what was acknowledged in the last two seconds, and
+   * those keys run again. `none`: no append-only file; after a restart keys act as fresh. No default.
    */
   readonly durability: Durability;
   /** What all keys begin with, inside the hash tag, before the service; default `samekey`. */
   readonly prefix?: string;
   /**
-   * In how many parts records and their indexes lie, 1–1,024; default 64. Fixed with the first record. In a Cluster each part is on
-   * one server.
+   * In how many parts records and their indexes lie, 1–1,024; default 64. Fixed with the first record. In a Cluster
+   * each part is on one server.
    */
   readonly shards?: number;
   /**
-   * How many replicas must have what an attempt writes (its claim, renewals, steps and end) before it is acknowledged (`WAIT`); default 0.
-   * Fewer: the claim is undone and the request is answered 503. Only with every replica that may be promoted does a fail-over
-   * lose nothing.
+   * How many replicas must have what an attempt writes (its claim, renewals, steps and end) before it is acknowledged
+   * (`WAIT`); default 0. Fewer: the claim is undone and the request is answered 503. Only with every replica that may
+   * be promoted does a fail-over lose nothing.
    */
   readonly requireReplicas?: number;
   /**
-   * Whether the server, and as many replicas as are required, must have written it through to their disks too (`WAITAOF`; Redis 7.2,
-   * Valkey, an append-only file on each); default false. With `appendfsync everysec` each write then waits up to a second for its fsync.
+   * Whether the server, and as many replicas as are required, must have written it through to their disks too
+   * (`WAITAOF`; Redis 7.2, Valkey, an append-only file on each); default false. With `appendfsync everysec` each write
+   * then waits up to a second for its fsync.
    */
   readonly requireFsync?: boolean;
   /** How long they are waited for, in milliseconds; default 1,000. Less than `storeTimeMaxMs`. */
   readonly waitTimeMaxMs?: number;
   /**
-   * A connected client of its own, as `client.duplicate()` makes one, by which processes tell each other that a record changed which
-   * somebody waits for (Pub/Sub); default: who waits looks every 25 to 250 ms. Give one in each process: who finishes must listen too.
+   * A connected client of its own, as `client.duplicate()` makes one, by which processes tell each other that a record
+   * changed which somebody waits for (Pub/Sub); default: who waits looks every 25 to 250 ms. Give one in each process:
+   * who finishes must listen too.
    */
   readonly subscriber?: RedisSubscriber;
   /** Whether each change of a record's state leaves a row in the audit, in the script that makes it; default false. */

@@ -1,6 +1,7 @@
 /**
- * What `ready()` looks at: that the client gives up dead connections and comes back, the version, that nothing is evicted, that the append-only file is what the user declared, and that the
- * records lie in as many shards as this store thinks. Managed servers hide their settings; what cannot be seen is not refused.
+ * What `ready()` looks at: that the client gives up dead connections and comes back, the version, that nothing is
+ * evicted, that the append-only file is what the user declared, and that the records lie in as many shards as this
+ * store thinks. Managed servers hide their settings; what cannot be seen is not refused.
  */
 
 import { SchemaError } from '../../core/errors.ts';

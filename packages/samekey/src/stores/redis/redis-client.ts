@@ -1,9 +1,9 @@
 /**
- * The clients a user may pass in, as far as we use them, and one way to talk to them: ioredis (also Cluster and Sentinel) and node-redis
- * (client, pool, cluster, sentinel). Neither is imported, not even its types.
+ * The clients a user may pass in, as far as we use them, and one way to talk to them: ioredis (also Cluster and
+ * Sentinel) and node-redis (client, pool, cluster, sentinel). Neither is imported, not even its types.
  *
- * Invariants: replies are bytes, whatever the client is set to · commands that are given in one turn go out together, and those on one
- * key arrive in the order they were given.
+ * Invariants: replies are bytes, whatever the client is set to · commands that are given in one turn go out together,
+ * and those on one key arrive in the order they were given.
  */
 
 import { OptionsError } from '../../core/errors.ts';
@@ -41,7 +41,10 @@ export interface Connection {
 /** One connection. What its server has not (any more) is an error, not sent elsewhere. */
 interface Pinned {
   send(command: string, args: readonly Argument[]): Promise<unknown>;
-  /** Whether all that was sent since it was pinned went over one connection: clients repeat on a new one what had no answer. */
+  /**
+   * Whether all that was sent since it was pinned went over one connection: clients repeat on a new one what had no
+   * answer.
+   */
   isSame(): boolean;
 }
 
@@ -124,7 +127,10 @@ function ofNodeRedis(client: NodeRedis): Connection {
   };
 }
 
-/** Whether a time for silent sockets stands in the options of a client; undefined when they are not where they should be. */
+/**
+ * Whether a time for silent sockets stands in the options of a client; undefined when they are not where they should
+ * be.
+ */
 function isBounded(client: object, path: readonly string[]): boolean | undefined {
   let at: unknown = client;
   for (const [depth, name] of path.entries()) {
@@ -168,7 +174,10 @@ function wordsOf(args: readonly Argument[]): readonly (string | Buffer)[] {
   );
 }
 
-/** CRC16/XMODEM of the hash tag, modulo 16,384 (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). */
+/**
+ * CRC16/XMODEM of the hash tag, modulo 16,384
+ * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
+ */
 export function slotOf(key: string): number {
   const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key;
   let crc = 0;

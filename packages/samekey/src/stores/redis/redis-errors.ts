@@ -1,9 +1,11 @@
 /**
  * What a client's error means for the script it answered: applied or not, and whether the server is up (F54).
  *
- * An error reply begins with a word. Those below come before a script has written anything: the server refused to run it, or refused
- * its first write. Everything else, and every loss of a connection, leaves it open: the script may have run.
- * Sources: https://redis.io/docs/latest/develop/reference/protocol-spec/ (simple errors), src/server.c and src/script.c of Redis 7.
+ * An error reply begins with a word. Those below come before a script has written anything: the server refused to run
+ * it, or refused its first write. Everything else, and every loss of a connection, leaves it open: the script may have
+ * run.
+ * Sources: https://redis.io/docs/latest/develop/reference/protocol-spec/ (simple errors), src/server.c and src/script.c
+ * of Redis 7.
  */
 
 import { SamekeyError, StoreError } from '../../core/errors.ts';
@@ -97,7 +99,10 @@ export function unexpectedReply(): StoreError {
   );
 }
 
-/** What lies under a record's name is none of ours: of code before the first release, or spoilt by hand. It fails alone, and never runs. */
+/**
+ * What lies under a record's name is none of ours: of code before the first release, or spoilt by hand. It fails alone,
+ * and never runs.
+ */
 export function unreadableRecord(): StoreError {
   return new StoreError(
     'Redis holds something under the name of a record that is none: look at it with HGETALL, or give the store another prefix.',

@@ -1,6 +1,6 @@
 /**
- * The Redis store: the state table of `store/machine/index.ts` on hashes, one script per row. Any number of processes share it, also while
- * servers fail over; how much it keeps then is the server's setting, which the user declares.
+ * The Redis store: the state table of `store/machine/index.ts` on hashes, one script per row. Any number of processes
+ * share it, also while servers fail over; how much it keeps then is the server's setting, which the user declares.
  *
  * Invariants: as `statements.ts` and `rows.ts` say · time is the server's · the client stays the user's.
  */
@@ -50,8 +50,8 @@ export function redisStore(options: RedisStoreOptions): Store {
       recordSizeMaxBytes: RECORD_SIZE_MAX_BYTES,
     }),
 
-    // The client sends them one behind the other; the server works on one while this process takes up the answers to another.
-    // An fsync is shared by what comes with it.
+    // The client sends them one behind the other; the server works on one while this process takes up the answers to
+    // another. An fsync is shared by what comes with it.
     callsAtOnceMax: durability === 'always' ? 1 : 4,
 
     async claim(requests) {

@@ -1,12 +1,13 @@
 /**
- * Waits until replicas, and disks, have what is about to be acknowledged (`requireReplicas`, `requireFsync`). WAIT and WAITAOF are about
- * the last write of their connection; so each record is written once more before them over the same one, without a change, and only
- * if it still is ours: whoever repeats a call over a new connection, or meets a server that was a replica a moment ago, is not
- * told of replicas that have something else.
+ * Waits until replicas, and disks, have what is about to be acknowledged (`requireReplicas`, `requireFsync`). WAIT and
+ * WAITAOF are about the last write of their connection; so each record is written once more before them over the same
+ * one, without a change, and only if it still is ours: whoever repeats a call over a new connection, or meets a server
+ * that was a replica a moment ago, is not told of replicas that have something else.
  *
- * Invariants: what too few have is not acknowledged: a claim is undone, everything else is left unclear, and its repeat asks again · a
- * claim that is asked for again while its first asking is under way is not undone by that one, and one that may be undone is not granted ·
- * a WAIT that its client repeated over a new connection counts for nothing, and so does one at a server that does not serve the key.
+ * Invariants: what too few have is not acknowledged: a claim is undone, everything else is left unclear, and its repeat
+ * asks again · a claim that is asked for again while its first asking is under way is not undone by that one, and one
+ * that may be undone is not granted · a WAIT that its client repeated over a new connection counts for nothing, and so
+ * does one at a server that does not serve the key.
  * Sources: https://redis.io/docs/latest/commands/wait/, https://redis.io/docs/latest/commands/waitaof/.
  */
 

@@ -1,9 +1,10 @@
 /**
- * What happens to records: one script per row that does the usual thing in one round trip, or reads; then the state table decides on
- * what was read, and a compare-and-set writes it. Who finds the record changed in between reads it again.
+ * What happens to records: one script per row that does the usual thing in one round trip, or reads; then the state
+ * table decides on what was read, and a compare-and-set writes it. Who finds the record changed in between reads it
+ * again.
  *
- * Invariants: rows of one call on the same record take turns, in their order · of a call in which one row's write was made, or may have
- * been, nobody says that nothing was applied.
+ * Invariants: rows of one call on the same record take turns, in their order · of a call in which one row's write was
+ * made, or may have been, nobody says that nothing was applied.
  */
 
 import { type NewAuditRow, transitionRow } from '../../store/audit.ts';

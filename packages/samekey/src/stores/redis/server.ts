@@ -1,4 +1,7 @@
-/** Runs scripts and commands, many at once: what is given in one turn goes out as one pipeline, and is answered row by row. */
+/**
+ * Runs scripts and commands, many at once: what is given in one turn goes out as one pipeline, and is answered row by
+ * row.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Argument, Connection } from './redis-client.ts';

@@ -20,7 +20,8 @@ export interface Shards {
   /** What in a set has been due for `ageMs`, the longest first, at most `limit` of all shards together. */
   ripe(set: string, ageMs: number, limit: number): Promise<readonly Entry[]>;
   /**
-   * A stretch of a set by score, in one shard: `above` and `below` are bounds as ZRANGEBYSCORE has them, so `(` excludes.
+   * A stretch of a set by score, in one shard: `above` and `below` are bounds as ZRANGEBYSCORE has them, so `(`
+   * excludes.
    */
   stretch(
     shard: number,

@@ -1,13 +1,16 @@
 /**
- * The scripts: each is one atomic step on one record and the indexes of its shard, which share a hash tag and so a server. What
- * is decided is decided by `store/machine/index.ts`; scripts hold the three steps that must be one round trip (a fresh claim, the end of
- * a living attempt, a renewal), a compare-and-set for everything else, and the upkeep of the indexes.
+ * The scripts: each is one atomic step on one record and the indexes of its shard, which share a hash tag and so a
+ * server. What is decided is decided by `store/machine/index.ts`; scripts hold the three steps that must be one round
+ * trip (a fresh claim, the end of a living attempt, a renewal), a compare-and-set for everything else, and the upkeep
+ * of the indexes.
  *
- * Invariants: a record and its places in the indexes are written by the same script, so neither is there without the other · each write
- * moves `version` on, and `version` with `claim_id` never repeats for a key, so what was read is what is replaced · time is the
- * server's `TIME`; a compare-and-set made on a reading older than {@link READ_AGE_MAX_MS} is refused · the first write of a script
- * is refused by a server without memory or replicas, and no later one, so a script that failed has written nothing.
- * Sources: https://redis.io/docs/latest/develop/programmability/eval-intro/, https://redis.io/docs/latest/commands/evalsha/.
+ * Invariants: a record and its places in the indexes are written by the same script, so neither is there without the
+ * other · each write moves `version` on, and `version` with `claim_id` never repeats for a key, so what was read is
+ * what is replaced · time is the server's `TIME`; a compare-and-set made on a reading older than
+ * {@link READ_AGE_MAX_MS} is refused · the first write of a script is refused by a server without memory or replicas,
+ * and no later one, so a script that failed has written nothing.
+ * Sources: https://redis.io/docs/latest/develop/programmability/eval-intro/,
+ * https://redis.io/docs/latest/commands/evalsha/.
  */
 
 import { CLOCK, HEAD, INDEXES, NOTE } from './lua.ts';
@@ -27,9 +30,10 @@ return { 0, clock(ARGV[1]), redis.call('HGETALL', KEYS[1]) }
 `;
 
 /**
- * Replaces what was read, or deletes it. ARGV: id, scope, now or '', time of the reading, version and claim_id that were read, count of
- * rows for the audit, these (KEYS[13] and on are where they go), then the words of `head` without its version, count of fields and values, these, fields to drop; no
- * words delete. → 1, or 0 when something else stands there or too late.
+ * Replaces what was read, or deletes it. ARGV: id, scope, now or '', time of the reading, version and claim_id that
+ * were read, count of rows for the audit, these (KEYS[13] and on are where they go), then the words of `head` without
+ * its version, count of fields and values, these, fields to drop; no words delete. → 1, or 0 when something else stands
+ * there or too late.
  */
 export const WRITE: string = `${CLOCK}${INDEXES}${NOTE}
 local now = clock(ARGV[3])
@@ -57,8 +61,8 @@ return { 1 }
 `;
 
 /**
- * A script that also leaves a row in the audit of transitions, if it did what it does. The last of KEYS is where, the last of ARGV the row;
- * an empty operation in it is the record's.
+ * A script that also leaves a row in the audit of transitions, if it did what it does. The last of KEYS is where, the
+ * last of ARGV the row; an empty operation in it is the record's.
  */
 export function toldBy(script: string): string {
   return `${CLOCK}${NOTE}
@@ -79,8 +83,8 @@ return reply
 }
 
 /**
- * Deletes what is past its life, and what is left in the indexes of a record that Redis deleted by itself. ARGV: id, now or '', scope.
- * → 1 if it did.
+ * Deletes what is past its life, and what is left in the indexes of a record that Redis deleted by itself. ARGV: id,
+ * now or '', scope. → 1 if it did.
  */
 export const REAP: string = `${CLOCK}${INDEXES}
 local now = clock(ARGV[2])
@@ -97,7 +101,10 @@ for set = 2, CALLER do drop(set, ARGV[1], ARGV[3]) end
 return { gone }
 `;
 
-/** What in a set has been due for so long, the longest first. KEYS: the set. ARGV: now or '', ms, limit. → members and scores. */
+/**
+ * What in a set has been due for so long, the longest first. KEYS: the set. ARGV: now or '', ms, limit. → members and
+ * scores.
+ */
 export const RIPE: string = `${CLOCK}
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', int(clock(ARGV[1]) - tonumber(ARGV[2])), 'WITHSCORES', 'LIMIT', 0, ARGV[3])
 `;
@@ -119,7 +126,10 @@ end
 return old
 `;
 
-/** Writes nothing new, but writes: a WAIT behind it is about the record as it stands. ARGV: claim_id it must have. → 1 if it has. */
+/**
+ * Writes nothing new, but writes: a WAIT behind it is about the record as it stands. ARGV: claim_id it must have. → 1
+ * if it has.
+ */
 export const TOUCH: string = `${CLOCK}${HEAD}
 local r = head(KEYS[1])
 if not r or r.claim_id ~= ARGV[1] then return { 0 } end

@@ -21,7 +21,9 @@ export type RedisSubscriber = IoSubscriber | NodeSubscriber;
 
 /** One way to listen with either. */
 export interface Subscriber {
-  /** Resolves with what ends it. Clients subscribe again by themselves after a loss; what was said meanwhile is lost. */
+  /**
+   * Resolves with what ends it. Clients subscribe again by themselves after a loss; what was said meanwhile is lost.
+   */
   subscribe(channel: string, heard: (message: string) => void): Promise<() => Promise<void>>;
 }
 

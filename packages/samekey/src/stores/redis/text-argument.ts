@@ -1,6 +1,7 @@
 /**
- * Bytes as an argument of a command. Clients write a command whose arguments are all text as one text, and assemble one that holds bytes
- * from pieces, at several times the cost: so bytes that are UTF-8 go as text, which the client makes the same bytes of again.
+ * Bytes as an argument of a command. Clients write a command whose arguments are all text as one text, and assemble one
+ * that holds bytes from pieces, at several times the cost: so bytes that are UTF-8 go as text, which the client makes
+ * the same bytes of again.
  */
 
 import { isUtf8 } from 'node:buffer';

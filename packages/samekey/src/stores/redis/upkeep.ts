@@ -1,6 +1,6 @@
 /**
- * Sweeping, reaping, and what is due: the indexes say which records may be meant, and each is then moved by a compare-and-set of its
- * own. Two that do the same at once never move the same record: one of them finds it changed.
+ * Sweeping, reaping, and what is due: the indexes say which records may be meant, and each is then moved by a
+ * compare-and-set of its own. Two that do the same at once never move the same record: one of them finds it changed.
  */
 
 import { giveUpRow } from '../../store/audit.ts';

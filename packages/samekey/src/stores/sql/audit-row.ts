@@ -1,4 +1,7 @@
-/** Rows of the audit in stores that speak SQL. Text for people is kept as far as SQL can; what identifies is refused if not. */
+/**
+ * Rows of the audit in stores that speak SQL. Text for people is kept as far as SQL can; what identifies is refused if
+ * not.
+ */
 
 import type { AuditAct, AuditRow, NewAuditRow } from '../../store/audit.ts';
 import type { State } from '../../core/record.ts';

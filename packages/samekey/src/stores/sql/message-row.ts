@@ -1,4 +1,7 @@
-/** Rows of the outbox in stores that decide on messages they have read. Text for people is kept as far as SQL can; what identifies is refused if not. */
+/**
+ * Rows of the outbox in stores that decide on messages they have read. Text for people is kept as far as SQL can; what
+ * identifies is refused if not.
+ */
 
 import type { MessageState, StoredMessage } from '../../store/message.ts';
 import { type ColumnValue, exact, number, shown } from './record-row.ts';

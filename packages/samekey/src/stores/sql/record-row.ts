@@ -1,10 +1,12 @@
 /**
  * Records as rows: the one place where fields and columns meet, for every store that speaks SQL. Columns are named for
- * people who look into the table with a SQL shell: numbers are milliseconds since 1970, header lines are JSON, bodies bytes.
+ * people who look into the table with a SQL shell: numbers are milliseconds since 1970, header lines are JSON, bodies
+ * bytes.
  *
- * Invariants: what is written reads back equal to the byte, also an empty body beside one that was not kept · columns this
- * code does not know are ignored, so a record of newer code is still readable enough to be reported as such · text that
- * SQL databases cut or alter (NUL, lone surrogates) is refused where it identifies, replaced where it is for people.
+ * Invariants: what is written reads back equal to the byte, also an empty body beside one that was not kept · columns
+ * this code does not know are ignored, so a record of newer code is still readable enough to be reported as such · text
+ * that SQL databases cut or alter (NUL, lone surrogates) is refused where it identifies, replaced where it is for
+ * people.
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -152,7 +154,9 @@ function rowResponse(row: Row): StoredResponse | null {
   };
 }
 
-/** NUL ends a text for some drivers (libsql), a lone surrogate becomes U+FFFD in UTF-8: both would make two keys one. */
+/**
+ * NUL ends a text for some drivers (libsql), a lone surrogate becomes U+FFFD in UTF-8: both would make two keys one.
+ */
 // oxlint-disable-next-line no-control-regex
 const ALTERED = /[\u0000\u{d800}-\u{dfff}]/gu;
 

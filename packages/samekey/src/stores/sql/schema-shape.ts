@@ -1,8 +1,9 @@
 /**
- * What the migrations make, read from their own statements, so that there is no second list that somebody forgets to change: tables with
- * their columns, keys and indexes. `ready()` holds a database against it whole (F151).
+ * What the migrations make, read from their own statements, so that there is no second list that somebody forgets to
+ * change: tables with their columns, keys and indexes. `ready()` holds a database against it whole (F151).
  *
- * The statements are ours and of a few forms; one of another form is an error, which the first test that migrates meets.
+ * The statements are ours and of a few forms; one of another form is an error, which the first test that migrates
+ * meets.
  */
 
 /** A column as it must be. Texts are plain: see {@link plainSql}. */
@@ -41,7 +42,10 @@ export interface TableShape {
   readonly indexes: readonly IndexShape[];
 }
 
-/** How a store's types are named: of `BIGINT UNSIGNED` in a migration and of `bigint(20) unsigned` in a catalogue the same. */
+/**
+ * How a store's types are named: of `BIGINT UNSIGNED` in a migration and of `bigint(20) unsigned` in a catalogue the
+ * same.
+ */
 type TypeName = (type: string) => string;
 
 interface Growing extends TableShape {
@@ -165,8 +169,8 @@ function bare(name: string): string {
 }
 
 /**
- * An expression without what servers add when they print it, each in its own way: parentheses, quotes of names, casts of constants, the
- * character sets of texts, blanks, letter case.
+ * An expression without what servers add when they print it, each in its own way: parentheses, quotes of names, casts
+ * of constants, the character sets of texts, blanks, letter case.
  */
 export function plainSql(sql: string): string {
   return sql

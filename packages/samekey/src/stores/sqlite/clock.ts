@@ -1,11 +1,11 @@
 /**
  * Time in a store that has no clock of its own (semantics §3). Two kinds, never mixed:
  *
- * - times that are written and compared (`store/time/shared-time.ts`): what all processes have seen is `last_now` in the file, which every process
- *   that writes moves on.
+ * - times that are written and compared (`store/time/shared-time.ts`): what all processes have seen is `last_now` in
+ *   the file, which every process that writes moves on.
  * - the watch, for what ends claims: a claim is over only when this process itself has seen it (life, attempt, claimId,
- *   renewals) stand still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away (F45); a process
- *   that has just started must watch for one claim's length first.
+ *   renewals) stand still for the claim's length on its own monotonic clock. Wrong wall clocks cannot take a claim away
+ *   (F45); a process that has just started must watch for one claim's length first.
  */
 
 import { createSharedTime, type SharedTime, type SharedTimes } from '../../store/time/shared-time.ts';

@@ -1,7 +1,7 @@
 /**
- * Knows whether the running code was called from within a user's transaction on a file: a store call awaited there would wait
- * for the turn that its own caller holds. Uses AsyncLocalStorage, loaded with the first transaction; where a runtime has none,
- * such a call ends with the bounded wait for the turn instead.
+ * Knows whether the running code was called from within a user's transaction on a file: a store call awaited there
+ * would wait for the turn that its own caller holds. Uses AsyncLocalStorage, loaded with the first transaction; where a
+ * runtime has none, such a call ends with the bounded wait for the turn instead.
  */
 
 import { StoreError } from '../../core/errors.ts';

@@ -9,7 +9,10 @@ import type { Writer } from './writer.ts';
 const SET =
   'INSERT INTO samekey_counters (scope, shard, count) VALUES (?, 0, ?) ON CONFLICT (scope, shard) DO UPDATE SET count = excluded.count';
 const SELECT = 'SELECT count FROM samekey_counters WHERE scope = ? AND shard = 0';
-/** A caller that was never counted is not counted by what comes later. Below zero for a moment: reaped before it was added. */
+/**
+ * A caller that was never counted is not counted by what comes later. Below zero for a moment: reaped before it was
+ * added.
+ */
 const ADD = 'UPDATE samekey_counters SET count = count + ? WHERE scope = ? AND shard = 0';
 const COUNT =
   'SELECT (SELECT count(*) FROM samekey_records WHERE scope = ?) + ' +

@@ -1,12 +1,12 @@
 /**
- * Refuses network file systems: SQLite's locks and its WAL index (shared memory) are not coherent between hosts there, so two
- * machines would both believe to hold a claim. https://sqlite.org/wal.html ("all processes must be on the same host"),
- * https://sqlite.org/howtocorrupt.html §2.
+ * Refuses network file systems: SQLite's locks and its WAL index (shared memory) are not coherent between hosts there,
+ * so two machines would both believe to hold a claim. https://sqlite.org/wal.html ("all processes must be on the same
+ * host"), https://sqlite.org/howtocorrupt.html §2.
  *
- * 9p is refused too: it shows files of another kernel (WSL's Windows drives, a virtual machine's host), whose own processes
- * take locks this side cannot see. FUSE and virtiofs are let through: they carry local file systems as often as remote ones
- * and cannot be told apart here. Numbers: statfs(2), linux/magic.h. Other systems number types by mount order, so only UNC
- * paths are recognised there.
+ * 9p is refused too: it shows files of another kernel (WSL's Windows drives, a virtual machine's host), whose own
+ * processes take locks this side cannot see. FUSE and virtiofs are let through: they carry local file systems as often
+ * as remote ones and cannot be told apart here. Numbers: statfs(2), linux/magic.h. Other systems number types by mount
+ * order, so only UNC paths are recognised there.
  */
 
 import { SchemaError } from '../../core/errors.ts';

@@ -21,8 +21,9 @@ export function readIdentity(connection: Connection): StoreIdentity | null {
 }
 
 /**
- * The door for everything but migrations and `ready()`: nothing goes through while the file is another service's. Found to be this one's it
- * stays so: a file does not change hands while it is open. Where there are no tables yet nothing can be mixed up, and `ready()` says so better.
+ * The door for everything but migrations and `ready()`: nothing goes through while the file is another service's. Found
+ * to be this one's it stays so: a file does not change hands while it is open. Where there are no tables yet nothing
+ * can be mixed up, and `ready()` says so better.
  */
 export function gated(door: Writer, connection: Connection, service: string): Writer {
   let isOurs = false;

@@ -1,8 +1,8 @@
 /**
  * Messages on SQLite: the state table of `store/machine/messages.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call.
  *
- * Invariant: as with claims, wall clocks end no lease. A lease is over when this process has seen it stand still for its length
- * on its own monotonic clock; a process that has just started watches for one length first.
+ * Invariant: as with claims, wall clocks end no lease. A lease is over when this process has seen it stand still for
+ * its length on its own monotonic clock; a process that has just started watches for one length first.
  */
 
 import { checkByHand } from '../../store/audit.ts';

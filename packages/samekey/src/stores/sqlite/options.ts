@@ -18,8 +18,9 @@ import type { SqliteDatabase } from './sqlite-client.ts';
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
   /**
-   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass the same name. The
-   * first `migrate()` writes it into the file, and a store made for another service is refused there. `*`: whichever it is, for tools.
+   * The service whose keys the store holds, such as `orders`: 1 to 48 letters, digits and . _ -. All its processes pass
+   * the same name. The first `migrate()` writes it into the file, and a store made for another service is refused
+   * there. `*`: whichever it is, for tools.
    */
   readonly service: string;
   /** An open client: `new DatabaseSync(path)` of node:sqlite, or a `Database` of better-sqlite3 or libsql. */
@@ -27,8 +28,8 @@ export interface SqliteStoreOptions {
   /** Longest wait, in milliseconds, for other processes and for open transactions; default 2000. */
   readonly busyTimeMaxMs?: number;
   /**
-   * Whether each change of a record's state leaves a row in the audit; default false. In every process: each writes the rows of its
-   * own changes.
+   * Whether each change of a record's state leaves a row in the audit; default false. In every process: each writes the
+   * rows of its own changes.
    */
   readonly auditTransitions?: boolean;
   /** Test-only wall clock, in milliseconds since 1970; default `Date.now`. */

@@ -1,6 +1,6 @@
 /**
- * What happens to rows inside an open transaction: read, decide by the state table, write under the fence. Knows nothing of
- * how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
+ * What happens to rows inside an open transaction: read, decide by the state table, write under the fence. Knows
+ * nothing of how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
 import { giveUpRow, type NewAuditRow, transitionRow } from '../../store/audit.ts';

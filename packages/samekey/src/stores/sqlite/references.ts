@@ -1,7 +1,8 @@
 /**
  * References on SQLite: rows beside the records, written and deleted in the transactions of theirs.
  *
- * Invariant: a look reads no wide column: those of a record stand behind its narrow ones, and a message's payload stands last.
+ * Invariant: a look reads no wide column: those of a record stand behind its narrow ones, and a message's payload
+ * stands last.
  */
 
 import { forgottenClaimId, type RecordId, type State } from '../../core/record.ts';

@@ -1,8 +1,10 @@
 /**
- * Brings the schema up to date, and checks at start that tables and settings are what the code needs. Migrating is safe when
- * twenty processes start at once: each takes the write lock, looks, and applies what is missing, in one transaction.
+ * Brings the schema up to date, and checks at start that tables and settings are what the code needs. Migrating is safe
+ * when twenty processes start at once: each takes the write lock, looks, and applies what is missing, in one
+ * transaction.
  *
- * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader` allows it.
+ * Invariant: code never runs on a schema it cannot work with; a newer schema is accepted as long as its `min_reader`
+ * allows it.
  */
 
 import { SchemaError } from '../../core/errors.ts';

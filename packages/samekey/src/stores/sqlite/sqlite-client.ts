@@ -38,7 +38,9 @@ export interface Connection {
   pragma(text: string): unknown;
   /** Undefined when the client cannot tell. */
   inTransaction(): boolean | undefined;
-  /** Runs `body` with a busy timeout of 0, then puts the user's back: waiting inside SQLite would stop the event loop. */
+  /**
+   * Runs `body` with a busy timeout of 0, then puts the user's back: waiting inside SQLite would stop the event loop.
+   */
   withoutWaiting<T>(body: () => T): T;
   /** Forgets the prepared statements. */
   clear(): void;
@@ -185,11 +187,11 @@ export function storeError(error: unknown, applied: 'no' | 'unknown' = 'no'): Sa
 }
 
 /**
- * What a failed COMMIT leaves. BUSY keeps the transaction open, so that rolling it back proves it void. FULL is a failed write
- * to the WAL, whose last frame carries the commit mark: the mark is missing, and no recovery can bring the rows back
- * (a build that pads the WAL to sectors, psow=0, could; the worst that follows is an answer where a 503 was sent). Any
- * other failure, above all a failed fsync, may leave a complete commit in the WAL that the next recovery finds: only
- * repeating the write can tell. https://sqlite.org/walformat.html
+ * What a failed COMMIT leaves. BUSY keeps the transaction open, so that rolling it back proves it void. FULL is a
+ * failed write to the WAL, whose last frame carries the commit mark: the mark is missing, and no recovery can bring the
+ * rows back (a build that pads the WAL to sectors, psow=0, could; the worst that follows is an answer where a 503 was
+ * sent). Any other failure, above all a failed fsync, may leave a complete commit in the WAL that the next recovery
+ * finds: only repeating the write can tell. https://sqlite.org/walformat.html
  */
 export function commitApplied(error: unknown): 'no' | 'unknown' {
   const code = resultCode(error);

@@ -1,10 +1,11 @@
 /**
- * The SQLite store: the state table of `store/machine/index.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call, so that a group of
- * rows shares one fsync. For one host: any number of processes may open the file, also while they are killed.
+ * The SQLite store: the state table of `store/machine/index.ts` inside one BEGIN IMMEDIATE … COMMIT per bulk call, so
+ * that a group of rows shares one fsync. For one host: any number of processes may open the file, also while they are
+ * killed.
  *
- * Invariants: a decision and its write happen under one write lock · each write repeats its fence and counts its row · time is
- * the file's, carried on by this process's monotonic clock, and claims end by watching only (see `clock.ts`) · the client stays the
- * user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
+ * Invariants: a decision and its write happen under one write lock · each write repeats its fence and counts its row ·
+ * time is the file's, carried on by this process's monotonic clock, and claims end by watching only (see `clock.ts`) ·
+ * the client stays the user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
  */
 
 import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
@@ -46,26 +47,33 @@ import { createWriter } from './writer.ts';
 
 /** The SQLite store, with what only a store in the application's own database can do. */
 export interface SqliteStore extends Store, StoreWithMessages {
-  /** Creates or updates tables, writes down whose the file is, and switches it to WAL; safe from any number of processes at once. */
+  /**
+   * Creates or updates tables, writes down whose the file is, and switches it to WAL; safe from any number of processes
+   * at once.
+   */
   migrate(request?: MigrateRequest): Promise<void>;
   /** Whose keys it holds, and in which database; throws `SchemaError` when it belongs to another service. */
   identity(): Promise<StoreIdentity>;
   /** How far the schema is, without changing it. */
   status(): Promise<SqliteSchemaStatus>;
   /**
-   * Runs `body` inside BEGIN IMMEDIATE … COMMIT on the same client; a throw rolls back and is thrown on. Transactions of one
-   * file take turns. Calling the store itself inside is a `StoreError`; `within(tx)` is the way.
+   * Runs `body` inside BEGIN IMMEDIATE … COMMIT on the same client; a throw rolls back and is thrown on. Transactions
+   * of one file take turns. Calling the store itself inside is a `StoreError`; `within(tx)` is the way.
    */
   transaction<T>(body: (tx: SqliteTransaction) => T | Promise<T>): Promise<T>;
   /** The verbs inside an open transaction. Throws `StoreError` when `tx` has ended or belongs to another store. */
   within(tx: SqliteTransaction): WithinSqlite;
-  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  /**
+   * Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed.
+   */
   transactionFault(error: unknown): TransactionFault;
 }
 
 /** Rows one sweep looks at: some 10 ms. The next sweep goes on where it stopped. */
 const SWEEP_ROWS_MAX = 10_000;
-/** SQLITE_MAX_LENGTH is 10⁹ bytes a row by default (https://sqlite.org/limits.html); headers and ids need some of it. */
+/**
+ * SQLITE_MAX_LENGTH is 10⁹ bytes a row by default (https://sqlite.org/limits.html); headers and ids need some of it.
+ */
 const RECORD_SIZE_MAX_BYTES = 990_000_000;
 
 /** Makes a store on an open client. Throws `OptionsError` for unknown or wrong options. */

@@ -1,6 +1,6 @@
 /**
- * The store's SQL, and nothing else. Writes repeat the fence as it was read (claim, attempt, state) in their own condition,
- * although the write lock is held: a bug above must not be able to write over another attempt.
+ * The store's SQL, and nothing else. Writes repeat the fence as it was read (claim, attempt, state) in their own
+ * condition, although the write lock is held: a bug above must not be able to write over another attempt.
  */
 
 import { DOUBLED_MAX } from '../../core/record.ts';
@@ -52,7 +52,10 @@ export const SELECT_NEVER_KNOWN: string =
 /** As `pauseOf`. */
 const PAUSE = `CASE WHEN attempt < 2 OR proof = 'settled' THEN 0 ELSE min(?, ? << min(attempt - 2, ${DOUBLED_MAX})) END`;
 
-/** As `isDue`; values: the time twice, the most and the least pause, the time, then names of operations, then three of the place behind which to begin, then the limit. */
+/**
+ * As `isDue`; values: the time twice, the most and the least pause, the time, then names of operations, then three of
+ * the place behind which to begin, then the limit.
+ */
 export function selectDue(operations: number): string {
   const names = Array.from({ length: operations }, () => '?').join(', ');
   return (
@@ -64,7 +67,9 @@ export function selectDue(operations: number): string {
   );
 }
 
-/** Unknown outcomes that are due for a look, the longest due first; values: the time, names of operations, the limit. */
+/**
+ * Unknown outcomes that are due for a look, the longest due first; values: the time, names of operations, the limit.
+ */
 export function selectUnknownDue(operations: number | null): string {
   const names =
     operations === null
@@ -106,8 +111,8 @@ export const COUNT_OPEN: string = `SELECT state, count(*) AS n FROM samekey_reco
 export const COUNT_EXPIRING: string = `SELECT state, count(*) AS n FROM samekey_records WHERE ${EXPIRING} GROUP BY state`;
 
 /**
- * Newest first by rowid, which grows with created_at: the store's clock never goes back, and a key that starts a new life
- * gets a new row.
+ * Newest first by rowid, which grows with created_at: the store's clock never goes back, and a key that starts a new
+ * life gets a new row.
  */
 export function selectList(filters: {
   readonly states: number;

@@ -1,11 +1,12 @@
 /**
- * Whose turn it is on a database file in this process. Clients are synchronous on one connection, so a flush of ours runs
- * from BEGIN to COMMIT without a gap; a user's transaction spans awaits, and everything a connection is told in between
- * falls into it. So transactions are the ones that hold the turn, one at a time and in order of arrival; flushes wait
- * until none is open and then run at once, before the next transaction begins: renewals never queue behind a line of them.
+ * Whose turn it is on a database file in this process. Clients are synchronous on one connection, so a flush of ours
+ * runs from BEGIN to COMMIT without a gap; a user's transaction spans awaits, and everything a connection is told in
+ * between falls into it. So transactions are the ones that hold the turn, one at a time and in order of arrival;
+ * flushes wait until none is open and then run at once, before the next transaction begins: renewals never queue behind
+ * a line of them.
  *
- * Invariants: at most one transaction holds the turn · whoever waits leaves at its bound · one turn per client object and
- * per file, so two stores on one client, and two connections to one file, share it.
+ * Invariants: at most one transaction holds the turn · whoever waits leaves at its bound · one turn per client object
+ * and per file, so two stores on one client, and two connections to one file, share it.
  */
 
 import { registered } from '../../core/registered.ts';

@@ -1,8 +1,9 @@
 /**
  * The store's verbs inside a user's transaction: they commit or roll back with it.
  *
- * A handler may end the transaction itself, and what follows then commits by itself (F122). `limit` sets a savepoint, which does not outlive
- * its transaction; its name is its own, so nobody's nested transaction is released with it (F124).
+ * A handler may end the transaction itself, and what follows then commits by itself (F122). `limit` sets a savepoint,
+ * which does not outlive its transaction; its name is its own, so nobody's nested transaction is released with it
+ * (F124).
  * Source: https://sqlite.org/lang_savepoint.html.
  */
 
@@ -53,7 +54,10 @@ interface WithinOptions {
 
 let savepoints = 0;
 
-/** On these SQLite may have rolled back the transaction itself: https://sqlite.org/lang_transaction.html (FULL, IOERR, NOMEM, BUSY, INTERRUPT). */
+/**
+ * On these SQLite may have rolled back the transaction itself: https://sqlite.org/lang_transaction.html (FULL, IOERR,
+ * NOMEM, BUSY, INTERRUPT).
+ */
 const ROLLS_BACK: ReadonlySet<number> = new Set([13, 10, 7, 5, 9]);
 
 /** Makes `within`. */

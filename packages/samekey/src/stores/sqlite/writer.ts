@@ -2,9 +2,9 @@
  * The only door to the connection: reads, flushes and user transactions come through here and take turns. Waiting, for
  * another process or for an open transaction, is asynchronous, with jitter, and bounded.
  *
- * Invariants: none of our statements runs inside a transaction that is not its own, whoever opened it (F64): neither a write,
- * which a rollback would take back after it was acknowledged, nor a read, which would see what may never be committed ·
- * nothing is acknowledged before COMMIT returned · every commit on this connection is flushed to disk
+ * Invariants: none of our statements runs inside a transaction that is not its own, whoever opened it (F64): neither a
+ * write, which a rollback would take back after it was acknowledged, nor a read, which would see what may never be
+ * committed · nothing is acknowledged before COMMIT returned · every commit on this connection is flushed to disk
  * (synchronous=FULL, https://sqlite.org/pragma.html#pragma_synchronous).
  */
 
@@ -36,7 +36,9 @@ export interface Writer {
   alone<T>(body: () => T, waitMaxMs?: number): Promise<T>;
   /** Sets what durability needs on the connection, as every write does before its first BEGIN. */
   prepare(): Promise<void>;
-  /** Runs a user's function in one transaction; a throw rolls back and is thrown on. `ended` is called before the end. */
+  /**
+   * Runs a user's function in one transaction; a throw rolls back and is thrown on. `ended` is called before the end.
+   */
   transaction<T>(body: () => T | Promise<T>, ended: () => void): Promise<T>;
 }
 
@@ -46,7 +48,10 @@ const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 25;
 /** https://sqlite.org/pragma.html#pragma_synchronous */
 const FULL = 2;
-/** The first refuses writes; with the others statements give other rows, or other names of columns, than they say (F121). */
+/**
+ * The first refuses writes; with the others statements give other rows, or other names of columns, than they say
+ * (F121).
+ */
 const REFUSED_PRAGMAS: readonly string[] = ['query_only', 'count_changes', 'full_column_names'];
 
 /** Makes the door of one connection. */
@@ -115,7 +120,9 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  /** Whether no transaction is open afterwards. SQLite itself rolls back on some errors; then there is nothing to do. */
+  /**
+   * Whether no transaction is open afterwards. SQLite itself rolls back on some errors; then there is nothing to do.
+   */
   function rollBack(): boolean {
     if (connection.inTransaction() === false) return true;
     try {

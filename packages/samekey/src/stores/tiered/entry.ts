@@ -1,10 +1,10 @@
 /**
  * An entry of the shared cache: a final record as bytes, and when the store read it, by the store's clock.
  *
- * Layout: mark (4 bytes) · SHA-256, or HMAC-SHA-256 under a secret, of what follows, of the record's id and whose it is (32) · length of the head (4,
- * big-endian) · head as JSON · body · input.
- * Invariants: bytes that are cut, changed, of another format, service or database, or under another name are no entry · scope and key stand in neither name
- * nor bytes · what a JSON says is believed only in the shape of a record.
+ * Layout: mark (4 bytes) · SHA-256, or HMAC-SHA-256 under a secret, of what follows, of the record's id and whose it is
+ * (32) · length of the head (4, big-endian) · head as JSON · body · input.
+ * Invariants: bytes that are cut, changed, of another format, service or database, or under another name are no entry ·
+ * scope and key stand in neither name nor bytes · what a JSON says is believed only in the shape of a record.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * What this process has opened, forgotten, settled or erased by hand: until every trust in what was read before has ended, its claims go
- * to the store. Others learn it by the end of their trust; whoever acted is not shown his own past.
+ * What this process has opened, forgotten, settled or erased by hand: until every trust in what was read before has
+ * ended, its claims go to the store. Others learn it by the end of their trust; whoever acted is not shown his own
+ * past.
  */
 
 import { callerOf } from '../../core/scope.ts';

@@ -1,7 +1,9 @@
 /**
- * Final records in this process: the replay cache of an engine, with the whole record, for several instances on one store.
+ * Final records in this process: the replay cache of an engine, with the whole record, for several instances on one
+ * store.
  *
- * Invariant: what comes out says how long it may still be trusted, so that whoever keeps it further adds no trust of his own.
+ * Invariant: what comes out says how long it may still be trusted, so that whoever keeps it further adds no trust of
+ * his own.
  */
 
 import type { Fingerprint, RecordId, SamekeyRecord } from '../../core/record.ts';

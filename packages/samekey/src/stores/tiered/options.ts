@@ -21,8 +21,8 @@ import type { World } from '../../core/world.ts';
 import { systemWorld } from '../../system.ts';
 
 /**
- * A cache that several processes share: made by `redisCache`, or your own. What it loses, mixes up, holds too long or answers too late
- * changes no outcome; what it rejects with is counted and otherwise ignored.
+ * A cache that several processes share: made by `redisCache`, or your own. What it loses, mixes up, holds too long or
+ * answers too late changes no outcome; what it rejects with is counted and otherwise ignored.
  */
 export interface SharedCache {
   /** What stands under each name, in that order; null for nothing. */
@@ -58,15 +58,15 @@ export interface TieredStoreOptions<S extends Store = Store> {
   /** Records that take more bytes are not put into the shared cache; default 256 KiB. */
   readonly entryBytesMax?: number;
   /**
-   * The shared cache is asked while at least this part of the claims meets a final answer; default 0.1, 0 for always. Below, most
-   * keys are new, and asking it first would only make them slower.
+   * The shared cache is asked while at least this part of the claims meets a final answer; default 0.1, 0 for always.
+   * Below, most keys are new, and asking it first would only make them slower.
    */
   readonly replayShareMin?: number;
   /** Default none: whoever may write to the shared cache can then forge answers. */
   readonly secrets?: CacheSecrets;
   /**
-   * Tells processes that a record may have changed which a request of theirs waits for: `redisHints`, or your own. Default the store's, if
-   * it has any.
+   * Tells processes that a record may have changed which a request of theirs waits for: `redisHints`, or your own.
+   * Default the store's, if it has any.
    */
   readonly hints?: ChangeHints;
   /** Clocks and timers; default `systemWorld()`. For tests. */
@@ -83,7 +83,9 @@ export interface CacheCounts {
   sharedMisses: number;
   /** Found in the shared cache and not believed: cut, forged, of another format, too old, of another request. */
   sharedRefused: number;
-  /** Not looked up: most keys were new, the cache was paused after a failure, or the store's clock was not known yet. */
+  /**
+   * Not looked up: most keys were new, the cache was paused after a failure, or the store's clock was not known yet.
+   */
   sharedSkipped: number;
   /** Calls that failed or took too long. */
   sharedFailures: number;

@@ -1,4 +1,6 @@
-/** The fields of a final record as plain JSON, and back: every field is looked at, because a cache may hold anything. */
+/**
+ * The fields of a final record as plain JSON, and back: every field is looked at, because a cache may hold anything.
+ */
 
 import { type RecordId, type SamekeyRecord, STATES } from '../../core/record.ts';
 
@@ -44,7 +46,10 @@ function isResponse(value: unknown): boolean {
   return isStatus && isLines(headers) && (trailers === undefined || isLines(trailers));
 }
 
-/** Every field but those that stand beside the head. A field that is new in the record does not compile until it is named here. */
+/**
+ * Every field but those that stand beside the head. A field that is new in the record does not compile until it is
+ * named here.
+ */
 const FIELDS: Readonly<
   Record<Exclude<keyof SamekeyRecord, 'scope' | 'key' | 'input' | 'unreadable'>, Check>
 > = {

@@ -1,4 +1,7 @@
-/** A shared cache in Redis or Valkey: plain GET and MGET, SET with a time to live, DEL. Any eviction policy will do: what is lost is asked of the store. */
+/**
+ * A shared cache in Redis or Valkey: plain GET and MGET, SET with a time to live, DEL. Any eviction policy will do:
+ * what is lost is asked of the store.
+ */
 
 import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
 import { openConnection, type RedisClient } from '../redis/redis-client.ts';
@@ -6,7 +9,10 @@ import type { SharedCache } from './options.ts';
 
 /** Options of {@link redisCache}. */
 export interface RedisCacheOptions {
-  /** A connected client of ioredis or node-redis, also of a Cluster or Sentinel. Give it an `error` listener: it stays yours. */
+  /**
+   * A connected client of ioredis or node-redis, also of a Cluster or Sentinel. Give it an `error` listener: it stays
+   * yours.
+   */
   readonly client: RedisClient;
   /** What all names begin with; default `samekey-cache`. */
   readonly prefix?: string;

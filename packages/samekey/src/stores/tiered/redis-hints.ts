@@ -1,8 +1,10 @@
 /**
- * Hints by PUBLISH and SUBSCRIBE (`store/hint-channel.ts`), for stores that have none of their own: requests that wait (`waitMaxMs`) look when the
- * record may have changed, and not with their next look. Nothing is published unless somebody waits.
+ * Hints by PUBLISH and SUBSCRIBE (`store/hint-channel.ts`), for stores that have none of their own: requests that wait
+ * (`waitMaxMs`) look when the record may have changed, and not with their next look. Nothing is published unless
+ * somebody waits.
  *
- * Invariants: a hint decides nothing: who gets one reads · nothing throws, nothing is awaited by a request · both clients stay the user's.
+ * Invariants: a hint decides nothing: who gets one reads · nothing throws, nothing is awaited by a request · both
+ * clients stay the user's.
  */
 
 import { OptionsError } from '../../core/errors.ts';
@@ -22,7 +24,9 @@ export interface RedisSubscriber {
 export interface RedisHintsOptions {
   /** Publishes; the client of the cache will do. */
   readonly client: RedisClient;
-  /** A connection of its own: one that has subscribed can do nothing else. It stays yours; give it an `error` listener. */
+  /**
+   * A connection of its own: one that has subscribed can do nothing else. It stays yours; give it an `error` listener.
+   */
   readonly subscriber: RedisSubscriber;
   /** The channel; default `samekey-hints`. One for each store. */
   readonly channel?: string;
@@ -34,7 +38,10 @@ const ROWS = {
   channel: text('samekey-hints'),
 } satisfies Table<RedisHintsOptions>;
 
-/** Makes the hints of one process, and subscribes in the background; again after each loss, as the client does. Throws `OptionsError`. */
+/**
+ * Makes the hints of one process, and subscribes in the background; again after each loss, as the client does. Throws
+ * `OptionsError`.
+ */
 export function redisHints(options: RedisHintsOptions): ChangeHints {
   const { channel, client, subscriber } = readOptions('redisHints', ROWS, options);
   const connection = openConnection(client);
@@ -58,7 +65,10 @@ interface Listening {
 
 type On = (event: string, listener: (...args: unknown[]) => void) => unknown;
 
-/** ioredis tells of messages by an event, node-redis calls what it was given; both subscribe again by themselves after a loss. */
+/**
+ * ioredis tells of messages by an event, node-redis calls what it was given; both subscribe again by themselves after a
+ * loss.
+ */
 function listen(subscriber: RedisSubscriber, channel: string, listening: Listening): void {
   const found = subscriber as Partial<RedisSubscriber> | null | undefined;
   if (typeof found?.subscribe !== 'function' || typeof found.on !== 'function') {

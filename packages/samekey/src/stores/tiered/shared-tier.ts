@@ -1,9 +1,10 @@
 /**
- * The shared cache, held at arm's length: each call ends in time, a cache that fails is left alone, and what it gives is believed only as
- * far as its entry proves, and only while the store's clock says that it is young.
+ * The shared cache, held at arm's length: each call ends in time, a cache that fails is left alone, and what it gives
+ * is believed only as far as its entry proves, and only while the store's clock says that it is young.
  *
- * Invariants: an entry is trusted for `trustMs` from when the store *read* its record, by the store's own clock; when it was put, and how
- * long the cache holds it, decides nothing · nothing here rejects · calls under way and their bytes are bounded.
+ * Invariants: an entry is trusted for `trustMs` from when the store *read* its record, by the store's own clock; when
+ * it was put, and how long the cache holds it, decides nothing · nothing here rejects · calls under way and their bytes
+ * are bounded.
  */
 
 import { type RecordId, type SamekeyRecord } from '../../core/record.ts';

@@ -1,11 +1,14 @@
 /**
- * A store made of a store and caches in front of it: claims that meet a final answer which was read a moment ago are answered from
- * memory or from a cache that processes share. Everything else is the store's, untouched: it alone grants, writes and decides.
+ * A store made of a store and caches in front of it: claims that meet a final answer which was read a moment ago are
+ * answered from memory or from a cache that processes share. Everything else is the store's, untouched: it alone
+ * grants, writes and decides.
  *
  * Invariants
- * - Only what the store itself has told of a claim is kept, and only what it called final, with its body, bound to a request.
- * - Kept it is `trustMs` at most from when the store was asked (memory) or read it (shared cache), never past the record's expiry, and
- *   answered only to an equal fingerprint, label and digest. So it is over before a reopened or forgotten key runs again (F62).
+ * - Only what the store itself has told of a claim is kept, and only what it called final, with its body, bound to a
+ *   request.
+ * - Kept it is `trustMs` at most from when the store was asked (memory) or read it (shared cache), never past the
+ *   record's expiry, and answered only to an equal fingerprint, label and digest. So it is over before a reopened or
+ *   forgotten key runs again (F62).
  * - `find` is never answered from a cache: who reads decides by it (unclear commits, waiting, operators).
  * - A worker's claim (`take`) and a claimId that stands in the record itself go to the store.
  */
@@ -152,7 +155,9 @@ export function tieredStore<S extends Store>(options: TieredStoreOptions<S>): Ti
   };
 }
 
-/** Whether the store would say "final" to this request of this record. Where it might say anything else, it is asked. */
+/**
+ * Whether the store would say "final" to this request of this record. Where it might say anything else, it is asked.
+ */
 function isAnswerTo({ record }: Trusted, request: ClaimRequest): boolean {
   const { fingerprint } = record;
   return (

@@ -1,9 +1,10 @@
 /**
- * What the clock of the store that decides says at most, without asking it: from its last answer and the time since that question.
- * By it all processes agree how old an entry of the shared cache is, whatever their own clocks or the cache's say; and it is the clock by
- * which a reopened key waits (F62).
+ * What the clock of the store that decides says at most, without asking it: from its last answer and the time since
+ * that question. By it all processes agree how old an entry of the shared cache is, whatever their own clocks or the
+ * cache's say; and it is the clock by which a reopened key waits (F62).
  *
- * Invariant: `atMost` is never less than what the store would say now, unless its clock was set forward since its last answer.
+ * Invariant: `atMost` is never less than what the store would say now, unless its clock was set forward since its last
+ * answer.
  */
 
 import { type Asked, elapsedMs } from '../../engine/replay-cache.ts';
@@ -17,7 +18,10 @@ export interface TruthClock {
   atMost(): number | null;
 }
 
-/** Clocks of machines differ by less than a tenth of a millisecond in a second: in a minute by 6 ms. A reopened key waits a second more. */
+/**
+ * Clocks of machines differ by less than a tenth of a millisecond in a second: in a minute by 6 ms. A reopened key
+ * waits a second more.
+ */
 const HEARD_MAX_MS = 60_000;
 
 /** Makes one that knows nothing yet. */

@@ -1,6 +1,6 @@
 /**
- * Whether the shared cache is worth a question: only while many claims meet a final answer, as in a storm of retries. On a quiet day
- * nearly every key is new, and would pay for a question that finds nothing.
+ * Whether the shared cache is worth a question: only while many claims meet a final answer, as in a storm of retries.
+ * On a quiet day nearly every key is new, and would pay for a question that finds nothing.
  */
 
 /** The share of claims that met a final answer, of the last thousand or so. */

@@ -1,5 +1,6 @@
 /**
- * Transactions of Drizzle over node-postgres, postgres.js or mysql2. Source: https://orm.drizzle.team/docs/transactions.
+ * Transactions of Drizzle over node-postgres, postgres.js or mysql2. Source:
+ * https://orm.drizzle.team/docs/transactions.
  *
  * It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
@@ -25,7 +26,10 @@ export interface DrizzleDatabase<Tx> {
   ): Promise<Result>;
 }
 
-/** Runs each handler in a transaction of Drizzle. The handler's `tx` is Drizzle's. Throws `OptionsError` on a single client. */
+/**
+ * Runs each handler in a transaction of Drizzle. The handler's `tx` is Drizzle's. Throws `OptionsError` on a single
+ * client.
+ */
 export function fromDrizzle<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
   options: LibraryOptions = {},
@@ -57,7 +61,10 @@ function readyMade(query: { sql: string; params: unknown[] }): never {
   } as never;
 }
 
-/** node-postgres gives a result, postgres.js the rows themselves, mysql2 a pair: rows, or what a write came to, and columns. */
+/**
+ * node-postgres gives a result, postgres.js the rows themselves, mysql2 a pair: rows, or what a write came to, and
+ * columns.
+ */
 function rowsOf(result: unknown, dialect: LibraryDialect): readonly unknown[] {
   const rows = dialect === 'mysql' ? (result as readonly unknown[])[0] : result;
   if (Array.isArray(rows)) return rows;

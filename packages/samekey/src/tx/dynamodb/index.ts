@@ -1,10 +1,10 @@
 /**
- * Transactions of DynamoDB: a handler lists its writes, and one `TransactWriteItems` makes them together with the end of its record, or
- * none of them. Nothing is written while the handler runs, so there is nothing to roll back.
+ * Transactions of DynamoDB: a handler lists its writes, and one `TransactWriteItems` makes them together with the end
+ * of its record, or none of them. Nothing is written while the handler runs, so there is nothing to roll back.
  *
- * Invariants: one transaction has one `ClientRequestToken`; without a clear answer it is sent again under the same, which DynamoDB
- * takes for the same transaction for ten minutes · what was given up without a clear answer is told as unclear, whatever the last try
- * was told · tries and time are bounded.
+ * Invariants: one transaction has one `ClientRequestToken`; without a clear answer it is sent again under the same,
+ * which DynamoDB takes for the same transaction for ten minutes · what was given up without a clear answer is told as
+ * unclear, whatever the last try was told · tries and time are bounded.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html.
  */
 
@@ -27,8 +27,9 @@ export type TransactElement<Client extends TransactingClient> = Parameters<
 /** What a handler gets as its transaction. */
 export interface DynamoDbTransaction<Element extends object = object> {
   /**
-   * Lists writes, as in `TransactItems`; they are made when the handler has returned. A condition that does not hold then means that what
-   * the handler read has changed: the handler runs again, five times at most. Throws `OptionsError` after the handler's end.
+   * Lists writes, as in `TransactItems`; they are made when the handler has returned. A condition that does not hold
+   * then means that what the handler read has changed: the handler runs again, five times at most. Throws
+   * `OptionsError` after the handler's end.
    */
   write(...elements: readonly Element[]): void;
 }
@@ -49,7 +50,9 @@ const ROWS = {
   random: aFunction<() => number>(),
 } satisfies Table<FromDynamodbOptions>;
 
-/** Runs each handler in a transaction of DynamoDB. Throws `OptionsError` for a client or an option that it cannot use. */
+/**
+ * Runs each handler in a transaction of DynamoDB. Throws `OptionsError` for a client or an option that it cannot use.
+ */
 export function fromDynamodb<Client extends TransactingClient>(
   client: Client,
   options: FromDynamodbOptions = {},

@@ -1,7 +1,8 @@
 /**
  * Sends one transaction until DynamoDB has said what became of it, under one `ClientRequestToken`, within bounds.
  *
- * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems.
+ * Source:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems.
  */
 
 /** What is used of the aggregated `DynamoDB` client of `@aws-sdk/client-dynamodb` 3. */

@@ -1,8 +1,9 @@
 /**
- * Transactions of Knex on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source: https://knexjs.org/guide/transactions.html.
+ * Transactions of Knex on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source:
+ * https://knexjs.org/guide/transactions.html.
  *
- * Our statements go to the transaction's connection itself: `raw` reads `?` as a placeholder, and postProcessResponse may reshape
- * rows. It does not look at what COMMIT was answered with, so the record is read afterwards.
+ * Our statements go to the transaction's connection itself: `raw` reads `?` as a placeholder, and postProcessResponse
+ * may reshape rows. It does not look at what COMMIT was answered with, so the record is read afterwards.
  */
 
 import type { TransactionSource } from '../../store/transaction.ts';

@@ -1,8 +1,8 @@
 /**
  * Transactions of Kysely. Source: https://kysely.dev/docs/examples/transactions/simple-transaction.
  *
- * Our statements go around plugins, which rename columns and read texts as JSON. Only newer versions look at what COMMIT was
- * answered with, so the record is read afterwards.
+ * Our statements go around plugins, which rename columns and read texts as JSON. Only newer versions look at what
+ * COMMIT was answered with, so the record is read afterwards.
  */
 
 import { anything, orNull, readOptions, required, type Table } from '../../core/options.ts';
@@ -30,8 +30,8 @@ export interface KyselyDatabase<Tx> {
 /** Options of {@link fromKysely}. */
 export interface KyselyOptions extends LibraryOptions {
   /**
-   * The pool of pg that the dialect was given. The process must survive when the server ends a connection, and Kysely listens to
-   * none. `null` for a dialect on another driver, as that of MySQL.
+   * The pool of pg that the dialect was given. The process must survive when the server ends a connection, and Kysely
+   * listens to none. `null` for a dialect on another driver, as that of MySQL.
    */
   readonly pool: LendingPool | null;
 }

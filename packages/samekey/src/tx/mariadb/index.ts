@@ -1,4 +1,7 @@
-/** Transactions of `mariadb`. Source: https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md. */
+/**
+ * Transactions of `mariadb`. Source:
+ * https://github.com/mariadb-corporation/mariadb-connector-nodejs/blob/main/documentation/promise-api.md.
+ */
 
 import type { TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, readBegin } from '../begin.ts';
@@ -12,8 +15,8 @@ export interface MariadbPool<Connection extends LentConnection> {
 const SETTINGS = { rowsAsArray: true, nestTables: false, typeCast: undefined, bigIntAsNumber: false };
 
 /**
- * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements that end the transaction
- * are refused. `isolation` default: the server's own, mostly `repeatable read`.
+ * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements
+ * that end the transaction are refused. `isolation` default: the server's own, mostly `repeatable read`.
  */
 export function fromMariadb<Connection extends LentConnection>(
   pool: MariadbPool<Connection>,

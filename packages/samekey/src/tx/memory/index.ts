@@ -1,4 +1,7 @@
-/** Transactions of the memory store: the handler's `tx` reads and writes rows that commit with its record and its messages. */
+/**
+ * Transactions of the memory store: the handler's `tx` reads and writes rows that commit with its record and its
+ * messages.
+ */
 
 import type { TransactionSource } from '../../store/transaction.ts';
 

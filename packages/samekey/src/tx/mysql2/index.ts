@@ -11,8 +11,8 @@ export interface Mysql2Pool<Connection extends LentConnection> {
 }
 
 /**
- * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements that end the transaction
- * are refused. `isolation` default: the server's own, mostly `repeatable read`.
+ * Runs each handler in a transaction on a connection of the pool. The handler's `tx` is that connection; statements
+ * that end the transaction are refused. `isolation` default: the server's own, mostly `repeatable read`.
  */
 export function fromMysql2<Connection extends LentConnection>(
   pool: Mysql2Pool<Connection>,

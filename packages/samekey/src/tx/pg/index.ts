@@ -62,8 +62,8 @@ export function fromPg<Client extends PgClient>(
 }
 
 /**
- * A client of the pool. A lent one whose connection ends has no listener, and an `error` without one ends the process: it is heard
- * from the moment on at which the pool stops to listen, which is before a promise would tell of it.
+ * A client of the pool. A lent one whose connection ends has no listener, and an `error` without one ends the process:
+ * it is heard from the moment on at which the pool stops to listen, which is before a promise would tell of it.
  */
 function lend<Client extends PgClient>(pool: PgPool<Client>, lost: (error: Error) => void): Promise<Client> {
   return new Promise((resolve, reject) => {

@@ -2,8 +2,8 @@
  * Interactive transactions of Prisma with a driver adapter for PostgreSQL, or for MySQL and MariaDB.
  * Source: https://www.prisma.io/docs/orm/prisma-client/queries/transactions#interactive-transactions.
  *
- * It does not look at what COMMIT was answered with, so the record is read afterwards. Its own time-out is out of the way: the
- * transaction is bounded by its claim, in the database.
+ * It does not look at what COMMIT was answered with, so the record is read afterwards. Its own time-out is out of the
+ * way: the transaction is bounded by its claim, in the database.
  */
 
 import type { TransactionSource } from '../../store/transaction.ts';

@@ -1,5 +1,6 @@
 /**
- * Transactions of TypeORM on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source: https://typeorm.io/docs/advanced-topics/transactions.
+ * Transactions of TypeORM on PostgreSQL or, by mysql2, on MySQL and MariaDB. Source:
+ * https://typeorm.io/docs/advanced-topics/transactions.
  *
  * It does not look at what COMMIT was answered with, so the record is read afterwards. It
  * listens to the connections it lends.

@@ -1,8 +1,8 @@
 /**
  * The same key at another place: another query, path or method never gets the answer of this one.
  *
- * Invariant: who did the work is told by what counts executions. Bytes that differ prove nothing: a time or a request's id in the
- * answer makes every replay of another's answer look like an answer of its own.
+ * Invariant: who did the work is told by what counts executions. Bytes that differ prove nothing: a time or a request's
+ * id in the answer makes every replay of another's answer look like an answer of its own.
  */
 
 import { fieldOf } from '../counting.ts';

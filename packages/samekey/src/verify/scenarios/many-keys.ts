@@ -7,8 +7,8 @@ import type { Scenario } from '../scenario.ts';
 import { fault, held, notJudged, type Verdict } from '../judgement.ts';
 
 /**
- * More than a cache holds that somebody sized by hand, and few enough for a test environment. Where keys are remembered for seconds,
- * the many may take too long: then half as many are tried.
+ * More than a cache holds that somebody sized by hand, and few enough for a test environment. Where keys are remembered
+ * for seconds, the many may take too long: then half as many are tried.
  */
 const SIZES = [24, 12, 12] as const;
 
@@ -50,7 +50,10 @@ async function after(probe: Probe, size: number): Promise<Verdict | null> {
   );
 }
 
-/** Whether a key is not answered as before after the same time in which nothing else came: then it is no matter of how many. */
+/**
+ * Whether a key is not answered as before after the same time in which nothing else came: then it is no matter of how
+ * many.
+ */
 async function isForgottenAlone(probe: Probe, tookMs: number): Promise<boolean> {
   const intent = probe.intent();
   const startedAt = performance.now();

@@ -118,7 +118,9 @@ function distinct(answers: readonly Answer[]): ReadonlySet<string> {
   return new Set(answers.map(({ body }) => body.toString('latin1')));
 }
 
-/** Whether plain retries do not get the bytes of the first either: then it is not the race that makes answers differ. */
+/**
+ * Whether plain retries do not get the bytes of the first either: then it is not the race that makes answers differ.
+ */
 async function isUsual(probe: Probe): Promise<boolean> {
   const { first, retries } = await probe.shared(retried);
   return retries.some((retry) => isAnswer(retry) && !retry.body.equals(first.body));

@@ -41,7 +41,8 @@ export const exactNumbers: Scenario = {
       const intent = probe.intent(one);
       const first = await probe.send(intent);
       if (!isSuccess(first)) continue;
-      // A service that does not look at this member at all cannot be judged by it. Each intent has a body of its own (F103).
+      // A service that does not look at this member at all cannot be judged by it. Each intent has a body of its own
+      // (F103).
       const own = probe.intent().body;
       const [looked = null, control = null] = [EXACT[0], '1'].map((written) =>
         withMember(own, name, written),

@@ -11,7 +11,8 @@ export const twoKeys: Scenario = {
   level: 'MUST',
   source: 'draft-07 §2.2 (the key identifies the operation); F24, F103',
   async run(probe) {
-    // Each is an intent, with the body of one: where {{uuid}} makes bodies differ, equal ones are duplicates by design (F103).
+    // Each is an intent, with the body of one: where {{uuid}} makes bodies differ, equal ones are duplicates by design
+    // (F103).
     const answers: Answer[] = [];
     const count = await probe.executions(async () => {
       for (let i = 0; i < 2; i++) answers.push(await probe.patient(probe.intent()));

@@ -1,19 +1,21 @@
 /**
- * All tables, in one step, each with a primary key. Ids are VARBINARY, so that no collation folds case or drops trailing blanks (F35); two of 1,024 bytes fit InnoDB's index of
- * 3,072. Rows are kept in the order of `id`, which grows: kept in the order of random keys, each insert would go to a page of its own.
+ * All tables, in one step, each with a primary key. Ids are VARBINARY, so that no collation folds case or drops
+ * trailing blanks (F35); two of 1,024 bytes fit InnoDB's index of 3,072. Rows are kept in the order of `id`, which
+ * grows: kept in the order of random keys, each insert would go to a page of its own.
  *
- * One narrow index finds all that is due, because `due_at` means what the state needs: the end of a claim or deadline, since when
- * nobody knows, or when it may be deleted. Times are milliseconds since 1970 (F45). No CHECK on states: newer code may write states this
- * schema's code does not know. The body stands last. `holder` is the number of the session that wrote the row last.
+ * One narrow index finds all that is due, because `due_at` means what the state needs: the end of a claim or deadline,
+ * since when nobody knows, or when it may be deleted. Times are milliseconds since 1970 (F45). No CHECK on states:
+ * newer code may write states this schema's code does not know. The body stands last. `holder` is the number of the
+ * session that wrote the row last.
  *
- * Messages of the outbox. There are no partial indexes, so generated columns are null where a row does not concern an index: `line` of
- * a message that is alone or dead, `parked_line` of one that may be taken, `dead_id` and `dead_scope` of one that lives. Stored ones,
- * because indexes on virtual columns have had faults on both servers.
+ * Messages of the outbox. There are no partial indexes, so generated columns are null where a row does not concern an
+ * index: `line` of a message that is alone or dead, `parked_line` of one that may be taken, `dead_id` and `dead_scope`
+ * of one that lives. Stored ones, because indexes on virtual columns have had faults on both servers.
  *
  * - A take reads `samekey_messages_due` from its beginning: what is taken or parked has left that part of it.
  * - Rows lie in the order of `place`, which grows and is what a group goes by.
- * - `samekey_groups` has a fixed number of rows, which transactions that enqueue into a group lock: a lock that ends with them, without a
- *   row per group that somebody must make and delete. Two groups may share one.
+ * - `samekey_groups` has a fixed number of rows, which transactions that enqueue into a group lock: a lock that ends
+ *   with them, without a row per group that somebody must make and delete. Two groups may share one.
  */
 
 import { GROUP_SLOTS } from '../tables.ts';

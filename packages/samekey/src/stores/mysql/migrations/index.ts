@@ -1,6 +1,7 @@
 /**
- * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises `minReader`, the
- * oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a migration's can be run again.
+ * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises
+ * `minReader`, the oldest code that can still work. MySQL commits each statement of a schema by itself, so each of a
+ * migration's can be run again.
  */
 
 import { printedService } from '../../../store/identity.ts';
@@ -31,8 +32,9 @@ export function migrationStatements(migration: Migration, names: Tables): readon
 }
 
 /**
- * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; nothing to do is no text.
- * `service` as given to `mysqlStore`; not needed with a `from`. `auditTransitions`: true, also the triggers that audit transitions; false, what removes them.
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; nothing
+ * to do is no text. `service` as given to `mysqlStore`; not needed with a `from`. `auditTransitions`: true, also the
+ * triggers that audit transitions; false, what removes them.
  */
 export function mysqlMigrations(
   options: { readonly service?: string; readonly from?: number; readonly auditTransitions?: boolean } = {},

@@ -1,9 +1,11 @@
 /**
- * The store for engines that speak PostgreSQL and are not quite it: Citus, CockroachDB, YugabyteDB, and others. It uses what all of them have
- * (engines.ts). Each row is a statement of its own, and each write a compare-and-set over what the state table was asked about; what the
- * server rolls back to let others through is done again. Time is the server's.
+ * The store for engines that speak PostgreSQL and are not quite it: Citus, CockroachDB, YugabyteDB, and others. It uses
+ * what all of them have (engines.ts). Each row is a statement of its own, and each write a compare-and-set over what
+ * the state table was asked about; what the server rolls back to let others through is done again. Time is the
+ * server's.
  *
- * It keeps no messages, so there is no outbox and no deferred way. It keeps connections of its own, never taken from under handlers.
+ * It keeps no messages, so there is no outbox and no deferred way. It keeps connections of its own, never taken from
+ * under handlers.
  */
 
 import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../../store/identity.ts';
@@ -49,7 +51,9 @@ export interface DistributedPostgresStore extends Store {
   status(): Promise<DistributedSchemaStatus>;
   /** The verbs inside an open transaction of yours. Throws `StoreError` when `tx` is known not to be in one. */
   within(tx: PostgresTransaction): WithinPostgres;
-  /** Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed. */
+  /**
+   * Whether a transaction that ended with this error was rolled back, may be tried again, or may have been committed.
+   */
   transactionFault(error: unknown): TransactionFault;
 }
 
@@ -57,7 +61,10 @@ export interface DistributedPostgresStore extends Store {
 const LONG_TIME_MAX_MS = 90_000;
 /** A reply later than the server's own limit by this much is lost. */
 const REPLY_MARGIN_MS = 400;
-/** The wait for a row's lock; only an insert of the same key, or a user's transaction that finishes it, can make a statement wait. */
+/**
+ * The wait for a row's lock; only an insert of the same key, or a user's transaction that finishes it, can make a
+ * statement wait.
+ */
 const LOCK_TIME_MAX_MS = 250;
 
 /** Makes a store; nothing is opened before it is first used. Throws `OptionsError` for unknown or wrong options. */

@@ -1,15 +1,18 @@
 /**
- * What engines that speak PostgreSQL's protocol have, and what they lack. Where a fact is false the store does without; nothing is tried
- * and given up at run time. Sources stand in docs/guides/distributed-postgresql.md, with what was run against a server and what was not.
+ * What engines that speak PostgreSQL's protocol have, and what they lack. Where a fact is false the store does without;
+ * nothing is tried and given up at run time. Sources stand in docs/guides/distributed-postgresql.md, with what was run
+ * against a server and what was not.
  *
- * On all of them the store uses one kind of statement only: one row, named by its whole key, with the condition of the write in its WHERE.
- * No advisory lock (no-ops on CockroachDB), no LISTEN and NOTIFY, no SKIP LOCKED, no `ctid`, `xmin`, trigger, function, partial index or
- * statement that writes two tables.
+ * On all of them the store uses one kind of statement only: one row, named by its whole key, with the condition of the
+ * write in its WHERE. No advisory lock (no-ops on CockroachDB), no LISTEN and NOTIFY, no SKIP LOCKED, no `ctid`,
+ * `xmin`, trigger, function, partial index or statement that writes two tables.
  */
 
 import { OptionsError } from '../../../core/errors.ts';
 
-/** An engine that `distributedPostgresStore` knows; `other`: any server that speaks PostgreSQL, PostgreSQL itself too. */
+/**
+ * An engine that `distributedPostgresStore` knows; `other`: any server that speaks PostgreSQL, PostgreSQL itself too.
+ */
 export type DistributedEngine = 'citus' | 'cockroachdb' | 'yugabytedb' | 'other';
 
 /** The facts. */
@@ -24,14 +27,15 @@ export interface EngineFacts {
   /** Whether the table must be spread by the store, by scope. */
   readonly spread: boolean;
   /**
-   * Whether one server answers a whole SELECT. False: workers do, each by its own clock, so the time is asked for by a statement of its own.
+   * Whether one server answers a whole SELECT. False: workers do, each by its own clock, so the time is asked for by a
+   * statement of its own.
    */
   readonly oneClock: boolean;
   /** Whether the storage is PostgreSQL's, so that `fsync` and `synchronous_commit` mean what they say there. */
   readonly storage: boolean;
   /**
-   * SQLSTATEs that do not prove a rollback here. A statement that is cancelled may have been committed by the server that holds the row
-   * while the one that answers gave up.
+   * SQLSTATEs that do not prove a rollback here. A statement that is cancelled may have been committed by the server
+   * that holds the row while the one that answers gave up.
    */
   readonly doubted: ReadonlySet<string>;
   /** Largest record, in bytes. */

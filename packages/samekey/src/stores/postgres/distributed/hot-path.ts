@@ -1,6 +1,7 @@
 /**
- * Claims, renewals, finishes, checkpoints and look-ups, each row by itself. A claim reads first: a replay writes nothing, and a duplicate
- * that meets somebody's open transaction waits for none. A fresh key is one insert that commits by itself.
+ * Claims, renewals, finishes, checkpoints and look-ups, each row by itself. A claim reads first: a replay writes
+ * nothing, and a duplicate that meets somebody's open transaction waits for none. A fresh key is one insert that
+ * commits by itself.
  */
 
 import { InvariantError } from '../../../core/errors.ts';

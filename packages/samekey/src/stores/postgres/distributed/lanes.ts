@@ -1,6 +1,6 @@
 /**
- * Several connections that do one kind of work. Each row is a statement of its own here, so a flush of many rows goes out on all of them
- * at once; each statement goes to the connection with the least to do.
+ * Several connections that do one kind of work. Each row is a statement of its own here, so a flush of many rows goes
+ * out on all of them at once; each statement goes to the connection with the least to do.
  */
 
 import { isStoreError, StoreError } from '../../../core/errors.ts';
@@ -31,8 +31,8 @@ export function createLanes(count: number, make: () => Link): Link {
 }
 
 /**
- * Answers one bulk call, each request by itself; those of one record go one after the other, in their order. The call has one answer:
- * if one request fails and another was answered, nobody knows what of the call was applied.
+ * Answers one bulk call, each request by itself; those of one record go one after the other, in their order. The call
+ * has one answer: if one request fails and another was answered, nobody knows what of the call was applied.
  */
 export async function eachAlone<Request extends RecordId, Result>(
   requests: readonly Request[],

@@ -1,4 +1,7 @@
-/** Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between engines. */
+/**
+ * Names and columns of the tables. Times are milliseconds since 1970, as records have them: no type differs between
+ * engines.
+ */
 
 import { SERVER_TOLERANCE_MS } from '../../../store/time/server-time.ts';
 import { RECORD_COLUMNS } from '../../sql/record-row.ts';
@@ -17,7 +20,10 @@ export interface Layout {
   readonly meta: string;
   /** How texts call all of it. */
   readonly place: string;
-  /** SQL of the server's clock in milliseconds; stable within a statement, so that Citus computes it where the statement arrives. */
+  /**
+   * SQL of the server's clock in milliseconds; stable within a statement, so that Citus computes it where the statement
+   * arrives.
+   */
   readonly clock: string;
   /** SQL of the time: the clock where it is near what the time is believed to be, else that (F117). */
   readonly now: string;

@@ -1,9 +1,11 @@
 /**
- * The schema, one version so far. Every statement may be run again, also by several processes at once: there is no lock to run them under.
+ * The schema, one version so far. Every statement may be run again, also by several processes at once: there is no lock
+ * to run them under.
  *
- * - `(scope, key)` is the primary key: on engines that spread tables by it, all keys of one caller lie together. Citus is told to spread
- *   by scope, which a unique key must hold there.
- * - One index finds all that is due, because `due_at` means what the state needs. The store writes it, so that no engine needs to compute it.
+ * - `(scope, key)` is the primary key: on engines that spread tables by it, all keys of one caller lie together. Citus
+ *   is told to spread by scope, which a unique key must hold there.
+ * - One index finds all that is due, because `due_at` means what the state needs. The store writes it, so that no
+ *   engine needs to compute it.
  * - `version` grows with each write: what was decided from a reading is written only over what was read.
  * - No CHECK on states: newer code may write states this schema's code does not know.
  */
@@ -93,7 +95,10 @@ const INDEXES = [
   { index: 'samekey_plain_audit_act', of: 'audit', columns: 'act, at' },
 ] as const;
 
-/** Where rows go on Citus: what belongs to one scope to one shard, so that an act and its row in the audit are one node's work. */
+/**
+ * Where rows go on Citus: what belongs to one scope to one shard, so that an act and its row in the audit are one
+ * node's work.
+ */
 export function spreadStatements({ records, audit, counters, meta }: Layout): readonly SpreadStatement[] {
   return [
     { table: meta, text: `SELECT create_reference_table(${named(meta)})` },
@@ -121,7 +126,10 @@ export function doneStatement({ meta }: Layout): string {
   return `INSERT INTO ${meta} (name, value) VALUES ('schema_version', ${LAYOUT_VERSION}), ('min_reader', 1), ('last_now', 0) ON CONFLICT (name) DO NOTHING`;
 }
 
-/** What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The schema itself must be there. */
+/**
+ * What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The
+ * schema itself must be there.
+ */
 export function distributedMigrations(options: {
   /** As given to `distributedPostgresStore`. */
   readonly service: string;

@@ -22,7 +22,10 @@ export interface DistributedPostgresStoreOptions
   > {
   /** What the server is; `ready()` refuses one that says it is another. `other`: any server that speaks PostgreSQL. */
   readonly engine: DistributedEngine;
-  /** Connections for claims, and as many for the ends of attempts; default 4. Two more do upkeep, one more what takes long. */
+  /**
+   * Connections for claims, and as many for the ends of attempts; default 4. Two more do upkeep, one more what takes
+   * long.
+   */
   readonly lanes?: number;
   /** Test-only: SQL of the clock; default `statement_timestamp()`. */
   readonly clock?: string;

@@ -1,6 +1,6 @@
 /**
- * Reading records, and writing what the state table decided from the reading: a compare-and-set over the version that was read. Every
- * verb but the insert of a fresh key is made of these.
+ * Reading records, and writing what the state table decided from the reading: a compare-and-set over the version that
+ * was read. Every verb but the insert of a fresh key is made of these.
  */
 
 import type { NewAuditRow } from '../../../store/audit.ts';
@@ -47,7 +47,10 @@ export interface Records {
   read(ask: Ask, id: RecordId, lock?: '' | 'FOR UPDATE'): Promise<Seen | undefined>;
   /** Writes or deletes what was seen; false: it is no longer that. */
   write(ask: Ask, seen: Seen, after: SamekeyRecord | null): Promise<boolean>;
-  /** Reads, decides, writes. `rowOf`: what an act by hand leaves in the audit; then it must be asked inside a transaction. */
+  /**
+   * Reads, decides, writes. `rowOf`: what an act by hand leaves in the audit; then it must be asked inside a
+   * transaction.
+   */
   apply<Request extends RecordId, Result>(
     ask: Ask,
     request: Request,

@@ -1,6 +1,6 @@
 /**
- * Checks at start that the server is the engine it was said to be, that it takes writes and keeps them, and that the tables are there; and
- * makes them. No lock is held while they are made: every step may be done twice.
+ * Checks at start that the server is the engine it was said to be, that it takes writes and keeps them, and that the
+ * tables are there; and makes them. No lock is held while they are made: every step may be done twice.
  */
 
 import { SchemaError } from '../../../core/errors.ts';

@@ -16,7 +16,9 @@ export interface Bound {
 /** Counted from the time of the statement: what is held from the one that is judged by, lives from the later one. */
 const FROM_NOW: ReadonlySet<string> = new Set(['locked_until', 'created_at']);
 
-/** Inserts the record of a fresh key, made at time 0: the server adds its time. Gives creation and expiry, or no row. */
+/**
+ * Inserts the record of a fresh key, made at time 0: the server adds its time. Gives creation and expiry, or no row.
+ */
 export function insertStatement({ records, now, later }: Layout): Statement {
   const values = RECORD_COLUMNS.map((name, i) => {
     const value = `$${i + 1}::${typeOf(name)}`;
@@ -46,7 +48,10 @@ export function timeStatement({ now, later }: Layout): Statement {
   return statement('plain_time', `SELECT ${now}, ${later}`);
 }
 
-/** The record of $1 and $2: the time and the later one (0 where a statement of its own asks for them), the version, the columns. */
+/**
+ * The record of $1 and $2: the time and the later one (0 where a statement of its own asks for them), the version, the
+ * columns.
+ */
 export function readStatement(layout: Layout, lock: '' | 'FOR UPDATE'): Statement {
   return statement(
     lock === '' ? 'plain_read' : 'plain_lock',
@@ -81,8 +86,8 @@ const SETS: readonly ReadonlySet<string>[] = [
 ];
 
 /**
- * Writes `after` over `before`, which was read in `version`; only until `deadline` by the later clock, because the times in it were
- * computed from the reading. Gives a row if it was written.
+ * Writes `after` over `before`, which was read in `version`; only until `deadline` by the later clock, because the
+ * times in it were computed from the reading. Gives a row if it was written.
  */
 export function updateStatement(
   { records, later }: Layout,
@@ -135,7 +140,9 @@ function fenceOf(
   return terms.join(' AND ');
 }
 
-/** When somebody must look at it: the end of a claim or deadline, since when nobody knows, or when it may be deleted. */
+/**
+ * When somebody must look at it: the end of a claim or deadline, since when nobody knows, or when it may be deleted.
+ */
 function dueAt({ state, lockedUntil, expiresAt, tombstoneMs }: SamekeyRecord): number {
   if (state !== 'completed' && state !== 'failed' && state !== 'retryable') return lockedUntil;
   return Math.min(NEVER, expiresAt + tombstoneMs);

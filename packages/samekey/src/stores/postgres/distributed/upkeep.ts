@@ -1,6 +1,6 @@
 /**
- * Upkeep and the operator's hand: candidates are read by a narrow index, then each is read again by its key, decided, and written by
- * compare-and-set. Two that sweep at once never get the same record: one of them writes.
+ * Upkeep and the operator's hand: candidates are read by a narrow index, then each is read again by its key, decided,
+ * and written by compare-and-set. Two that sweep at once never get the same record: one of them writes.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * The store's verbs inside a user's transaction: they commit or roll back with it. The row is locked, read, decided and written; only
- * ever an UPDATE, so no collision of keys can abort the transaction (F14).
+ * The store's verbs inside a user's transaction: they commit or roll back with it. The row is locked, read, decided and
+ * written; only ever an UPDATE, so no collision of keys can abort the transaction (F14).
  */
 
 import { StoreError } from '../../../core/errors.ts';

@@ -1,43 +1,46 @@
 /**
  * All tables, in one step. Why each choice (figures in docs/internals/postgres.md):
  *
- * - Every table has a primary key, the records' is (scope, key): logical replication, and whatever reads a publication for all tables, refuses
- *   to update a row that it cannot name (F75).
- * - No CHECK on states or acts: newer code may write such as this schema's code does not know. Text is COLLATE "C": keys are bytes, not words
- *   (F35), and no collation of the system's can change under the index.
+ * - Every table has a primary key, the records' is (scope, key): logical replication, and whatever reads a publication
+ *   for all tables, refuses to update a row that it cannot name (F75).
+ * - No CHECK on states or acts: newer code may write such as this schema's code does not know. Text is COLLATE "C":
+ *   keys are bytes, not words (F35), and no collation of the system's can change under the index.
  *
  * Records:
  * - fillfactor 30: a claim's row more than doubles when its answer is written, and a group of claims is finished by one
- *   transaction, so nothing can be pruned in between: a page filled to 30 % takes the answers of all its rows. Every finish
- *   is then a HOT update, which writes no index entry; the finished table is as large as it would be anyway.
- * - No index holds a column that a finish changes: created_at and reap_after are set at the claim, watched with the first
- *   renewal. The index on watched holds long-running and resumed claims only, so a checkpoint is a HOT update too. Two indexes hold unknown
- *   outcomes only: a record has `reconcile_after` while it is unknown and null before and after; the state itself must not stand in an
- *   index, nor `locked_until`.
- * - Header lines are JSON as text: jsonb refuses escapes that headers may hold, and nobody searches in them. Bodies are bytes.
+ *   transaction, so nothing can be pruned in between: a page filled to 30 % takes the answers of all its rows. Every
+ *   finish is then a HOT update, which writes no index entry; the finished table is as large as it would be anyway.
+ * - No index holds a column that a finish changes: created_at and reap_after are set at the claim, watched with the
+ *   first renewal. The index on watched holds long-running and resumed claims only, so a checkpoint is a HOT update
+ *   too. Two indexes hold unknown outcomes only: a record has `reconcile_after` while it is unknown and null before and
+ *   after; the state itself must not stand in an index, nor `locked_until`.
+ * - Header lines are JSON as text: jsonb refuses escapes that headers may hold, and nobody searches in them. Bodies are
+ *   bytes.
  * - Vacuum at 2 % and not at 20 %: expired keys leave as many dead rows as there are keys.
  *
- * Messages of the outbox: a row is inserted, taken once (mostly) and deleted, so what counts is how little each step writes.
- * - The one unique index is on `place`, a number that grows: its pages are written at one end and thrown away at the other.
- *   `id` is random and has an index among dead letters only.
- * - Partial indexes: a message that is taken leaves the index of the ready ones, so a take reads from its beginning and meets
- *   nothing but what is due. Messages that wait behind their group are in none but their group's. One finds the dead letters of records that
- *   are erased; only dead ones that belong to a record are in it.
+ * Messages of the outbox: a row is inserted, taken once (mostly) and deleted, so what counts is how little each step
+ * writes.
+ * - The one unique index is on `place`, a number that grows: its pages are written at one end and thrown away at the
+ *   other. `id` is random and has an index among dead letters only.
+ * - Partial indexes: a message that is taken leaves the index of the ready ones, so a take reads from its beginning and
+ *   meets nothing but what is due. Messages that wait behind their group are in none but their group's. One finds the
+ *   dead letters of records that are erased; only dead ones that belong to a record are in it.
  * - Vacuum after a few thousand dead rows, whatever the size of the table: every message leaves two.
  *
  * The audit: rows that are only ever added, and deleted by age.
  * - An identity column numbers them: whoever may insert needs no right on a sequence.
- * - One index finds what happened to a key, the other what is old enough to go, act by act: rows about transitions may be many and
- *   short-lived beside few others that are kept for years.
+ * - One index finds what happened to a key, the other what is old enough to go, act by act: rows about transitions may
+ *   be many and short-lived beside few others that are kept for years.
  * - Nothing of Samekey updates a row: `REVOKE UPDATE` costs nothing, and without `DELETE` only pruning fails.
  *
- * Counts of stored keys by caller, for limits: a caller's count is the sum of its shards, so that processes that add at the same moment take
- * different rows and do not wait for each other. Shard 0 is made by a recount: a caller without it has never been counted. Half-empty pages:
- * each flush is then a HOT update.
+ * Counts of stored keys by caller, for limits: a caller's count is the sum of its shards, so that processes that add at
+ * the same moment take different rows and do not wait for each other. Shard 0 is made by a recount: a caller without it
+ * has never been counted. Half-empty pages: each flush is then a HOT update.
  *
- * References: where a webhook's words lead. Written with intents, notes and handed-over messages only, deleted with their records: one index
- * finds them by what the provider has, one by the record. Open intents have an index among the records: a record without an effect is never in
- * it, so its updates stay HOT; what an intent pays for it is nothing beside its call.
+ * References: where a webhook's words lead. Written with intents, notes and handed-over messages only, deleted with
+ * their records: one index finds them by what the provider has, one by the record. Open intents have an index among the
+ * records: a record without an effect is never in it, so its updates stay HOT; what an intent pays for it is nothing
+ * beside its call.
  */
 
 import { IS_UNKNOWN, MAY_BE_DUE } from '../tables.ts';

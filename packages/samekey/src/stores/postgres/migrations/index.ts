@@ -23,12 +23,15 @@ export function versionAfter(migrations: readonly Migration[]): number {
 export const SCHEMA_VERSION: number = versionAfter(MIGRATIONS);
 
 /**
- * How long a migration waits for a lock, in milliseconds. Every statement on the table queues up behind it meanwhile, and those
- * of the store give up after 1,500.
+ * How long a migration waits for a lock, in milliseconds. Every statement on the table queues up behind it meanwhile,
+ * and those of the store give up after 1,500.
  */
 export const LOCK_TIME_MAX_MS = 500;
 
-/** What a migration runs in its transaction, its bookkeeping included; `partitions` of the records, 0 for a table without. */
+/**
+ * What a migration runs in its transaction, its bookkeeping included; `partitions` of the records, 0 for a table
+ * without.
+ */
 export function migrationStatements(
   migration: Migration,
   tables: Tables,
@@ -42,8 +45,9 @@ export function migrationStatements(
 }
 
 /**
- * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. The schema
- * itself must be there; `service` and `schema` as given to `postgresStore`. Throws `OptionsError` for a name that cannot be one.
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. The
+ * schema itself must be there; `service` and `schema` as given to `postgresStore`. Throws `OptionsError` for a name
+ * that cannot be one.
  */
 export function postgresMigrations(
   options: {

@@ -10,8 +10,8 @@ export interface Migration {
   readonly minReader: number;
   statements(tables: Tables): readonly string[];
   /**
-   * Indexes that are built beside the traffic, after the transaction: CREATE INDEX CONCURRENTLY cannot run within one. By name,
-   * with what follows it (`ON table (column)`).
+   * Indexes that are built beside the traffic, after the transaction: CREATE INDEX CONCURRENTLY cannot run within one.
+   * By name, with what follows it (`ON table (column)`).
    */
   indexes?(tables: Tables): Readonly<Record<string, string>>;
 }

@@ -1,9 +1,9 @@
 /**
- * The records in hash partitions, for tables that are too large for one index or one vacuum at a time: a choice of the first migration,
- * which makes the table. What the later ones say of the table reaches its partitions by itself.
+ * The records in hash partitions, for tables that are too large for one index or one vacuum at a time: a choice of the
+ * first migration, which makes the table. What the later ones say of the table reaches its partitions by itself.
  *
- * By (scope, key), which a unique constraint of a partitioned table must hold: so the keys of one caller are spread, and a look-up goes to
- * one partition. Storage parameters belong to partitions; the table itself takes none.
+ * By (scope, key), which a unique constraint of a partitioned table must hold: so the keys of one caller are spread,
+ * and a look-up goes to one partition. Storage parameters belong to partitions; the table itself takes none.
  * Source: https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-LIMITATIONS.
  */
 

@@ -1,30 +1,31 @@
 /**
  * All tables, in one step, each with a primary key.
  *
- * Records. Measured on Node 24, ext4, synchronous=FULL, 200,000 rows with answers of 300 bytes, random keys, claims and finishes in
- * groups of 64: a rowid table with a unique index took 20,700 keys/s, WITHOUT ROWID 10,400 (rows live in the
- * order of their random keys, so each flush dirties as many wide pages as it has rows; the rowid table appends). Without
- * the two indexes it took 24,500. They pay for themselves: `samekey_open` holds only rows that are not final, so sweeping
- * and looking for unknown outcomes costs what is open; `samekey_purge` gets its entry when a record ends, so a claim does
- * not pay for it, and reaping costs what is due. https://sqlite.org/partialindex.html, https://sqlite.org/withoutrowid.html
- * Two more hold unknown outcomes only: by when the next look is due, and by since when nobody knows. Only unknown records have
- * `reconcile_after`, so claims and answers write neither. `lease_ms` is how long the reconciler that asks has it for itself: others watch
- * that time pass on clocks of their own.
+ * Records. Measured on Node 24, ext4, synchronous=FULL, 200,000 rows with answers of 300 bytes, random keys, claims and
+ * finishes in groups of 64: a rowid table with a unique index took 20,700 keys/s, WITHOUT ROWID 10,400 (rows live in
+ * the order of their random keys, so each flush dirties as many wide pages as it has rows; the rowid table appends).
+ * Without the two indexes it took 24,500. They pay for themselves: `samekey_open` holds only rows that are not final,
+ * so sweeping and looking for unknown outcomes costs what is open; `samekey_purge` gets its entry when a record ends,
+ * so a claim does not pay for it, and reaping costs what is due. https://sqlite.org/partialindex.html,
+ * https://sqlite.org/withoutrowid.html Two more hold unknown outcomes only: by when the next look is due, and by since
+ * when nobody knows. Only unknown records have `reconcile_after`, so claims and answers write neither. `lease_ms` is
+ * how long the reconciler that asks has it for itself: others watch that time pass on clocks of their own.
  *
  * No CHECK on states: newer code may write states this schema's code does not know. Text is compared BINARY (F35).
- * STRICT keeps a driver from storing a number as text or text as bytes. The body stands last: reading the columns before
- * it does not walk its overflow pages.
+ * STRICT keeps a driver from storing a number as text or text as bytes. The body stands last: reading the columns
+ * before it does not walk its overflow pages.
  *
- * Messages of the outbox: one that is taken leaves the index of the ready ones; those that wait behind their group are in
- * none but their group's. `place` is the rowid and is never used again (AUTOINCREMENT), so it only grows.
+ * Messages of the outbox: one that is taken leaves the index of the ready ones; those that wait behind their group are
+ * in none but their group's. `place` is the rowid and is never used again (AUTOINCREMENT), so it only grows.
  *
- * The audit: `seq` is the rowid and never used again (AUTOINCREMENT), so a page goes on where the last one ended although old rows
- * have gone. One index finds what happened to a key, the other what is old enough to go.
+ * The audit: `seq` is the rowid and never used again (AUTOINCREMENT), so a page goes on where the last one ended
+ * although old rows have gone. One index finds what happened to a key, the other what is old enough to go.
  *
- * Counts of stored keys by caller, for limits. One writer at a time has the file, so one shard is enough; the column is there for a
- * schema that is alike in every store.
+ * Counts of stored keys by caller, for limits. One writer at a time has the file, so one shard is enough; the column is
+ * there for a schema that is alike in every store.
  *
- * References: where a webhook's words lead. Rows live in their key, and there is one other way to them: by the record that they go with.
+ * References: where a webhook's words lead. Rows live in their key, and there is one other way to them: by the record
+ * that they go with.
  */
 
 import type { Migration } from './migration.ts';

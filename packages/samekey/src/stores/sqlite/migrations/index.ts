@@ -25,8 +25,8 @@ export function migrationStatements(migration: Migration): readonly string[] {
 }
 
 /**
- * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; `service` as given to
- * `sqliteStore`. Throws `OptionsError` for a name that cannot be one.
+ * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own;
+ * `service` as given to `sqliteStore`. Throws `OptionsError` for a name that cannot be one.
  */
 export function sqliteMigrations(
   options: {
