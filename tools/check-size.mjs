@@ -57,7 +57,7 @@ export async function checkSize(root, limits = LIMITS) {
 }
 
 /** What a package may weigh as it is published, unpacked. @type {Readonly<Record<string, { files: number, kilobytes: number }>>} */
-export const WEIGHTS = {
+const WEIGHTS = {
   'packages/samekey': { files: 1_100, kilobytes: 2_150 },
   'packages/testing': { files: 250, kilobytes: 900 },
   'packages/cli': { files: 150, kilobytes: 300 },
@@ -67,7 +67,7 @@ export const WEIGHTS = {
  * What an import of an entry may load of ours, in modules and kilobytes of JavaScript as published. The others are held by the weight of
  * the package. @type {Readonly<Record<string, { files: number, kilobytes: number }>>}
  */
-export const CLOSURES = {
+const CLOSURES = {
   samekey: { files: 100, kilobytes: 320 },
   'samekey/express': { files: 145, kilobytes: 440 },
   'samekey/hono': { files: 130, kilobytes: 410 },

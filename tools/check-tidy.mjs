@@ -250,13 +250,19 @@ function nameOf(node, parent) {
 }
 
 /**
+ * @param {Exception} exception
+ * @param {Excess} excess
+ */
+function isFor({ path, measure, name }, excess) {
+  return path === excess.file && measure === excess.measure && name === excess.name;
+}
+
+/**
  * @param {Excess[]} excesses
  * @param {Exception[]} exceptions
  * @returns {Problem[]}
  */
 function judgeExcesses(excesses, exceptions) {
-  const isFor = (/** @type {Exception} */ one, /** @type {Excess} */ { file, measure, name }) =>
-    one.path === file && one.measure === measure && one.name === name;
   /** @type {Problem[]} */
   const problems = [];
   for (const excess of excesses) {
@@ -297,7 +303,11 @@ function wideComments(file, text, columnsMax) {
     for (let line = lineOf(text, start); line <= last; line++) {
       // What cannot be broken, such as an address, may be as long as it is.
       const words = (lines[line - 1] ?? '').trim().replace(/^(\/\*\*?|\*|\/\/)\s*/, '');
-      if ([...(lines[line - 1] ?? '')].length > columnsMax && words.includes(' ') && !DIRECTIVE.test(words))
+      if (
+        Array.from(lines[line - 1] ?? '').length > columnsMax &&
+        words.includes(' ') &&
+        !DIRECTIVE.test(words)
+      )
         wide.add(line);
     }
   }

@@ -13,7 +13,7 @@ import { packageOf, specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 
 /** The folders of the packages that are published. */
-export const PUBLISHED = ['packages/samekey', 'packages/testing', 'packages/cli'];
+const PUBLISHED = ['packages/samekey', 'packages/testing', 'packages/cli'];
 
 /** What a manifest holds for this repository alone. */
 const OWN_CONDITION = '@samekey/source';
@@ -64,7 +64,7 @@ const INTERNALS = 'samekey/internals/';
  * @param {string} folder
  * @returns {Set<string>}
  */
-export function reachedDeclarations(root, folder) {
+function reachedDeclarations(root, folder) {
   const { exports: exported = {} } = readJson(root, `${folder}/package.json`);
   const fromEntries = Object.values(exported)
     .map((conditions) => posix.normalize(conditions.types))

@@ -18,6 +18,13 @@ function long(count: number): string {
   return `function walk() {\n${'  walk();\n'.repeat(count - 2)}}\nwalk();\n`;
 }
 
+/** A function to stand in another. */
+const inner = (name: string, count: number): string =>
+  `  function ${name}() {\n${'    run();\n'.repeat(count - 2)}  }\n`;
+
+/** One that holds what is given. */
+const make = (text: string): string => `function make() {\n${text}}\nmake();\n`;
+
 const EXCEPTION: Exception = {
   path: `${SRC}/a.ts`,
   measure: 'function',
@@ -35,9 +42,6 @@ describe('check-tidy', () => {
   });
 
   it('a function that holds others has their lines only as one that holds others, up to 150', () => {
-    const inner = (name: string, count: number) =>
-      `  function ${name}() {\n${'    run();\n'.repeat(count - 2)}  }\n`;
-    const make = (text: string) => `function make() {\n${text}}\nmake();\n`;
     expect(found({ 'a.ts': make(inner('one', 60) + inner('two', 60)) })).toEqual([]);
     expect(found({ 'a.ts': make(inner('one', 70) + inner('two', 70) + inner('three', 20)) })).toEqual([
       expect.stringContaining('make has 162 lines, at most 150 are wanted'),

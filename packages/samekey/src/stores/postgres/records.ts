@@ -11,7 +11,7 @@ import { type Decision, serverView, type View } from '../../store/machine/index.
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import type { HandResult } from '../../store/store.ts';
-import { exact, number } from '../sql/record-row.ts';
+import { exact } from '../sql/record-row.ts';
 import { inGroups, unclear } from './flush.ts';
 import { actCells, seenRow, writeRows } from './input-rows.ts';
 import * as columns from './input-columns.ts';
