@@ -66,6 +66,9 @@ const CHECKS = [
   { name: 'lock', command: tool('check-lock.mjs'), timeMaxMs: 2 * MINUTE_MS },
 ];
 
+/** Another Node, from npm. */
+const NODE_24 = ['npx', '--yes', '--package', 'node@24', '--', 'node'];
+
 /** @returns {Step[]} */
 function waysIn() {
   const json = join(buildFolder(ROOT, 'ci'), 'vitest.json');
@@ -73,6 +76,13 @@ function waysIn() {
   return [
     { name: 'demo', command: tool('smoke-demo.mjs'), timeMaxMs: 6 * MINUTE_MS },
     { name: 'verify', command: tool('verify-demo.mjs'), timeMaxMs: 3 * MINUTE_MS },
+    // The oldest Node that is supported runs everything; the one that newcomers have runs what needs no server, `node:sqlite` among it.
+    { name: 'demo on Node 24', command: [...NODE_24, 'tools/smoke-demo.mjs'], timeMaxMs: 6 * MINUTE_MS },
+    {
+      name: 'fast tests on Node 24',
+      command: [...NODE_24, 'tools/test-fast.mjs'],
+      timeMaxMs: 10 * MINUTE_MS,
+    },
     // A few of the mutation run; all of it is `npm run prove -- --only mutants`.
     {
       name: 'mutants',

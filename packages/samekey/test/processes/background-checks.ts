@@ -76,7 +76,7 @@ export async function faultsOf(
     // A plain call is repeated only by a further attempt, which nobody may begin unasked.
     if (operation === 'charge' && calls.length > (record?.attempt ?? 0))
       fault(`was called ${calls.length} times`);
-    const audit = (await operator.find({ scope: record?.scope ?? '', key }))?.audit ?? [];
+    const audit = record === undefined ? [] : ((await operator.find(record))?.audit ?? []);
     for (const { actor } of acts.filter((act) => act.key === key))
       if (!audit.some((row) => row.actor === actor)) fault(`has no row of what ${actor} did`);
     const applied = acts.filter((act) => act.key === key).length;
