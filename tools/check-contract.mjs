@@ -26,6 +26,8 @@ const RANGE = new RegExp(`^–§?(${SECTION})`);
 const NEXT = new RegExp(String.raw`^(?:,| and|, and)[\s*/]+§(${SECTION})`);
 const ROWS = /^,?[\s*/]+rows?\s+(\d+[a-z]?)/;
 const BARE_ROW = /^, (\d+[a-z]?)\b(?![.\w])/;
+/** Papers outside of the repository, in whose place the contract stands. */
+const ELSEWHERE = /\b(semantics|architecture)[\s*/]+§/gi;
 const MORE_ROWS = /^(?:,| and|–)\s*(\d+[a-z]?)\b(?!\.)/;
 
 /**
@@ -124,6 +126,10 @@ export function checkContract(root) {
   for (const file of walkFiles(root)) {
     if (!CITING.test(file) || file === 'package-lock.json') continue;
     const text = readText(root, file);
+    for (const { 0: cited, index } of text.matchAll(ELSEWHERE)) {
+      const message = `cites ${JSON.stringify(cited)}, which nothing in the repository numbers: cite ${PAGE}`;
+      problems.push({ file, line: lineOf(text, index), message });
+    }
     for (const { section, row, at } of citedSections(text)) {
       const what = row === null ? `§${section}` : `§${section}, row ${row}`;
       const isThere = sections.has(section) && (row === null || hasRow(sections, section, row));

@@ -66,6 +66,13 @@ describe('check-contract', () => {
     ]);
   });
 
+  it.each(['semantics', 'Semantics', 'architecture'])('a citation of the %s fails', (paper) => {
+    const message = `src/a.ts:2  cites "${paper} §", which nothing in the repository numbers`;
+    expect(found({ 'src/a.ts': `\n// By ${[paper, '§3'].join(' ')}.` })).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
   it.each([
     [
       'a heading without its anchor',

@@ -4,7 +4,7 @@
  *
  * Invariants: bare sockets on the client's side, so that header lines and bytes are compared as they are · virtual time, so
  * that no test waits for a clock · faults of the field are cited by number (F…).
- * Sources: semantics §4, §6, §8; RFC 9110, RFC 9112, RFC 9457.
+ * Sources: contract §4, §6, §8; RFC 9110, RFC 9112, RFC 9457.
  */
 
 import { answerTests } from './adapter/answers.ts';

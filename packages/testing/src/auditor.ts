@@ -2,7 +2,7 @@
  * The auditor: watches a history from both sides (every change at the store, every run, effect and answer outside) and
  * lists what must not happen. It shares no code with the engine and the state table it judges.
  *
- * Invariants it holds a history to (semantics §1, §3, §4)
+ * Invariants it holds a history to (contract §1, §3, §4)
  * - One effect for each life of a key, unless the attempt before was ended by its claim on the resuming way or by a person.
  * - One run for each claim; no run without a granted claim, nor under one that is certainly over.
  * - A final answer stands, and is not given once the key ran again (F62); equal retries get it to the byte; other requests get nothing of it and change nothing.

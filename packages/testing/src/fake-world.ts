@@ -3,7 +3,7 @@
  * digests; and what happens to real machines: it freezes, thaws, dies.
  *
  * Invariants: the same seed gives the same history · clocks of two worlds on one timeline have nothing in common but
- * their pace (semantics §3: times are the store's) · what is due while a world is frozen is held back and comes later, in
+ * their pace (contract §3.5: times are the store's) · what is due while a world is frozen is held back and comes later, in
  * any order · a dead world does nothing any more.
  */
 

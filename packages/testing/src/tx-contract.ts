@@ -4,7 +4,7 @@
  *
  * Invariants: a database of its own for each test · tests wait for signals and probe points · faults are made for real: sessions
  * are ended, servers killed, answers to COMMIT swallowed on the wire.
- * Sources: semantics §5; field cases F14, F16, F22, F60, F63, F64, F122, F124.
+ * Sources: contract §5.3; field cases F14, F16, F22, F60, F63, F64, F122, F124.
  */
 
 import type { TestRunner } from './contract/context.ts';

@@ -6,7 +6,7 @@
  * keep the key · a refusal frees the key only if it is certain that it speaks for every request sent under the key: it
  * is a replay, the server says until when the key is kept, or nothing was sent before. A 401 after a lost reply says
  * nothing of the first request.
- * Sources: semantics §4; draft-ietf-httpapi-idempotency-key-header §2.7; RFC 9110 §15; Stripe's error object and
+ * Sources: contract §4; draft-ietf-httpapi-idempotency-key-header §2.7; RFC 9110 §15; Stripe's error object and
  * `Stripe-Should-Retry`.
  */
 

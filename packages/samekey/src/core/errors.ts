@@ -43,7 +43,7 @@ export class OptionsError extends SamekeyError {
   }
 }
 
-/** Why a key was refused; each is its own problem code on the wire (semantics §4, rows 1 and 2). */
+/** Why a key was refused; each is its own problem code on the wire (contract §4, rows 1 and 2). */
 export type KeyFault =
   | 'missing'
   | 'empty'
@@ -125,7 +125,7 @@ export class FenceLostError extends SamekeyError {
 }
 
 /**
- * Thrown by a handler to declare that nothing happened (semantics §6): the record becomes `retryable` with proof
+ * Thrown by a handler to declare that nothing happened (contract §6.2): the record becomes `retryable` with proof
  * `declared`. With `correctable` the fingerprint is unbound too, so the client may correct the body under the same key.
  */
 export class NotExecutedError extends SamekeyError {
@@ -142,7 +142,7 @@ export class NotExecutedError extends SamekeyError {
 }
 
 /**
- * Thrown by a handler that does not know whether it took effect (semantics §6): the record becomes `unknown` whatever
+ * Thrown by a handler that does not know whether it took effect (contract §6.2): the record becomes `unknown` whatever
  * the policy says, and is asked about at once. `reason` is kept with the record, for people.
  */
 export class OutcomeUnknownError extends SamekeyError {

@@ -3,7 +3,7 @@
  *
  * Invariants: a key is compared as it is (`A` and `a` are two keys, F35), never trimmed, lower-cased or cut; the first
  * fault in the order of {@link checkKey} decides; the length is looked at first, so that a huge text costs nothing.
- * Browser-safe: no Node, no engine. Sources: semantics §7; UUID by RFC 9562 §4; card numbers by ISO/IEC 7812-1 (Luhn).
+ * Browser-safe: no Node, no engine. Sources: contract §7.1; UUID by RFC 9562 §4; card numbers by ISO/IEC 7812-1 (Luhn).
  */
 import { type KeyFault, OptionsError } from './errors.ts';
 import { nested, oneOf, type Row, type Table, trueOrFalse, wholeNumber } from './options.ts';

@@ -6,7 +6,7 @@
  * point gives the same path to the fingerprint (F59). What a framework routes as one is one identity, however a client
  * spells it (F74): an identity may be too coarse (the fingerprint then tells two requests apart: 422), never too fine
  * (a second run). What only a client has spelt is in no name that people see (F96).
- * Sources: semantics §2 and §7; path-to-regexp 0.1 (Express 4) and 8 (Express 5), find-my-way (Fastify), Hono, OpenAPI.
+ * Sources: contract §7.3; path-to-regexp 0.1 (Express 4) and 8 (Express 5), find-my-way (Fastify), Hono, OpenAPI.
  */
 
 import { normalisePath } from './percent.ts';

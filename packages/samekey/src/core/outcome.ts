@@ -1,5 +1,5 @@
 /**
- * What a request can meet: one union on `kind`, in the order of precedence of semantics §4. Types, docs, tests and
+ * What a request can meet: one union on `kind`, in the order of precedence of contract §4.1. Types, docs, tests and
  * profiles keep this order. Every member is an expected outcome, so none is an exception.
  */
 
@@ -126,7 +126,7 @@ export interface Executed {
 const RETRY_AFTER_MIN_MS = 1_000;
 const RETRY_AFTER_MAX_MS = 60_000;
 
-/** A `Retry-After` proposal within 1–60 s (semantics §4). */
+/** A `Retry-After` proposal within 1–60 s (contract §4.4). */
 export function retryAfter(ms: number): number {
   return Math.min(RETRY_AFTER_MAX_MS, Math.max(RETRY_AFTER_MIN_MS, ms));
 }

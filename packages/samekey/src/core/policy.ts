@@ -1,7 +1,7 @@
 /**
- * What is stored and what may run again (semantics §6). A policy is plain data: from the class of an ending to the
+ * What is stored and what may run again (contract §6). A policy is plain data: from the class of an ending to the
  * state the record gets. Two classes are not a policy's to decide: a handler that declares it did nothing
- * (`retryable`), and an effect with an intent but no result (`unknown`).
+ * (`retryable`), and an effect with an intent but no result (its rule).
  */
 
 import { OptionsError } from './errors.ts';
@@ -117,7 +117,7 @@ const ended: Row<'failed' | 'retryable' | 'unknown', 'failed' | 'retryable' | 'u
 );
 
 /**
- * 408, 502 and 504: they say that somebody stopped waiting, and never that nothing happened (semantics §6). No policy
+ * 408, 502 and 504: they say that somebody stopped waiting, and never that nothing happened (contract §6.3). No policy
  * may run them again.
  */
 const noProof: typeof ended = {

@@ -1,5 +1,5 @@
 /**
- * The stored row of `(scope, key)` (semantics §3). Records are plain frozen data: a transition makes a new one.
+ * The stored row of `(scope, key)` (contract §3.1). Records are plain frozen data: a transition makes a new one.
  */
 
 import type { StoredResponse } from './response.ts';
@@ -7,7 +7,7 @@ import type { StoredResponse } from './response.ts';
 /** The states a record is stored in. `expired` is not among them: it follows from `expiresAt`. */
 export type State = 'pending' | 'in_progress' | 'completed' | 'failed' | 'retryable' | 'unknown';
 
-/** All states, in the order of semantics §3. */
+/** All states, in the order of contract §3.2. */
 export const STATES: readonly State[] = [
   'pending',
   'in_progress',
@@ -29,7 +29,7 @@ export interface Fence {
   readonly attempt: number;
 }
 
-/** Why an earlier attempt is proven without effect (semantics §1). */
+/** Why an earlier attempt is proven without effect (contract §1). */
 export type Proof = 'rolledBack' | 'declared' | 'settled' | 'policy';
 
 /**

@@ -5,7 +5,7 @@
  * (F25, F30); what would be a missing value (`undefined`, an empty text, the text of a missing value: F97) throws and
  * never becomes a scope; the text is printable ASCII of at most 512 bytes without a leading or trailing space, so no
  * store's collation, padding or length rule can make two of them one.
- * Sources: semantics §7; percent-encoding by RFC 3986 §2.1.
+ * Sources: contract §7.2; percent-encoding by RFC 3986 §2.1.
  */
 import { OptionsError } from './errors.ts';
 

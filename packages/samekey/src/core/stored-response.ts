@@ -1,7 +1,7 @@
 /**
- * The one gate in front of everything that is stored as an answer (semantics §8): middleware, served operations, `run`,
- * workers, verdicts and operators all pass it. What belongs to one connection, one moment or one caller is not stored,
- * in headers and in trailers.
+ * The one gate in front of everything that is stored as an answer (contract §8.2): middleware, served operations,
+ * `run`, workers, verdicts and operators all pass it. What belongs to one connection, one moment or one caller is not
+ * stored, in headers and in trailers.
  *
  * Invariant: nobody else makes a {@link StorableResponse}, so an answer that has not passed is none that types let be
  * stored.

@@ -1,5 +1,5 @@
 /**
- * Whether a request may begin something new (semantics §4, row 13). Limits count fresh keys only: a key that is known
+ * Whether a request may begin something new (contract §4, row 13). Limits count fresh keys only: a key that is known
  * goes on, however much its caller is over a limit.
  *
  * Invariants: over a limit an unknown key writes nothing · a known key is never answered 429 · what was taken for a key

@@ -1,5 +1,5 @@
 /**
- * The batcher (architecture §4): groups concurrent calls of one verb into one bulk call. A lone call goes out after the
+ * The batcher (contract §10.4): groups concurrent calls of one verb into one bulk call. A lone call goes out after the
  * current microtask. A busy lane shares commits: the next flush starts when the last one returns, and after a flush of
  * several rows the next first one waits for what this turn of the event loop still has to read (`World.soon`), as it
  * comes with it. Where the store works on several calls at once, what waits is dealt out to as many flushes, each of

@@ -1,5 +1,5 @@
 /**
- * From how a handler ended to what its record becomes, by the operation's policy (semantics §6). Pure.
+ * From how a handler ended to what its record becomes, by the operation's policy (contract §6). Pure.
  */
 
 import { responseBytes } from '../core/response.ts';

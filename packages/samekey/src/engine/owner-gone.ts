@@ -1,5 +1,5 @@
 /**
- * Whether whoever may have made a call of an unknown outcome is proven gone, by what the record says (semantics §5). A
+ * Whether whoever may have made a call of an unknown outcome is proven gone, by what the record says (contract §5.6). A
  * provider that knows of no payment knows of none yet: an owner that stood still before its call may wake and make it
  * (F61). Pure.
  */

@@ -1,6 +1,6 @@
 /**
  * Final answers that this process has read a moment ago, so that the retries of one client do not ask the store each
- * time (semantics §8). What it has only written is not kept: most keys are never seen again, and keeping each answer
+ * time (contract §8.6). What it has only written is not kept: most keys are never seen again, and keeping each answer
  * for five seconds costs every request (some 17 µs, most of it in the collector) what the rare retry would save. A
  * store lets no key that was reopened or forgotten run before this trust has ended everywhere (F62).
  *

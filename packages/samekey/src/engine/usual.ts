@@ -1,6 +1,6 @@
 /**
  * How long an operation usually runs, learnt from the runs of this process, and when a request that met a running one
- * should ask again (semantics §4, F86). Pure but for what it remembers.
+ * should ask again (contract §4.4, F86). Pure but for what it remembers.
  *
  * Invariants: bounded (operations, runs each) · only runs that succeeded count: a failure is often quick · nothing is
  * concluded from few runs.

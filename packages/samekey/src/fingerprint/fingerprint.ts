@@ -5,7 +5,7 @@
  * requests that differ in any of them never meet (F27); the label changes with everything that changes the encoding, so
  * a record of other code is recognised (503) and never mistaken for another request (422, F59). Every byte is encoded
  * once and digested once; with a synchronous digester nothing here is asynchronous.
- * Sources: semantics §7; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
+ * Sources: contract §7.5; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
  */
 import { type ByteWriter, byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
 import { OptionsError } from '../core/errors.ts';

@@ -4,7 +4,7 @@
  * Form: optional `-`, the digits without leading and trailing zeros, then `e` and the exponent of ten unless it is 0.
  * So `1`, `1.0`, `1e0` and `100e-2` are `1`; `-0` is `0`; 9007199254740993 stays apart from …992 (F29). Nothing is ever
  * expanded: `1e999999999` is `1e999999999`. Time and memory are linear in the text, whatever digits it has: no BigInt.
- * Sources: RFC 8259 §6 (the grammar sets no limit on range or precision); semantics §7 (where RFC 8785 rounds, we do
+ * Sources: RFC 8259 §6 (the grammar sets no limit on range or precision); contract §7.5 (where RFC 8785 rounds, we do
  * not).
  */
 

@@ -2,7 +2,7 @@
  * Limits of what one caller may begin: new keys in a time, keys stored at once, looks in a time. They protect capacity
  * and not money, so by default a limiter that fails lets requests through.
  *
- * Sources: semantics §4 row 13; RFC 6585 §4 (429), RFC 9110 §10.2.3 (`Retry-After`).
+ * Sources: contract §4 row 13; RFC 6585 §4 (429), RFC 9110 §10.2.3 (`Retry-After`).
  */
 
 import { OptionsError } from '../core/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Captures the answer a handler gives on a `ServerResponse`, whichever way it gives it, and holds it until its record
- * is stored: what is acknowledged can be replayed (semantics §8; F2, F17, F18, F38–F41).
+ * is stored: what is acknowledged can be replayed (contract §8.3; F2, F17, F18, F38–F41).
  *
  * Invariants: nothing of an answer reaches the socket before `release` or `replace`, except that answers which cannot
  * wait stream through, and then all but what completes them; the application sees Node's own behaviour throughout;

@@ -1,7 +1,7 @@
 /**
  * A handler that goes on answering after something else was sent in its place (the time limit of the attempt was met).
  * Its answer must not reach the client nor throw (an ERR_HTTP_HEADERS_SENT out of an asynchronous handler would end the
- * process), but it is an answer: the record may still take it (semantics §3). It goes to a stand-in, a response of the
+ * process), but it is an answer: the record may still take it (contract §8.5). It goes to a stand-in, a response of the
  * same request whose client is gone.
  *
  * Invariant: until the handler ends, every method that makes or asks about an answer is the stand-in's; what was really

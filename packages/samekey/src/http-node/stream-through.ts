@@ -8,7 +8,7 @@
  * claim: while a copy is kept nothing waits for him (the copy is in memory anyway), and once it is not, the answer is
  * decided at once and the rest has Node's own backpressure.
  *
- * Sources: semantics §8; RFC 9112 §8 (an incomplete message is seen as incomplete).
+ * Sources: contract §8.3; RFC 9112 §8 (an incomplete message is seen as incomplete).
  */
 import { nextTick } from 'node:process';
 import { answerOf, openHead, writeChunk } from './captured-answer.ts';

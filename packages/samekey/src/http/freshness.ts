@@ -1,5 +1,5 @@
 /**
- * Freshness of a request (semantics §4, row 3): its signed time is looked at before its body is read and before the
+ * Freshness of a request (contract §4, row 3): its signed time is looked at before its body is read and before the
  * store is asked. The clock is this server's: there is no other that the client could have meant.
  *
  * Invariant: what is let through was signed for this method, target and key, at most `windowMs` ago; and a key outlives

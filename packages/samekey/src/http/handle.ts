@@ -141,7 +141,7 @@ function passThrough<Native>(engine: Engine, route: Route<Native>, exchange: Exc
   };
 }
 
-/** Everything that can be refused before the store is asked, in the order of semantics §4. */
+/** Everything that can be refused before the store is asked, in the order of contract §4.2. */
 async function prepare<Native>(
   engine: Engine,
   route: Route<Native>,

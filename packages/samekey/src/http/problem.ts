@@ -17,7 +17,7 @@ export interface Problem {
   readonly retryable: boolean;
 }
 
-/** The code of a case, in the order of precedence of semantics §4. */
+/** The code of a case, in the order of precedence of contract §4.1. */
 export type ProblemCode =
   | 'anonymous'
   | 'key-missing'

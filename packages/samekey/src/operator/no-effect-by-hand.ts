@@ -1,5 +1,5 @@
 /**
- * When an operator's "no effect" may count (semantics §5). A provider that knows of no payment knows of none *yet*: an
+ * When an operator's "no effect" may count (contract §5.6). A provider that knows of no payment knows of none *yet*: an
  * owner that stood still before its call may wake and make it (F61). So either nobody is left who could make the call,
  * or a call that is still made carries the key that the next one carries. Pure.
  */

@@ -1,5 +1,5 @@
 /**
- * When "no effect" counts (semantics §5). A provider that knows of no payment knows of none *yet*: the call may be
+ * When "no effect" counts (contract §5.6). A provider that knows of no payment knows of none *yet*: the call may be
  * under way, or an owner that stood still before it may wake and make it (F61). Pure.
  *
  * Invariant: it counts only after the end of the last claim and the longest call, by the store's clock, and while the

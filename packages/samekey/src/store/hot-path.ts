@@ -63,7 +63,7 @@ export interface Resumed {
   readonly unreadable?: Unreadable;
 }
 
-/** Why a claim was not granted, in order of precedence (semantics §4). */
+/** Why a claim was not granted, in order of precedence (contract §4.3). */
 export type FoundReason =
   | 'newer-format'
   | 'unreadable'

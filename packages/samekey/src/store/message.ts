@@ -1,5 +1,5 @@
 /**
- * Messages of the outbox (semantics §2): rows committed with the business write, delivered later by a worker. And the
+ * Messages of the outbox (contract §5.7): rows committed with the business write, delivered later by a worker. And the
  * seam a store offers for them. Verbs are bulk, as those of records are; an expected result is never an exception.
  *
  * Invariants: whoever takes a message holds it under a lease (`leaseId`, and the number of the delivery), and every

@@ -1,5 +1,5 @@
 /**
- * The Store seam (architecture §4): verbs are transitions, and they are bulk. One result per request, in the same
+ * The Store seam (contract §10): verbs are transitions, and they are bulk. One result per request, in the same
  * order; of requests on one record a later one finds what an earlier one has left. An expected result is never an
  * exception. Every write after a claim carries its fence in its own condition. Time is the store's. A store throws
  * `StoreError` only, and says whether the write may have been applied.

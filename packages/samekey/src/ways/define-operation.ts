@@ -1,6 +1,6 @@
 /**
- * Operations that Samekey runs itself, from an input to a reply (semantics §5): plain, transactional, phased, deferred.
- * Wrapped, never pass-through: they may run again, and nothing may leave before the record stands for it.
+ * Operations that Samekey runs itself, from an input to a reply (contract §5.1): plain, transactional, phased,
+ * deferred. Wrapped, never pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
 import { comparableBytes, type Comparable } from '../fingerprint/digest.ts';

@@ -1,5 +1,5 @@
 /**
- * Effects: one call each to a system outside of the transaction (semantics §5). Rules and their checks; how a call is
+ * Effects: one call each to a system outside of the transaction (contract §5.5). Rules and their checks; how a call is
  * made is in `phased.ts`.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The transactional way (semantics §5): the handler's writes and the completion of its record commit together,
+ * The transactional way (contract §5.3): the handler's writes and the completion of its record commit together,
  * conditional on the fence. Rolled back, nothing happened, and the next attempt runs without waiting for anybody.
  *
  * Invariants: nothing leaves before the commit is confirmed · only an answer that becomes final commits; what may run

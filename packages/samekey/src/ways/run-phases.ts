@@ -1,6 +1,6 @@
 /**
- * The phased way (semantics §5): each phase commits its writes, its result and the recovery point together; each effect
- * stores its intent before the call and its result after. A later attempt goes on where this one stopped.
+ * The phased way (contract §5.4): each phase commits its writes, its result and the recovery point together; each
+ * effect stores its intent before the call and its result after. A later attempt goes on where this one stopped.
  *
  * Invariants
  * - A recorded phase does not run again; a recorded effect is not called again. What was stored is what is returned.

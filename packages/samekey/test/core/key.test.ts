@@ -1,4 +1,4 @@
-/** Keys as texts: which are taken, and which fault is named (semantics §7). */
+/** Keys as texts: which are taken, and which fault is named (contract §7.1). */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { errorCode } from '../../src/core/errors.ts';

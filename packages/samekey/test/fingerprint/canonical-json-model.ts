@@ -81,7 +81,7 @@ function sameNumber(a: string, b: string): boolean {
   return x.over * y.under === y.over * x.under;
 }
 
-/** Equality as semantics §7 has it: order of members is nothing, unless they have one name. */
+/** Equality as contract §7.5 has it: order of members is nothing, unless they have one name. */
 function sameTree(a: Tree, b: Tree): boolean {
   if (a.kind === 'object' && b.kind === 'object') {
     const names = new Set([...a.members, ...b.members].map(([name]) => name));

@@ -1,4 +1,4 @@
-/** Limits of new keys: what is over them, what is not, and what they cost (semantics §4, row 13). */
+/** Limits of new keys: what is over them, what is not, and what they cost (contract §4, row 13). */
 
 import { expect, it } from 'vitest';
 import { OptionsError } from 'samekey';

@@ -1,4 +1,4 @@
-/** Answers that cannot wait stream through, all but what completes them (semantics §8; F39, F41). */
+/** Answers that cannot wait stream through, all but what completes them (contract §8.3; F39, F41). */
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';

@@ -113,7 +113,7 @@ export function faultTests(test: AddTest): void {
     hung.release();
   });
 
-  // Semantics §3: the living owner of an unknown outcome finishes it; an answer beats an absence.
+  // Contract §3.2: the living owner of an unknown outcome finishes it; an answer beats an absence.
   test('the late answer of a handler that was given up is recorded and replayed', async (t) => {
     const hung = held(MADE);
     const options = { policy: 'standard', attemptTimeMaxMs: 60_000 } as const;

@@ -1,4 +1,4 @@
-/** What each policy makes of each ending (semantics §6), as a retry sees it. */
+/** What each policy makes of each ending (contract §6), as a retry sees it. */
 
 import assert from 'node:assert/strict';
 import { NotExecutedError, OutcomeUnknownError } from 'samekey/internals/core/errors';
@@ -10,7 +10,7 @@ import { type AddTest, jsonRequest } from './kit.ts';
 type Ending = number | 'throw';
 type Retry = 'replay' | 'run' | 'unknown';
 
-/** The table of semantics §6, its rows for the plain way (F42, F56, F57). */
+/** The table of contract §6.1, its rows for the plain way (F42, F56, F57). */
 const TABLE: readonly (readonly [endings: readonly Ending[], Readonly<Record<PolicyName, Retry>>])[] = [
   [[200, 201, 204, 302, 303], { standard: 'replay', payments: 'replay', stripe: 'replay' }],
   [[400, 402, 403, 404, 409, 410, 422], { standard: 'replay', payments: 'replay', stripe: 'replay' }],

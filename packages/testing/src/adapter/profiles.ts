@@ -1,5 +1,5 @@
 /**
- * Each outcome on the wire in each profile (semantics §4), as far as a request can bring it about, and which of several
+ * Each outcome on the wire in each profile (contract §4.1), as far as a request can bring it about, and which of several
  * comes first.
  */
 

@@ -83,7 +83,7 @@ function faultOfReplay(
   return null;
 }
 
-/** How long a process may answer from what it read (semantics §8). */
+/** How long a process may answer from what it read (contract §8.6). */
 const TRUST_MS = 5_000;
 
 /** The answer left before it was stored: duplicates in its process get it too (F3). */

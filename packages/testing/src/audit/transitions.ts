@@ -1,5 +1,5 @@
 /**
- * Which changes of a record are legal: the state table of semantics §3 written a second time, from the text and not from
+ * Which changes of a record are legal: the state table of contract §3.2 written a second time, from the text and not from
  * `store/machine/index.ts`, so that a mistake there does not excuse itself. Pure.
  */
 
@@ -115,7 +115,7 @@ function isErased({ claimId }: SamekeyRecord): boolean {
   return claimId.startsWith('erased:');
 }
 
-/** How long a process may answer from what it read (semantics §8). */
+/** How long a process may answer from what it read (contract §8.6). */
 const TRUST_MS = 5_000;
 
 /** Whether some process may still replay the record's answer. */

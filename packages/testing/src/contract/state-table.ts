@@ -1,5 +1,5 @@
 /**
- * The state table (semantics §3) as text: every command in every situation, with what is answered and what the record becomes
+ * The state table (contract §3 and §4.3) as text: every command in every situation, with what is answered and what the record becomes
  * (`=`: nothing changed, to the last field). Two tests read it: one against the pure machine, one against every store.
  */
 

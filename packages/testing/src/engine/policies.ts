@@ -1,4 +1,4 @@
-/** What is stored and what may run again: the table of semantics §6, from the text, over a real store. */
+/** What is stored and what may run again: the table of contract §6.1, from the text, over a real store. */
 
 import assert from 'node:assert/strict';
 import { NotExecutedError } from 'samekey/internals/core/errors';

@@ -69,7 +69,7 @@ function drawEnd(
   }
 }
 
-/** Semantics §6 once more, from the text: what the record becomes of an answer (0: a throw) under each policy. */
+/** Contract §6.1 once more, from the text: what the record becomes of an answer (0: a throw) under each policy. */
 const BECOMES: Readonly<Record<PolicyName, (status: number) => State>> = {
   standard: (status) => (status === 502 || status === 504 ? 'unknown' : 'retryable'),
   payments: () => 'unknown',

@@ -1,7 +1,7 @@
 /**
  * Express answers for a handler that throws, so Samekey sees the error page and not the error. Two kinds of error must
  * be seen all the same: `NotExecutedError`, by which a handler says that nothing happened, and `OutcomeUnknownError`,
- * by which it says that nobody knows (semantics §6).
+ * by which it says that nobody knows (contract §6.2).
  *
  * Invariant: the error goes on to whatever error middleware the application has; only the attempt is told.
  */

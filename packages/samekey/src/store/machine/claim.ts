@@ -1,6 +1,6 @@
 /**
  * May this claimId run an attempt now? The rows of the state table for claims, in the order of precedence of
- * semantics §4.
+ * contract §4.3.
  */
 
 import {

@@ -1,5 +1,5 @@
 /**
- * The state table (semantics §3–4), pure: (record | none, command, view) → what to write and what to answer, by who
+ * The state table (contract §3–4), pure: (record | none, command, view) → what to write and what to answer, by who
  * writes: whoever claims, the owner, the hand of an operator, and upkeep. No clock, no store, no engine. A store
  * applies a decision atomically, under a condition that repeats the fence the decision was made on; stores that speak
  * SQL encode the same table in their statements and are held to it by the contract suite.

@@ -18,7 +18,7 @@ import {
   type View,
 } from './decision.ts';
 
-/** How long an outcome stays unknown at most, in milliseconds: 30 days (semantics §3). */
+/** How long an outcome stays unknown at most, in milliseconds: 30 days (contract §3.6). */
 export const UNKNOWN_MAX_MS: number = 30 * 24 * 60 * 60 * 1_000;
 
 /**
@@ -47,7 +47,7 @@ function endOf(record: SamekeyRecord, from: Swept['from'], view: View): SamekeyR
   return record.steps === null ? neverStarted(record, view) : leftToCode(record, view);
 }
 
-/** 408: the request came, and nobody took it up (semantics §3). */
+/** 408: the request came, and nobody took it up (contract §3.6). */
 function neverStarted(record: SamekeyRecord, view: View): SamekeyRecord {
   const { now } = view;
   return {
@@ -65,7 +65,7 @@ function neverStarted(record: SamekeyRecord, view: View): SamekeyRecord {
   };
 }
 
-/** 409, for good: it may have taken effect, so it never runs again by itself (semantics §3). */
+/** 409, for good: it may have taken effect, so it never runs again by itself (contract §3.6). */
 function neverKnown(record: SamekeyRecord, view: View): SamekeyRecord {
   return {
     ...record,

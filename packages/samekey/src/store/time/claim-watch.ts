@@ -1,5 +1,5 @@
 /**
- * The watch on claims, for stores without a clock of their own (semantics §3): a claim is over only when this process
+ * The watch on claims, for stores without a clock of their own (contract §3.5): a claim is over only when this process
  * itself has seen it (life, attempt, claimId, renewals) stand still for the claim's length on its own monotonic clock.
  * Wrong wall clocks cannot take a claim away (F45); a process that has just started must watch for one claim's length
  * first.

@@ -1,5 +1,5 @@
 /**
- * Time for stores whose database tells it (semantics §3). A server's clock may be hours ahead for a moment: it must
+ * Time for stores whose database tells it (contract §3.5). A server's clock may be hours ahead for a moment: it must
  * end, run and forget nothing (F117), as little as a process's clock where there is none (`shared-time.ts`, F71).
  *
  * What a process believes the time to be is its base, carried on by its monotonic clock. It goes with each statement as

@@ -1,5 +1,5 @@
 /**
- * Time for stores whose database tells none (semantics §3): what all processes have seen of it (the shared time, kept
+ * Time for stores whose database tells none (contract §3.5): what all processes have seen of it (the shared time, kept
  * in the store), carried on by this process's monotonic clock. A wall clock may be hours ahead for a moment, or in one
  * process: it must end, run and forget nothing (F71).
  *

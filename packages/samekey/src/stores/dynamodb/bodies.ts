@@ -113,7 +113,7 @@ export async function fitting(
     if (value === undefined || itemBytes(fit) <= ITEM_SIZE_MAX_BYTES) continue;
     delete fit[part];
     if (bodies === undefined) {
-      // The answer stays known, and is met as one whose body was not kept (semantics §4, 7a).
+      // The answer stays known, and is met as one whose body was not kept (contract §4, 7a).
       if (part !== 'response_body') throw tooLarge();
       continue;
     }

@@ -1,5 +1,5 @@
 /**
- * Time in a store that has no clock of its own (semantics §3). Two kinds, never mixed:
+ * Time in a store that has no clock of its own (contract §3.5). Two kinds, never mixed:
  *
  * - times that are written and compared (`store/time/shared-time.ts`): what all processes have seen is `last_now` in
  *   the file, which every process that writes moves on.

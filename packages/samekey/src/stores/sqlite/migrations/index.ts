@@ -1,6 +1,6 @@
 /**
  * The schema's versions, in order. A migration expands; the one that contracts comes a version later and raises
- * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (architecture §4).
+ * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (contract §10.2).
  */
 
 import { printedService } from '../../../store/identity.ts';
