@@ -116,7 +116,7 @@ export const deploys = [
   },
   {
     name: 'key-rule-for-known-keys',
-    file: 'engine/engine.ts',
+    file: 'engine/standing.ts',
     find: 'return found.record === null ? refused : null;',
     put: 'return refused;',
     tests: TABLE,
@@ -133,7 +133,7 @@ export const deploys = [
   },
   {
     name: 'size-rule-for-known-keys',
-    file: 'engine/engine.ts',
+    file: 'engine/standing.ts',
     find: "if (record !== null && counts(record)) return unavailable('too-large-now', 5_000);",
     put: '',
     tests: TABLE,

@@ -123,7 +123,7 @@ export const values = [
   {
     name: 'validation-before-the-record',
     file: 'engine/engine.ts',
-    find: "(await this.#standing(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };",
+    find: "(await standing.of(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };",
     put: "await Promise.resolve({ kind: 'request-invalid', issues } as const);",
     tests: FETCH,
     only: VALIDATION,
@@ -131,7 +131,7 @@ export const values = [
   },
   {
     name: 'validation-of-another-body',
-    file: 'engine/engine.ts',
+    file: 'engine/standing.ts',
     find: 'if (other !== null) return other;',
     put: '',
     tests: FETCH,

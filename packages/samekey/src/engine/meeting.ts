@@ -10,6 +10,7 @@ import type { StoredResponse } from '../core/response.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { ClaimResult } from '../store/store.ts';
 import { askAgainAfter, type Running } from './usual.ts';
+import type { Work } from './work.ts';
 
 /** An outcome that no claim of another process stands behind. */
 export function metOnly(outcome: Outcome): Met {
@@ -124,4 +125,21 @@ export function outcomeSeen(
 ): Outcome {
   const claimLeftMs = Math.max(0, record.lockedUntil - now);
   return outcomeOfRecord(record, settings, { ageMs: attemptAgeMs(record, now), claimLeftMs, usualMs });
+}
+
+/** The same attempt, met in vain for so long. */
+export function stillRunning({ outcome, running }: Met, waitedMs: number): Outcome {
+  if (outcome.kind !== 'in-progress' || running === undefined || waitedMs === 0) return outcome;
+  const { ageMs, claimLeftMs, usualMs } = running;
+  const now = { ageMs: ageMs + waitedMs, claimLeftMs: claimLeftMs - waitedMs, usualMs };
+  return { kind: 'in-progress', retryAfterMs: askAgainAfter(now) };
+}
+
+/**
+ * Who left its work to a worker is told that the worker has it, also while it runs. What was begun without one, by code
+ * that runs it at once, is nothing that a worker has: it is asked for again (F114).
+ */
+export function asAccepted({ entry }: Work, outcome: Outcome, isNobodys = false): Outcome {
+  if (entry !== 'accept' || outcome.kind !== 'in-progress' || isNobodys) return outcome;
+  return { kind: 'pending', retryAfterMs: outcome.retryAfterMs };
 }
