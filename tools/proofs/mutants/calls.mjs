@@ -195,7 +195,7 @@ export const calls = [
   },
   {
     name: 'unknown-hung-is-resumed',
-    file: 'engine/settler.ts',
+    file: 'engine/unanswered.ts',
     find: "if (attempt.settings.whenClaimEnds === 'resume' && attempt.saidUnknown === null) {",
     put: "if (attempt.settings.whenClaimEnds === 'resume') {",
     tests: ENGINES,

@@ -2,6 +2,7 @@
  * From what stands in a record to what a request is told of it. Pure.
  */
 
+import type { RunningAttempt } from './attempt.ts';
 import type { Met } from './flight.ts';
 import { EXHAUSTED } from '../store/machine/index.ts';
 import { type Outcome, retryAfter, type UnavailableReason } from '../core/outcome.ts';
@@ -82,7 +83,7 @@ export function outcomeOf(
 }
 
 /** What a retry is told by a record that it cannot move. */
-export function outcomeOfRecord(
+function outcomeOfRecord(
   record: SamekeyRecord,
   settings: OperationSettings,
   running: Running = NOTHING_KNOWN,
@@ -142,4 +143,23 @@ export function stillRunning({ outcome, running }: Met, waitedMs: number): Outco
 export function asAccepted({ entry }: Work, outcome: Outcome, isNobodys = false): Outcome {
   if (entry !== 'accept' || outcome.kind !== 'in-progress' || isNobodys) return outcome;
   return { kind: 'pending', retryAfterMs: outcome.retryAfterMs };
+}
+
+/**
+ * What a retry would be told by the record that stands there now. It may be another request's: the key was unbound by
+ * this very attempt, or forgotten, or it expired.
+ */
+export function asForRetry(
+  record: SamekeyRecord,
+  { settings, fingerprint }: RunningAttempt,
+  readVersion: number,
+): Outcome {
+  if (record.formatVersion > readVersion) return unavailable('newer-format', 5_000);
+  const bound = record.fingerprint;
+  if (bound !== null && bound.label === fingerprint.label && bound.digest !== fingerprint.digest)
+    return { kind: 'mismatch' };
+  // Made another way it cannot be compared here; the retry will be.
+  if (bound !== null && bound.label !== fingerprint.label)
+    return { kind: 'in-progress', retryAfterMs: retryAfter(0) };
+  return outcomeOfRecord(record, settings);
 }

@@ -45,10 +45,10 @@ interface StandingOptions {
 
 /** Makes the standing of one engine. */
 export function createStanding(options: StandingOptions): Standing {
-  const { world, dispatch, claimer, usual, callTimeMaxMs, readVersion, isClosing } = options;
+  const { world, dispatch, claimer, usual, callTimeMaxMs, readVersion } = options;
 
   async function of(work: Work): Promise<Outcome | null> {
-    if (isClosing()) return unavailable('closing');
+    if (options.isClosing()) return unavailable('closing');
     const found = await claimer.find(work);
     if ('outcome' in found) return found.outcome;
     const now = world.wallNow();
@@ -68,7 +68,7 @@ export function createStanding(options: StandingOptions): Standing {
   }
 
   async function ifNew(work: Work, refused: Outcome): Promise<Outcome | null> {
-    if (isClosing()) return unavailable('closing');
+    if (options.isClosing()) return unavailable('closing');
     const found = await claimer.find(work);
     if ('outcome' in found) return found.outcome;
     return found.record === null ? refused : null;
