@@ -317,4 +317,14 @@ export const machine = [
     breaks:
       'A key of a provider looks young again whenever it is noted, and is used after it was forgotten (F21).',
   },
+  {
+    name: 'finish-undoes-what-was-found-out',
+    file: 'store/machine/owner-decisions.ts',
+    find: "if (request.to === 'unknown' && isFoundOut(record))",
+    put: "if (request.to === 'unknown' && isFoundOut(record) && record.attempt < 0)",
+    tests: ['stores/memory.test.ts'],
+    only: 'says again that it does not know',
+    breaks:
+      'A repeated "unknown" undoes the settlement of a webhook, and the operation is completed without its last phase.',
+  },
 ];

@@ -377,4 +377,13 @@ export const postgres = [
     breaks:
       'Behind a pooler a COMMIT that postgres.js takes for done was a ROLLBACK, and the caller is told that it is paid.',
   },
+  {
+    name: 'postgres-finish-undoes-what-was-found-out',
+    file: 'stores/postgres/statements.ts',
+    find: "AND NOT (q.state = 'unknown' AND r.state = 'retryable'",
+    put: "AND NOT (q.state = 'unknown' AND r.state = 'pending'",
+    tests: CONTRACT,
+    only: 'says again that it does not know',
+    breaks: 'On PostgreSQL a repeated "unknown" undoes the settlement of a webhook.',
+  },
 ];

@@ -54,7 +54,12 @@ export async function faultsOf(
     const record = records.get(key);
     const paid = ledger.payments.filter(({ reference, kind }) => reference === key && kind === operation);
     const own = lines.filter(({ reference }) => reference === key);
-    const where = `${key} (${operation}, ${record?.state} ${record?.reason}, attempt ${record?.attempt})`;
+    const audit = record === undefined ? [] : ((await operator.find(record))?.audit ?? []);
+    // Newest first, as the audit tells it: how it came there.
+    const way = audit
+      .map(({ act, attempt, from, to, reason }) => `${attempt}: ${act} ${from}>${to} ${reason}`)
+      .join(' < ');
+    const where = `${key} (${operation}, ${record?.state} ${record?.reason}, attempt ${record?.attempt}; ${way})`;
     const fault = (what: string): void => void faults.push(`${where} ${what}`);
     if (record?.state !== 'completed') fault('has not come to its end');
     if (answers.length === 0) fault('was not answered');
@@ -76,7 +81,6 @@ export async function faultsOf(
     // A plain call is repeated only by a further attempt, which nobody may begin unasked.
     if (operation === 'charge' && calls.length > (record?.attempt ?? 0))
       fault(`was called ${calls.length} times`);
-    const audit = record === undefined ? [] : ((await operator.find(record))?.audit ?? []);
     for (const { actor } of acts.filter((act) => act.key === key))
       if (!audit.some((row) => row.actor === actor)) fault(`has no row of what ${actor} did`);
     const applied = acts.filter((act) => act.key === key).length;

@@ -50,7 +50,7 @@ type SqliteFile = SqliteDatabase & { close(): unknown };
 function onSqlite(path: string): BackgroundDatabase {
   const Database = createRequire(import.meta.url)('libsql') as new (path: string) => SqliteFile;
   const database = new Database(path);
-  const store = sqliteStore({ service: 'test', database });
+  const store = sqliteStore({ auditTransitions: true, service: 'test', database });
   return {
     store,
     transactions: fromSqlite(store) as TransactionSource<unknown, unknown>,
@@ -78,7 +78,7 @@ function onPostgres(url: string): BackgroundDatabase {
   const pool = new Pool({ connectionString: url, max: 4 });
   // A connection that waits in the pool ends with its server.
   pool.on('error', () => undefined);
-  const store = postgresStore({ service: 'test', pool });
+  const store = postgresStore({ auditTransitions: true, service: 'test', pool });
   return {
     store,
     transactions: fromPg(pool) as TransactionSource<unknown, unknown>,
@@ -100,7 +100,7 @@ function onPostgres(url: string): BackgroundDatabase {
 
 function onMysql(url: string): BackgroundDatabase {
   const pool = createPool({ uri: url, connectionLimit: 4 });
-  const store = mysqlStore({ service: 'test', connect: () => createConnection(url) });
+  const store = mysqlStore({ auditTransitions: true, service: 'test', connect: () => createConnection(url) });
   return {
     store,
     transactions: fromMysql2(pool) as TransactionSource<unknown, unknown>,

@@ -74,6 +74,22 @@ export function verdictTests(test: AddTest): void {
     assert.equal(next.kind === 'claimed' && next.resumed?.steps, DONE);
   });
 
+  // The reply to "unknown" was lost, a webhook has settled the effect meanwhile, and the owner says it again.
+  test('what was settled with the result of its open effect stands when its owner says again that it does not know', async (t) => {
+    const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: new Uint8Array([1]) });
+    const checkpoint = { ...fencedId(owner), claimTtlMs: CLAIM_TTL_MS, recoveryPoint: null, steps: OPEN };
+    await t.store.checkpoint([{ ...checkpoint, intentOpen: true }]);
+    await t.store.finish([finishRequest(owner, 'unknown')]);
+    await t.store.settle([{ ...settleRequest(owner, 'retryable'), newSteps: DONE }]);
+    const settled = await recordOf(t.store);
+    const late = only(await t.store.finish([finishRequest(owner, 'unknown')]));
+    assert.deepEqual(late, { kind: 'refused', record: settled });
+    assert.deepEqual(await recordOf(t.store), settled);
+    // One that knows has an answer.
+    const known = only(await t.store.finish([finishRequest(owner, 'completed')]));
+    assert.equal(known.kind, 'applied');
+  });
+
   test('settled without one, its effect stays open and its record does not expire', async (t) => {
     const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: new Uint8Array([1]) });
     const checkpoint = { ...fencedId(owner), claimTtlMs: CLAIM_TTL_MS, recoveryPoint: null, steps: OPEN };

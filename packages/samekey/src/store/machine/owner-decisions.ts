@@ -137,6 +137,15 @@ export function decideHandOverAgain(
 /** Reasons that somebody else than the owner writes, or may have written. */
 const BY_OTHERS: ReadonlySet<string> = new Set([EXHAUSTED, CLAIM_ENDED, NEVER_KNOWN, PHASES_CHANGED]);
 
+/**
+ * Whether somebody found out what became of its open effect and settled it so: the next attempt goes on from the
+ * result. An owner that says (again, because a reply was lost) that it does not know has nothing against that. Its
+ * word would undo the settlement, and leave an unknown outcome without anything to ask about.
+ */
+function isFoundOut({ state, proof, steps, intentAt }: SamekeyRecord): boolean {
+  return state === 'retryable' && proof === 'settled' && steps !== null && intentAt === null;
+}
+
 /** The owner says how its attempt ended. */
 export function decideFinish(
   record: SamekeyRecord | null,
@@ -155,6 +164,8 @@ export function decideFinish(
     ? isHandedOver(record)
     : record.state === 'in_progress' || record.state === 'unknown' || record.state === 'retryable';
   if (!open) return { write: undefined, result: { kind: 'refused', record } };
+  if (request.to === 'unknown' && isFoundOut(record))
+    return { write: undefined, result: { kind: 'refused', record } };
   const final = request.to === 'completed' || request.to === 'failed';
   const written: SamekeyRecord = {
     ...record,

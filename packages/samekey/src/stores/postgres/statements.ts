@@ -39,11 +39,13 @@ import { instant, interval, milliseconds, OPEN_SETTING, seenColumns, type Tables
 
 /**
  * Which rows a finish may write: `decideFinish`, as a condition. An equal state is a repeat unless others decided it.
+ * Who does not know changes nothing where somebody found out.
  */
 export const FINISH_FENCE: string =
   'r.claim_id = q.claim_id AND r.attempt = q.attempt AND ' +
   "CASE WHEN q.handed_over = 1 THEN r.state = 'pending' AND r.attempt > 0 ELSE r.state IN ('in_progress', 'unknown', 'retryable') END " +
-  `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}', '${PHASES_CHANGED}'))`;
+  `AND (r.state <> q.state OR r.proof = 'settled' OR r.reason IN ('${EXHAUSTED}', '${CLAIM_ENDED}', '${PHASES_CHANGED}')) ` +
+  "AND NOT (q.state = 'unknown' AND r.state = 'retryable' AND r.proof = 'settled' AND r.steps IS NOT NULL AND r.intent_at IS NULL)";
 
 /** Which rows a renewal may write: `decideRenew`, as a condition. */
 const RENEW_FENCE =
