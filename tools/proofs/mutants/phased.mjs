@@ -10,7 +10,7 @@ const EFFECTS = 'effects ';
 export const phased = [
   {
     name: 'phased-not-found-believed-at-once',
-    file: 'ways/run-phases.ts',
+    file: 'ways/run-effects.ts',
     find: 'if (leftMs <= 0) return null;',
     put: 'return null;',
     tests: ENGINES,
@@ -64,7 +64,7 @@ export const phased = [
   },
   {
     name: 'phased-call-without-claim-left',
-    file: 'ways/run-phases.ts',
+    file: 'ways/run-effects.ts',
     find: 'do await this.#outlast(callTimeMaxMs);\n    while (this.#owner.claimLeftMs() < callTimeMaxMs);',
     put: '',
     tests: ENGINES,
@@ -81,8 +81,8 @@ export const phased = [
   },
   {
     name: 'phased-intent-not-stored',
-    file: 'ways/run-phases.ts',
-    find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
+    file: 'ways/run-effects.ts',
+    find: 'await this.#log.save(steps, stored !== undefined, { reference, effect: name });',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -91,8 +91,8 @@ export const phased = [
   },
   {
     name: 'phased-result-not-stored',
-    file: 'ways/run-phases.ts',
-    find: 'await this.#save(steps);',
+    file: 'ways/run-effects.ts',
+    find: 'await this.#log.save(steps);',
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -100,7 +100,7 @@ export const phased = [
   },
   {
     name: 'phased-rule-retention-ignored',
-    file: 'ways/run-phases.ts',
+    file: 'ways/run-effects.ts',
     find: 'if (age + bounds.timeMaxMs <= bounds.retentionMs) return null;',
     put: 'return null;',
     tests: ENGINES,
@@ -109,8 +109,8 @@ export const phased = [
   },
   {
     name: 'phased-input-not-compared',
-    file: 'ways/run-phases.ts',
-    find: "if (before && recorded?.input !== input) throw this.#stopWith(unknown('effect-input-changed'));",
+    file: 'ways/run-effects.ts',
+    find: "if (before && recorded?.input !== input) throw this.#log.stopWith(unknown('effect-input-changed'));",
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -119,7 +119,7 @@ export const phased = [
   {
     name: 'phased-steps-that-are-gone',
     file: 'ways/run-phases.ts',
-    find: "if (!('thrown' in ended) && !isRunning && this.#passed < this.#recorded) return unknown(PHASES_CHANGED);",
+    find: "if (!('thrown' in ended) && !isRunning && passed < recorded) return unknown(PHASES_CHANGED);",
     put: '',
     tests: ENGINES,
     only: EFFECTS,
@@ -196,9 +196,9 @@ export const phased = [
   },
   {
     name: 'phased-repetition-makes-the-key-young',
-    file: 'ways/run-phases.ts',
-    find: 'await this.#save(steps, stored !== undefined, { reference, effect: name });',
-    put: 'await this.#save(steps, false, { reference, effect: name });',
+    file: 'ways/run-effects.ts',
+    find: 'await this.#log.save(steps, stored !== undefined, { reference, effect: name });',
+    put: 'await this.#log.save(steps, false, { reference, effect: name });',
     tests: ['engine/memory.test.ts'],
     breaks: 'Each repetition gives the key a new life, beyond what the provider remembers (F21).',
   },
