@@ -38,7 +38,23 @@ export const sessions: Check = async ({ database, windows }) => {
   ];
 };
 
+type Query = OpenDatabase['query'];
+
 async function postgres({ query }: OpenDatabase, openMaxMs: number, add: Add): Promise<void> {
+  await postgresSettings(query, add);
+  await postgresHolders(query, openMaxMs, add);
+  const [used = {}] = await query(
+    `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most,
+      (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role,
+      (SELECT count(*)::int FROM pg_stat_activity WHERE usename = current_user) AS own`,
+  );
+  tellConnections(Number(used['used']), Number(used['most']), add);
+  if (Number(used['role']) >= 0) tellConnections(Number(used['own']), Number(used['role']), add);
+}
+
+/** Time-outs that end our statements, and upkeep of the server that is off. */
+async function postgresSettings(query: Query, add: Add): Promise<void> {
   const settings = await settingsOf(query);
   for (const name of [
     'statement_timeout',
@@ -81,6 +97,13 @@ async function postgres({ query }: OpenDatabase, openMaxMs: number, add: Add): P
       { table: textAt(row, 'name') },
       `ALTER TABLE ${textAt(row, 'name')} RESET (autovacuum_enabled).`,
     );
+}
+
+/**
+ * What holds locks, or keeps what was deleted: transactions left open or prepared, and replication slots without a
+ * reader.
+ */
+async function postgresHolders(query: Query, openMaxMs: number, add: Add): Promise<void> {
   const [open = {}] = await query(
     `SELECT count(*)::int AS n, max(extract(epoch FROM clock_timestamp() - xact_start))::float8 * 1000 AS ms,
       min(pid) AS pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -116,18 +139,10 @@ async function postgres({ query }: OpenDatabase, openMaxMs: number, add: Add): P
       { slot: textAt(row, 'name') },
       `Start its reader again, or SELECT pg_drop_replication_slot('${textAt(row, 'name')}').`,
     );
-  const [used = {}] = await query(
-    `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
-      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most,
-      (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role,
-      (SELECT count(*)::int FROM pg_stat_activity WHERE usename = current_user) AS own`,
-  );
-  tellConnections(Number(used['used']), Number(used['most']), add);
-  if (Number(used['role']) >= 0) tellConnections(Number(used['own']), Number(used['role']), add);
 }
 
 /** As the role and the database have them: this session's own were set for looking. */
-async function settingsOf(query: OpenDatabase['query']): Promise<ReadonlyMap<string, string>> {
+async function settingsOf(query: Query): Promise<ReadonlyMap<string, string>> {
   const rows = await query(
     `SELECT name, reset_val AS value FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout',
       'idle_in_transaction_session_timeout', 'session_replication_role', 'autovacuum', 'track_counts')`,

@@ -30,6 +30,7 @@ import {
   identityNow,
   isBridged,
   placeNow,
+  type Places,
   placesOf,
 } from './places.ts';
 import { isFinalStatus, type Route } from './route.ts';
@@ -203,22 +204,32 @@ async function prepare<Native>(
     bridged === null
       ? placeNow(identityNow(route, asked), common, binding)
       : placesOf(engine, bridged.all, asked, common, binding);
-  const { id, fingerprint, younger, ...place } = isPending(placed) ? await placed : placed;
   return {
-    work: {
-      operation: operation.label,
-      id,
-      fingerprint,
-      refingerprint: (label) => place.refingerprint(label),
-      younger,
-      settings: route.settings,
-      input: prepared.input,
-      entry: prepared.entry,
-      pendingTimeMaxMs: prepared.pendingTimeMaxMs,
-      ifNew,
-      takesSteps: prepared.takesSteps === true,
-    },
+    work: workOf(route, operation, isPending(placed) ? await placed : placed, prepared, ifNew),
     ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
+  };
+}
+
+/** The request as the engine sees it. */
+function workOf<Native>(
+  route: Route<Native>,
+  operation: OperationOfRequest,
+  { id, fingerprint, younger, ...place }: Places,
+  prepared: Prepared | Invalid,
+  ifNew: Outcome | null,
+): Work {
+  return {
+    operation: operation.label,
+    id,
+    fingerprint,
+    refingerprint: (label) => place.refingerprint(label),
+    younger,
+    settings: route.settings,
+    input: prepared.input,
+    entry: prepared.entry,
+    pendingTimeMaxMs: prepared.pendingTimeMaxMs,
+    ifNew,
+    takesSteps: prepared.takesSteps === true,
   };
 }
 

@@ -171,7 +171,7 @@ export async function placesOf<Native>(
 }
 
 /** The members of a `Work` that say where its record is. */
-type Places = Place & { readonly fingerprint: Fingerprint; readonly younger: readonly Place[] };
+export type Places = Place & { readonly fingerprint: Fingerprint; readonly younger: readonly Place[] };
 
 interface Bridged extends Place {
   readonly fingerprint: () => Promise<Fingerprint>;

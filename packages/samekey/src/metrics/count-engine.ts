@@ -39,16 +39,26 @@ export function countEngine(recorder: Recorder, labels: Labels): (event: Samekey
     }
   }
 
+  function claimed(event: Extract<SamekeyEvent, { type: 'claimed' }>): void {
+    const operation = labels.operation(event.operation);
+    recorder.observe('reserve.duration.seconds', { operation }, event.durationMs / 1_000);
+    if (event.entry === 'take') return;
+    const name = event.resumed === null ? 'reserve.created.count' : 'reserve.failed_retry.count';
+    recorder.add(name, { operation });
+    caller(event.id.scope, event.resumed === null ? 'created' : 'retry');
+  }
+
+  function finished(event: Extract<SamekeyEvent, { type: 'finished' }>): void {
+    const operation = labels.operation(event.operation);
+    recorder.add('finished.count', { operation, to: event.to });
+    recorder.observe('finish.duration.seconds', { operation }, event.durationMs / 1_000);
+    recorder.observe('claim.age.seconds', { operation }, event.claimAgeMs / 1_000);
+  }
+
   return (event) => {
     switch (event.type) {
-      case 'claimed': {
-        const operation = labels.operation(event.operation);
-        recorder.observe('reserve.duration.seconds', { operation }, event.durationMs / 1_000);
-        if (event.entry === 'take') return;
-        const name = event.resumed === null ? 'reserve.created.count' : 'reserve.failed_retry.count';
-        recorder.add(name, { operation });
-        return caller(event.id.scope, event.resumed === null ? 'created' : 'retry');
-      }
+      case 'claimed':
+        return claimed(event);
       case 'outcome':
         return outcome(event);
       case 'handler-ended':
@@ -57,12 +67,8 @@ export function countEngine(recorder: Recorder, labels: Labels): (event: Samekey
           { operation: labels.operation(event.operation) },
           event.durationMs / 1_000,
         );
-      case 'finished': {
-        const operation = labels.operation(event.operation);
-        recorder.add('finished.count', { operation, to: event.to });
-        recorder.observe('finish.duration.seconds', { operation }, event.durationMs / 1_000);
-        return recorder.observe('claim.age.seconds', { operation }, event.claimAgeMs / 1_000);
-      }
+      case 'finished':
+        return finished(event);
       case 'store-call': {
         const verb = labels.verb(event.verb);
         recorder.observe('store.call.duration.seconds', { verb }, event.durationMs / 1_000);
@@ -98,7 +104,6 @@ export function countEngine(recorder: Recorder, labels: Labels): (event: Samekey
         return recorder.add('record.unreadable.count', {});
       // Told by the log alone: its retries are counted as outcomes.
       case 'stream-not-kept':
-        return undefined;
       // Counted by what comes before or after them.
       case 'claim-released':
       case 'close-left-running':

@@ -17,6 +17,13 @@ import { checkVerdict, type CheckedVerdict } from './verdict.ts';
 /** What became of a question. `left`: nothing was written, and it is asked again when its lease has ended. */
 export type Asked = 'resolved' | 'already' | 'contradiction' | 'scheduled' | 'failed' | 'given-up' | 'left';
 
+/** What a question was about, and what its answer says. */
+interface Finding {
+  readonly verdict: CheckedVerdict;
+  readonly effect: OpenEffect | null;
+  readonly rule: CheckedOperation;
+}
+
 /** Makes it. `stopping` is aborted when questions under way are to end. */
 export function createAsk(
   options: CheckedReconcilerOptions,
@@ -82,28 +89,14 @@ export function createAsk(
     return Math.ceil(whole * (0.75 + world.random() / 4));
   }
 
-  return async (record) => {
-    const { scope, key, operation, attempt } = record;
-    const rule = operations.get(operation);
-    // Taken by name, so there is one; and a question that ends its process each time must not be asked for ever.
-    if (rule === undefined || record.inquiries > options.inquiriesMax)
-      return later(record, null, 'asked as often as allowed');
-    // Which effect is open cannot be told, nor asked about.
-    if (record.unreadable !== undefined) return later(record, null, 'a part of the record cannot be opened');
-    const effect = await openEffectOf(record, world);
-    const askedAt = (record.reconcileAfter ?? 0) - options.leaseMs;
-    const watched = watchedMs?.(record) ?? null;
-    let verdict: CheckedVerdict;
-    try {
-      await probe('inquire.before', record);
-      verdict = await ask(record, effect, rule, askedAt);
-      await probe('inquire.after', record);
-    } catch (error) {
-      if (stopping.aborted) return 'left';
-      emit({ type: 'reconcile-failed', id: { scope, key }, operation, attempt, error });
-      const then = await later(record, null, 'the question failed');
-      return then === 'scheduled' ? 'failed' : then;
-    }
+  /** Writes what was found out, or asks again. */
+  async function heed(
+    record: SamekeyRecord,
+    { verdict, effect, rule }: Finding,
+    askedAt: number,
+    watched: number | null,
+  ): Promise<Asked> {
+    const { attempt } = record;
     if (verdict.says === 'not-known') {
       const { afterMs, reason } = verdict;
       const waitMs =
@@ -136,6 +129,31 @@ export function createAsk(
       default:
         return settled satisfies never;
     }
+  }
+
+  return async (record) => {
+    const { scope, key, operation, attempt } = record;
+    const rule = operations.get(operation);
+    // Taken by name, so there is one; and a question that ends its process each time must not be asked for ever.
+    if (rule === undefined || record.inquiries > options.inquiriesMax)
+      return later(record, null, 'asked as often as allowed');
+    // Which effect is open cannot be told, nor asked about.
+    if (record.unreadable !== undefined) return later(record, null, 'a part of the record cannot be opened');
+    const effect = await openEffectOf(record, world);
+    const askedAt = (record.reconcileAfter ?? 0) - options.leaseMs;
+    const watched = watchedMs?.(record) ?? null;
+    let verdict: CheckedVerdict;
+    try {
+      await probe('inquire.before', record);
+      verdict = await ask(record, effect, rule, askedAt);
+      await probe('inquire.after', record);
+    } catch (error) {
+      if (stopping.aborted) return 'left';
+      emit({ type: 'reconcile-failed', id: { scope, key }, operation, attempt, error });
+      const then = await later(record, null, 'the question failed');
+      return then === 'scheduled' ? 'failed' : then;
+    }
+    return heed(record, { verdict, effect, rule }, askedAt, watched);
   };
 }
 

@@ -36,7 +36,7 @@ interface Teller {
 }
 
 /** `too-early`: "no effect", and the longest call has not had its time by the store's clock. */
-type Settled = { readonly kind: 'applied' } | { readonly kind: 'too-early' } | Meeting;
+export type Settled = { readonly kind: 'applied' } | { readonly kind: 'too-early' } | Meeting;
 
 /** Writes verdicts. Throws `StoreError` when the store could not say whether it was written. */
 export type Settler = (

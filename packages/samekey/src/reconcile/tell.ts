@@ -6,14 +6,14 @@
 import { OptionsError } from '../core/errors.ts';
 import { anything, readOptions, required, type Table, text } from '../core/options.ts';
 import type { RecordId, SamekeyRecord, State } from '../core/record.ts';
-import { openEffectOf } from './effect-of.ts';
+import { type OpenEffect, openEffectOf } from './effect-of.ts';
 import { findRecord, type FindOptions, namesOf, type ToldAbout } from './find.ts';
 import { type CallRule, callTimeOf, carriesKey, noEffectCounts, rememberedUntil } from './no-effect.ts';
 import type { CheckedReconcilerOptions } from './options.ts';
 import { pastCallOf } from './past-call.ts';
-import type { Settler } from './settle.ts';
+import type { Settled, Settler } from './settle.ts';
 import { stateUnderWay } from './under-way.ts';
-import { checkVerdict, type Verdict } from './verdict.ts';
+import { checkVerdict, type FinalVerdict, type Verdict } from './verdict.ts';
 import { createWatch } from './watch.ts';
 
 /** A word that came by itself. */
@@ -77,6 +77,31 @@ export function createTell(
     return state === null ? { kind: 'not-known-here' } : { kind: 'not-yet', state };
   }
 
+  /** What the one who told is told. */
+  function answerOf(
+    settled: Settled,
+    record: SamekeyRecord,
+    verdict: FinalVerdict,
+    effect: OpenEffect | null,
+    rule: CallRule,
+  ): ToldResult {
+    switch (settled.kind) {
+      case 'applied':
+        return { kind: 'applied', to: verdict.to };
+      case 'too-early':
+        // Which of the two the store's clock has refused is told by the machine's.
+        return options.world.wallNow() > rememberedUntil(record, effect, rule)
+          ? { kind: 'too-early', because: 'retention', afterMs: null }
+          : { kind: 'too-early', because: 'call-time', afterMs: callTimeOf(effect, rule) };
+      case 'already':
+      case 'contradiction':
+      case 'not-yet':
+        return settled;
+      default:
+        return settled satisfies never;
+    }
+  }
+
   return async (told) => {
     const { by, source } = readOptions('tell', TOLD_ROWS, told);
     const verdict = checkVerdict(told.verdict);
@@ -126,20 +151,6 @@ export function createTell(
         now: options.world.wallNow(),
       },
     );
-    switch (settled.kind) {
-      case 'applied':
-        return { kind: 'applied', to: verdict.to };
-      case 'too-early':
-        // Which of the two the store's clock has refused is told by the machine's.
-        return options.world.wallNow() > rememberedUntil(record, effect, rule)
-          ? { kind: 'too-early', because: 'retention', afterMs: null }
-          : { kind: 'too-early', because: 'call-time', afterMs: callTimeOf(effect, rule) };
-      case 'already':
-      case 'contradiction':
-      case 'not-yet':
-        return settled;
-      default:
-        return settled satisfies never;
-    }
+    return answerOf(settled, record, verdict, effect, rule);
   };
 }
