@@ -81,8 +81,8 @@ export const batcher = [
   {
     name: 'batcher-slow-call-not-applied',
     file: 'engine/batcher.ts',
-    find: "took longer than ${options.callTimeMaxMs} ms.`, { applied: 'unknown' })",
-    put: "took longer than ${options.callTimeMaxMs} ms.`, { applied: 'no' })",
+    find: "took longer than ${callTimeMaxMs} ms.`, { applied: 'unknown' })",
+    put: "took longer than ${callTimeMaxMs} ms.`, { applied: 'no' })",
     tests: LANE,
     breaks: 'A store that is only slow is said to have written nothing.',
   },

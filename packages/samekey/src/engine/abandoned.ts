@@ -15,7 +15,7 @@ import type { Dispatch } from './dispatch.ts';
 import type { Emit } from './events.ts';
 import { pause } from '../core/pause.ts';
 import { type Fence, idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
-import type { ClaimRequest } from '../store/store.ts';
+import type { ClaimRequest, FinishRequest } from '../store/store.ts';
 import type { Timer, World } from '../core/world.ts';
 
 /** What remembers claims that were given up. */
@@ -122,19 +122,7 @@ export function createAbandoned(
     unbindFingerprint: boolean,
   ): Promise<boolean> {
     const result = await dispatch.finish(
-      {
-        ...claim.id,
-        claimId,
-        attempt,
-        to: 'retryable',
-        proof: 'declared',
-        reason: 'claim-abandoned',
-        response: null,
-        unbindFingerprint,
-        extendMs: 0,
-        reconcileAfterMs: 0,
-        handedOver: false,
-      },
+      releaseOf(claim.id, { claimId, attempt }, unbindFingerprint),
       world.monotonicNow() + callTimeMaxMs,
     );
     if (result.kind === 'applied')
@@ -217,6 +205,23 @@ export function createAbandoned(
       claims.clear();
       timer?.cancel();
     },
+  };
+}
+
+/** The end of an attempt that never began: the next request may run. */
+function releaseOf(id: RecordId, { claimId, attempt }: Fence, unbindFingerprint: boolean): FinishRequest {
+  return {
+    ...id,
+    claimId,
+    attempt,
+    to: 'retryable',
+    proof: 'declared',
+    reason: 'claim-abandoned',
+    response: null,
+    unbindFingerprint,
+    extendMs: 0,
+    reconcileAfterMs: 0,
+    handedOver: false,
   };
 }
 

@@ -149,7 +149,10 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
       onCall?.({ rows: batch.length, busy, durationMs: world.monotonicNow() - sentAt, failed: isFailure });
     let results: readonly Result[];
     try {
-      results = await call(batch.map((item) => item.request));
+      results = await callOf(
+        options,
+        batch.map((item) => item.request),
+      );
     } catch (thrown) {
       const error = asStoreError(thrown);
       called(0, true);
@@ -204,28 +207,31 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
     }
   }
 
-  function call(requests: readonly Request[]): Promise<readonly Result[]> {
-    return new Promise((resolve, reject) => {
-      let timer: Timer | undefined = world.setTimer(options.callTimeMaxMs, () => {
-        timer = undefined;
-        reject(
-          new StoreError(`The store took longer than ${options.callTimeMaxMs} ms.`, { applied: 'unknown' }),
-        );
-      });
-      options.send(requests).then(
-        (results) => {
-          timer?.cancel();
-          resolve(results);
-        },
-        (error: unknown) => {
-          timer?.cancel();
-          reject(error instanceof Error ? error : new Error(String(error)));
-        },
-      );
-    });
-  }
-
   return { submit };
+}
+
+/** One call of the store, within its time; what comes later is heard by nobody. */
+function callOf<Request, Result>(
+  options: LaneOptions<Request, Result>,
+  requests: readonly Request[],
+): Promise<readonly Result[]> {
+  const { world, callTimeMaxMs } = options;
+  return new Promise((resolve, reject) => {
+    let timer: Timer | undefined = world.setTimer(callTimeMaxMs, () => {
+      timer = undefined;
+      reject(new StoreError(`The store took longer than ${callTimeMaxMs} ms.`, { applied: 'unknown' }));
+    });
+    options.send(requests).then(
+      (results) => {
+        timer?.cancel();
+        resolve(results);
+      },
+      (error: unknown) => {
+        timer?.cancel();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  });
 }
 
 /** A store throws `StoreError` only; anything else is its bug, after which nobody knows what was applied. */
