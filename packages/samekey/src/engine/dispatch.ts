@@ -166,13 +166,7 @@ export function createDispatch(
 
   return {
     claim(request, deadline) {
-      checkId(request);
-      check(request.claimTtlMs > 0, 'a claim must last');
-      check(request.attemptMax >= 1, 'attemptMax must allow one attempt');
-      check(
-        request.entry !== 'accept' || request.input !== null,
-        'a request that is only noted needs its input',
-      );
+      checkClaim(request);
       return claims.submit(request, deadline);
     },
     renew(request, deadline) {
@@ -180,20 +174,7 @@ export function createDispatch(
       return renewals.submit(request, deadline);
     },
     finish(request, deadline) {
-      checkFence(request);
-      const final = request.to === 'completed' || request.to === 'failed';
-      check(
-        final || request.response === null,
-        `an answer was given for a record that becomes ${request.to}`,
-      );
-      check(
-        (request.proof !== null) === (request.to === 'retryable'),
-        `${request.to} with proof ${request.proof}`,
-      );
-      check(
-        !request.unbindFingerprint || request.to === 'retryable',
-        'only a retryable record may unbind its fingerprint',
-      );
+      checkFinish(request);
       return finishes.submit(request, deadline);
     },
     checkpoint(request, deadline) {
@@ -205,6 +186,28 @@ export function createDispatch(
       return finds.submit(id, deadline);
     },
   };
+}
+
+function checkClaim(request: ClaimRequest): void {
+  checkId(request);
+  check(request.claimTtlMs > 0, 'a claim must last');
+  check(request.attemptMax >= 1, 'attemptMax must allow one attempt');
+  check(request.entry !== 'accept' || request.input !== null, 'a request that is only noted needs its input');
+}
+
+/** What no end may be, whatever wanted it. */
+function checkFinish(request: FinishRequest): void {
+  checkFence(request);
+  const final = request.to === 'completed' || request.to === 'failed';
+  check(final || request.response === null, `an answer was given for a record that becomes ${request.to}`);
+  check(
+    (request.proof !== null) === (request.to === 'retryable'),
+    `${request.to} with proof ${request.proof}`,
+  );
+  check(
+    !request.unbindFingerprint || request.to === 'retryable',
+    'only a retryable record may unbind its fingerprint',
+  );
 }
 
 /** What a row costs beside its body: ids, fingerprint, times. */
