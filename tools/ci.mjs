@@ -81,7 +81,7 @@ function waysIn() {
     {
       name: 'fast tests on Node 24',
       command: [...NODE_24, 'tools/test-fast.mjs'],
-      timeMaxMs: 10 * MINUTE_MS,
+      timeMaxMs: 15 * MINUTE_MS,
     },
     // A few of the mutation run; all of it is `npm run prove -- --only mutants`.
     {
