@@ -58,7 +58,7 @@ export async function checkSize(root, limits = LIMITS) {
 
 /** What a package may weigh as it is published, unpacked. @type {Readonly<Record<string, { files: number, kilobytes: number }>>} */
 const WEIGHTS = {
-  'packages/samekey': { files: 1_100, kilobytes: 2_150 },
+  'packages/samekey': { files: 1_100, kilobytes: 2_200 },
   'packages/testing': { files: 250, kilobytes: 900 },
   'packages/cli': { files: 150, kilobytes: 300 },
 };
@@ -68,10 +68,10 @@ const WEIGHTS = {
  * the package. @type {Readonly<Record<string, { files: number, kilobytes: number }>>}
  */
 const CLOSURES = {
-  samekey: { files: 100, kilobytes: 320 },
-  'samekey/express': { files: 145, kilobytes: 440 },
-  'samekey/hono': { files: 130, kilobytes: 410 },
-  'samekey/fetch': { files: 125, kilobytes: 400 },
+  samekey: { files: 112, kilobytes: 320 },
+  'samekey/express': { files: 155, kilobytes: 440 },
+  'samekey/hono': { files: 138, kilobytes: 410 },
+  'samekey/fetch': { files: 136, kilobytes: 400 },
   'samekey/stores/memory': { files: 30, kilobytes: 95 },
   'samekey/stores/sqlite': { files: 57, kilobytes: 175 },
   'samekey/stores/postgres': { files: 77, kilobytes: 265 },
