@@ -100,4 +100,14 @@ export const engine = [
     breaks:
       'A transaction that was committed inside the handler counts as rolled back, and the handler runs again (F122).',
   },
+  {
+    name: 'engine-known-key-refused-by-a-new-rule',
+    file: 'engine/engine.ts',
+    find: 'return standing.ifNew(work, work.ifNew);',
+    put: 'return work.ifNew;',
+    tests: ['adapters/fetch.test.ts'],
+    only: 'rule that holds for new keys only',
+    breaks:
+      'A retry of a known key is told that the key is wrong, and its client makes a new one: the operation may run twice.',
+  },
 ];

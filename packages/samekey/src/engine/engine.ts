@@ -97,10 +97,18 @@ export class Engine {
   async meetInvalid(work: Work, issues: readonly Issue[]): Promise<Outcome> {
     this.#store.refuseCaller?.();
     const startedAt = this.world.monotonicNow();
-    const { standing } = this.#parts;
-    const outcome = (await standing.of(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };
+    const outcome = (await this.#standingInvalid(work)) ?? { kind: 'request-invalid', issues };
     this.#telling.outcome(outcome, work, startedAt, NOTHING_RAN, false);
     return outcome;
+  }
+
+  /** What its record says, or the rule for fresh keys that it breaks too; null: only its input is wrong. */
+  async #standingInvalid(work: Work): Promise<Outcome | null> {
+    const { standing } = this.#parts;
+    const stands = await standing.of(work);
+    if (stands !== null || work.ifNew === null || work.ifNew === undefined) return stands;
+    // A record that would run again stands for nothing, and its key is known all the same (F118).
+    return standing.ifNew(work, work.ifNew);
   }
 
   /**

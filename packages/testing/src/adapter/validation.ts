@@ -57,6 +57,18 @@ export function validationTests(test: AddTest): void {
     assert.equal(stricter.runs, 0);
   });
 
+  // F102, F118
+  test('a known key that may run is refused for its input, and not for a rule that holds for new keys only', async (t) => {
+    const [{ options }] = routesFrom('standard', 1).routes;
+    const failing = await t.start({ routes: [{ options, handler: () => ({ status: 500 }) }] });
+    assert.equal((await failing.send(jsonRequest('key-1', { amount: 1 }))).status, 500);
+    const [{ options: later }] = routesFrom('standard', 10).routes;
+    const stricter = await t.start({ routes: [{ options: { ...later, key: { lengthMin: 30 } } }] });
+    assertProblem(await stricter.send(jsonRequest('key-1', { amount: 1 })), 400, 'request-invalid');
+    assertProblem(await stricter.send(jsonRequest('key-2', { amount: 1 })), 400, 'key-too-short');
+    assert.equal(stricter.runs, 0);
+  });
+
   // F102
   test('invalid input meets a running attempt and an unknown outcome as any other does', async (t) => {
     const slow = held({ status: 504 });
