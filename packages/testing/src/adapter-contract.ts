@@ -12,6 +12,7 @@ import { deployTests } from './adapter/deploys.ts';
 import { faultTests } from './adapter/faults.ts';
 import type { AdapterHarness } from './adapter/harness.ts';
 import { identityTests } from './adapter/identity.ts';
+import { identityDeployTests } from './adapter/identity-deploys.ts';
 import { keyTests } from './adapter/keys.ts';
 import { type AddTest, onBench } from './adapter/kit.ts';
 import { moveTests } from './adapter/moves.ts';
@@ -43,6 +44,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
   keys: keyTests,
   'the same request': samenessTests,
   'operation identity': identityTests,
+  'operation identity over a deploy': identityDeployTests,
   deploys: deployTests,
   'moves across deploys': moveTests,
   answers: answerTests,

@@ -123,7 +123,7 @@ export const values = [
   {
     name: 'validation-before-the-record',
     file: 'engine/engine.ts',
-    find: "(await standing.of(work)) ?? work.ifNew ?? { kind: 'request-invalid', issues };",
+    find: "(await this.#standingInvalid(work)) ?? { kind: 'request-invalid', issues };",
     put: "await Promise.resolve({ kind: 'request-invalid', issues } as const);",
     tests: FETCH,
     only: VALIDATION,

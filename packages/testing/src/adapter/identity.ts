@@ -1,6 +1,6 @@
 /**
- * The operation-identity table (F72, F74, F96): which requests are one, for every way in which a framework lets one route be reached, and
- * for deploys in which old and new code run side by side.
+ * The operation-identity table (F72, F74, F96): which requests are one, for every way in which a framework lets one route
+ * be reached. Deploys in which old and new code run side by side are in `identity-deploys.ts`.
  *
  * Invariants: an identity may be too coarse, so that the fingerprint refuses what is another request (422), never too fine, so that a
  * request runs twice · values of parameters keep their letters (F27) · what only a client has spelt is in no label.
@@ -8,8 +8,9 @@
 
 import assert from 'node:assert/strict';
 import { assertProblem, assertReplay } from './expect.ts';
-import type { AdapterHarness, ContractRoute } from './harness.ts';
-import type { AddTest, App, Bench } from './kit.ts';
+import type { AdapterHarness } from './harness.ts';
+import { CALLER, charge, type Route, start } from './identity-routes.ts';
+import type { AddTest } from './kit.ts';
 
 /**
  * What must come of the second request with the key: the first one's answer; a refusal; a run of its own, because it is another
@@ -17,22 +18,12 @@ import type { AddTest, App, Bench } from './kit.ts';
  */
 type Cell = 'replay' | '422' | 'runs' | 'not found';
 
-type Route = Partial<ContractRoute>;
-
 interface Row {
   readonly what: string;
   readonly routes: readonly Route[];
   readonly first: string;
   readonly again: string;
   readonly cell: Cell | ((harness: AdapterHarness) => Cell);
-}
-
-const STANDARD = { policy: 'standard' } as const;
-const CALLER = { options: { ...STANDARD, keyUniqueFor: 'caller' } } as const;
-
-/** `POST /charge` below a mount. */
-function charge(mount: string, more: Route = {}): Route {
-  return { mount, pattern: '/charge', ...more };
 }
 
 const whereCaseFolds = ({ routing }: AdapterHarness): Cell => (routing.foldsCase ? 'replay' : 'not found');
@@ -173,163 +164,8 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
-/** What code before and after a deploy has, and how the client's path changes with it. */
-interface Deploy {
-  readonly what: string;
-  readonly before: Route;
-  readonly after: Route;
-  readonly target: string;
-  /** Default: the same. */
-  readonly targetAfter?: string;
-  /** Default `replay`; `422` where a refusal is right and a run is not. */
-  readonly cell?: 'replay' | '422';
-  /** Only where the framework knows patterns, or takes both spellings. */
-  readonly where?: (harness: AdapterHarness) => boolean;
-}
-
-const hasPatterns = ({ hasRoutePatterns }: AdapterHarness): boolean => hasRoutePatterns;
-const foldsCase = ({ routing }: AdapterHarness): boolean => routing.foldsCase;
-
-const DEPLOYS: readonly Deploy[] = [
-  // F72
-  ...(['standard', 'payments'] as const).map((policy) => ({
-    what: `the profile, under ${policy}`,
-    before: charge('', { options: { policy, profile: 'ietf' } }),
-    after: charge('', { options: { policy, profile: 'stripe' } }),
-    target: '/charge',
-  })),
-  {
-    what: 'what a key is unique for, from operation to caller',
-    before: charge('', named('pay')),
-    after: charge('', named('pay', { keyUniqueFor: 'caller', keyWasUniqueFor: 'operation' })),
-    target: '/charge',
-  },
-  {
-    what: 'what a key is unique for, from caller to operation',
-    before: charge('', named('pay', { keyUniqueFor: 'caller' })),
-    after: charge('', named('pay', { keyUniqueFor: 'operation', keyWasUniqueFor: 'caller' })),
-    target: '/charge',
-  },
-  {
-    what: 'what a key is unique for, and the name',
-    before: charge('', named('pay')),
-    after: charge(
-      '',
-      named('charge', { formerly: ['pay'], keyUniqueFor: 'caller', keyWasUniqueFor: 'operation' }),
-    ),
-    target: '/charge',
-  },
-  {
-    what: 'the name, where a key is unique for the caller',
-    before: charge('', named('pay', { keyUniqueFor: 'caller' })),
-    after: charge('', named('charge', { formerly: ['pay'], keyUniqueFor: 'caller' })),
-    target: '/charge',
-  },
-  // F59, F74
-  {
-    what: 'the name of a parameter of a mount',
-    before: charge('/t/:id'),
-    after: charge('/t/:tenant'),
-    target: '/t/7/charge',
-  },
-  {
-    what: 'the place of a route, from the application to a router',
-    before: { pattern: '/t/:id/charge' },
-    after: charge('/t/:id'),
-    target: '/t/7/charge',
-  },
-  {
-    what: 'the place of a route, from one router to two',
-    before: charge('/api/v1'),
-    after: charge('/api', { within: ['/v1'] }),
-    target: '/api/v1/charge',
-  },
-  {
-    what: 'the place of a route, from a router to an application within',
-    before: charge('/api'),
-    after: charge('/api', { mounted: 'app' }),
-    target: '/api/charge',
-  },
-  {
-    what: 'the place of a route, to a router that cannot be seen',
-    before: charge('/api'),
-    after: charge('/api', { mounted: 'function' }),
-    target: '/api/charge',
-  },
-  {
-    what: 'the place of a route of mixed case, to a router that cannot be seen',
-    before: charge('/api', { pattern: '/createCharge' }),
-    after: charge('/api', { pattern: '/createCharge', mounted: 'function' }),
-    target: '/api/createCharge',
-  },
-  {
-    what: 'a mount with a parameter, whose former name is given',
-    before: charge('/v1/t/:id'),
-    after: charge('/v2/t/:tenant', { options: { ...STANDARD, formerly: ['POST /v1/t/:tenant/charge'] } }),
-    target: '/v1/t/AbC/charge',
-    targetAfter: '/v2/t/AbC/charge',
-    where: hasPatterns,
-  },
-  {
-    what: 'a mount in another case, whose former name is given as it was',
-    before: charge('/V1'),
-    after: charge('/v2', { options: { ...STANDARD, formerly: ['POST /V1/charge'] } }),
-    target: '/V1/charge',
-    targetAfter: '/v2/charge',
-    where: hasPatterns,
-  },
-  {
-    what: 'the case of a route, which the framework takes for the same',
-    before: { pattern: '/Charge' },
-    after: { pattern: '/charge' },
-    target: '/charge',
-    cell: '422',
-    where: foldsCase,
-  },
-  {
-    what: 'the case of a mount, which the framework takes for the same',
-    before: charge('/Api'),
-    after: charge('/api'),
-    target: '/api/charge',
-    cell: '422',
-    where: foldsCase,
-  },
-  {
-    what: 'the case of a route, with its former name',
-    before: { pattern: '/Charge' },
-    after: { pattern: '/charge', options: { ...STANDARD, formerly: ['POST /Charge'] } },
-    target: '/charge',
-    where: foldsCase,
-  },
-  {
-    what: 'the slash at the end of a route, which the framework takes for the same',
-    before: { pattern: '/charge/' },
-    after: { pattern: '/charge' },
-    target: '/charge',
-    cell: '422',
-    where: ({ routing }) => routing.foldsSlash,
-  },
-];
-
 function row(what: string, routes: readonly Route[], first: string, again: string, cell: Row['cell']): Row {
   return { what, routes, first, again, cell };
-}
-
-/** A name of its own. */
-function named(operation: string, options: Partial<Route['options']> = {}): Route {
-  return { options: { ...STANDARD, operation, ...options } };
-}
-
-/** Where nothing is known of routes, each operation has a name. */
-function fitted(route: Route, { hasRoutePatterns }: AdapterHarness): Route {
-  const options = { ...STANDARD, ...route.options };
-  if (hasRoutePatterns || options.operation !== undefined) return { ...route, options };
-  const whole = [route.mount, ...(route.within ?? []), route.pattern].join('');
-  return { ...route, options: { ...options, operation: `POST ${whole}` } };
-}
-
-function start(t: Bench, routes: readonly Route[]): Promise<App> {
-  return t.start({ routes: routes.map((route) => fitted(route, t.harness)) });
 }
 
 function long(last: string): string {
@@ -351,36 +187,6 @@ export function identityTests(test: AddTest, harness: AdapterHarness): void {
       // Whatever came of it, the first request is as it was.
       assertReplay(first, await app.post('key-1', { target }));
     });
-  }
-
-  for (const { what, before, after, target, targetAfter = target, cell = 'replay', where } of DEPLOYS) {
-    if (where?.(harness) === false) continue;
-    for (const direction of ['old code first', 'new code first']) {
-      test(`a deploy changes ${what}; old and new code run, ${direction}: ${cell}`, async (t) => {
-        const apps = [
-          { app: await start(t, [before]), target },
-          { app: await start(t, [after]), target: targetAfter },
-        ];
-        const [one, other] = direction === 'old code first' ? apps : apps.toReversed();
-        assert.ok(one !== undefined && other !== undefined);
-        const first = await one.app.post('key-1', { target: one.target });
-        const second = await other.app.post('key-1', { target: other.target });
-        assert.equal(first.status, 201);
-        if (cell === '422') assertProblem(second, 422, 'key-reused');
-        else {
-          assert.equal(second.status, 201);
-          assert.deepEqual(second.body, first.body);
-        }
-        assert.equal(one.app.runs + other.app.runs, 1);
-        // Both at once: one of them runs it.
-        const both = await Promise.all([
-          one.app.post('key-2', { target: one.target }),
-          other.app.post('key-2', { target: other.target }),
-        ]);
-        assert.equal(one.app.runs + other.app.runs, 2);
-        assert.ok(both.some(({ status }) => status === 201));
-      });
-    }
   }
 
   // F96
