@@ -177,7 +177,7 @@ export const calls = [
   },
   {
     name: 'unknown-loses-against-no-effect',
-    file: 'engine/conclude.ts',
+    file: 'engine/ending/conclude.ts',
     find: 'if (attempt.saidUnknown !== null)',
     put: 'if (attempt.saidUnknown !== null && attempt.declared === null)',
     tests: ENGINES,
@@ -186,7 +186,7 @@ export const calls = [
   },
   {
     name: 'unknown-heard-of-answers-alone',
-    file: 'engine/settler.ts',
+    file: 'engine/ending/settler.ts',
     find: 'const ending = attempt.saidUnknown === null ? ended : asUnknown(ended);',
     put: 'const ending = ended;',
     tests: ENGINES,
@@ -195,7 +195,7 @@ export const calls = [
   },
   {
     name: 'unknown-hung-is-resumed',
-    file: 'engine/unanswered.ts',
+    file: 'engine/ending/unanswered.ts',
     find: "if (attempt.settings.whenClaimEnds === 'resume' && attempt.saidUnknown === null) {",
     put: "if (attempt.settings.whenClaimEnds === 'resume') {",
     tests: ENGINES,

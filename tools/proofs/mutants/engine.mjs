@@ -65,7 +65,7 @@ export const engine = [
   },
   {
     name: 'saver-tries-once',
-    file: 'engine/saver.ts',
+    file: 'engine/ending/saver.ts',
     find: 'if (stopped || now >= until) return null;',
     put: 'if (stopped || pauseMs > PAUSE_MIN_MS) return null;',
     tests: ENGINES,

@@ -221,7 +221,7 @@ export const messages = [
   },
   {
     name: 'postgres-requeue-without-claim',
-    file: 'stores/postgres/messages-upkeep-statements.ts',
+    file: 'stores/postgres/messages/messages-upkeep-statements.ts',
     find: "(r.claim_id = dead.claim_id AND r.state IN ('unknown', 'pending')",
     put: "(r.state IN ('unknown', 'pending')",
     tests: POSTGRES,
@@ -230,7 +230,7 @@ export const messages = [
   },
   {
     name: 'postgres-long-group-met-one-by-one',
-    file: 'stores/postgres/messages-statements.ts',
+    file: 'stores/postgres/messages/messages-statements.ts',
     find: 'parked AS (UPDATE ${messages} m SET parked = true FROM behind WHERE m.ctid = behind.tid),\n',
     put: '',
     tests: POSTGRES,
@@ -248,7 +248,7 @@ export const messages = [
   },
   {
     name: 'postgres-message-ended-without-lease',
-    file: 'stores/postgres/messages-statements.ts',
+    file: 'stores/postgres/messages/messages-statements.ts',
     find: 'AND m.lease_id = q.lease_id AND m.started = q.started FOR UPDATE) m)`;',
     put: 'AND m.started = q.started FOR UPDATE) m)`;',
     tests: POSTGRES,
@@ -257,7 +257,7 @@ export const messages = [
   },
   {
     name: 'postgres-message-group-overtaken',
-    file: 'stores/postgres/messages-statements.ts',
+    file: 'stores/postgres/messages/messages-statements.ts',
     find: "WHERE e.group_key = m.group_key AND e.state <> 'dead' AND e.place < m.place)) AS head",
     put: "WHERE e.group_key = m.group_key AND e.state = 'leased' AND e.place < m.place)) AS head",
     tests: POSTGRES,

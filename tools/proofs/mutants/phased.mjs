@@ -204,7 +204,7 @@ export const phased = [
   },
   {
     name: 'phased-unfit-tries-for-ever',
-    file: 'engine/settler.ts',
+    file: 'engine/ending/settler.ts',
     find: 'if (isUnfit) options.unfit.note(attempt);',
     put: '',
     tests: ['engine/memory.test.ts'],

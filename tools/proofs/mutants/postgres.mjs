@@ -49,7 +49,7 @@ export const postgres = [
   },
   {
     name: 'postgres-clock-leases-end-early',
-    file: 'stores/postgres/messages-statements.ts',
+    file: 'stores/postgres/messages/messages-statements.ts',
     find: "m.state = 'leased' AND m.due_at <= t.now - ${interval('$held::bigint')}",
     put: "m.state = 'leased' AND m.due_at <= t.later",
     tests: CONTRACT,
@@ -103,7 +103,7 @@ export const postgres = [
   },
   {
     name: 'references-left-by-erase-on-postgres',
-    file: 'stores/postgres/erase-statements.ts',
+    file: 'stores/postgres/operator/erase-statements.ts',
     find: "${unreferring(tables, 'emptied')}",
     put: 'kept AS (SELECT 1)',
     tests: ['reconcile/references.test.ts'],

@@ -9,7 +9,7 @@
 import type { Abandoned } from './abandoned.ts';
 import { RunningAttempt } from './attempt.ts';
 import { createBridges, HOPS_MAX, isTooShort, type Located, type Spot } from './bridge/bridge.ts';
-import { finishRequest } from './conclude.ts';
+import { finishRequest } from './ending/conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
 import type { Met } from './flight.ts';

@@ -12,7 +12,7 @@ import { unavailable } from './meeting.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { createOwner, type OwnerOptions } from './owner.ts';
 import { about, type Renewer } from './renewer.ts';
-import type { Settler } from './settler.ts';
+import type { Settler } from './ending/settler.ts';
 import type { Telling } from './telling.ts';
 import type { UnderWay } from './work-count.ts';
 import type { Handler, Work } from './work.ts';

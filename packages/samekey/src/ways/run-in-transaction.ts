@@ -8,7 +8,7 @@
 
 import type { Ending } from '../engine/attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
-import { type Conclusion, conclude, finishRequest } from '../engine/conclude.ts';
+import { type Conclusion, conclude, finishRequest } from '../engine/ending/conclude.ts';
 import type { Owner } from '../engine/owner.ts';
 import { response, type StoredResponse } from '../core/response.ts';
 import type { Within } from '../store/transaction.ts';

@@ -15,7 +15,7 @@ import {
 } from '../core/errors.ts';
 import { textOfError } from '../core/listener.ts';
 import { type Lease, messageKeyText, type RetryRequest, type TakenMessage } from '../store/message.ts';
-import { contradictionRow, createNoter } from '../engine/noter.ts';
+import { contradictionRow, createNoter } from '../engine/ending/noter.ts';
 import { pause } from '../core/pause.ts';
 import type { SamekeyRecord } from '../core/record.ts';
 import { referenceOf } from '../store/references.ts';

@@ -1,7 +1,7 @@
 /** What the end of a delivery means for the attempt that was handed over with its message. Pure. */
 
 import type { TakenMessage } from '../store/message.ts';
-import { ANSWER_NOT_STORABLE, type Conclusion } from '../engine/conclude.ts';
+import { ANSWER_NOT_STORABLE, type Conclusion } from '../engine/ending/conclude.ts';
 import type { Answer } from '../ways/reply.ts';
 import { problemResponse } from '../core/response.ts';
 import type { FinishRequest } from '../store/store.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Ending } from '../../src/engine/attempt.ts';
-import { conclude, type OpenEnding } from '../../src/engine/conclude.ts';
+import { conclude, type OpenEnding } from '../../src/engine/ending/conclude.ts';
 import { resolveSettings } from '../../src/core/settings.ts';
 import { response } from '../../src/core/response.ts';
 import { createSamekey, POLICIES, type Policy, type Verdict } from '../../src/index.ts';

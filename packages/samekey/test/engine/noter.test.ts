@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NewAuditRow } from '../../src/store/audit.ts';
 import { StoreError } from '../../src/core/errors.ts';
-import { contradictionRow, createNoter } from '../../src/engine/noter.ts';
+import { contradictionRow, createNoter } from '../../src/engine/ending/noter.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { fakeWorld } from '../../../testing/src/index.ts';
 

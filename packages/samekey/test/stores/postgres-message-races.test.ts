@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreWithMessages } from '../../src/store/message.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
-import { settleStatement } from '../../src/stores/postgres/messages-statements.ts';
+import { settleStatement } from '../../src/stores/postgres/messages/messages-statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
 import { endOf, given, handedOver, message, take, takeOne } from '../../../testing/src/outbox/bench.ts';
 import { availablePostgres } from '../services/postgres.ts';

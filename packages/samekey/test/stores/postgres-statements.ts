@@ -1,6 +1,6 @@
 /** Uses each statement that the store's sessions prepare, once at least. */
 
-import { contradictionRow } from '../../src/engine/noter.ts';
+import { contradictionRow } from '../../src/engine/ending/noter.ts';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import {
   claimed,

@@ -6,22 +6,22 @@
  * stands there.
  */
 
-import type { Abandoned } from './abandoned.ts';
-import type { RunningAttempt } from './attempt.ts';
+import type { Abandoned } from '../abandoned.ts';
+import type { RunningAttempt } from '../attempt.ts';
 import { type Conclusion, finishRequest } from './conclude.ts';
-import type { Dispatch } from './dispatch.ts';
-import type { Emit } from './events.ts';
-import type { Flight, Flights } from './flight.ts';
-import { asForRetry, metOnly } from './meeting.ts';
+import type { Dispatch } from '../dispatch.ts';
+import type { Emit } from '../events.ts';
+import type { Flight, Flights } from '../flight.ts';
+import { asForRetry, metOnly } from '../meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
-import { type Outcome, retryAfter } from '../core/outcome.ts';
-import type { SamekeyRecord, State } from '../core/record.ts';
-import { about, type Renewer } from './renewer.ts';
+import { type Outcome, retryAfter } from '../../core/outcome.ts';
+import type { SamekeyRecord, State } from '../../core/record.ts';
+import { about, type Renewer } from '../renewer.ts';
 import type { Saver } from './saver.ts';
-import type { ChangeHints, FinishResult } from '../store/store.ts';
-import type { Unfit } from './unfit.ts';
-import type { UsualLengths } from './usual.ts';
-import type { World } from '../core/world.ts';
+import type { ChangeHints, FinishResult } from '../../store/store.ts';
+import type { Unfit } from '../unfit.ts';
+import type { UsualLengths } from '../usual.ts';
+import type { World } from '../../core/world.ts';
 
 /** What an attempt wanted to make of its record, and what stands there; null: it is gone, or nobody could look. */
 export interface Contradiction {

@@ -6,16 +6,16 @@
  */
 
 import type { Aftermath, SettlerOptions } from './aftermath.ts';
-import type { RunningAttempt } from './attempt.ts';
+import type { RunningAttempt } from '../attempt.ts';
 import { type Conclusion, conclude, finishRequest, isLost, type OpenEnding } from './conclude.ts';
-import { isStoreError } from '../core/errors.ts';
-import type { Flight } from './flight.ts';
-import { notStored } from './meeting.ts';
-import type { Executed, Outcome } from '../core/outcome.ts';
-import { isFinal, type SamekeyRecord } from '../core/record.ts';
-import { about } from './renewer.ts';
-import { sameResponse } from '../core/response.ts';
-import type { FinishResult } from '../store/store.ts';
+import { isStoreError } from '../../core/errors.ts';
+import type { Flight } from '../flight.ts';
+import { notStored } from '../meeting.ts';
+import type { Executed, Outcome } from '../../core/outcome.ts';
+import { isFinal, type SamekeyRecord } from '../../core/record.ts';
+import { about } from '../renewer.ts';
+import { sameResponse } from '../../core/response.ts';
+import type { FinishResult } from '../../store/store.ts';
 
 /** What stores answers. */
 interface AnswerSaving {

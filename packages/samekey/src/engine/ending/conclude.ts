@@ -2,13 +2,13 @@
  * From how a handler ended to what its record becomes, by the operation's policy (contract §6). Pure.
  */
 
-import { responseBytes } from '../core/response.ts';
-import type { Ending, RunningAttempt } from './attempt.ts';
-import { isNotExecutedError } from '../core/errors.ts';
-import { classOfStatus, type EndingClass, proofOf } from '../core/policy.ts';
-import { isLeftToCode, LEFT_TO_CODE_MS, type Proof } from '../core/record.ts';
-import type { FinishRequest } from '../store/store.ts';
-import { storable, type StorableResponse } from '../core/stored-response.ts';
+import { responseBytes } from '../../core/response.ts';
+import type { Ending, RunningAttempt } from '../attempt.ts';
+import { isNotExecutedError } from '../../core/errors.ts';
+import { classOfStatus, type EndingClass, proofOf } from '../../core/policy.ts';
+import { isLeftToCode, LEFT_TO_CODE_MS, type Proof } from '../../core/record.ts';
+import type { FinishRequest } from '../../store/store.ts';
+import { storable, type StorableResponse } from '../../core/stored-response.ts';
 
 /** What the record becomes. */
 export interface Conclusion {

@@ -7,11 +7,11 @@
  * twice, never none without a word.
  */
 
-import type { AuditStore, NewAuditRow } from '../store/audit.ts';
-import { isStoreError } from '../core/errors.ts';
-import { pause } from '../core/pause.ts';
-import type { RecordId, State } from '../core/record.ts';
-import type { World } from '../core/world.ts';
+import type { AuditStore, NewAuditRow } from '../../store/audit.ts';
+import { isStoreError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
+import type { RecordId, State } from '../../core/record.ts';
+import type { World } from '../../core/world.ts';
 
 /** What writes notes. */
 export interface Noter {

@@ -6,11 +6,11 @@
  * time.
  */
 
-import { responseBytes } from '../core/response.ts';
-import type { Dispatch } from './dispatch.ts';
-import { pause } from '../core/pause.ts';
-import type { FinishRequest, FinishResult } from '../store/store.ts';
-import type { World } from '../core/world.ts';
+import { responseBytes } from '../../core/response.ts';
+import type { Dispatch } from '../dispatch.ts';
+import { pause } from '../../core/pause.ts';
+import type { FinishRequest, FinishResult } from '../../store/store.ts';
+import type { World } from '../../core/world.ts';
 
 /** Bounds of the saver. */
 interface SaverOptions {

@@ -8,14 +8,14 @@
 
 import { type Contradiction, createAftermath, type SettlerOptions } from './aftermath.ts';
 import { createAnswerSaving } from './answer-saving.ts';
-import type { Ending, RunningAttempt } from './attempt.ts';
+import type { Ending, RunningAttempt } from '../attempt.ts';
 import type { Conclusion } from './conclude.ts';
-import type { Flight } from './flight.ts';
-import { unavailable } from './meeting.ts';
-import { type Executed, type Outcome, retryAfter } from '../core/outcome.ts';
-import { ENDED_INSIDE, isLeftToCode } from '../core/record.ts';
-import { about } from './renewer.ts';
-import { response as responseOf, type StoredResponse } from '../core/response.ts';
+import type { Flight } from '../flight.ts';
+import { unavailable } from '../meeting.ts';
+import { type Executed, type Outcome, retryAfter } from '../../core/outcome.ts';
+import { ENDED_INSIDE, isLeftToCode } from '../../core/record.ts';
+import { about } from '../renewer.ts';
+import { response as responseOf, type StoredResponse } from '../../core/response.ts';
 import { createUnanswered, type Unanswered } from './unanswered.ts';
 
 /** What settles. */

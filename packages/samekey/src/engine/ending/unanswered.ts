@@ -5,13 +5,13 @@
  */
 
 import type { Aftermath, SettlerOptions } from './aftermath.ts';
-import type { RunningAttempt } from './attempt.ts';
+import type { RunningAttempt } from '../attempt.ts';
 import { type Conclusion, finishRequest } from './conclude.ts';
-import { isStoreError } from '../core/errors.ts';
-import type { Flight } from './flight.ts';
-import { asForRetry } from './meeting.ts';
-import { type Outcome, retryAfter } from '../core/outcome.ts';
-import type { FinishResult } from '../store/store.ts';
+import { isStoreError } from '../../core/errors.ts';
+import type { Flight } from '../flight.ts';
+import { asForRetry } from '../meeting.ts';
+import { type Outcome, retryAfter } from '../../core/outcome.ts';
+import type { FinishResult } from '../../store/store.ts';
 
 /** Who records them. */
 export interface Unanswered {

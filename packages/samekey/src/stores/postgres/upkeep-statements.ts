@@ -5,7 +5,7 @@ import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../store/store.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import type { SqlValue, Statement } from './postgres-client.ts';
-import { unreferring } from './references-parts.ts';
+import { unreferring } from './references/references-parts.ts';
 import { placed, statement } from './statements.ts';
 import {
   instant,

@@ -1,6 +1,6 @@
 /** Messages as rows of input and as rows read; in the order of `messages-statements.ts`. */
 
-import { StoreError } from '../../core/errors.ts';
+import { StoreError } from '../../../core/errors.ts';
 import type {
   Lease,
   MessageState,
@@ -8,10 +8,10 @@ import type {
   NoteRequest,
   StoredMessage,
   TakenMessage,
-} from '../../store/message.ts';
-import { exact, number, shown } from '../sql/record-row.ts';
-import type { Cell } from './parameters.ts';
-import type { SqlRow } from './postgres-client.ts';
+} from '../../../store/message.ts';
+import { exact, number, shown } from '../../sql/record-row.ts';
+import type { Cell } from '../parameters.ts';
+import type { SqlRow } from '../postgres-client.ts';
 
 /** A row of `ENQUEUE_INPUT`. */
 export function enqueueRow(message: NewMessage): readonly Cell[] {

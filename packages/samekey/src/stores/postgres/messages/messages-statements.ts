@@ -9,13 +9,13 @@
  * meanwhile. It also writes a row that is not parked, so that a take which looked before cannot park it any more.
  */
 
-import { PARKED_MAX } from '../../store/message.ts';
-import { FINISH_INPUT } from './input-columns.ts';
-import { type Arity, type InputColumn, inputRows } from './parameters.ts';
-import type { Statement } from './postgres-client.ts';
-import { ownRecord, referring } from './references-parts.ts';
-import { FINISH_FENCE, statement, updateFinished } from './statements.ts';
-import { interval, milliseconds, type Tables } from './tables.ts';
+import { PARKED_MAX } from '../../../store/message.ts';
+import { FINISH_INPUT } from '../input-columns.ts';
+import { type Arity, type InputColumn, inputRows } from '../parameters.ts';
+import type { Statement } from '../postgres-client.ts';
+import { ownRecord, referring } from '../references/references-parts.ts';
+import { FINISH_FENCE, statement, updateFinished } from '../statements.ts';
+import { interval, milliseconds, type Tables } from '../tables.ts';
 
 const text = (name: string): InputColumn => ({ name, type: 'text' });
 const int = (name: string): InputColumn => ({ name, type: 'int' });

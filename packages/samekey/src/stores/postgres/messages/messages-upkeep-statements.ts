@@ -1,11 +1,11 @@
 /** The SQL of messages beside their delivery: groups that go on, dead letters that come back, what operators read. */
 
-import { NEVER } from '../../store/machine/index.ts';
-import { reopenedClaimId } from '../../core/record.ts';
+import { NEVER } from '../../../store/machine/index.ts';
+import { reopenedClaimId } from '../../../core/record.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
-import type { Statement } from './postgres-client.ts';
-import { placed, statement } from './statements.ts';
-import { instant, milliseconds, type Tables } from './tables.ts';
+import type { Statement } from '../postgres-client.ts';
+import { placed, statement } from '../statements.ts';
+import { instant, milliseconds, type Tables } from '../tables.ts';
 
 /**
  * The first of each group of $1 may be looked at again; also if a take has just parked it, hence by its place. Its

@@ -4,9 +4,9 @@
  * pool nor a busy worker hold up claims.
  */
 
-import { checkByHand } from '../../store/audit.ts';
-import { isStoreError } from '../../core/errors.ts';
-import { decideFinish } from '../../store/machine/index.ts';
+import { checkByHand } from '../../../store/audit.ts';
+import { isStoreError } from '../../../core/errors.ts';
+import { decideFinish } from '../../../store/machine/index.ts';
 import {
   type DeadRequest,
   type DoneRequest,
@@ -16,12 +16,12 @@ import {
   type MessageState,
   type MessageStore,
   type NewMessage,
-} from '../../store/message.ts';
-import { idText } from '../../core/record.ts';
-import type { FinishRequest } from '../../store/store.ts';
-import { exact, number, shown } from '../sql/record-row.ts';
-import { finishRows } from './input-rows.ts';
-import type { Link } from './link.ts';
+} from '../../../store/message.ts';
+import { idText } from '../../../core/record.ts';
+import type { FinishRequest } from '../../../store/store.ts';
+import { exact, number, shown } from '../../sql/record-row.ts';
+import { finishRows } from '../input-rows.ts';
+import type { Link } from '../link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
 import {
   backRow,
@@ -35,9 +35,9 @@ import {
 } from './messages-input.ts';
 import * as sql from './messages-statements.ts';
 import * as upkeep from './messages-upkeep-statements.ts';
-import { type Arity, type Cell, type InputColumn, inputValues, textArray } from './parameters.ts';
-import type { Ask, Connection, SqlRow, Statement } from './postgres-client.ts';
-import { arityOf, type Records } from './records.ts';
+import { type Arity, type Cell, type InputColumn, inputValues, textArray } from '../parameters.ts';
+import type { Ask, Connection, SqlRow, Statement } from '../postgres-client.ts';
+import { arityOf, type Records } from '../records.ts';
 
 /** What messages are made of. */
 interface PostgresMessagesOptions {

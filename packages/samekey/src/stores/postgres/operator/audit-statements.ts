@@ -1,11 +1,11 @@
 /** The SQL of the audit: rows that are added by themselves, read, and deleted by age. */
 
-import type { AuditRequest } from '../../store/audit.ts';
-import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
-import { type Arity, type InputColumn, inputRows, textArray } from './parameters.ts';
-import type { SqlValue, Statement } from './postgres-client.ts';
-import { statement } from './statements.ts';
-import { interval, milliseconds, type Tables } from './tables.ts';
+import type { AuditRequest } from '../../../store/audit.ts';
+import { AUDIT_COLUMNS } from '../../sql/audit-row.ts';
+import { type Arity, type InputColumn, inputRows, textArray } from '../parameters.ts';
+import type { SqlValue, Statement } from '../postgres-client.ts';
+import { statement } from '../statements.ts';
+import { interval, milliseconds, type Tables } from '../tables.ts';
 
 /** A row of the audit, in the order of `auditValues`. */
 export const AUDIT_INPUT: readonly InputColumn[] = AUDIT_COLUMNS.map((name) => ({

@@ -1,13 +1,13 @@
 /** The audit on PostgreSQL. Rows of acts by hand are written by the statement of the act itself (`statements.ts`). */
 
-import { auditLimit, type AuditStore, checkNotes } from '../../store/audit.ts';
-import { auditRowOf, auditValues } from '../sql/audit-row.ts';
-import { number } from '../sql/record-row.ts';
+import { auditLimit, type AuditStore, checkNotes } from '../../../store/audit.ts';
+import { auditRowOf, auditValues } from '../../sql/audit-row.ts';
+import { number } from '../../sql/record-row.ts';
 import * as sql from './audit-statements.ts';
-import type { Link } from './link.ts';
-import { inputValues, textArray } from './parameters.ts';
-import { arityOf } from './records.ts';
-import type { Tables } from './tables.ts';
+import type { Link } from '../link.ts';
+import { inputValues, textArray } from '../parameters.ts';
+import { arityOf } from '../records.ts';
+import type { Tables } from '../tables.ts';
 
 /** Rows of one statement at most: some 10 ms. */
 const PRUNE_ROWS_MAX = 1_000;

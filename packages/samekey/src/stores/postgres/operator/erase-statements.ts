@@ -3,12 +3,12 @@
  * are walked in LATERAL subqueries, as everywhere.
  */
 
-import { ERASED, NEVER } from '../../store/machine/index.ts';
-import { AUDIT_COLUMNS } from '../sql/audit-row.ts';
-import type { Statement } from './postgres-client.ts';
-import { unreferring } from './references-parts.ts';
-import { placed, statement } from './statements.ts';
-import { instant, type Tables } from './tables.ts';
+import { ERASED, NEVER } from '../../../store/machine/index.ts';
+import { AUDIT_COLUMNS } from '../../sql/audit-row.ts';
+import type { Statement } from '../postgres-client.ts';
+import { unreferring } from '../references/references-parts.ts';
+import { placed, statement } from '../statements.ts';
+import { instant, type Tables } from '../tables.ts';
 
 /** As `isErased`: nothing else has such a claimId. */
 const NOT_ERASED = `left(r.claim_id, 7) <> 'erased:'`;

@@ -3,14 +3,14 @@
  * their rows to the audit. Records that somebody holds are left for the next call.
  */
 
-import { checkErase } from '../../store/audit.ts';
-import { scopeRanges } from '../../core/scope.ts';
-import type { EraseRequest, EraseResult } from '../../store/store.ts';
-import { exact, number, shown } from '../sql/record-row.ts';
+import { checkErase } from '../../../store/audit.ts';
+import { scopeRanges } from '../../../core/scope.ts';
+import type { EraseRequest, EraseResult } from '../../../store/store.ts';
+import { exact, number, shown } from '../../sql/record-row.ts';
 import { countNotErasedStatement, eraseStatement } from './erase-statements.ts';
-import type { Link } from './link.ts';
-import { textArray } from './parameters.ts';
-import type { Tables } from './tables.ts';
+import type { Link } from '../link.ts';
+import { textArray } from '../parameters.ts';
+import type { Tables } from '../tables.ts';
 
 /** Records of one statement at most. */
 const ROWS_MAX = 1_000;

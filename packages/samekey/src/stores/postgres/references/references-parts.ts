@@ -1,6 +1,6 @@
 /** References are written and deleted by parts of the statements that write and delete their records. */
 
-import type { Tables } from './tables.ts';
+import type { Tables } from '../tables.ts';
 
 /**
  * Writes the references of the rows `from`, which has `reference` (null for none), `scope`, `key`, `created_at`,

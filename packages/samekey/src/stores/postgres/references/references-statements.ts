@@ -1,9 +1,9 @@
 /** The SQL of looks at references. It names narrow columns only, so nothing that is stored out of line is fetched. */
 
-import { forgottenClaimId } from '../../core/record.ts';
-import type { Statement } from './postgres-client.ts';
-import { statement } from './statements.ts';
-import { milliseconds, type Tables } from './tables.ts';
+import { forgottenClaimId } from '../../../core/record.ts';
+import type { Statement } from '../postgres-client.ts';
+import { statement } from '../statements.ts';
+import { milliseconds, type Tables } from '../tables.ts';
 
 /**
  * Where the references $1 lead, at most $2. Which life it is is asked of the record that was found: the index on

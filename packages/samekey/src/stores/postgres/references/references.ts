@@ -1,13 +1,13 @@
 /** The looks at references on PostgreSQL. */
 
-import type { State } from '../../core/record.ts';
-import type { CallUnderWay, Referred, References } from '../../store/references.ts';
-import { exact, number } from '../sql/record-row.ts';
-import type { Link } from './link.ts';
-import { textArray } from './parameters.ts';
-import type { SqlRow } from './postgres-client.ts';
+import type { State } from '../../../core/record.ts';
+import type { CallUnderWay, Referred, References } from '../../../store/references.ts';
+import { exact, number } from '../../sql/record-row.ts';
+import type { Link } from '../link.ts';
+import { textArray } from '../parameters.ts';
+import type { SqlRow } from '../postgres-client.ts';
 import * as sql from './references-statements.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from '../tables.ts';
 
 /** Makes them; `reads` plans each look anew, by what is there. */
 export function createReferences(
