@@ -90,6 +90,16 @@ function reachedDeclarations(root, folder) {
 }
 
 /**
+ * Whether a file of `dist` was built of a source that stands there.
+ * @param {string} from the folder of the package
+ * @param {string} file
+ */
+function isBuilt(from, file) {
+  const [, name] = /^dist\/(.*?)(?:\.d\.ts|\.js)$/u.exec(file) ?? [];
+  return name !== undefined && existsSync(join(from, 'src', `${name}.ts`));
+}
+
+/**
  * Writes a package as it is published, and says where.
  * @param {string} root
  * @param {string} folder below the root, such as `packages/samekey`
@@ -107,7 +117,8 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
   const declarations = reachedDeclarations(root, folder);
   for (const file of walkFiles(from, 'dist')) {
     const isCode = file.endsWith('.js');
-    if (!isCode && !declarations.has(file)) continue;
+    // What was built of a file that is gone is not part of the package.
+    if (!isBuilt(from, file) || (!isCode && !declarations.has(file))) continue;
     const text = readText(from, file);
     mkdirSync(join(to, dirname(file)), { recursive: true });
     writeFileSync(
