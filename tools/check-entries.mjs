@@ -1,11 +1,11 @@
 /**
  * Why: an entry is written down in four places (the export map, the peers, the documentation's index and the sources), and
- * users meet whichever of them was forgotten. packages/samekey/entries.json is the one list; the others are held equal to
- * it. `--write` makes the export map and the peers from it.
+ * users meet whichever of them was forgotten. The file entries.json of a package is the one list; the others are held equal to
+ * it. `--write` makes the export maps and the peers from it.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { importedPackages, MOVED, PACKAGE, readEntries } from './lib/entries.mjs';
 import { readJson, readText } from './lib/files.mjs';
 import { readMarkdown } from './lib/markdown.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
@@ -13,8 +13,10 @@ import { isMain, ROOT, report } from './lib/report.mjs';
 /** @typedef {import('./lib/entries.mjs').Entry} Entry */
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 
-const LIST = `${PACKAGE}/entries.json`;
-const MANIFEST = `${PACKAGE}/package.json`;
+/** @typedef {{ folder: string, entries: Entry[], manifest: any }} Listed a package with its list of entries */
+
+/** Of this repository: they go with the same version, and are no peers of an entry. */
+const SISTER = /^(?:@samekey\/|samekey$)/;
 const INDEX = 'docs/reference/entries.md';
 
 /**
@@ -30,15 +32,21 @@ function subpath(entry, packageName) {
  * @param {Entry} entry
  */
 function conditions(entry) {
-  const built = entry.source.replace(/^src\//, './dist/').replace(/\.ts$/, '');
-  return { '@samekey/source': `./${entry.source}`, types: `${built}.d.ts`, default: `${built}.js` };
+  return conditionsOf(entry.source);
+}
+
+/** @param {string} source */
+function conditionsOf(source) {
+  const built = source.replace(/^src\//, './dist/').replace(/\.ts$/, '');
+  return { '@samekey/source': `./${source}`, types: `${built}.d.ts`, default: `${built}.js` };
 }
 
 /**
  * For the packages of this repository that go with the same version: contracts and command know more than users.
  * @type {Record<string, Record<string, string>>}
  */
-const INTERNALS = {
+const OF_SAMEKEY = {
+  ...Object.fromEntries(MOVED.paths.map((path) => [path, conditionsOf(MOVED.source)])),
   './internals/*': {
     '@samekey/source': './src/*.ts',
     types: './dist/*.d.ts',
@@ -58,7 +66,7 @@ export function manifestParts(entries, packageName) {
   return {
     exports: {
       ...Object.fromEntries(entries.map((entry) => [subpath(entry, packageName), conditions(entry)])),
-      ...INTERNALS,
+      ...(packageName === 'samekey' ? OF_SAMEKEY : {}),
     },
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
@@ -70,36 +78,44 @@ export function manifestParts(entries, packageName) {
  * @returns {Problem[]}
  */
 export function checkEntries(root) {
-  const entries = readEntries(root);
-  const manifest = readJson(root, MANIFEST);
+  const packages = importedPackages(root).map((folder) => listed(root, folder));
   return [
-    ...checkList(root, entries, manifest.name),
-    ...checkManifest(entries, manifest),
-    ...checkIndex(root, entries),
+    ...packages.flatMap((each) => [...checkList(root, each), ...checkManifest(each)]),
+    ...checkIndex(root, packages),
   ];
 }
 
 /**
  * @param {string} root
- * @param {Entry[]} entries
- * @param {string} packageName
+ * @param {string} folder
+ * @returns {Listed}
+ */
+function listed(root, folder) {
+  return { folder, entries: readEntries(root, folder), manifest: readJson(root, `${folder}/package.json`) };
+}
+
+/**
+ * @param {string} root
+ * @param {Listed} listed
  * @returns {Problem[]}
  */
-function checkList(root, entries, packageName) {
+function checkList(root, { folder, entries, manifest }) {
+  const packageName = manifest.name;
+  const file = `${folder}/entries.json`;
   /** @type {Problem[]} */
   const problems = [];
   /** @type {Map<string, string>} */
   const ranges = new Map();
   for (const [at, entry] of entries.entries()) {
     if (entry.name !== packageName && !entry.name.startsWith(`${packageName}/`))
-      problems.push({ file: LIST, message: `${entry.name} is not of the package ${packageName}` });
+      problems.push({ file, message: `${entry.name} is not of the package ${packageName}` });
     if (entries.findIndex((other) => other.name === entry.name) !== at)
-      problems.push({ file: LIST, message: `${entry.name} is listed twice` });
-    if (!existsSync(join(root, PACKAGE, entry.source)))
-      problems.push({ file: LIST, message: `${entry.name}: its source ${entry.source} does not exist` });
+      problems.push({ file, message: `${entry.name} is listed twice` });
+    if (!existsSync(join(root, folder, entry.source)))
+      problems.push({ file, message: `${entry.name}: its source ${entry.source} does not exist` });
     for (const [peer, range] of Object.entries(entry.peers)) {
       if ((ranges.get(peer) ?? range) !== range)
-        problems.push({ file: LIST, message: `${entry.name}: another entry has another range for ${peer}` });
+        problems.push({ file, message: `${entry.name}: another entry has another range for ${peer}` });
       ranges.set(peer, range);
     }
   }
@@ -107,20 +123,20 @@ function checkList(root, entries, packageName) {
 }
 
 /**
- * @param {Entry[]} entries
- * @param {{ name: string, exports?: unknown, peerDependencies?: unknown, peerDependenciesMeta?: unknown }} manifest
+ * @param {Listed} listed
  * @returns {Problem[]}
  */
-function checkManifest(entries, manifest) {
+function checkManifest({ folder, entries, manifest }) {
   const wanted = manifestParts(entries, manifest.name);
   /** @type {Problem[]} */
   const problems = [];
   for (const part of /** @type {const} */ (['exports', 'peerDependencies', 'peerDependenciesMeta'])) {
     // Text, not structure: the order of conditions decides what a resolver takes.
-    if (JSON.stringify(manifest[part] ?? {}) !== JSON.stringify(wanted[part]))
+    const said = Object.entries(manifest[part] ?? {}).filter(([name]) => !SISTER.test(name));
+    if (JSON.stringify(Object.fromEntries(said)) !== JSON.stringify(wanted[part]))
       problems.push({
-        file: MANIFEST,
-        message: `"${part}" differs from ${LIST}: run node tools/check-entries.mjs --write`,
+        file: `${folder}/package.json`,
+        message: `"${part}" differs from ${folder}/entries.json: run node tools/check-entries.mjs --write`,
       });
   }
   return problems;
@@ -129,14 +145,17 @@ function checkManifest(entries, manifest) {
 /**
  * The documentation's index names every entry, in order, by a link whose text is the entry and whose target is its page.
  * @param {string} root
- * @param {Entry[]} entries
+ * @param {Listed[]} packages
  * @returns {Problem[]}
  */
-function checkIndex(root, entries) {
+function checkIndex(root, packages) {
+  const entries = packages.flatMap(({ folder, entries: own }) =>
+    own.map((entry) => ({ ...entry, list: `${folder}/entries.json` })),
+  );
   if (!existsSync(join(root, INDEX)))
     return [{ file: INDEX, message: 'does not exist: list every entry there, each as a link to its page' }];
   const links = readMarkdown(readText(root, INDEX)).links.filter((link) =>
-    /^samekey(\/[\w/-]+)?$/.test(link.text),
+    /^(?:samekey|@samekey\/\w+)(\/[\w/-]+)?$/.test(link.text),
   );
   /** @type {Problem[]} */
   const problems = [];
@@ -151,41 +170,50 @@ function checkIndex(root, entries) {
       problems.push({
         file: INDEX,
         line: link.line,
-        message: `${entry.name} leads to ${target}, but ${LIST} says ${entry.docs}`,
+        message: `${entry.name} leads to ${target}, but ${entry.list} says ${entry.docs}`,
       });
     if (!existsSync(join(root, entry.docs.replace(/#.*$/, ''))))
-      problems.push({ file: LIST, message: `${entry.name}: its page ${entry.docs} does not exist` });
+      problems.push({ file: entry.list, message: `${entry.name}: its page ${entry.docs} does not exist` });
   }
+  const lists = packages.map(({ folder }) => `${folder}/entries.json`).join(', ');
   const named = links.map((link) => link.text);
   for (const link of links) {
     if (!entries.some((entry) => entry.name === link.text))
-      problems.push({ file: INDEX, line: link.line, message: `${link.text} is not an entry of ${LIST}` });
+      problems.push({ file: INDEX, line: link.line, message: `${link.text} is not an entry of ${lists}` });
   }
   const order = entries.map((entry) => entry.name).filter((name) => named.includes(name));
   const shown = [...new Set(named)].filter((name) => order.includes(name));
   if (order.join() !== shown.join())
-    problems.push({ file: INDEX, message: `the order differs from ${LIST}: ${order.join(', ')}` });
+    problems.push({ file: INDEX, message: `the order differs from ${lists}: ${order.join(', ')}` });
   return problems;
 }
 
 /**
- * Makes the export map and the peers from the list. Everything else of the manifest stays as it is.
+ * Makes the export maps and the peers from the lists. Everything else of the manifests stays as it is.
  * @param {string} root
  */
 export function writeEntries(root) {
-  const manifest = readJson(root, MANIFEST);
-  const parts = manifestParts(readEntries(root), manifest.name);
+  for (const folder of importedPackages(root)) writeManifest(root, listed(root, folder));
+}
+
+/**
+ * @param {string} root
+ * @param {Listed} listed
+ */
+function writeManifest(root, { folder, entries, manifest }) {
+  const parts = manifestParts(entries, manifest.name);
   /** @type {Record<string, unknown>} */
   const written = {};
   for (const [key, value] of Object.entries(manifest)) {
-    if (key === 'peerDependencies' || key === 'peerDependenciesMeta') continue;
+    const isOfEntries = folder === PACKAGE && /^peerDependencies(?:Meta)?$/.test(key);
+    if (isOfEntries) continue;
     written[key] = key === 'exports' ? parts.exports : value;
     if (key === 'dependencies' && Object.keys(parts.peerDependencies).length > 0) {
       written['peerDependencies'] = parts.peerDependencies;
       written['peerDependenciesMeta'] = parts.peerDependenciesMeta;
     }
   }
-  writeFileSync(join(root, MANIFEST), `${JSON.stringify(written, null, 2)}\n`);
+  writeFileSync(join(root, folder, 'package.json'), `${JSON.stringify(written, null, 2)}\n`);
 }
 
 if (isMain(import.meta.url)) {

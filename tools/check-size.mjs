@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
-import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { importedPackages, PACKAGE, readEntries } from './lib/entries.mjs';
 import { readText, walkFiles } from './lib/files.mjs';
 import { specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
@@ -60,7 +60,7 @@ export async function checkSize(root, limits = LIMITS) {
 const WEIGHTS = {
   'packages/samekey': { files: 1_100, kilobytes: 2_200 },
   'packages/testing': { files: 250, kilobytes: 900 },
-  'packages/cli': { files: 150, kilobytes: 300 },
+  'packages/cli': { files: 200, kilobytes: 420 },
 };
 
 /**
@@ -78,6 +78,7 @@ const CLOSURES = {
   'samekey/stores/mysql': { files: 60, kilobytes: 200 },
   'samekey/stores/redis': { files: 50, kilobytes: 155 },
   'samekey/stores/dynamodb': { files: 50, kilobytes: 147 },
+  '@samekey/cli/verify': { files: 40, kilobytes: 100 },
 };
 
 /**
@@ -132,8 +133,8 @@ export function checkWeight(root, tell) {
       const found = { files: files.length, kilobytes: Math.ceil(bytes / 1_000) };
       tell(`${name}: ${found.files} of ${budget.files} files, ${found.kilobytes} of ${budget.kilobytes} kB`);
       problems.push(...over(name, found, budget));
-      if (name !== PACKAGE) continue;
-      for (const { name: entry, source } of readEntries(root)) {
+      if (!importedPackages(root).includes(name)) continue;
+      for (const { name: entry, source } of readEntries(root, name)) {
         const weight = closureWeight(packed, source.replace(/^src/, 'dist').replace(/\.ts$/, '.js'));
         const allowed = CLOSURES[entry];
         if (allowed !== undefined)

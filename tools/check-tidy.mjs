@@ -7,7 +7,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { walk } from 'oxc-walker';
-import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { importedPackages, MOVED, PACKAGE, readEntries } from './lib/entries.mjs';
 import { projectFiles, readJson, readText } from './lib/files.mjs';
 import { circlesOf, modulesOf } from './lib/modules.mjs';
 import { commentsOf, lineOf, parse } from './lib/parse.mjs';
@@ -335,7 +335,12 @@ function checkModules(root, files, measured) {
   for (const { uses } of modules.values()) {
     for (const { target, name } of uses) used.set(target, (used.get(target) ?? new Set()).add(name));
   }
-  const entries = new Set(readEntries(root).map(({ source }) => posix.join(PACKAGE, source)));
+  const entries = new Set([
+    posix.join(PACKAGE, MOVED.source),
+    ...importedPackages(root).flatMap((folder) =>
+      readEntries(root, folder).map(({ source }) => posix.join(folder, source)),
+    ),
+  ]);
   /** @type {Problem[]} */
   const problems = [];
   for (const file of measured) {

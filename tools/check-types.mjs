@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeF
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { walk } from 'oxc-walker';
-import { PACKAGE, readEntries } from './lib/entries.mjs';
+import { importedPackages, MOVED, PACKAGE, readEntries } from './lib/entries.mjs';
 import { readJson, readText } from './lib/files.mjs';
 import { lineOf, packageOf, parse, specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
@@ -16,17 +16,6 @@ import { packFolder } from './pack.mjs';
 
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 /** @typedef {import('./lib/entries.mjs').Entry} Entry */
-
-/** Packages that are imported; the command is run by its tests. */
-const WITH_ENTRIES = [PACKAGE, 'packages/testing'];
-
-/** @type {Entry} */
-const TESTING = {
-  name: '@samekey/testing',
-  source: 'src/index.ts',
-  peers: {},
-  docs: 'docs/reference/testing.md',
-};
 
 /** Folders that must run without Node, whichever entry reaches them. */
 const WEB = /^dist\/(?:core|fingerprint|store|engine|ways|http|client|adapters\/fetch)\//;
@@ -38,14 +27,25 @@ const NODE_TYPES = ['Buffer', 'NodeJS'];
  * @returns {Problem[]}
  */
 export function checkDeclarations(root) {
-  const dependencies = Object.keys(readJson(root, `${PACKAGE}/package.json`).dependencies ?? {});
+  return importedPackages(root).flatMap((folder) => declarationsOf(root, folder));
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder
+ * @returns {Problem[]}
+ */
+function declarationsOf(root, folder) {
+  const { dependencies: needed = {}, peerDependencies = {} } = readJson(root, `${folder}/package.json`);
+  const sisters = Object.keys(peerDependencies).filter((name) => /^(?:@samekey\/|samekey$)/.test(name));
+  const dependencies = [...Object.keys(needed), ...sisters];
   /** @type {Map<string, Problem>} */
   const problems = new Map();
-  for (const entry of readEntries(root)) {
+  for (const entry of readEntries(root, folder)) {
     const start = entry.source.replace(/^src\//, 'dist/').replace(/\.ts$/, '.d.ts');
     const seen = new Set([start]);
     for (const file of seen) {
-      const path = `${PACKAGE}/${file}`;
+      const path = `${folder}/${file}`;
       /** @param {number | undefined} line @param {string} message */
       const add = (line, message) =>
         problems.set(`${path} ${line} ${message}`, {
@@ -116,7 +116,7 @@ export async function checkPackage(root) {
     const problems = [];
     /** @type {Map<string, string>} */
     const tarballs = new Map();
-    for (const packed of WITH_ENTRIES.filter((each) => existsSync(join(root, each)))) {
+    for (const packed of importedPackages(root)) {
       const { tarball, files } = await pack(root, packed, folder);
       tarballs.set(packed, tarball);
       problems.push(...checkContents(root, files, packed), ...(await lintTarball(packed, tarball)));
@@ -185,7 +185,7 @@ export function checkContents(root, files, packed = PACKAGE) {
           file: path,
           message: 'is packed, but its source is gone: remove dist and build again',
         });
-    } else if (!/^(?:package\.json|README\.md|LICENSE)$/.test(file))
+    } else if (!/^(?:package\.json|README\.md|LICENSE|bin\/.*)$/.test(file))
       problems.push({ file: path, message: 'must not be packed: correct tools/pack.mjs' });
   }
   for (const wanted of ['LICENSE', 'README.md']) {
@@ -220,7 +220,7 @@ async function checkInstalled(root, folder, tarballs) {
 
   /** @type {Problem[]} */
   const problems = [];
-  const entries = [...readEntries(root), ...(tarballs.size > 1 ? [TESTING] : [])];
+  const entries = [...tarballs.keys()].flatMap((packed) => readEntries(root, packed));
   for (const { name } of entries) {
     const program = `const m = await import(${JSON.stringify(name)}); if (Object.keys(m).length === 0) throw new Error('no exports');`;
     const { code, output } = await run(process.execPath, ['--input-type=module', '--eval', program], {
@@ -232,7 +232,29 @@ async function checkInstalled(root, folder, tarballs) {
         message: `${name} does not load from the tarball: ${firstError(output)}`,
       });
   }
-  return [...problems, ...(await compileInstalled(project, entries))];
+  return [...problems, ...(await checkMoved(root, project)), ...(await compileInstalled(project, entries))];
+}
+
+/**
+ * An entry that is a package of its own now says so, to an import of one of its names.
+ * @param {string} root
+ * @param {string} project
+ * @returns {Promise<Problem[]>}
+ */
+async function checkMoved(root, project) {
+  if (!existsSync(join(root, PACKAGE, MOVED.source))) return [];
+  const [name] = /(?<=moved as )\w+/.exec(readText(root, `${PACKAGE}/${MOVED.source}`)) ?? [];
+  /** @type {Problem[]} */
+  const problems = [];
+  for (const path of MOVED.paths.map((each) => each.replace('*', 'any'))) {
+    const program = `import { ${name} } from 'samekey${path.slice(1)}'; console.log(${name});`;
+    const { output } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: project,
+    });
+    if (!output.includes('ERR_SAMEKEY_MOVED'))
+      problems.push({ file: `${PACKAGE}/${MOVED.source}`, message: `${path} ends with: ${output.trim()}` });
+  }
+  return problems;
 }
 
 /**

@@ -8,12 +8,10 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { parseSync } from 'oxc-parser';
+import { PUBLISHED } from './lib/entries.mjs';
 import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
 import { packageOf, specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
-
-/** The folders of the packages that are published. */
-const PUBLISHED = ['packages/samekey', 'packages/testing', 'packages/cli'];
 
 /** What a manifest holds for this repository alone. */
 const OWN_CONDITION = '@samekey/source';

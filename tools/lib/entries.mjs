@@ -1,7 +1,17 @@
-/** The one list of what the package `samekey` exports: packages/samekey/entries.json. */
+/** What the packages export: the list `entries.json` of each. A package without one is only run. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { readJson } from './files.mjs';
 
 export const PACKAGE = 'packages/samekey';
+
+/** The folders of the packages that are published, in the order in which they build on each other. */
+export const PUBLISHED = [PACKAGE, 'packages/testing', 'packages/cli'];
+
+/**
+ * Entries that `samekey` once had. What they lead to says what to import instead: a resolver would only say that there is nothing.
+ */
+export const MOVED = { source: 'src/moved.ts', paths: ['./testing', './verify'] };
 
 /**
  * @typedef {object} Entry
@@ -14,8 +24,18 @@ export const PACKAGE = 'packages/samekey';
 
 /**
  * @param {string} root
+ * @param {string} [folder] of the package
  * @returns {Entry[]}
  */
-export function readEntries(root) {
-  return readJson(root, `${PACKAGE}/entries.json`);
+export function readEntries(root, folder = PACKAGE) {
+  return readJson(root, `${folder}/entries.json`);
+}
+
+/**
+ * The folders of the packages that are imported.
+ * @param {string} root
+ * @returns {string[]}
+ */
+export function importedPackages(root) {
+  return PUBLISHED.filter((folder) => existsSync(join(root, folder, 'entries.json')));
 }

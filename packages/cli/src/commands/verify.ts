@@ -7,12 +7,12 @@
 
 import { writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
-import { type VerifyReport, verify, verifyBadge, verifyMarkdown, verifyText } from 'samekey/verify';
 import { CliError, EXIT } from '../cli-error.ts';
 import { duration } from '../operate/duration.ts';
 import { say } from '../operate/print.ts';
-import { junitOf } from '../verify/junit.ts';
-import { optionsOf, type VerifyFlags } from '../verify/options.ts';
+import { optionsOf, type VerifyFlags } from '../verify/command/flags.ts';
+import { junitOf } from '../verify/command/junit.ts';
+import { type VerifyReport, verify, verifyBadge, verifyMarkdown, verifyText } from '../verify/index.ts';
 
 /** Also where the reports go. */
 interface Flags extends VerifyFlags {

@@ -41,7 +41,7 @@ import { fromPg } from 'samekey/tx/pg';
 import { fromPostgresJs } from 'samekey/tx/postgres-js';
 import { fromPrisma } from 'samekey/tx/prisma';
 import { fromTypeorm } from 'samekey/tx/typeorm';
-import { verify } from 'samekey/verify';
+import { verify } from '@samekey/cli/verify';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
 import { newMessage } from '../../src/store/new-message.ts';
@@ -304,19 +304,21 @@ describe('a misspelt option', () => {
   });
 });
 
-const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const PACKAGES = ['samekey', 'cli'].map((name) =>
+  join(dirname(fileURLToPath(import.meta.url)), '../../..', name),
+);
 
 /** Names of exported interfaces that look like options, by the file that an entry is. */
 function exportedOptions(): Map<string, string> {
   const found = new Map<string, string>();
-  const entries = JSON.parse(readFileSync(join(PACKAGE, 'entries.json'), 'utf8')) as {
-    name: string;
-    source: string;
-  }[];
+  // `@samekey/testing` is for tests of stores and adapters: not what runs in front of money.
+  const entries = PACKAGES.flatMap((folder) =>
+    (
+      JSON.parse(readFileSync(join(folder, 'entries.json'), 'utf8')) as { name: string; source: string }[]
+    ).map(({ name, source }) => ({ name, source: join(folder, source) })),
+  );
   for (const { name, source } of entries) {
-    // For tests of stores and adapters: not what runs in front of money.
-    if (name === '@samekey/testing') continue;
-    const { program } = parseSync(source, readFileSync(join(PACKAGE, source), 'utf8'));
+    const { program } = parseSync(source, readFileSync(source, 'utf8'));
     walk(program, {
       enter(node) {
         const type =

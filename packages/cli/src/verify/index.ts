@@ -1,4 +1,4 @@
-/** `samekey/verify`: judges any HTTP service as a black box; from the command line `samekey verify`. */
+/** `@samekey/cli/verify`: judges any HTTP service as a black box; from the command line `samekey verify`. */
 
 export type { Count } from './counting.ts';
 export { VerifyError } from './error.ts';

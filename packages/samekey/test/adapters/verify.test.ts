@@ -1,6 +1,7 @@
 /** Verify finds no fault in Samekey's own adapters, on real servers with SQLite; and its tests run in a runner. */
 
 import express from 'express';
+import { type VerifyOptions, verify, verifyTests } from '@samekey/cli/verify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -12,10 +13,9 @@ import type {
   Served,
 } from '../../../testing/src/adapter-contract.ts';
 import { faultyStore, passageOf } from '../../../testing/src/faulty-store.ts';
-import { type VerifyOptions, verify, verifyTests } from '../../src/verify/index.ts';
-import { expressHarness } from '../adapters/express-harness.ts';
-import { fetchHarness } from '../adapters/fetch-harness.ts';
-import { honoHarness } from '../adapters/hono-harness.ts';
+import { expressHarness } from './express-harness.ts';
+import { fetchHarness } from './fetch-harness.ts';
+import { honoHarness } from './hono-harness.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
 /** How long its keys are remembered. */

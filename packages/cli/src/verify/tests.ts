@@ -1,6 +1,6 @@
 /** The scenarios as tests of the user's runner, one each. */
 
-import { OptionsError } from '../core/errors.ts';
+import { OptionsError } from 'samekey/internals/core/errors';
 import type { VerifyOptions } from './options.ts';
 import type { VerifyReport } from './findings.ts';
 import { asked, verify } from './verify.ts';

@@ -1,6 +1,6 @@
 /** The one error of `verify`. */
 
-import { SamekeyError } from '../core/errors.ts';
+import { SamekeyError } from 'samekey/internals/core/errors';
 
 /**
  * The service could not be judged at all: it does not answer, a plain request does not succeed, or executions cannot be

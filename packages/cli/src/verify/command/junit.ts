@@ -3,9 +3,9 @@
  * anything else is skipped and says why.
  */
 
-import type { VerifyReport } from 'samekey/verify';
 import { create } from 'xmlbuilder';
-import { harmless } from '../operate/print.ts';
+import { harmless } from '../../operate/print.ts';
+import type { VerifyReport } from '../index.ts';
 
 /** Writes it. */
 export function junitOf({ findings, leftOut, url, method, startedAt, durationMs }: VerifyReport): string {

@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { said } from './migrating.ts';
-import { freshFolder, RunningDemo } from './running-demo.ts';
+import { said } from '../migrating.ts';
+import { freshFolder, RunningDemo } from '../running-demo.ts';
 
 /** A service that runs whatever comes. */
 async function unprotected(): Promise<{ readonly server: Server; readonly origin: string }> {
