@@ -19,6 +19,8 @@ import { isMain, ROOT, report } from './lib/report.mjs';
 
 const PAGE = 'docs/internals/cases.md';
 const SOURCES = 'packages/samekey/src';
+/** What several stores are written with: no store of its own. */
+const SHARED = new Set(['sql', 'verbs']);
 const TESTS = 'packages/samekey/test';
 const BEGIN = '<!-- made by tools/check-cases.mjs --write -->';
 const END = '<!-- end -->';
@@ -71,7 +73,7 @@ function citedUnder(root, folder, fits = () => true) {
  * @returns {string[]}
  */
 export function storesIn(root) {
-  const names = readdirSync(join(root, SOURCES, 'stores')).filter((name) => name !== 'sql');
+  const names = readdirSync(join(root, SOURCES, 'stores')).filter((name) => !SHARED.has(name));
   const order = ['memory', 'sqlite', 'postgres', 'mysql', 'redis', 'dynamodb'];
   const place = (/** @type {string} */ name) => (order.includes(name) ? order.indexOf(name) : order.length);
   return names.toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1));

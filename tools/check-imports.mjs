@@ -96,15 +96,20 @@ const TABLE = [
   },
 
   { at: 'stores/sql', may: ['core', 'type:store'] },
+  { at: 'stores/verbs', may: ['core', 'store'], globals: NODE_ONLY },
   {
     at: 'stores/sqlite',
-    may: ['core', 'store', 'stores/sql'],
+    may: ['core', 'store', 'stores/sql', 'stores/verbs'],
     // Network file systems are refused, and only a database that is a file can lie on one; and only the async context can
     // tell that a claim is awaited inside a transaction on the same file.
     lazyNode: ['node:fs', 'node:fs/promises', 'node:async_hooks'],
   },
   // Ids of records and scripts are digests.
-  { at: 'stores/redis', may: ['core', 'store', 'stores/sql'], node: ['node:crypto', 'node:buffer'] },
+  {
+    at: 'stores/redis',
+    may: ['core', 'store', 'stores/sql', 'stores/verbs'],
+    node: ['node:crypto', 'node:buffer'],
+  },
   // Stores in front of a store, passed in; entries are signed, and there is one way to talk to clients of Redis.
   {
     at: 'stores/tiered',
@@ -114,10 +119,10 @@ const TABLE = [
   // Bodies in files are for whoever chooses them.
   {
     at: 'stores/dynamodb',
-    may: ['core', 'fingerprint/sha256', 'store', 'stores/sql'],
+    may: ['core', 'fingerprint/sha256', 'store', 'stores/sql', 'stores/verbs'],
     lazyNode: ['node:fs/promises'],
   },
-  { at: 'stores/*', may: ['core', 'store', 'stores/sql'] },
+  { at: 'stores/*', may: ['core', 'store', 'stores/sql', 'stores/verbs'] },
   // What stores are written with, for those outside of this repository.
   { at: 'store-kit', may: ['core', 'store'] },
   { at: 'tx/begin.ts', may: ['core'] },

@@ -71,7 +71,7 @@ const LIMITS = [
 /** Folders of parts: each folder in them is one that users import. */
 const PARTS = ['adapters', 'stores', 'tx'];
 /** What several stores are written with. */
-const SHARED = ['stores/sql'];
+const SHARED = ['stores/sql', 'stores/verbs'];
 
 /**
  * Which names may stand in several folders, and why: there they are the same role, so that who knows one store knows all.

@@ -17,6 +17,7 @@ import { redis } from './redis.mjs';
 import { seal } from './seal.mjs';
 import { sqlite } from './sqlite.mjs';
 import { values } from './values.mjs';
+import { verbs } from './verbs.mjs';
 import { workers } from './workers.mjs';
 
 /** @type {readonly import('./mutant.mjs').Area[]} */
@@ -35,6 +36,7 @@ export const AREAS = [
   { name: 'doors', mutants: doors },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },
+  { name: 'verbs', mutants: verbs },
   { name: 'sqlite', mutants: sqlite },
   { name: 'postgres', mutants: postgres },
   { name: 'mysql', mutants: mysql },

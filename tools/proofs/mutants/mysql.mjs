@@ -54,15 +54,6 @@ export const mysql = [
     breaks: 'When a clock is believed, living claims of processes that do not know it yet are taken over.',
   },
   {
-    name: 'mysql-clock-nobody-looks',
-    file: 'stores/mysql/upkeep.ts',
-    find: '      await time.look();\n      const over',
-    put: '      const over',
-    tests: CONTRACT,
-    only: CLOCKS,
-    breaks: 'Nobody is told that the server’s clock is off, and it is never believed.',
-  },
-  {
     name: 'mysql-held-row-decided-on',
     file: 'stores/mysql/records.ts',
     find: 'if (held.has(id) || (seen === undefined && isBusyWithout)) return BUSY;',
@@ -148,20 +139,11 @@ export const mysql = [
   {
     name: 'mysql-reaps-an-open-effect',
     file: 'stores/mysql/upkeep.ts',
-    find: '"r.state = \'retryable\' AND r.intent_at IS NULL",',
-    put: '"r.state = \'retryable\'",',
+    find: "state === 'retryable' ? ' AND r.intent_at IS NULL' : ''",
+    put: "''",
     tests: CONTRACT,
     only: on('progress|sweeping'),
     breaks: 'The reaper deletes a record whose effect may have happened, and the key runs again.',
-  },
-  {
-    name: 'mysql-retries-left-out',
-    file: 'stores/mysql/upkeep.ts',
-    find: 'if (tries === HAND_TRIES_MAX) {',
-    put: 'if (tries === 1) {',
-    tests: ['stores/mysql-specifics.test.ts'],
-    only: 'an act by hand is tried again',
-    breaks: "An operator's act fails whenever somebody holds the row for a moment.",
   },
   {
     name: 'mysql-transition-told-of-renewals',

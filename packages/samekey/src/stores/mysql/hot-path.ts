@@ -18,11 +18,12 @@ import {
 import { idText, type SamekeyRecord } from '../../core/record.ts';
 import type { ClaimRequest, ClaimResult, HotStore } from '../../store/store.ts';
 import { RECORD_COLUMNS, recordValues } from '../sql/record-row.ts';
+import { BUSY } from '../verbs/change.ts';
 import type { Link } from './link.ts';
 import { literalOf } from './literals.ts';
 import type { Ask } from './mysql-client.ts';
 import { isConflict } from './mysql-errors.ts';
-import { apply, BUSY, checkIds, inOrder, read, type SeenById, viewOf } from './records.ts';
+import { apply, checkIds, inOrder, read, type SeenById, viewOf } from './records.ts';
 import { COMMITS_ITSELF } from './session.ts';
 import { quote, type Tables, TEXTS } from './tables.ts';
 

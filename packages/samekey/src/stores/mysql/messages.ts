@@ -22,6 +22,7 @@ import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../..
 import { idText, type SamekeyRecord } from '../../core/record.ts';
 import type { FinishRequest } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
+import { BUSY } from '../verbs/change.ts';
 import { insertAudit } from './audit.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
@@ -37,7 +38,7 @@ import {
 import { enqueue, enqueueAgain, lockGroups, needsTransaction } from './messages-in.ts';
 import { createTake } from './messages-out.ts';
 import type { Ask } from './mysql-client.ts';
-import { apply, BUSY, type Lock, read } from './records.ts';
+import { apply, type Lock, read } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 
 /** Groups looked at in one round of tidying. */

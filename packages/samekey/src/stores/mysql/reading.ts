@@ -3,22 +3,19 @@
  * long.
  */
 
-import { checkErase, handRow } from '../../store/audit.ts';
-import { decideErase } from '../../store/machine/index.ts';
-import { type RecordId, STATES, type State } from '../../core/record.ts';
+import type { RecordId, State } from '../../core/record.ts';
 import { afterCaller, scopeRanges } from '../../core/scope.ts';
 import type { ListRequest, OperatorStore } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
-import { isOneOf } from './upkeep.ts';
+import { createErase } from '../verbs/erase.ts';
+import { countsOf, listLimit } from '../verbs/reads.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
 import { dropDeadOf } from './message-rows.ts';
 import { apply, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
+import { isOneOf } from './upkeep.ts';
 
-/** As `ListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 /** Records of one transaction at most. */
 const ERASE_ROWS_MAX = 500;
 
@@ -29,55 +26,50 @@ export function createReading(tables: Tables, reads: Link): Pick<OperatorStore, 
   return {
     async list(request) {
       if (request.states?.length === 0) return [];
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
       const rows = await reads.alone((ask) =>
         ask(
           `SELECT ${seenColumns(tables)} FROM ${records} AS r WHERE ${conditionsOf(request).join(' AND ')} ` +
-            `ORDER BY r.created_at DESC, r.id DESC LIMIT ${numberOf(limit)}`,
+            `ORDER BY r.created_at DESC, r.id DESC LIMIT ${numberOf(listLimit(request))}`,
         ),
       );
       return rows.map((row) => seenOf(row).record);
     },
     async count() {
-      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
       const rows = await reads.alone((ask) =>
         ask(`SELECT r.state, COUNT(*) FROM ${records} AS r GROUP BY r.state`),
       );
-      for (const row of rows) counts[String(decoded(row[0])) as State] = number(row[1]);
-      return counts;
+      return countsOf(rows.map((row) => [String(decoded(row[0])) as State, number(row[1])]));
     },
-    async erase(request) {
-      checkErase(request);
-      const ranges = scopeRanges(exact(request.scope)).map(
-        ([from, to]) => `r.scope >= ${bytesOf(from)} AND r.scope < ${bytesOf(to)}`,
-      );
-      const held = `(${ranges.join(' OR ')}) AND SUBSTRING(r.claim_id, 1, 7) <> ${bytesOf('erased:')}`;
-      let erased = 0;
-      for (let some = ERASE_ROWS_MAX; some > 0 && erased < request.limit; erased += some) {
-        const rows = Math.min(ERASE_ROWS_MAX, request.limit - erased);
-        some = await reads.together(async (ask) => {
+    erase: createErase({
+      rowsMax: ERASE_ROWS_MAX,
+      round: (scope, limit, { decide, rowOf }) =>
+        reads.together(async (ask) => {
           const found = await ask(
-            `SELECT r.scope, r.${quote('key')} FROM ${records} AS r WHERE ${held} AND ${IDLE} LIMIT ${numberOf(rows)} FOR UPDATE SKIP LOCKED`,
+            `SELECT r.scope, r.${quote('key')} FROM ${records} AS r WHERE ${heldBy(scope)} AND ${IDLE} LIMIT ${numberOf(limit)} FOR UPDATE SKIP LOCKED`,
           );
           const ids = found.map(
-            ([scope, key]): RecordId => ({ scope: String(decoded(scope)), key: String(decoded(key)) }),
+            (row): RecordId => ({ scope: String(decoded(row[0])), key: String(decoded(row[1])) }),
           );
-          const results = await apply(
-            ask,
-            tables,
-            ids,
-            (record, id: RecordId, view) =>
-              record === null ? { write: undefined, result: 'already' } : decideErase(record, id, view),
-            { rowOf: (before, after) => handRow('erase', before, after, request) },
-          );
+          const results = await apply(ask, tables, ids, decide, { rowOf });
           await dropDeadOf(ask, tables, ids);
-          return results.filter((result) => result === 'erased').length;
-        });
-      }
-      const left = await reads.alone((ask) => ask(`SELECT COUNT(*) FROM ${records} AS r WHERE ${held}`));
-      return { erased, left: number(left[0]?.[0] ?? 0) };
-    },
+          return { found: ids.length, erased: results.filter((result) => result === 'erased').length };
+        }),
+      async left(scope) {
+        const rows = await reads.alone((ask) =>
+          ask(`SELECT COUNT(*) FROM ${records} AS r WHERE ${heldBy(scope)}`),
+        );
+        return number(rows[0]?.[0] ?? 0);
+      },
+    }),
   };
+}
+
+/** What of a caller's records still holds something. */
+function heldBy(scope: string): string {
+  const ranges = scopeRanges(exact(scope)).map(
+    ([from, to]) => `r.scope >= ${bytesOf(from)} AND r.scope < ${bytesOf(to)}`,
+  );
+  return `(${ranges.join(' OR ')}) AND SUBSTRING(r.claim_id, 1, 7) <> ${bytesOf('erased:')}`;
 }
 
 /** As `decideErase`. */

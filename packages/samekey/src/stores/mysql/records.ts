@@ -10,9 +10,10 @@
 
 import type { NewAuditRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../store/machine/index.ts';
+import { serverView, type View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import { exact, number, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/record-row.ts';
+import { BUSY, type Decide, type RowOf } from '../verbs/change.ts';
 import { insertAudit } from './audit.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import type { Ask, SqlRow } from './mysql-client.ts';
@@ -33,25 +34,8 @@ export interface Seen {
 /** By `idText`. */
 export type SeenById = ReadonlyMap<string, Seen>;
 
-/** The state table's decision for one verb. */
-export type Decide<Request, Result> = (
-  record: SamekeyRecord | null,
-  request: Request,
-  view: View,
-) => Decision<Result>;
-
-/** The row that a change leaves in the audit; undefined for none. */
-export type RowOf<Request> = (
-  before: SamekeyRecord,
-  after: SamekeyRecord | null,
-  request: Request,
-) => NewAuditRow | undefined;
-
 /** How a row that somebody else holds is met. */
 export type Lock = '' | 'FOR UPDATE' | 'FOR UPDATE SKIP LOCKED';
-
-/** `busy`: somebody else holds it, or it has come or gone meanwhile. */
-export const BUSY: { readonly kind: 'busy' } = Object.freeze({ kind: 'busy' as const });
 
 /** As bytes; InnoDB's index takes 3,072. */
 const ID_BYTES_MAX = 1_024;
@@ -138,14 +122,18 @@ interface Change {
 
 /**
  * Decides and writes, one request after the other: a later one sees what an earlier one wrote. Inside a transaction.
- * Gives `busy` where the row could not be had.
+ * Gives {@link BUSY} where the row could not be had: somebody else holds it, or it has come or gone meanwhile.
  */
 export async function apply<Request extends RecordId, Result>(
   ask: Ask,
   tables: Tables,
   requests: readonly Request[],
   decide: Decide<Request, Result>,
-  options: { readonly lock?: Lock; readonly rowOf?: RowOf<Request>; readonly isBusyWithout?: boolean } = {},
+  options: {
+    readonly lock?: Lock;
+    readonly rowOf?: RowOf<Request> | undefined;
+    readonly isBusyWithout?: boolean;
+  } = {},
 ): Promise<(Result | typeof BUSY)[]> {
   const { lock = 'FOR UPDATE SKIP LOCKED', rowOf, isBusyWithout = false } = options;
   const locked = await read(ask, tables, requests, lock);

@@ -31,10 +31,11 @@ import type {
   HandResult,
 } from '../../store/store.ts';
 import type { TransactionFault, Within } from '../../store/transaction.ts';
+import { BUSY, type Decide } from '../verbs/change.ts';
 import { enqueue } from './messages-in.ts';
 import { type Ask, type MysqlTransaction, transactionAsker } from './mysql-client.ts';
 import { appliedBy, errorNumberOf, isConflict, storeError } from './mysql-errors.ts';
-import { apply, BUSY, checkIds, type Decide } from './records.ts';
+import { apply, checkIds } from './records.ts';
 import type { Tables } from './tables.ts';
 
 /** The store's verbs inside a user's transaction. */

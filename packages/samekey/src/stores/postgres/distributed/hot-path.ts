@@ -15,11 +15,12 @@ import {
 import { idText } from '../../../core/record.ts';
 import type { ClaimRequest, ClaimResult, HotStore } from '../../../store/store.ts';
 import { checkIds, number } from '../../sql/record-row.ts';
+import { BUSY } from '../../verbs/change.ts';
 import type { Link } from '../link.ts';
 import type { Ask, SqlValue } from '../postgres-client.ts';
 import { isLockTimeout } from '../postgres-errors.ts';
 import { eachAlone } from './lanes.ts';
-import { BUSY, type Records } from './records.ts';
+import { type Records } from './records.ts';
 import { insertStatement, parametersOf } from './statements.ts';
 
 /** A claim, and what a fresh key of it is made of: encoded before anything is sent, so that a bad one stops nobody. */

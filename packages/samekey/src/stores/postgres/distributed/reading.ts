@@ -1,11 +1,11 @@
 /** What operators read, and erasing: on connections of their own, because both may take long. */
 
-import { checkErase, handRow } from '../../../store/audit.ts';
-import { decideErase } from '../../../store/machine/index.ts';
-import { type RecordId, STATES, type State } from '../../../core/record.ts';
+import type { RecordId, State } from '../../../core/record.ts';
 import { afterCaller, scopeRanges } from '../../../core/scope.ts';
 import type { ListRequest, OperatorStore } from '../../../store/store.ts';
 import { exact, number } from '../../sql/record-row.ts';
+import { createErase } from '../../verbs/erase.ts';
+import { countsOf, listLimit } from '../../verbs/reads.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
 import type { SqlValue } from '../postgres-client.ts';
@@ -14,9 +14,6 @@ import type { Layout } from './layout.ts';
 import { type Records, seenOf } from './records.ts';
 import { type Bound, seenColumns } from './statements.ts';
 
-/** As `ListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 /** Records that one round of an erasure looks for; each is emptied in a transaction of its own. */
 const ERASE_ROWS_MAX = 500;
 
@@ -45,37 +42,31 @@ export function createReading(
       return (await reads.ask(asked, values)).map((row) => seenOf(row).record);
     },
     async count() {
-      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-      for (const row of await reads.ask(countStates, [])) counts[String(row[0]) as State] = number(row[1]);
-      return counts;
+      const rows = await reads.ask(countStates, []);
+      return countsOf(rows.map((row) => [String(row[0]) as State, number(row[1])]));
     },
-    async erase(request) {
-      checkErase(request);
-      const ranges = scopeRanges(exact(request.scope)).flat();
-      let erased = 0;
-      // Ends when a round empties nothing: what is left is held by somebody.
-      for (let some = 1; some > 0 && erased < request.limit; erased += some) {
-        const rows = Math.min(ERASE_ROWS_MAX, request.limit - erased);
-        const found = await reads.ask(idle, [...ranges, String(rows)]);
-        some = 0;
-        for (const [scope, key] of found) {
-          const id: RecordId = { scope: String(scope), key: String(key) };
-          const result = await reads.together((ask) =>
-            records.apply(
-              ask,
-              id,
-              (record, which: RecordId, view) =>
-                record === null ? { write: undefined, result: 'already' } : decideErase(record, which, view),
-              { rowOf: (before, after) => handRow('erase', before, after, request) },
-            ),
-          );
-          if (result === 'erased') some += 1;
+    erase: createErase({
+      rowsMax: ERASE_ROWS_MAX,
+      async round(scope, limit, { decide, rowOf }) {
+        const found = await reads.ask(idle, [...rangesOf(scope), String(limit)]);
+        let erased = 0;
+        for (const [foundScope, key] of found) {
+          const id: RecordId = { scope: String(foundScope), key: String(key) };
+          const result = await reads.together((ask) => records.apply(ask, id, decide, { rowOf }));
+          if (result === 'erased') erased += 1;
         }
-      }
-      const [left] = await reads.ask(countHeld, ranges);
-      return { erased, left: number(left?.[0] ?? 0) };
-    },
+        return { found: found.length, erased };
+      },
+      async left(scope) {
+        const [left] = await reads.ask(countHeld, rangesOf(scope));
+        return number(left?.[0] ?? 0);
+      },
+    }),
   };
+}
+
+function rangesOf(scope: string): readonly string[] {
+  return scopeRanges(exact(scope)).flat();
 }
 
 /** Newest first, by the index on created_at. */
@@ -97,7 +88,6 @@ function listStatement(layout: Layout, request: ListRequest): Bound {
   if (createdBefore !== undefined) {
     conditions.push(`r.created_at < ${parameter(String(createdBefore), 'bigint')}`);
   }
-  const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
-  const text = `SELECT ${seenColumns(layout)} FROM ${layout.records} r WHERE ${conditions.join(' AND ')} ORDER BY r.created_at DESC LIMIT ${parameter(String(limit), 'bigint')}`;
+  const text = `SELECT ${seenColumns(layout)} FROM ${layout.records} r WHERE ${conditions.join(' AND ')} ORDER BY r.created_at DESC LIMIT ${parameter(String(listLimit(request)), 'bigint')}`;
   return { statement: statement('plain_list', text), values };
 }

@@ -3,11 +3,11 @@
  * was read. Every verb but the insert of a fresh key is made of these.
  */
 
-import type { NewAuditRow } from '../../../store/audit.ts';
-import { type Decision, serverView, type View } from '../../../store/machine/index.ts';
+import { serverView, type View } from '../../../store/machine/index.ts';
 import type { RecordId, SamekeyRecord } from '../../../core/record.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
 import { exact, number, RECORD_COLUMNS, rowRecord } from '../../sql/record-row.ts';
+import { BUSY, type Decide, type RowOf } from '../../verbs/change.ts';
 import { fieldsOf } from '../byte-columns.ts';
 import type { Ask, SqlRow } from '../postgres-client.ts';
 import { isLockTimeout } from '../postgres-errors.ts';
@@ -25,16 +25,6 @@ interface Seen {
   /** The server's clock, where it was ahead of that. */
   readonly laterNow: number;
 }
-
-/** The state table's decision for one verb. */
-export type Decide<Request, Result> = (
-  record: SamekeyRecord | null,
-  request: Request,
-  view: View,
-) => Decision<Result>;
-
-/** Somebody was at the row in between, or holds it. */
-export const BUSY: { readonly kind: 'busy' } = Object.freeze({ kind: 'busy' as const });
 
 /** Reading and writing rows. */
 export interface Records {
@@ -62,11 +52,7 @@ export interface Records {
 /** How a decision is applied. */
 interface ApplyOptions<Request> {
   readonly lock?: '' | 'FOR UPDATE';
-  readonly rowOf?: (
-    before: SamekeyRecord,
-    after: SamekeyRecord | null,
-    request: Request,
-  ) => NewAuditRow | undefined;
+  readonly rowOf?: RowOf<Request> | undefined;
 }
 
 /** Makes them. */

@@ -3,44 +3,23 @@
  * and written by compare-and-set. Two that sweep at once never get the same record: one of them writes.
  */
 
-import {
-  type AuditAct,
-  type ByHand,
-  checkByHand,
-  giveUpRow,
-  handRow,
-  type NewAuditRow,
-} from '../../../store/audit.ts';
-import { type Counters, takeOff } from '../../../store/counters.ts';
-import { StoreError } from '../../../core/errors.ts';
-import { settlements } from '../../../store/ends.ts';
-import {
-  type Decision,
-  decideForget,
-  decidePostpone,
-  decideReopen,
-  decideSettle,
-  decideSweep,
-  decideTakeUnknown,
-  UNKNOWN_MAX_MS,
-  type View,
-} from '../../../store/machine/index.ts';
-import { DOUBLED_MAX, isPurgeable, type RecordId, type SamekeyRecord } from '../../../core/record.ts';
+import { DOUBLED_MAX, type RecordId } from '../../../core/record.ts';
+import type { Counters } from '../../../store/counters.ts';
+import type { LifecycleStore, OperatorStore } from '../../../store/store.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
-import { reapedOf } from '../../../store/reaped.ts';
-import type { HandResult, LifecycleStore, OperatorStore, Swept } from '../../../store/store.ts';
 import { isLeftToCodeSql } from '../../sql/left-to-code.ts';
 import { checkIds, exact } from '../../sql/record-row.ts';
+import { takeBy } from '../../verbs/change.ts';
+import { createHand } from '../../verbs/by-hand.ts';
+import { createUpkeepVerbs, overByState, reapedByState, takePurgeable } from '../../verbs/upkeep.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
 import type { SqlValue, Statement } from '../postgres-client.ts';
 import { statement } from '../statements.ts';
 import type { Layout } from './layout.ts';
-import { BUSY, type Decide, type Records, seenOf } from './records.ts';
+import { type Records, seenOf } from './records.ts';
 import { seenColumns } from './statements.ts';
 
-/** An operator's write tries this often, with pauses that grow to 100 ms. */
-const HAND_TRIES_MAX = 20;
 /** Records of each state that one reap looks at; the next one goes on. */
 const REAP_ROWS_MAX = 1_000;
 
@@ -51,104 +30,31 @@ type Upkeep = LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget
 export function createUpkeep(records: Records, upkeep: Link, counters: Counters, time: ServerTime): Upkeep {
   const { layout } = records;
   const { over, reapable, unknown, due } = candidateStatements(layout);
+  const take = takeBy((requests, decide) =>
+    Promise.all(requests.map((request) => records.apply(upkeep.ask, request, decide))),
+  );
 
   async function ids(asked: Statement, values: readonly SqlValue[]): Promise<RecordId[]> {
     const rows = await upkeep.ask(asked, values);
     return rows.map(([scope, key]) => ({ scope: String(scope), key: String(key) }));
   }
 
-  /** Writes and gives those of the candidates that the decision takes, in their order. */
-  async function taken<Result>(
-    candidates: readonly RecordId[],
-    decide: (record: SamekeyRecord, view: View) => Decision<Result> | undefined,
-  ): Promise<Result[]> {
-    const results = await Promise.all(
-      candidates.map((id) =>
-        records.apply<RecordId, Result | undefined>(upkeep.ask, id, (record, _, view) => {
-          const decision = record === null ? undefined : decide(record, view);
-          return decision ?? { write: undefined, result: undefined };
-        }),
-      ),
-    );
-    return results.filter(
-      (result): result is Awaited<Result> => result !== undefined && result !== BUSY,
-    ) as Result[];
-  }
-
-  async function retried<Request extends RecordId>(
-    request: Request,
-    decide: Decide<Request, HandResult>,
-    rowOf: RowOf<Request>,
-  ): Promise<HandResult> {
-    for (let tries = 1; tries <= HAND_TRIES_MAX; tries += 1) {
-      const result = await upkeep.together((ask) =>
-        records.apply(ask, request, decide, { lock: 'FOR UPDATE', rowOf }),
-      );
-      if (result.kind !== 'busy') return result;
-      await new Promise((resolve) => void setTimeout(resolve, Math.min(100, 5 * tries)));
-    }
-    throw new StoreError('A record is held by another transaction: let it end, or end it, and try again.', {
-      applied: 'no',
-    });
-  }
-
-  /** One after the other; what was done stays done when a later one fails. */
-  async function inTurn<Request extends RecordId>(
-    requests: readonly Request[],
-    decide: Decide<Request, HandResult>,
-    rowOf: RowOf<Request>,
-  ): Promise<readonly HandResult[]> {
-    checkIds(requests);
-    const results: HandResult[] = [];
-    for (const request of requests) {
-      try {
-        results.push(await retried(request, decide, rowOf));
-      } catch (error) {
-        if (results.length === 0 || !(error instanceof StoreError)) throw error;
-        throw new StoreError(error.message, { applied: 'unknown', cause: error.cause });
-      }
-    }
-    return results;
-  }
-
-  async function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: Decide<Request, HandResult>,
-  ): Promise<readonly HandResult[]> {
-    checkByHand(requests);
-    const deleted = new Set<Request>();
-    const results = await inTurn(requests, decide, (before, after, request) => {
-      if (after === null) deleted.add(request);
-      return handRow(act, before, after, request);
-    });
-    const gone = requests.filter((request, i) => deleted.has(request) && results[i]?.kind === 'applied');
-    await takeOff(
-      counters,
-      gone.map(({ scope }) => [scope, 1]),
-    );
-    return results;
-  }
-
-  return {
-    async sweep(limit, options = {}) {
-      const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
-      await time.look();
+  const verbs = createUpkeepVerbs<RecordId>({
+    take,
+    counters,
+    look: () => time.look(),
+    async over(limit, unknownMaxMs) {
       const now = await records.time(upkeep.ask);
-      const candidates: RecordId[] = [];
-      for (const [state, until] of [
-        ['in_progress', now],
-        ['pending', now],
-        ['unknown', now - unknownMaxMs],
-      ] as const) {
-        const left = limit - candidates.length;
-        if (left > 0) candidates.push(...(await ids(over, [state, String(until), String(left)])));
-      }
-      return taken<Swept>(candidates, (record, view) => decideSweep(record, view, options));
+      return overByState(limit, unknownMaxMs, (state, overMs, left) =>
+        ids(over, [state, String(now - overMs), String(left)]),
+      );
     },
-
-    async due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
-      if (operations.length === 0 || limit < 1) return [];
+    async unknownDue(operations, limit) {
+      const now = String(await records.time(upkeep.ask));
+      const names = operations === null ? null : textArray(operations.map(exact));
+      return ids(unknown, [now, names, String(limit)]);
+    },
+    async due({ operations, limit, after, backoffMinMs, backoffMaxMs }) {
       const now = String(await records.time(upkeep.ask));
       const names = textArray(operations.map(exact));
       const rows = await upkeep.ask(due, [
@@ -163,51 +69,27 @@ export function createUpkeep(records: Records, upkeep: Link, counters: Counters,
       ]);
       return rows.map((row) => seenOf(row).record);
     },
-
-    async takeUnknown(request) {
-      const { operations, limit } = request;
-      if (limit < 1 || operations?.length === 0) return [];
-      const now = String(await records.time(upkeep.ask));
-      const names = operations === null ? null : textArray(operations.map(exact));
-      const candidates = await ids(unknown, [now, names, String(limit)]);
-      const isAsked = operations === null ? null : new Set(operations);
-      return taken<SamekeyRecord>(candidates, (record, view) => {
-        const write =
-          isAsked?.has(record.operation) === false ? undefined : decideTakeUnknown(record, request, view);
-        return write && { write, result: write };
-      });
-    },
-
     async reap(limit) {
-      await time.look();
-      const scopes: string[] = [];
       const now = String(await records.time(upkeep.ask));
-      for (const state of ['completed', 'failed', 'retryable']) {
-        const left = Math.min(REAP_ROWS_MAX, limit - scopes.length);
-        if (left < 1) break;
-        const candidates = await ids(reapable, [state, now, String(left)]);
-        const gone = await taken(candidates, (record, view) =>
-          isPurgeable(record, view.now) ? { write: null, result: record.scope } : undefined,
-        );
-        scopes.push(...gone);
-      }
-      const reaped = reapedOf(scopes);
-      await takeOff(counters, reaped.byScope);
-      return reaped;
+      return reapedByState(limit, async (state, left) =>
+        takePurgeable(take, await ids(reapable, [state, now, String(Math.min(REAP_ROWS_MAX, left))])),
+      );
     },
-
-    postpone: (requests) => inTurn(requests, decidePostpone, giveUpRow),
-    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
-    reopen: (requests) => byHand('reopen', requests, decideReopen),
-    forget: (requests) => byHand('forget', requests, decideForget),
-  };
+  });
+  const hand = createHand({
+    // One after the other, each in a transaction of its own with its row of the audit.
+    atOnceMax: 1,
+    change: (requests, decide, rowOf) =>
+      Promise.all(
+        requests.map((request) =>
+          upkeep.together((ask) => records.apply(ask, request, decide, { lock: 'FOR UPDATE', rowOf })),
+        ),
+      ),
+    checkIds,
+    counters,
+  });
+  return { ...verbs, ...hand };
 }
-
-type RowOf<Request> = (
-  before: SamekeyRecord,
-  after: SamekeyRecord | null,
-  request: Request,
-) => NewAuditRow | undefined;
 
 function candidateStatements(
   layout: Layout,

@@ -7,13 +7,14 @@ import { StoreError } from '../../../core/errors.ts';
 import { decideCheckpoint, decideFinish, decideHandOver } from '../../../store/machine/index.ts';
 import type { RecordId } from '../../../core/record.ts';
 import { checkIds } from '../../sql/record-row.ts';
+import { BUSY, type Decide } from '../../verbs/change.ts';
 import { type Ask, askTransaction, type PostgresTransaction } from '../postgres-client.ts';
 import { storeError } from '../postgres-errors.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
 import { timedValues } from '../statement-times.ts';
 import { statement } from '../statements.ts';
 import { checkOpen, type WithinPostgres } from '../within.ts';
-import { BUSY, type Decide, type Records } from './records.ts';
+import { type Records } from './records.ts';
 
 /** Makes `within`. */
 export function createWithin(

@@ -1,0 +1,83 @@
+/**
+ * The one shape of every write that is not a claim: the row is read again, the state table decides on what was read,
+ * and the row is written if it still is that. A store implements {@link Change}; the verbs of this room are made of it.
+ *
+ * Invariants of an implementation: the write repeats what was seen in its own condition, or holds the row's lock · the
+ * row of the audit is one write with the change, so neither is there without the other · where somebody else was faster
+ * or holds the row nothing is written, and the result is {@link BUSY} · of requests on one record a later one finds
+ * what an earlier one has left.
+ */
+
+import { isStoreError, StoreError } from '../../core/errors.ts';
+import type { RecordId, SamekeyRecord } from '../../core/record.ts';
+import type { NewAuditRow } from '../../store/audit.ts';
+import type { Decision, View } from '../../store/machine/index.ts';
+
+/** The state table's decision for one verb. */
+export type Decide<Request, Result> = (
+  record: SamekeyRecord | null,
+  request: Request,
+  view: View,
+) => Decision<Result>;
+
+/** The row that a change leaves in the audit; undefined for none. */
+export type RowOf<Request> = (
+  before: SamekeyRecord,
+  after: SamekeyRecord | null,
+  request: Request,
+) => NewAuditRow | undefined;
+
+/** Somebody else was at the record in between, or holds it. */
+export const BUSY: { readonly kind: 'busy' } = Object.freeze({ kind: 'busy' as const });
+
+/** Reads, decides and writes; one result per request, in their order. */
+export type Change = <Request extends RecordId, Result>(
+  requests: readonly Request[],
+  decide: Decide<Request, Result>,
+  rowOf?: RowOf<Request>,
+) => Promise<readonly (Result | typeof BUSY)[]>;
+
+/** What becomes of a record that upkeep has found; undefined leaves it as it is. */
+type DecideFound<Result> = (record: SamekeyRecord, view: View) => Decision<Result> | undefined;
+
+/**
+ * Writes those of the records found that the decision still takes, and gives their results, in their order. What
+ * somebody else has changed or holds is left out: of two that do the same at once, one gets it.
+ */
+export type Take<Found> = <Result>(
+  found: readonly Found[],
+  decide: DecideFound<Result>,
+) => Promise<readonly Result[]>;
+
+/** For stores that find records by their ids. */
+export function takeBy(change: Change): Take<RecordId> {
+  return async <Result>(found: readonly RecordId[], decide: DecideFound<Result>) => {
+    if (found.length === 0) return [];
+    const results = await change<RecordId, Result | undefined>(found, (record, _, view) => {
+      const decision = record === null ? undefined : decide(record, view);
+      return decision ?? LEFT;
+    });
+    return results.filter(
+      (result): result is Exclude<typeof result, typeof BUSY | undefined> => !isLeft(result),
+    );
+  };
+}
+
+const LEFT = Object.freeze({ write: undefined, result: undefined });
+
+function isLeft(result: unknown): boolean {
+  return result === undefined || result === BUSY;
+}
+
+/**
+ * An error of a call in which something else was answered: "nothing was applied" is then true of its own statement
+ * only.
+ */
+export function unclear(error: unknown): unknown {
+  if (!isStoreError(error) || error.applied === 'unknown') return error;
+  return new StoreError(error.message, {
+    applied: 'unknown',
+    transient: error.transient,
+    cause: error.cause,
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * Keeping a store in order. A store says by narrow indexes which records may be meant; each is then read again, decided
+ * on by the state table, and written if it still is what was read. So a list of candidates may be stale, and however
+ * many do the same at once, each record is moved, and told, once.
+ */
+
+import { isPurgeable, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { type Counters, takeOff } from '../../store/counters.ts';
+import { decideSweep, decideTakeUnknown, UNKNOWN_MAX_MS } from '../../store/machine/index.ts';
+import { reapedOf } from '../../store/reaped.ts';
+import type { DueRequest, LifecycleStore, Swept } from '../../store/store.ts';
+import type { Take } from './change.ts';
+
+/** Unfinished records that a worker asked for; nothing is left to defaults. */
+type DueWork = Required<DueRequest>;
+
+/** What a store finds by its indexes, and how it writes what was found. */
+interface UpkeepParts<Found = RecordId> {
+  readonly take: Take<Found>;
+  /** Before a sweep and a reap: looks whether the clock that they go by is off. */
+  look?(): Promise<unknown>;
+  /** What may be over, at most `limit`; see {@link overByState}. */
+  over(limit: number, unknownMaxMs: number): Promise<readonly Found[]>;
+  /** Some of those were not swept; after the sweep. */
+  missed?(over: readonly Found[]): Promise<void>;
+  /** Unknown outcomes whose look is due, the longest due first; `operations` null: of all. */
+  unknownDue(operations: readonly string[] | null, limit: number): Promise<readonly Found[]>;
+  /** In the order of `DuePlace`. */
+  due(request: DueWork): Promise<readonly SamekeyRecord[]>;
+  /** Deletes what is past retention and tombstone time, at most `limit`; gives the scope of each. */
+  reap(limit: number): Promise<readonly string[]>;
+  /** Absent: they count by themselves, or there are none. */
+  readonly counters?: Counters;
+}
+
+/** Makes the verbs. */
+export function createUpkeepVerbs<Found>(parts: UpkeepParts<Found>): Omit<LifecycleStore, 'postpone'> {
+  return {
+    async sweep(limit, options = {}) {
+      const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
+      await parts.look?.();
+      const over = await parts.over(limit, unknownMaxMs);
+      const swept = await parts.take<Swept>(over, (record, view) => decideSweep(record, view, options));
+      // Most sweeps find nothing that is over; of what is, some is held for a moment.
+      if (swept.length < over.length) await parts.missed?.(over);
+      return swept;
+    },
+
+    async due(request) {
+      const { operations, limit, after = null, backoffMinMs = 0, backoffMaxMs = backoffMinMs } = request;
+      if (operations.length === 0 || limit < 1) return [];
+      return parts.due({ operations, limit, after, backoffMinMs, backoffMaxMs });
+    },
+
+    async takeUnknown(request) {
+      const { operations, limit } = request;
+      if (limit < 1 || operations?.length === 0) return [];
+      const due = await parts.unknownDue(operations, limit);
+      const isAsked = operations === null ? null : new Set(operations);
+      return parts.take<SamekeyRecord>(due, (record, view) => {
+        // Its key may have begun a new life since it was found.
+        if (isAsked?.has(record.operation) === false) return undefined;
+        const write = decideTakeUnknown(record, request, view);
+        return write && { write, result: write };
+      });
+    },
+
+    async reap(limit) {
+      await parts.look?.();
+      const reaped = reapedOf(await parts.reap(limit));
+      if (parts.counters !== undefined) await takeOff(parts.counters, reaped.byScope);
+      return reaped;
+    },
+  };
+}
+
+/** The states of which a sweep ends what is over, and by how much; `state` by `state`, until `limit` are found. */
+export function overByState<Found>(
+  limit: number,
+  unknownMaxMs: number,
+  find: (state: Swept['from'], overMs: number, limit: number) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const states = [
+    ['in_progress', 0],
+    ['pending', 0],
+    ['unknown', unknownMaxMs],
+  ] as const;
+  return untilFull(states, limit, ([state, overMs], left) => find(state, overMs, left));
+}
+
+/** The states of which a reap deletes what is past its time; of `retryable` only what has no open intent. */
+export function reapedByState<Found>(
+  limit: number,
+  find: (state: 'completed' | 'failed' | 'retryable', limit: number) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  return untilFull(['completed', 'failed', 'retryable'] as const, limit, find);
+}
+
+/** Deletes those of the records found that are still past their time; gives their scopes. */
+export function takePurgeable<Found>(take: Take<Found>, found: readonly Found[]): Promise<readonly string[]> {
+  return take(found, (record, view) =>
+    isPurgeable(record, view.now) ? { write: null, result: record.scope } : undefined,
+  );
+}
+
+/** Asks class by class, each for what is left of the limit. */
+async function untilFull<Class, Found>(
+  classes: readonly Class[],
+  limit: number,
+  find: (one: Class, left: number) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const one of classes) {
+    const left = limit - found.length;
+    if (left < 1) break;
+    found.push(...(await find(one, left)));
+  }
+  return found;
+}
