@@ -8,6 +8,7 @@
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { importedPackages, readEntries } from './lib/entries.mjs';
 import { buildFolder, readText, walkFiles } from './lib/files.mjs';
 import { readMarkdown } from './lib/markdown.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
@@ -134,6 +135,12 @@ function tsconfig() {
       declarationMap: false,
       isolatedDeclarations: false,
       customConditions: ['@samekey/source'],
+      // The entries as they are listed, also where a package is new and not yet linked.
+      paths: Object.fromEntries(
+        importedPackages(ROOT).flatMap((folder) =>
+          readEntries(ROOT, folder).map(({ name, source }) => [name, [join(ROOT, folder, source)]]),
+        ),
+      ),
       typeRoots: [join(ROOT, 'node_modules/@types')],
     },
     // Node 20's types do not know node:sqlite, which the documentation shows for newer versions.

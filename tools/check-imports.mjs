@@ -17,7 +17,7 @@ import { isMain, ROOT, report } from './lib/report.mjs';
 
 /**
  * @typedef {object} Rule
- * @property {string} at the file (`system.ts`) or folder it is about, below src; `*` is any one name, and each is a part of its own
+ * @property {string} at the file (`system.ts`) or folder it is about, below src; `*` is any one name, and each is a part of its own; `.` is all that has no row of its own
  * @property {string[]} may files or folders below src it may import; `type:` in front: types only
  * @property {boolean} [apart] files of the folder may not import each other, except that `index.ts` gathers them
  * @property {'any' | string[]} [node] the `node:` modules it may import
@@ -157,18 +157,21 @@ const TABLE = [
   { at: 'janitor', may: ['core', 'store', 'lifecycle', 'samekey', 'system'] },
   { at: 'reconcile', may: ['core', 'store', 'engine', 'outbox', 'samekey', 'system', 'ways'] },
   { at: 'operator', may: ['core', 'fingerprint', 'store', 'engine', 'ways/steps'] },
-  // Operations in files, for programs that are no browser.
-  {
-    at: 'client/node',
-    may: ['type:client/pending'],
-    node: ['node:crypto', 'node:fs/promises', 'node:path'],
-  },
-  { at: 'client/got', may: ['client/wrap', 'type:client'], node: ['node:stream'] },
-  // Thin wrappers: libraries are passed in and typed structurally.
-  { at: 'client/wrap', may: ['client', 'core/errors'], globals: NODE_ONLY },
-  // A browser must not download a server.
-  { at: 'client', may: ['core/key', 'core/errors', 'core/world', 'system'] },
   { at: MOVED.source.replace(/^src\//, ''), may: ['core/errors'] },
+];
+
+/**
+ * The client: a browser must not download a server, and it depends on no package.
+ * @type {Rule[]}
+ */
+const OF_CLIENT = [
+  // Operations in files, for programs that are no browser.
+  { at: 'node', may: ['type:pending'], node: ['node:crypto', 'node:fs/promises', 'node:path'] },
+  { at: 'got', may: ['wrap', 'type:.'], node: ['node:stream'] },
+  // Thin wrappers: libraries are passed in and typed structurally.
+  { at: 'wrap', may: ['.'], globals: NODE_ONLY },
+  // Its one channel of warnings is the console, which every platform has.
+  { at: '.', may: [], globals: NODE_ONLY.filter((name) => name !== 'console') },
 ];
 
 /**
@@ -200,6 +203,7 @@ const OF_CLI = [
 export function partOf(path, table = TABLE) {
   const names = path.split('/');
   for (const rule of table) {
+    if (rule.at === '.') return { rule, part: '.' };
     const wanted = rule.at.split('/');
     if (wanted.length > names.length || !wanted.every((name, at) => name === '*' || name === names[at]))
       continue;
@@ -215,7 +219,7 @@ export function partOf(path, table = TABLE) {
  * @param {string} allowed a row's file or folder
  */
 function isWithin(target, allowed) {
-  return target === `${allowed}.ts` || target.startsWith(`${allowed}/`);
+  return allowed === '.' || target === `${allowed}.ts` || target.startsWith(`${allowed}/`);
 }
 
 /**
@@ -360,7 +364,7 @@ function isPlainName(node, parent) {
 }
 
 /** The table of each package that is imported; without one it may import what its manifest names. @type {Record<string, Rule[]>} */
-const TABLES = { [PACKAGE]: TABLE, 'packages/cli': OF_CLI };
+const TABLES = { [PACKAGE]: TABLE, 'packages/client': OF_CLIENT, 'packages/cli': OF_CLI };
 
 /**
  * @param {string} root

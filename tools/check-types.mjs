@@ -18,7 +18,7 @@ import { packFolder } from './pack.mjs';
 /** @typedef {import('./lib/entries.mjs').Entry} Entry */
 
 /** Folders that must run without Node, whichever entry reaches them. */
-const WEB = /^dist\/(?:core|fingerprint|store|engine|ways|http|client|adapters\/fetch)\//;
+const WEB = /^dist\/(?:core|fingerprint|store|engine|ways|http|adapters\/fetch)\//;
 const NODE_TYPES = ['Buffer', 'NodeJS'];
 
 /**

@@ -29,6 +29,11 @@ function found(file: string, text: string, entries?: object[]): string[] {
   );
 }
 
+/** The list of a package with one entry. */
+function list(name: string, source: string): object[] {
+  return [{ name, source, peers: {}, docs: 'x.md' }];
+}
+
 describe('check-imports', () => {
   it.each([
     ['an import', `import { handle } from '../http/handle.ts';`],
@@ -54,9 +59,7 @@ describe('check-imports', () => {
     ['adapters/koa/bad.ts', `import '../fetch/index.ts';`, 'adapters/koa must not import adapters/fetch'],
     ['adapters/koa/bad.ts', `import '../../stores/memory/index.ts';`, 'must not import stores/memory'],
     ['http/profiles/bad.ts', `import './ietf.ts';`, 'must not import http/profiles/ietf.ts'],
-    ['client/bad.ts', `import '../core/engine.ts';`, 'client must not import core'],
     ['core/bad.ts', `import '../store/store.ts';`, 'core must not import store'],
-    ['client/bad.ts', `import '../store/store.ts';`, 'client must not import store'],
     [
       'tx/pg/bad.ts',
       `import type { Executor } from '../../stores/sql/executor.ts'; export type E = Executor;`,
@@ -82,7 +85,6 @@ describe('check-imports', () => {
     ['tx/pg/good.ts', `import '../../core/key.ts';`],
     ['index.ts', `export type { Handle } from './http/handle.ts';`],
     ['http/profiles/index.ts', `export * from './ietf.ts'; export * from './stripe.ts';`],
-    ['client/good.ts', `import '../core/key.ts';`],
     ['adapters/node/good.ts', `import '../../http/handle.ts'; import '../../http/profiles/ietf.ts';`],
   ])('%s with %s holds', (file, text) => {
     expect(found(file, text)).toEqual([]);
@@ -107,6 +109,26 @@ describe('check-imports', () => {
     expect(found('adapters/koa/index.ts', `import type { Context } from 'express';`, entries)).toEqual([
       expect.stringContaining('adapters/koa must not import the package express'),
       expect.stringContaining('samekey/koa reaches express, which is not a declared peer of it'),
+    ]);
+  });
+
+  it('the client imports neither a package nor Node, and verify nothing of engine or stores', () => {
+    const root = packageTree({
+      [`${SRC}/index.ts`]: '',
+      'packages/client/package.json': { name: '@samekey/client' },
+      'packages/client/entries.json': list('@samekey/client', 'src/index.ts'),
+      'packages/client/src/index.ts': `import 'samekey';\nimport 'node:fs';\nimport './keys.ts';`,
+      'packages/client/src/keys.ts': '',
+      'packages/cli/package.json': { name: '@samekey/cli', dependencies: { samekey: '0' } },
+      'packages/cli/entries.json': list('@samekey/cli/verify', 'src/verify/index.ts'),
+      'packages/cli/src/main.ts': `import 'samekey';\nimport 'node:fs';`,
+      'packages/cli/src/verify/index.ts': `import 'samekey';\nimport 'samekey/internals/core/errors';`,
+    });
+    expect(lines(checkImports(root))).toEqual([
+      'packages/client/src/index.ts:1  . must not import the package samekey',
+      'packages/client/src/index.ts:2  . must not import node:fs',
+      'packages/client/src/index.ts:1  @samekey/client reaches samekey, which is not a declared peer of it',
+      'packages/cli/src/verify/index.ts:1  verify must not import the package samekey',
     ]);
   });
 

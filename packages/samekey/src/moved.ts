@@ -9,6 +9,21 @@ import { SamekeyError } from './core/errors.ts';
 const moved: never = refuse();
 
 export {
+  // samekey/client, samekey/client/*
+  moved as createClient,
+  moved as indexedDbPending,
+  moved as uuidV4,
+  moved as uuidV7,
+  moved as localStoragePending,
+  moved as memoryPending,
+  moved as derivedKey,
+  moved as filePending,
+  moved as UnsettledError,
+  moved as asFetch,
+  moved as axiosOnce,
+  moved as kyOnce,
+  moved as createUseOnce,
+  moved as gotOnce,
   // samekey/testing
   moved as adapterContract,
   moved as createAuditor,
@@ -50,7 +65,8 @@ export {
 function refuse(): never {
   throw new SamekeyError(
     'ERR_SAMEKEY_MOVED',
-    'This entry of "samekey" is a package of its own now: import "@samekey/cli/verify" for "samekey/verify", ' +
-      'import "@samekey/testing" for "samekey/testing", and install the package.',
+    'This entry of "samekey" is a package of its own now. Import "@samekey/client" for "samekey/client" (and /keys, /node, ' +
+      '/fetch, /axios, /ky, /got and /react of the one for those of the other), "@samekey/cli/verify" for "samekey/verify", ' +
+      '"@samekey/testing" for "samekey/testing"; and install that package.',
   );
 }

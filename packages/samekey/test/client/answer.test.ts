@@ -1,10 +1,10 @@
 /** What answers mean, keys and waiting, one rule each. */
 
 import { describe, expect, it } from 'vitest';
-import { type Answer, judge, retryAfterMs } from '../../src/client/answer.ts';
-import { createClient, memoryPending, uuidV4, uuidV7 } from '../../src/client/index.ts';
-import { derivedKey } from '../../src/client/keys/index.ts';
-import { looksLikeCounter } from '../../src/client/keys.ts';
+import { type Answer, judge, retryAfterMs } from '../../../client/src/answer.ts';
+import { createClient, memoryPending, uuidV4, uuidV7 } from '../../../client/src/index.ts';
+import { derivedKey } from '../../../client/src/keys/index.ts';
+import { looksLikeCounter } from '../../../client/src/keys.ts';
 import { checkKey } from '../../src/core/key.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
 import { stripe } from '../../src/http/profiles/stripe.ts';

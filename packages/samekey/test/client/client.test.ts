@@ -8,7 +8,7 @@ import {
   memoryPending,
   type PendingStore,
   uuidV4,
-} from '../../src/client/index.ts';
+} from '../../../client/src/index.ts';
 import { type Fault, type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { expect, it } from 'vitest';
 import { serve, serveStatus } from '../../src/adapters/express/index.ts';
-import { type ClientEvent, createClient, memoryPending } from '../../src/client/index.ts';
+import { type ClientEvent, createClient, memoryPending } from '../../../client/src/index.ts';
 import { createSamekey, reply } from '../../src/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createWorker } from '../../src/worker/index.ts';

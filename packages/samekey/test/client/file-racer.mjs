@@ -1,5 +1,5 @@
 // Writes to a pending folder as fast as it can; its parent kills it, or counts what it won.
-import { filePending } from 'samekey/client/node';
+import { filePending } from '@samekey/client/node';
 
 const [, , folder, me, rounds] = process.argv;
 const store = filePending(folder);

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createClient } from '../../src/client/index.ts';
-import { filePending } from '../../src/client/node/index.ts';
+import { createClient } from '../../../client/src/index.ts';
+import { filePending } from '../../../client/src/node/index.ts';
 import { startShop } from '../processes/client-shop.ts';
 
 let folder: string;

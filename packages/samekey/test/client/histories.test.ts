@@ -6,7 +6,7 @@
 
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Client, type ClientResult, createClient, memoryPending } from '../../src/client/index.ts';
+import { type Client, type ClientResult, createClient, memoryPending } from '../../../client/src/index.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { seedOf } from '../races/seed.ts';
 

@@ -1,7 +1,7 @@
 /** Turns within one client, where the platform has no locks of its own. */
 
 import { expect, it } from 'vitest';
-import { createLocks } from '../../src/client/locks.ts';
+import { createLocks } from '../../../client/src/locks.ts';
 
 // Node 24 has Web Locks; what is shown here must hold with and without them.
 const runAlone = createLocks();

@@ -2,8 +2,8 @@
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
-import { createClient, indexedDbPending } from 'samekey/client';
-import { createUseOnce } from 'samekey/client/react';
+import { createClient, indexedDbPending } from '@samekey/client';
+import { createUseOnce } from '@samekey/client/react';
 
 const client = createClient({
   pending: indexedDbPending(),

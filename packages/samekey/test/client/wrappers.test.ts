@@ -4,11 +4,11 @@ import axios, { AxiosError } from 'axios';
 import { got, HTTPError as GotHttpError } from 'got';
 import ky, { HTTPError as KyHttpError } from 'ky';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { axiosOnce } from '../../src/client/wrap/axios.ts';
-import { asFetch } from '../../src/client/wrap/as-fetch.ts';
-import { kyOnce } from '../../src/client/wrap/ky.ts';
-import { gotOnce } from '../../src/client/got/index.ts';
-import { type ClientOperation, createClient, memoryPending } from '../../src/client/index.ts';
+import { axiosOnce } from '../../../client/src/wrap/axios.ts';
+import { asFetch } from '../../../client/src/wrap/as-fetch.ts';
+import { kyOnce } from '../../../client/src/wrap/ky.ts';
+import { gotOnce } from '../../../client/src/got/index.ts';
+import { type ClientOperation, createClient, memoryPending } from '../../../client/src/index.ts';
 import { type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;

@@ -11,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { walk } from 'oxc-walker';
 import { describe, expect, it } from 'vitest';
-import { createClient, memoryPending } from 'samekey/client';
 import { coverage } from 'samekey/coverage';
 import { idempotent as expressOf } from 'samekey/express';
 import { ietf, idempotent as fetchOf, serve, serveStatus } from 'samekey/fetch';
@@ -47,6 +46,7 @@ import { createSamekey } from 'samekey';
 import { newMessage } from '../../src/store/new-message.ts';
 import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
+import { createClient, memoryPending } from '../../../client/src/index.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
 const store = memoryStore();
@@ -304,7 +304,7 @@ describe('a misspelt option', () => {
   });
 });
 
-const PACKAGES = ['samekey', 'cli'].map((name) =>
+const PACKAGES = ['samekey', 'client', 'cli'].map((name) =>
   join(dirname(fileURLToPath(import.meta.url)), '../../..', name),
 );
 

@@ -1,4 +1,4 @@
-/** What the browser is shown: a page that pays by `samekey/client`, bundled as an application would bundle it. */
+/** What the browser is shown: a page that pays by `@samekey/client`, bundled as an application would bundle it. */
 
 import { createRequire } from 'node:module';
 import { rolldown } from 'rolldown';
@@ -36,7 +36,7 @@ const PAGE = `<!doctype html>
 
 /** The pages by path. */
 export async function shopPages(): Promise<Readonly<Record<string, Page>>> {
-  const entry = createRequire(import.meta.url).resolve('samekey/client');
+  const entry = createRequire(import.meta.url).resolve('@samekey/client');
   const bundle = await rolldown({ input: entry, platform: 'browser', logLevel: 'silent' });
   const { output } = await bundle.generate({ format: 'esm' });
   await bundle.close();

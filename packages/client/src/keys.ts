@@ -6,7 +6,7 @@
  * Sources: RFC 9562 §5.4 (version 4), §5.7 (version 7).
  */
 
-import { OptionsError } from '../core/errors.ts';
+import { OptionsError } from './client-error.ts';
 
 /** A random UUID, version 4. */
 export function uuidV4(): string {

@@ -1,11 +1,11 @@
 /**
  * Keys that can be made again: for producers on a server, which cannot keep a key but know what they intend. Not part
- * of `samekey/client`: a browser has no secret to keep.
+ * of `@samekey/client`: a browser has no secret to keep.
  *
  * Sources: RFC 9562 §5.8 (version 8: bits of our own).
  */
 
-import { OptionsError } from '../core/errors.ts';
+import { OptionsError } from './client-error.ts';
 
 /**
  * The same key for the same parts, wherever it is made: HMAC-SHA-256 of the parts under `secret`, as a UUID of version

@@ -1,4 +1,4 @@
-/** `samekey/client/got`: settings for a call of got (14 and newer) that goes through an operation. */
+/** `@samekey/client/got`: settings for a call of got (14 and newer) that goes through an operation. */
 
 import { Readable } from 'node:stream';
 import type { ClientOperation } from '../named-operation.ts';

@@ -1,4 +1,4 @@
-/** `samekey/client/axios`: settings for a call of Axios (1.12 and newer) that goes through an operation. */
+/** `@samekey/client/axios`: settings for a call of Axios (1.12 and newer) that goes through an operation. */
 
 import type { ClientOperation } from '../named-operation.ts';
 import { asFetch, type OperationFetch } from './as-fetch.ts';

@@ -1,4 +1,4 @@
-/** `samekey/client/ky`: settings for a call of ky that goes through an operation. */
+/** `@samekey/client/ky`: settings for a call of ky that goes through an operation. */
 
 import type { ClientOperation } from '../named-operation.ts';
 import { asFetch, type OperationFetch } from './as-fetch.ts';

@@ -1,5 +1,5 @@
 /**
- * `samekey/client/react`: an operation as a hook. Double clicks, renders, StrictMode, reload and the back button have
+ * `@samekey/client/react`: an operation as a hook. Double clicks, renders, StrictMode, reload and the back button have
  * one key, because the key is in the pending store and not in the component; what is pending is gone on with when the
  * component appears.
  */

@@ -1,14 +1,26 @@
 /** Options of a client, checked once, when it is made. */
 
-import { OptionsError } from '../core/errors.ts';
-import type { World } from '../core/world.ts';
+import { OptionsError } from './client-error.ts';
 import { uuidV4 } from './keys.ts';
 import type { PendingStore } from './pending.ts';
 import type { ClientEvent } from './results.ts';
 import { toBase64 } from './row.ts';
 
-/** The machine as a client sees it; tests pass a virtual one. */
-export type ClientWorld = Pick<World, 'monotonicNow' | 'wallNow' | 'setTimer' | 'random' | 'sha256' | 'warn'>;
+/** The machine as a client sees it: members of the server's world; tests pass a virtual one. */
+export interface ClientWorld {
+  /** Milliseconds on a clock that never goes back; its zero means nothing. */
+  monotonicNow(): number;
+  /** Milliseconds since 1970 by the machine's wall clock. */
+  wallNow(): number;
+  /** Calls `callback` once after `delayMs`. */
+  setTimer(delayMs: number, callback: () => void): { cancel(): void };
+  /** A number in [0, 1) for jitter. */
+  random(): number;
+  /** SHA-256 of `bytes`, as base64url without padding. */
+  sha256(bytes: Uint8Array): string | Promise<string>;
+  /** Tells a developer of a misuse. */
+  warn(code: string, message: string): void;
+}
 
 /** How often and how long a call tries. */
 export interface RetryOptions {

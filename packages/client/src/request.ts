@@ -5,8 +5,8 @@
  * count: a renewed token is no other request (F26).
  */
 
-import { OptionsError } from '../core/errors.ts';
-import type { World } from '../core/world.ts';
+import { OptionsError } from './client-error.ts';
+import type { ClientWorld } from './options.ts';
 import { type KeptRequest, toBase64 } from './row.ts';
 
 /** A request, read. */
@@ -26,7 +26,7 @@ const KEPT_HEADERS = /^(accept|content-|prefer)/;
  * too large to keep.
  */
 export async function readRequest(
-  world: Pick<World, 'sha256'>,
+  world: Pick<ClientWorld, 'sha256'>,
   url: string | URL,
   init: RequestInit,
   options: { readonly baseUrl: string | undefined; readonly sizeMaxBytes: number },

@@ -1,5 +1,5 @@
 /**
- * `samekey/client`: calls that may be made again. One key an operation, kept with its request across reload, restart
+ * `@samekey/client`: calls that may be made again. One key an operation, kept with its request across reload, restart
  * and tabs until it is settled. Runs in browsers, workers and Node; at most 6 KB compressed, held by
  * tools/check-size.mjs.
  */

@@ -4,12 +4,12 @@
  * by itself.
  */
 
-import { SamekeyError } from '../../core/errors.ts';
+import { ClientError } from '../client-error.ts';
 import type { ClientOperation } from '../named-operation.ts';
 import type { ClientResult } from '../results.ts';
 
 /** There is no answer to give: `result.kind` says why. Its key is kept; call again. */
-export class UnsettledError extends SamekeyError {
+export class UnsettledError extends ClientError {
   readonly result: ClientResult;
 
   constructor(result: ClientResult) {

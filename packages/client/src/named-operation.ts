@@ -4,7 +4,7 @@
  * `startNew` says that another one is meant.
  */
 
-import { OptionsError } from '../core/errors.ts';
+import { OptionsError } from './client-error.ts';
 import { isReplay } from './answer.ts';
 import { enter, look, NotKept, refuse, settle, swap } from './kept.ts';
 import type { RunAlone } from './locks.ts';

@@ -1,0 +1,3 @@
+/** `@samekey/client/node`: pending operations in files, for programs that must survive their own end. */
+
+export { filePending } from './file.ts';
