@@ -8,8 +8,8 @@ export const verbs = [
   {
     name: 'verbs-clock-nobody-looks',
     file: 'stores/verbs/upkeep.ts',
-    find: '      await parts.look?.();\n      const over',
-    put: '      const over',
+    find: '    await parts.look?.();\n    const over',
+    put: '    const over',
     tests: ['stores/mysql.test.ts', 'stores/postgres-distributed.test.ts'],
     only: CLOCKS,
     breaks: 'Nobody is told that the server’s clock is off, and it is never believed.',

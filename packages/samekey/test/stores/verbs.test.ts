@@ -12,7 +12,13 @@ import { createHand } from '../../src/stores/verbs/by-hand.ts';
 import { BUSY, type Change, takeBy } from '../../src/stores/verbs/change.ts';
 import { createErase } from '../../src/stores/verbs/erase.ts';
 import { countsOf, listLimit } from '../../src/stores/verbs/reads.ts';
-import { createUpkeepVerbs, overByState, reapedByState } from '../../src/stores/verbs/upkeep.ts';
+import {
+  createReap,
+  createSweep,
+  createTakeUnknown,
+  overByState,
+  reapedByState,
+} from '../../src/stores/verbs/upkeep.ts';
 
 const NOW = 1_000_000;
 const HAND = { reason: 'because', actor: null };
@@ -172,36 +178,28 @@ describe('upkeep', () => {
     const ids: RecordId[] = ['a', 'b', 'c'].map((key) => ({ scope: 'caller|pay', key }));
     const missed: (readonly RecordId[])[] = [];
     let looks = 0;
-    const verbs = createUpkeepVerbs<RecordId>({
-      take: takeBy(change),
+    const take = takeBy(change);
+    const sweep = createSweep<RecordId>({
+      take,
       look: async () => void (looks += 1),
       over: async (limit) => ids.slice(0, limit),
       missed: async (over) => void missed.push(over),
-      unknownDue: async () => ids,
-      due: async () => [],
-      reap: async () => [],
     });
-    expect((await verbs.sweep(10)).map(({ key, to }) => [key, to])).toEqual([['a', 'unknown']]);
+    const takeUnknown = createTakeUnknown<RecordId>(take, async () => ids);
+    expect((await sweep(10)).map(({ key, to }) => [key, to])).toEqual([['a', 'unknown']]);
     expect(missed).toEqual([ids]);
     expect(looks).toBe(1);
-    expect(await verbs.takeUnknown({ operations: ['other'], leaseMs: 5, limit: 3 })).toEqual([]);
-    const taken = await verbs.takeUnknown({ operations: ['pay'], leaseMs: 5, limit: 3 });
+    expect(await takeUnknown({ operations: ['other'], leaseMs: 5, limit: 3 })).toEqual([]);
+    const taken = await takeUnknown({ operations: ['pay'], leaseMs: 5, limit: 3 });
     expect(taken.map(({ key, inquiries, reconcileAfter }) => [key, inquiries, reconcileAfter])).toEqual([
       ['a', 1, NOW + 5],
     ]);
   });
 
   it('takes what was reaped off the counts', async () => {
-    const { change, counters, taken } = await toy();
-    const verbs = createUpkeepVerbs<RecordId>({
-      take: takeBy(change),
-      counters,
-      over: async () => [],
-      unknownDue: async () => [],
-      due: async () => [],
-      reap: async () => ['caller|pay', 'caller|pay', 'other'],
-    });
-    expect(await verbs.reap(10)).toEqual({
+    const { counters, taken } = await toy();
+    const reap = createReap({ counters, reap: async () => ['caller|pay', 'caller|pay', 'other'] });
+    expect(await reap(10)).toEqual({
       count: 3,
       byScope: new Map([
         ['caller|pay', 2],

@@ -7,21 +7,11 @@
  * client stays the user's.
  */
 
-import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
 import { createClaimWatch } from '../../store/time/claim-watch.ts';
-import { settlements } from '../../store/ends.ts';
-import {
-  decideCheckpoint,
-  decideClaim,
-  decideFinish,
-  decideForget,
-  decideRenew,
-  decideReopen,
-  decideSettle,
-} from '../../store/machine/index.ts';
-import type { RecordId } from '../../core/record.ts';
-import type { FinishRequest, FinishResult, HandResult, Store } from '../../store/store.ts';
+import { decideCheckpoint, decideClaim, decideFinish, decideRenew } from '../../store/machine/index.ts';
+import type { FinishRequest, FinishResult, Store } from '../../store/store.ts';
 import type { TransactionalStore } from '../../store/transaction.ts';
+import { createHand } from '../verbs/by-hand.ts';
 import { createAudit } from './audit.ts';
 import { ITEM_SIZE_MAX_BYTES, tableBodies } from './bodies.ts';
 import { createCalls } from './calls.ts';
@@ -32,7 +22,7 @@ import { createIdentity, gated, tableIdOf } from './identity.ts';
 import { createLook } from './index-walk.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';
 import { createOrphans, type ReapBodiesRequest, type ReapedBodies } from './orphans.ts';
-import { BUSY, createRecords, type Decide, notBusy } from './records.ts';
+import { createRecords, noneBusy } from './records.ts';
 import { checkTable } from './table.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createViews } from './view.ts';
@@ -97,27 +87,6 @@ export function dynamodbStore(
 
   const parts = { records, clock, views, bodies, tableName, audit, auditTransitions, timeToLive };
 
-  async function hot<Request extends RecordId, Result>(
-    requests: readonly Request[],
-    decide: Decide<Request, Result>,
-    isFresh = false,
-  ): Promise<(Result | { readonly kind: 'busy' })[]> {
-    const results = await records.apply(requests, decide, { isFresh });
-    return results.map((result) => (result === BUSY ? { kind: 'busy' } : result));
-  }
-
-  async function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: Decide<Request, HandResult>,
-  ): Promise<readonly HandResult[]> {
-    checkByHand(requests);
-    const results = await records.apply(requests, decide, {
-      rowOf: (before, after, request) => handRow(act, before, after, request),
-    });
-    return results.map(notBusy);
-  }
-
   return {
     name: 'dynamodb',
     capabilities: Object.freeze({
@@ -129,17 +98,17 @@ export function dynamodbStore(
       recordSizeMaxBytes: bodies === undefined ? ITEM_SIZE_MAX_BYTES : null,
     }),
 
-    claim: (requests) => hot(requests, decideClaim, true),
-    renew: (requests) => hot(requests, decideRenew),
-    checkpoint: (requests) => hot(requests, decideCheckpoint),
-    finish: (requests) => hot<FinishRequest, FinishResult>(requests, decideFinish),
+    claim: (requests) => records.apply(requests, decideClaim, { knownOf: () => null }),
+    renew: (requests) => records.apply(requests, decideRenew),
+    checkpoint: (requests) => records.apply(requests, decideCheckpoint),
+    finish: (requests) => records.apply<FinishRequest, FinishResult>(requests, decideFinish),
     find: async (ids) => (await records.readMany(ids)).map((stored) => stored?.record ?? null),
 
+    ...createHand({
+      change: async (requests, decide, rowOf) => noneBusy(await records.apply(requests, decide, { rowOf })),
+    }),
     ...upkeep,
 
-    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
-    reopen: (requests) => byHand('reopen', requests, decideReopen),
-    forget: (requests) => byHand('forget', requests, decideForget),
     audit: (request) => audit.audit(request),
     note: (rows) => audit.note(rows),
     pruneAudit: (request) => audit.pruneAudit(request),

@@ -4,9 +4,10 @@
  * that do.
  */
 
-import { STATES, type SamekeyRecord, type State } from '../../core/record.ts';
+import type { SamekeyRecord, State } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
 import type { ListRequest } from '../../store/store.ts';
+import { countsOf, listLimit } from '../verbs/reads.ts';
 import { type Calls, inParallel } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
 import { type OpenKind, type Stored, textOf } from './item.ts';
@@ -18,8 +19,8 @@ import { CALLER_INDEX, OPEN_INDEX, SHARDS } from './table.ts';
 const WALK_MAX = 1_000;
 /** Records read together. */
 const TOGETHER = 100;
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
+/** Keys of one list that are kept at most before the oldest go. */
+const LIST_KEYS_MAX = 10_000;
 const SHARD_NUMBERS = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /** Which open records are looked at. */
@@ -119,7 +120,7 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
       for (const shard of SHARD_NUMBERS) yield* callerShard(caller, shard);
     },
     async list(request) {
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+      const limit = listLimit(request);
       const { scope, key, states } = request;
       const caller = request.caller ?? (scope === undefined ? undefined : callerOf(scope));
       let found: SamekeyRecord[] = [];
@@ -138,25 +139,22 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
         let keys: Item[] = [];
         for await (const item of pages) {
           keys.push(item);
-          if (keys.length >= 10 * LIST_LIMIT_MAX) keys = newest(keys, limit);
+          if (keys.length >= LIST_KEYS_MAX) keys = newest(keys, limit);
         }
         found = matching(await records.readKeys(newest(keys, limit)), request);
       }
       return found.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, limit);
     },
     async count() {
-      const counts: Record<string, number> = Object.fromEntries(STATES.map((state) => [state, 0]));
       const pages = pagesOf(calls, 'scan', {
         ConsistentRead: true,
         ProjectionExpression: '#state',
         FilterExpression: 'attribute_exists(claim_id)',
         ExpressionAttributeNames: { '#state': 'state' },
       });
-      for await (const item of pages) {
-        const state = textOf(item['state']);
-        counts[state] = (counts[state] ?? 0) + 1;
-      }
-      return counts as Record<State, number>;
+      const counts = countsOf([]);
+      for await (const item of pages) counts[textOf(item['state']) as State] += 1;
+      return counts;
     },
   };
   return look;

@@ -10,6 +10,7 @@ import { transitionRow, type AuditRow, type NewAuditRow } from '../../store/audi
 import { StoreError } from '../../core/errors.ts';
 import type { Decision, View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { BUSY, type Decide, type RowOf } from '../verbs/change.ts';
 import type { DynamoAudit } from './audit.ts';
 import { fitting, placesIn, type TableBodies, whole } from './bodies.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
@@ -20,21 +21,11 @@ import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf } 
 import { createSettleNotes } from './notes.ts';
 import type { Views } from './view.ts';
 
-/** The state table's decision for one verb. */
-export type Decide<Request, Result> = (
-  record: SamekeyRecord | null,
-  request: Request,
-  view: View,
-) => Decision<Result>;
-
 /** A decision, and what is written beside the record. */
 type Change<Result> = Decision<Result> & {
   readonly leaseMs?: number | null;
   readonly row?: NewAuditRow | undefined;
 };
-
-/** Others have changed the record in every round. */
-export const BUSY: unique symbol = Symbol('busy');
 
 /** Rounds of one change: each lost round is somebody else's write. */
 const ROUNDS_MAX = 12;
@@ -44,7 +35,7 @@ export interface Records {
   readMany(ids: readonly RecordId[]): Promise<readonly (Stored | null)[]>;
   /** By the primary keys that an index gave. `isGoneToo`: also what stands for a record that is gone. */
   readKeys(keys: readonly Item[], isGoneToo?: boolean): Promise<readonly Stored[]>;
-  /** `first`: what is known of it; undefined reads it. */
+  /** `first`: what is known of it; undefined reads it. BUSY: others have changed it in every round. */
   change<Result>(
     id: RecordId,
     decide: (stored: Stored | null, view: View) => Change<Result>,
@@ -55,13 +46,9 @@ export interface Records {
     requests: readonly Request[],
     decide: Decide<Request, Result>,
     options?: {
-      readonly rowOf?: (
-        before: SamekeyRecord,
-        after: SamekeyRecord | null,
-        request: Request,
-      ) => NewAuditRow | undefined;
-      /** Most keys are new: the first round expects none. */
-      readonly isFresh?: boolean;
+      readonly rowOf?: RowOf<Request> | undefined;
+      /** What is known of this request's record, null for none; undefined reads it. */
+      readonly knownOf?: (i: number) => Stored | null | undefined;
     },
   ): Promise<(Result | typeof BUSY)[]>;
   /** Puts rows of the audit that a process left behind into their place. */
@@ -178,7 +165,7 @@ export function createRecords(options: RecordsOptions): Records {
       return BUSY;
     },
 
-    async apply(requests, decide, { rowOf, isFresh = false } = {}) {
+    async apply(requests, decide, { rowOf, knownOf } = {}) {
       const byId = new Map<string, number[]>();
       for (const [i, request] of requests.entries()) {
         keyOf(request);
@@ -198,7 +185,7 @@ export function createRecords(options: RecordsOptions): Records {
               const isAct = rowOf !== undefined && before !== null && decision.write !== undefined;
               return { ...decision, row: isAct ? rowOf(before, decision.write ?? null, request) : undefined };
             },
-            isFresh && turn === 0 ? null : undefined,
+            turn === 0 ? knownOf?.(i) : undefined,
           );
         }
       });
@@ -209,10 +196,10 @@ export function createRecords(options: RecordsOptions): Records {
 }
 
 /** For verbs that have no word for it. */
-export function notBusy<Result>(result: Result | typeof BUSY): Result {
-  if (result !== BUSY) return result;
+export function noneBusy<Result>(results: readonly (Result | typeof BUSY)[]): readonly Result[] {
+  if (!results.includes(BUSY)) return results as readonly Result[];
   throw new StoreError('A record changed in every round of a write: ask again.', {
-    applied: 'no',
+    applied: results.every((result) => result === BUSY) ? 'no' : 'unknown',
     busy: true,
   });
 }

@@ -3,17 +3,19 @@
  * the table.
  */
 
-import { checkErase, giveUpRow, handRow } from '../../store/audit.ts';
+import { compareDue, isDue, isPurgeable, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { giveUpRow } from '../../store/audit.ts';
+import { decidePostpone, decideSweep, decideTakeUnknown } from '../../store/machine/index.ts';
+import type { EraseRequest, EraseResult, HandResult, LifecycleStore } from '../../store/store.ts';
 import type { ClaimWatch } from '../../store/time/claim-watch.ts';
-import { decideErase, decidePostpone, decideSweep, decideTakeUnknown } from '../../store/machine/index.ts';
-import { compareDue, isDue, isPurgeable, type SamekeyRecord } from '../../core/record.ts';
-import { reapedOf } from '../../store/reaped.ts';
-import type { EraseRequest, EraseResult, HandResult, LifecycleStore, Swept } from '../../store/store.ts';
+import { type BUSY, type Decide, ifThere, isBusy, type RowOf, type Take, takenOf } from '../verbs/change.ts';
+import { createWalkingErase } from '../verbs/erase.ts';
+import { createDue, createReap, createSweep, takePurgeable } from '../verbs/upkeep.ts';
 import { writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
 import type { Look } from './index-walk.ts';
 import type { Stored } from './item.ts';
-import { BUSY, notBusy, type Records } from './records.ts';
+import { noneBusy, type Records } from './records.ts';
 import { asked, type Views } from './view.ts';
 
 interface UpkeepOptions {
@@ -37,35 +39,39 @@ export function createUpkeep(
     return leases.see(asked(record, leaseMs)) > 0;
   }
 
-  return {
-    async sweep(limit, until) {
-      const times = await clock.times();
-      const open = [
-        ...(await look.open('claim', { walk: 'sweep' })),
-        ...(await look.open('pending', { until: times.now })),
-        ...(await look.open('unknown', { walk: 'sweep' })),
-      ];
-      // A process that died behind an act left its rows inside.
-      for (const stored of open) if (stored.notes.length > 0) await records.settleNotes(stored);
-      // Each is seen, so that each is watched from now on, whatever the limit.
-      const over = open.filter(
-        ({ record }) => record !== null && decideSweep(record, views.of(record, times), until),
-      );
-      const swept = await writeInParallel(over.slice(0, Math.max(0, limit)), atOnceMax, (stored) =>
-        records.change<Swept | undefined>(
-          stored.record as SamekeyRecord,
-          (found, view) => {
-            const decision = found?.record ? decideSweep(found.record, view, until) : undefined;
-            return decision ?? { write: undefined, result: undefined };
-          },
-          stored,
-        ),
-      );
-      return swept.filter((told) => told !== undefined && told !== BUSY);
-    },
+  /** Through the readings that found them: a record that has not changed since is not read again. */
+  function changeFound<Result>(
+    found: readonly Stored[],
+    decide: Decide<RecordId, Result>,
+    rowOf?: RowOf<RecordId>,
+  ): Promise<readonly (Result | typeof BUSY)[]> {
+    const ids = found.map(({ record }) => record as SamekeyRecord);
+    return records.apply<RecordId, Result>(ids, decide, { rowOf, knownOf: (i) => found[i] });
+  }
 
-    async due({ operations, limit, after, ...backoff }) {
-      if (operations.length === 0) return [];
+  const take: Take<Stored> = async (found, decide) =>
+    takenOf(await changeFound(found, (record, _, view) => ifThere(record, view, decide)));
+
+  return {
+    sweep: createSweep({
+      take,
+      async over(limit, unknownMaxMs) {
+        const times = await clock.times();
+        const open = [
+          ...(await look.open('claim', { walk: 'sweep' })),
+          ...(await look.open('pending', { until: times.now })),
+          ...(await look.open('unknown', { walk: 'sweep' })),
+        ];
+        // A process that died behind an act left its rows inside.
+        for (const stored of open) if (stored.notes.length > 0) await records.settleNotes(stored);
+        // Each is seen, so that each is watched from now on, whatever the limit.
+        const over = open.filter(
+          ({ record }) => record !== null && decideSweep(record, views.of(record, times), { unknownMaxMs }),
+        );
+        return over.slice(0, Math.max(0, limit));
+      },
+    }),
+    due: createDue(async ({ operations, limit, after, ...backoff }) => {
       const found = [
         ...(await look.open('pending', { walk: 'due' })),
         ...(await look.open('due', { walk: 'due' })),
@@ -78,9 +84,25 @@ export function createUpkeep(
         .filter((record) => operations.includes(record.operation) && isDue(record, now, backoff))
         .filter((record) => !after || compareDue(record, after) > 0)
         .toSorted(compareDue)
-        .slice(0, Math.max(0, limit));
-    },
-
+        .slice(0, limit);
+    }),
+    reap: createReap({
+      async reap(limit) {
+        if (limit < 1) return [];
+        for (const stored of await look.open('note', { isGoneToo: true })) await records.settleNotes(stored);
+        const now = await clock.now();
+        const over = [
+          ...(await look.open('over', { until: now, limit })),
+          // What a worker may still begin stands under its own kind, also when its life is over.
+          ...(await look.open('due', { walk: 'reap' })),
+        ].filter(({ record }) => record !== null && isPurgeable(record, now));
+        return takePurgeable(take, over.slice(0, limit));
+      },
+    }),
+    erase: createWalkingErase<Stored>({
+      walk: (caller) => look.ofCaller(caller),
+      change: (found, { decide, rowOf }) => changeFound(found, decide, rowOf),
+    }),
     async takeUnknown({ operations, limit, ...request }) {
       if (limit < 1 || operations?.length === 0) return [];
       const now = await clock.now();
@@ -100,7 +122,7 @@ export function createUpkeep(
           },
           stored,
         );
-        if (after === undefined || after === BUSY) continue;
+        if (after === undefined || isBusy(after)) continue;
         leases.restart(asked(after, request.leaseMs));
         taken.push(after);
       }
@@ -116,57 +138,7 @@ export function createUpkeep(
           return { ...decision, leaseMs: null, row: giveUpRow(before, decision.write, request) };
         }),
       );
-      return results.map(notBusy);
-    },
-
-    async reap(limit) {
-      const gone: string[] = [];
-      if (limit < 1) return reapedOf(gone);
-      for (const stored of await look.open('note', { isGoneToo: true })) await records.settleNotes(stored);
-      const now = await clock.now();
-      const over = [
-        ...(await look.open('over', { until: now, limit })),
-        // What a worker may still begin stands under its own kind, also when its life is over.
-        ...(await look.open('due', { walk: 'reap' })),
-      ].filter(({ record }) => record !== null && isPurgeable(record, now));
-      const deleted = await writeInParallel(over.slice(0, limit), atOnceMax, (stored) =>
-        records.change<string | undefined>(
-          stored.record as SamekeyRecord,
-          (at, view) =>
-            at?.record && isPurgeable(at.record, view.now)
-              ? { write: null, result: at.record.scope }
-              : { write: undefined, result: undefined },
-          stored,
-        ),
-      );
-      gone.push(...deleted.filter((scope) => scope !== undefined && scope !== BUSY));
-      return reapedOf(gone);
-    },
-
-    async erase(request) {
-      checkErase(request);
-      let erased = 0;
-      let left = 0;
-      for await (const group of look.ofCaller(request.scope)) {
-        for (const stored of group) {
-          const isRoom = erased < request.limit;
-          const result = await records.change<'erased' | 'left' | 'already'>(
-            stored.record as SamekeyRecord,
-            (found, view) => {
-              const before = found?.record ?? null;
-              if (before === null) return { write: undefined, result: 'already' };
-              const decision = decideErase(before, request, view);
-              if (!decision.write) return decision;
-              if (!isRoom) return { write: undefined, result: 'left' };
-              return { ...decision, row: handRow('erase', before, decision.write, request) };
-            },
-            stored,
-          );
-          if (result === 'erased') erased += 1;
-          else if (result !== 'already') left += 1;
-        }
-      }
-      return { erased, left };
+      return noneBusy(results);
     },
   };
 }

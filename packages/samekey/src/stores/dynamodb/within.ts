@@ -18,12 +18,13 @@ import type {
   HandResult,
 } from '../../store/store.ts';
 import type { ItemTransaction, Within } from '../../store/transaction.ts';
+import type { Decide } from '../verbs/change.ts';
 import type { DynamoAudit } from './audit.ts';
 import { fitting, placesIn, type TableBodies } from './bodies.ts';
 import type { StoreClock } from './clock.ts';
 import { putOnto } from './element.ts';
 import { digestOf, itemOf, samePlaces } from './item.ts';
-import type { Decide, Records } from './records.ts';
+import type { Records } from './records.ts';
 import type { Views } from './view.ts';
 
 /** The store's verbs inside a transaction of `fromDynamodb`. */

@@ -11,7 +11,14 @@ import { isLeftToCodeSql } from '../sql/left-to-code.ts';
 import { exact } from '../sql/record-row.ts';
 import { type Change, takeBy } from '../verbs/change.ts';
 import { createHand } from '../verbs/by-hand.ts';
-import { createUpkeepVerbs, overByState, reapedByState } from '../verbs/upkeep.ts';
+import {
+  createDue,
+  createReap,
+  createSweep,
+  createTakeUnknown,
+  overByState,
+  reapedByState,
+} from '../verbs/upkeep.ts';
 import { endHolders, HELD_MAX_MS } from './holders.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
@@ -48,26 +55,35 @@ export function createUpkeep(tables: Tables, upkeep: Link, counters: Counters, t
     });
   }
 
-  const verbs = createUpkeepVerbs<RecordId>({
-    take: takeBy(change),
-    counters,
-    look: () => time.look(),
-    over: (limit, unknownMaxMs) =>
-      upkeep.alone((ask) =>
-        overByState(limit, unknownMaxMs, (state, overMs, left) => {
-          const until = overMs === 0 ? tables.now : `${tables.now} - ${numberOf(overMs)}`;
-          return found(ask, `r.state = '${state}' AND r.due_at <= ${until} ORDER BY r.due_at`, left);
-        }),
-      ),
-    missed: endHoldersOf,
-    unknownDue(operations, limit) {
-      const named = operations === null ? '' : ` AND ${isOneOf(operations)}`;
-      return upkeep.alone((ask) => {
-        const where = `r.reconcile_after <= ${tables.now} AND r.state = 'unknown'${named}`;
-        return found(ask, `${where} ORDER BY r.reconcile_after`, limit);
-      });
-    },
-    async due({ operations, limit, after, backoffMinMs, backoffMaxMs }) {
+  /** Locked as they are found, so the decision is the condition itself. */
+  function reapSome(state: string, limit: number): Promise<string[]> {
+    return upkeep.together(async (ask) => {
+      const idle = state === 'retryable' ? ' AND r.intent_at IS NULL' : '';
+      const rows = await ask(
+        `SELECT r.id, r.scope FROM ${records} AS r WHERE r.state = '${state}'${idle} AND r.due_at <= ${tables.now} ORDER BY r.due_at ` +
+          `LIMIT ${numberOf(limit)} FOR UPDATE SKIP LOCKED`,
+      );
+      if (rows.length > 0)
+        await ask(`DELETE FROM ${records} WHERE id IN (${rows.map((row) => String(row[0])).join(', ')})`);
+      return rows.map((row) => String(decoded(row[1])));
+    });
+  }
+
+  const take = takeBy(change);
+  return {
+    sweep: createSweep({
+      take,
+      look: () => time.look(),
+      over: (limit, unknownMaxMs) =>
+        upkeep.alone((ask) =>
+          overByState(limit, unknownMaxMs, (state, overMs, left) => {
+            const until = overMs === 0 ? tables.now : `${tables.now} - ${numberOf(overMs)}`;
+            return found(ask, `r.state = '${state}' AND r.due_at <= ${until} ORDER BY r.due_at`, left);
+          }),
+        ),
+      missed: endHoldersOf,
+    }),
+    due: createDue(async ({ operations, limit, after, backoffMinMs, backoffMaxMs }) => {
       const doubled = `${numberOf(backoffMinMs)} * (1 << LEAST(GREATEST(r.attempt, 2) - 2, ${DOUBLED_MAX}))`;
       const pause = `CASE WHEN r.attempt < 2 OR r.proof = 'settled' THEN 0 ELSE LEAST(${numberOf(backoffMaxMs)}, ${doubled}) END`;
       const rows = await upkeep.alone((ask) => {
@@ -82,23 +98,21 @@ export function createUpkeep(tables: Tables, upkeep: Link, counters: Counters, t
         );
       });
       return rows.map((row) => seenOf(row).record);
-    },
-    // Locked as they are found, so the decision is the condition itself.
-    reap: (limit) =>
-      reapedByState(limit, (state, left) =>
-        upkeep.together(async (ask) => {
-          const idle = state === 'retryable' ? ' AND r.intent_at IS NULL' : '';
-          const rows = await ask(
-            `SELECT r.id, r.scope FROM ${records} AS r WHERE r.state = '${state}'${idle} AND r.due_at <= ${tables.now} ORDER BY r.due_at ` +
-              `LIMIT ${numberOf(left)} FOR UPDATE SKIP LOCKED`,
-          );
-          if (rows.length > 0)
-            await ask(`DELETE FROM ${records} WHERE id IN (${rows.map((row) => String(row[0])).join(', ')})`);
-          return rows.map((row) => String(decoded(row[1])));
-        }),
-      ),
-  });
-  return { ...verbs, ...createHand({ change, checkIds, counters }) };
+    }),
+    takeUnknown: createTakeUnknown(take, (operations, limit) => {
+      const named = operations === null ? '' : ` AND ${isOneOf(operations)}`;
+      return upkeep.alone((ask) => {
+        const where = `r.reconcile_after <= ${tables.now} AND r.state = 'unknown'${named}`;
+        return found(ask, `${where} ORDER BY r.reconcile_after`, limit);
+      });
+    }),
+    reap: createReap({
+      look: () => time.look(),
+      reap: (limit) => reapedByState(limit, reapSome),
+      counters,
+    }),
+    ...createHand({ change, checkIds, counters }),
+  };
 }
 
 /** Byte by byte: the column's collation would take `a ` for `a`. */

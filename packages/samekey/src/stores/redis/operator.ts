@@ -3,27 +3,18 @@
  * erased.
  */
 
-import { type AuditAct, type ByHand, checkByHand, checkErase, handRow } from '../../store/audit.ts';
-import { isListed } from '../../store/listed.ts';
-import { settlements } from '../../store/ends.ts';
-import {
-  type Decision,
-  decideErase,
-  decideForget,
-  decideReopen,
-  decideSettle,
-  type View,
-} from '../../store/machine/index.ts';
-import { type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
+import { type SamekeyRecord, STATES, type State } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { HandResult, ListRequest, OperatorStore } from '../../store/store.ts';
+import { isListed } from '../../store/listed.ts';
+import type { LifecycleStore, ListRequest, OperatorStore } from '../../store/store.ts';
+import { createHand } from '../verbs/by-hand.ts';
+import { createWalkingErase, type Erased } from '../verbs/erase.ts';
+import { countsOf, listLimit } from '../verbs/reads.ts';
 import type { Keys, Place } from './key-names.ts';
 import type { Rows } from './rows.ts';
 import type { Server } from './server.ts';
 import type { Shards } from './shards.ts';
 
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 /** Entries of a shard and a state that one page of a list reads. */
 const LIST_PAGE = 200;
 /** Open records of a shard that one list looks at. */
@@ -37,51 +28,10 @@ export function createOperator(
   keys: Keys,
   rows: Rows,
   shards: Shards,
-): Pick<OperatorStore, 'settle' | 'reopen' | 'forget' | 'erase' | 'list' | 'count'> {
-  async function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
-  ): Promise<readonly HandResult[]> {
-    checkByHand(requests);
-    return rows.apply(requests, {
-      decide,
-      rowOf: (before, after, request) => handRow(act, before, after, request),
-    });
-  }
-
-  async function erase(request: Parameters<OperatorStore['erase']>[0]): ReturnType<OperatorStore['erase']> {
-    checkErase(request);
-    let erased = 0;
-    let left = 0;
-    for await (const places of shards.ofCaller(request.scope)) {
-      const idle: SamekeyRecord[] = [];
-      for (const record of await shards.look(places)) {
-        if (record === null) continue;
-        const { result } = decideErase(record, request, { now: 0 });
-        if (result === 'left') left += 1;
-        if (result === 'erased') idle.push(record);
-      }
-      const take = idle.slice(0, Math.max(0, request.limit - erased));
-      left += idle.length - take.length;
-      for (let at = 0; at < take.length; at += ERASE_PAGE) {
-        const page = take.slice(at, at + ERASE_PAGE).map(({ scope, key }) => ({ scope, key }));
-        const results = await rows.apply(page, {
-          decide: (record, _id, view) =>
-            record === null ? { write: undefined, result: 'already' } : decideErase(record, request, view),
-          rowOf: (before, after) => handRow('erase', before, after, request),
-        });
-        for (const result of results) {
-          if (result === 'erased') erased += 1;
-          if (result === 'left') left += 1;
-        }
-      }
-    }
-    return { erased, left };
-  }
-
+): Pick<OperatorStore, 'settle' | 'reopen' | 'forget' | 'erase' | 'list' | 'count'> &
+  Pick<LifecycleStore, 'postpone'> {
   async function list(request: ListRequest): Promise<readonly SamekeyRecord[]> {
-    const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+    const limit = listLimit(request);
     const states = [...new Set(request.states ?? STATES)];
     if (states.length === 0) return [];
     const { scope, key, caller } = request;
@@ -171,20 +121,31 @@ export function createOperator(
   }
 
   return {
-    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
-    reopen: (requests) => byHand('reopen', requests, decideReopen),
-    forget: (requests) => byHand('forget', requests, decideForget),
-    erase,
+    ...createHand({ change: (requests, decide, rowOf) => rows.apply(requests, { decide, rowOf }) }),
+    erase: createWalkingErase({
+      async *walk(caller) {
+        for await (const places of shards.ofCaller(caller))
+          yield (await shards.look(places)).map((record) => ({ record }));
+      },
+      async change(found, { decide, rowOf }) {
+        const ids = found.flatMap(({ record }) =>
+          record === null ? [] : [{ scope: record.scope, key: record.key }],
+        );
+        const results: Erased[] = [];
+        for (let at = 0; at < ids.length; at += ERASE_PAGE)
+          results.push(...(await rows.apply(ids.slice(at, at + ERASE_PAGE), { decide, rowOf })));
+        return results;
+      },
+    }),
     list,
     async count() {
-      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
       const sets = keys.shards.flatMap((shard) => STATES.map((state) => ({ shard, state })));
       const sizes = await Promise.all(
         sets.map(({ shard, state }) =>
           server.ask('ZCARD', keys.set(shard, state === 'in_progress' ? 'open' : `age:${state}`)),
         ),
       );
-      for (const [n, { state }] of sets.entries()) counts[state] += Number(sizes[n]?.[0]);
+      const counts = countsOf(sets.map(({ state }, n) => [state, Number(sizes[n]?.[0])]));
       // What waits for a worker is open too. The two are read one after the other: what comes in between is no negative
       // number.
       counts.in_progress = Math.max(0, counts.in_progress - counts.pending);

@@ -9,9 +9,10 @@
 
 import { type NewAuditRow, transitionRow } from '../../store/audit.ts';
 import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../store/machine/index.ts';
+import { serverView } from '../../store/machine/index.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import { checkIds } from '../sql/record-row.ts';
+import type { Decide, RowOf } from '../verbs/change.ts';
 import { auditText } from './audit-text.ts';
 import { fieldsOf, headOf, type Seen, seenOf } from './fields.ts';
 import { createGroups, type GroupRow, type Many } from './groups.ts';
@@ -34,9 +35,9 @@ export interface Verb<Request, Result> {
   done?(request: Request, now: number, said: unknown): Result;
   /** The row that the script leaves in the audit of transitions; an operation that only the record knows is empty. */
   transitionOf?(request: Request): NewAuditRow;
-  decide(record: SamekeyRecord | null, request: Request, view: View): Decision<Result>;
+  readonly decide: Decide<Request, Result>;
   /** The row a write leaves in the audit. */
-  rowOf?(before: SamekeyRecord, after: SamekeyRecord | null, request: Request): NewAuditRow | undefined;
+  readonly rowOf?: RowOf<Request> | undefined;
   /** What is answered for a row that could not be had, while others could; absent: the call fails. */
   readonly busy?: Result;
 }

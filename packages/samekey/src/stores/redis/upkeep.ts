@@ -3,25 +3,11 @@
  * compare-and-set of its own. Two that do the same at once never move the same record: one of them finds it changed.
  */
 
-import { giveUpRow } from '../../store/audit.ts';
-import {
-  decidePostpone,
-  decideSweep,
-  decideTakeUnknown,
-  serverView,
-  UNKNOWN_MAX_MS,
-} from '../../store/machine/index.ts';
-import { reapedOf } from '../../store/reaped.ts';
 import { compareDue, isDue, type SamekeyRecord } from '../../core/record.ts';
-import type {
-  DueRequest,
-  HandResult,
-  LifecycleStore,
-  PostponeRequest,
-  SweepOptions,
-  Swept,
-} from '../../store/store.ts';
-import type { Seen } from './fields.ts';
+import { serverView } from '../../store/machine/index.ts';
+import type { LifecycleStore } from '../../store/store.ts';
+import { type Take, takenOf } from '../verbs/change.ts';
+import { createDue, createReap, createSweep, createTakeUnknown, type DueWork } from '../verbs/upkeep.ts';
 import type { Keys, Place } from './key-names.ts';
 import type { Rows } from './rows.ts';
 import { scriptOf, type Server } from './server.ts';
@@ -49,49 +35,23 @@ export function createUpkeep(
   rows: Rows,
   shards: Shards,
   time: () => string,
-): LifecycleStore {
-  async function sweep(limit: number, options: SweepOptions = {}): Promise<readonly Swept[]> {
-    const most = Math.min(limit, ROWS_MAX);
-    const over = await shards.ripe('open', 0, most);
-    const lost = await shards.ripe('lost', options.unknownMaxMs ?? UNKNOWN_MAX_MS, most - over.length);
-    const swept = await move([...over, ...lost], (seen) =>
-      decideSweep(seen.record, serverView(seen.record, seen.now), options),
-    );
-    return swept.map(({ result }) => result);
-  }
-
-  /** Decides each and writes; those that somebody else changed in between are left out. */
-  async function move<Result>(
-    entries: readonly Entry[],
-    decide: (seen: Seen) => { write: SamekeyRecord | null | undefined; result: Result } | undefined,
-  ): Promise<readonly { readonly entry: Entry; readonly result: Result }[]> {
+): Omit<LifecycleStore, 'postpone'> {
+  /** Those that somebody else changed in between are left out. */
+  const take: Take<Entry> = async (entries, decide) => {
     const found = await rows.readReadable(entries.map(({ place }) => place));
-    const moves: { entry: Entry; result: Result; made: Promise<boolean> }[] = [];
-    for (const [n, entry] of entries.entries()) {
-      const seen = found[n] ?? null;
-      const decision = seen === null ? undefined : decide(seen);
-      if (seen === null || decision?.write === undefined) continue;
-      moves.push({
-        entry,
-        result: decision.result,
-        made: rows.write(keys.of(seen.record), seen, decision.write),
-      });
-    }
-    const made = await Promise.all(moves.map((one) => one.made));
-    return moves.filter((_, n) => made[n]);
-  }
-
-  async function reap(limit: number): ReturnType<LifecycleStore['reap']> {
-    const entries = await shards.ripe('reap', 0, Math.min(limit, ROWS_MAX));
-    const gone = await Promise.all(
-      entries.map(({ place, scope }) => server.run(reapScript, place.keys, [place.id, time(), scope])),
+    return takenOf(
+      await Promise.all(
+        found.map(async (seen) => {
+          const decision = seen === null ? undefined : decide(seen.record, serverView(seen.record, seen.now));
+          if (seen === null || decision?.write === undefined) return undefined;
+          return (await rows.write(keys.of(seen.record), seen, decision.write)) ? decision.result : undefined;
+        }),
+      ),
     );
-    return reapedOf(entries.filter((_, n) => gone[n]?.[0] === 1).map(({ scope }) => scope));
-  }
+  };
 
-  async function due(request: DueRequest): Promise<readonly SamekeyRecord[]> {
+  async function due(request: DueWork): Promise<readonly SamekeyRecord[]> {
     const { operations, limit, after, ...backoff } = request;
-    if (operations.length === 0 || limit < 1) return [];
     const found = await Promise.all(keys.shards.map((shard) => dueIn(shard)));
     const oldest = found
       .flat()
@@ -125,12 +85,7 @@ export function createUpkeep(
     }
   }
 
-  async function takeUnknown({
-    operations,
-    leaseMs,
-    limit,
-  }: Parameters<LifecycleStore['takeUnknown']>[0]): Promise<readonly SamekeyRecord[]> {
-    if (limit < 1 || operations?.length === 0) return [];
+  async function unknownDue(operations: readonly string[] | null, limit: number): Promise<readonly Entry[]> {
     const most = Math.min(limit, ROWS_MAX);
     // Those of operations that nobody asked for must not hide what stands behind them.
     const ripe = await shards.ripe('ask', 0, operations === null ? most : ASK_LOOK_MAX);
@@ -147,20 +102,29 @@ export function createUpkeep(
         if (record !== null && operations.includes(record.operation)) wanted.push(entry);
       }
     }
-    const taken = await move(wanted.slice(0, most), ({ record, now }) => {
-      const write = decideTakeUnknown(record, { leaseMs }, serverView(record, now));
-      return write === undefined ? undefined : { write, result: write };
-    });
-    return taken.map(({ result }) => result);
+    return wanted.slice(0, most);
   }
 
   return {
-    sweep,
-    reap,
-    due,
-    takeUnknown,
-    postpone: (requests) =>
-      rows.apply<PostponeRequest, HandResult>(requests, { decide: decidePostpone, rowOf: giveUpRow }),
+    sweep: createSweep({
+      take,
+      async over(limit, unknownMaxMs) {
+        const most = Math.min(limit, ROWS_MAX);
+        const open = await shards.ripe('open', 0, most);
+        return [...open, ...(await shards.ripe('lost', unknownMaxMs, most - open.length))];
+      },
+    }),
+    due: createDue(due),
+    takeUnknown: createTakeUnknown(take, unknownDue),
+    reap: createReap({
+      async reap(limit) {
+        const entries = await shards.ripe('reap', 0, Math.min(limit, ROWS_MAX));
+        const gone = await Promise.all(
+          entries.map(({ place, scope }) => server.run(reapScript, place.keys, [place.id, time(), scope])),
+        );
+        return entries.filter((_, n) => gone[n]?.[0] === 1).map(({ scope }) => scope);
+      },
+    }),
   };
 }
 

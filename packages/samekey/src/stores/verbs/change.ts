@@ -30,6 +30,11 @@ export type RowOf<Request> = (
 /** Somebody else was at the record in between, or holds it. */
 export const BUSY: { readonly kind: 'busy' } = Object.freeze({ kind: 'busy' as const });
 
+/** Whether a result is that. */
+export function isBusy(result: unknown): result is typeof BUSY {
+  return result === BUSY;
+}
+
 /** Reads, decides and writes; one result per request, in their order. */
 export type Change = <Request extends RecordId, Result>(
   requests: readonly Request[],
@@ -53,20 +58,24 @@ export type Take<Found> = <Result>(
 export function takeBy(change: Change): Take<RecordId> {
   return async <Result>(found: readonly RecordId[], decide: DecideFound<Result>) => {
     if (found.length === 0) return [];
-    const results = await change<RecordId, Result | undefined>(found, (record, _, view) => {
-      const decision = record === null ? undefined : decide(record, view);
-      return decision ?? LEFT;
-    });
-    return results.filter(
-      (result): result is Exclude<typeof result, typeof BUSY | undefined> => !isLeft(result),
+    return takenOf(
+      await change<RecordId, Result | undefined>(found, (record, _, view) => ifThere(record, view, decide)),
     );
   };
 }
 
-const LEFT = Object.freeze({ write: undefined, result: undefined });
+/** What becomes of a record that upkeep has found and read again: it may be gone, or be something else by now. */
+export function ifThere<Result>(
+  record: SamekeyRecord | null,
+  view: View,
+  decide: DecideFound<Result>,
+): Decision<Result | undefined> {
+  return (record === null ? undefined : decide(record, view)) ?? { write: undefined, result: undefined };
+}
 
-function isLeft(result: unknown): boolean {
-  return result === undefined || result === BUSY;
+/** The results of those that were taken. */
+export function takenOf<Result>(results: readonly (Result | undefined | typeof BUSY)[]): readonly Result[] {
+  return results.filter((result): result is Result => result !== undefined && !isBusy(result));
 }
 
 /**

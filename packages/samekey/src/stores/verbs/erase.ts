@@ -7,10 +7,10 @@ import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import { checkErase, handRow } from '../../store/audit.ts';
 import { decideErase } from '../../store/machine/index.ts';
 import type { EraseRequest, EraseResult } from '../../store/store.ts';
-import type { Decide, RowOf } from './change.ts';
+import type { BUSY, Decide, RowOf } from './change.ts';
 
 /** What erasing says of one record; `already`: erased before, or gone. */
-type Erased = 'erased' | 'left' | 'already';
+export type Erased = 'erased' | 'left' | 'already';
 
 /** The decision and the row in the audit of one erasure, as `Change` takes them. */
 interface Erasing {
@@ -49,6 +49,46 @@ export function createErase(parts: EraseParts): (request: EraseRequest) => Promi
     }
     return { erased, left: await parts.left(scope) };
   };
+}
+
+/** What a store does that can only go through all of a caller's records. */
+interface WalkingEraseParts<Found> {
+  /** Some at a time, each record once; as it stands there, or as an index knows it. */
+  walk(scope: string): AsyncIterable<readonly Found[]>;
+  /** Reads those again, decides, and writes, with the row of each. */
+  change(found: readonly Found[], erasing: Erasing): Promise<readonly (Erased | typeof BUSY)[]>;
+}
+
+/** Makes the verb: what looks idle is emptied up to the limit, and what is met and still holds something is counted. */
+export function createWalkingErase<Found extends { readonly record: SamekeyRecord | null }>(
+  parts: WalkingEraseParts<Found>,
+): (request: EraseRequest) => Promise<EraseResult> {
+  return async (request) => {
+    checkErase(request);
+    const erasing = erasingOf(request);
+    let erased = 0;
+    let left = 0;
+    for await (const group of parts.walk(request.scope)) {
+      const idle: Found[] = [];
+      for (const found of group) {
+        const result = whatIfNow(found.record);
+        if (result === 'left') left += 1;
+        if (result === 'erased') idle.push(found);
+      }
+      const some = idle.slice(0, Math.max(0, request.limit - erased));
+      left += idle.length - some.length;
+      for (const result of await parts.change(some, erasing)) {
+        if (result === 'erased') erased += 1;
+        else if (result !== 'already') left += 1;
+      }
+    }
+    return { erased, left };
+  };
+}
+
+/** What would become of it: no time decides that. */
+function whatIfNow(record: SamekeyRecord | null): Erased {
+  return record === null ? 'already' : decideErase(record, undefined, { now: 0 }).result;
 }
 
 /** For one request. */

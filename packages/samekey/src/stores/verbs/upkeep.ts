@@ -4,73 +4,87 @@
  * many do the same at once, each record is moved, and told, once.
  */
 
-import { isPurgeable, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { isPurgeable, type SamekeyRecord } from '../../core/record.ts';
 import { type Counters, takeOff } from '../../store/counters.ts';
 import { decideSweep, decideTakeUnknown, UNKNOWN_MAX_MS } from '../../store/machine/index.ts';
 import { reapedOf } from '../../store/reaped.ts';
 import type { DueRequest, LifecycleStore, Swept } from '../../store/store.ts';
 import type { Take } from './change.ts';
 
-/** Unfinished records that a worker asked for; nothing is left to defaults. */
-type DueWork = Required<DueRequest>;
-
-/** What a store finds by its indexes, and how it writes what was found. */
-interface UpkeepParts<Found = RecordId> {
+/** What a sweep is made of. */
+interface SweepParts<Found> {
   readonly take: Take<Found>;
-  /** Before a sweep and a reap: looks whether the clock that they go by is off. */
+  /** Before it: looks whether the clock that it goes by is off. */
   look?(): Promise<unknown>;
   /** What may be over, at most `limit`; see {@link overByState}. */
   over(limit: number, unknownMaxMs: number): Promise<readonly Found[]>;
-  /** Some of those were not swept; after the sweep. */
+  /** After it: some of those were not swept. */
   missed?(over: readonly Found[]): Promise<void>;
-  /** Unknown outcomes whose look is due, the longest due first; `operations` null: of all. */
-  unknownDue(operations: readonly string[] | null, limit: number): Promise<readonly Found[]>;
-  /** In the order of `DuePlace`. */
-  due(request: DueWork): Promise<readonly SamekeyRecord[]>;
+}
+
+/** Makes the verb. */
+export function createSweep<Found>(parts: SweepParts<Found>): LifecycleStore['sweep'] {
+  return async (limit, options = {}) => {
+    const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
+    await parts.look?.();
+    const over = await parts.over(limit, unknownMaxMs);
+    const swept = await parts.take<Swept>(over, (record, view) => decideSweep(record, view, options));
+    // Most sweeps find nothing that is over; of what is, some is held for a moment.
+    if (swept.length < over.length) await parts.missed?.(over);
+    return swept;
+  };
+}
+
+/** Unfinished records that a worker asked for; nothing is left to defaults. */
+export type DueWork = Required<DueRequest>;
+
+/** Makes the verb; `find` gives them in the order of `DuePlace`. */
+export function createDue(
+  find: (request: DueWork) => Promise<readonly SamekeyRecord[]>,
+): LifecycleStore['due'] {
+  return async (request) => {
+    const { operations, limit, after = null, backoffMinMs = 0, backoffMaxMs = backoffMinMs } = request;
+    if (operations.length === 0 || limit < 1) return [];
+    return find({ operations, limit, after, backoffMinMs, backoffMaxMs });
+  };
+}
+
+/** Makes the verb; `find` gives unknown outcomes that are due, the longest due first, of all operations for null. */
+export function createTakeUnknown<Found>(
+  take: Take<Found>,
+  find: (operations: readonly string[] | null, limit: number) => Promise<readonly Found[]>,
+): LifecycleStore['takeUnknown'] {
+  return async (request) => {
+    const { operations, limit } = request;
+    if (limit < 1 || operations?.length === 0) return [];
+    const due = await find(operations, limit);
+    const isAsked = operations === null ? null : new Set(operations);
+    return take<SamekeyRecord>(due, (record, view) => {
+      // Its key may have begun a new life since it was found.
+      if (isAsked?.has(record.operation) === false) return undefined;
+      const write = decideTakeUnknown(record, request, view);
+      return write && { write, result: write };
+    });
+  };
+}
+
+/** What a reap is made of. */
+interface ReapParts {
+  /** As in a sweep. */
+  look?(): Promise<unknown>;
   /** Deletes what is past retention and tombstone time, at most `limit`; gives the scope of each. */
   reap(limit: number): Promise<readonly string[]>;
   /** Absent: they count by themselves, or there are none. */
   readonly counters?: Counters;
 }
 
-/** Makes the verbs. */
-export function createUpkeepVerbs<Found>(parts: UpkeepParts<Found>): Omit<LifecycleStore, 'postpone'> {
-  return {
-    async sweep(limit, options = {}) {
-      const { unknownMaxMs = UNKNOWN_MAX_MS } = options;
-      await parts.look?.();
-      const over = await parts.over(limit, unknownMaxMs);
-      const swept = await parts.take<Swept>(over, (record, view) => decideSweep(record, view, options));
-      // Most sweeps find nothing that is over; of what is, some is held for a moment.
-      if (swept.length < over.length) await parts.missed?.(over);
-      return swept;
-    },
-
-    async due(request) {
-      const { operations, limit, after = null, backoffMinMs = 0, backoffMaxMs = backoffMinMs } = request;
-      if (operations.length === 0 || limit < 1) return [];
-      return parts.due({ operations, limit, after, backoffMinMs, backoffMaxMs });
-    },
-
-    async takeUnknown(request) {
-      const { operations, limit } = request;
-      if (limit < 1 || operations?.length === 0) return [];
-      const due = await parts.unknownDue(operations, limit);
-      const isAsked = operations === null ? null : new Set(operations);
-      return parts.take<SamekeyRecord>(due, (record, view) => {
-        // Its key may have begun a new life since it was found.
-        if (isAsked?.has(record.operation) === false) return undefined;
-        const write = decideTakeUnknown(record, request, view);
-        return write && { write, result: write };
-      });
-    },
-
-    async reap(limit) {
-      await parts.look?.();
-      const reaped = reapedOf(await parts.reap(limit));
-      if (parts.counters !== undefined) await takeOff(parts.counters, reaped.byScope);
-      return reaped;
-    },
+/** Makes the verb. */
+export function createReap(parts: ReapParts): LifecycleStore['reap'] {
+  return async (limit) => {
+    await parts.look?.();
+    const reaped = reapedOf(await parts.reap(limit));
+    if (parts.counters !== undefined) await takeOff(parts.counters, reaped.byScope);
+    return reaped;
   };
 }
 

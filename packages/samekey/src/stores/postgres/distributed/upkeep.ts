@@ -11,7 +11,15 @@ import { isLeftToCodeSql } from '../../sql/left-to-code.ts';
 import { checkIds, exact } from '../../sql/record-row.ts';
 import { takeBy } from '../../verbs/change.ts';
 import { createHand } from '../../verbs/by-hand.ts';
-import { createUpkeepVerbs, overByState, reapedByState, takePurgeable } from '../../verbs/upkeep.ts';
+import {
+  createDue,
+  createReap,
+  createSweep,
+  createTakeUnknown,
+  overByState,
+  reapedByState,
+  takePurgeable,
+} from '../../verbs/upkeep.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
 import type { SqlValue, Statement } from '../postgres-client.ts';
@@ -39,22 +47,20 @@ export function createUpkeep(records: Records, upkeep: Link, counters: Counters,
     return rows.map(([scope, key]) => ({ scope: String(scope), key: String(key) }));
   }
 
-  const verbs = createUpkeepVerbs<RecordId>({
-    take,
-    counters,
-    look: () => time.look(),
-    async over(limit, unknownMaxMs) {
-      const now = await records.time(upkeep.ask);
-      return overByState(limit, unknownMaxMs, (state, overMs, left) =>
-        ids(over, [state, String(now - overMs), String(left)]),
-      );
-    },
-    async unknownDue(operations, limit) {
-      const now = String(await records.time(upkeep.ask));
-      const names = operations === null ? null : textArray(operations.map(exact));
-      return ids(unknown, [now, names, String(limit)]);
-    },
-    async due({ operations, limit, after, backoffMinMs, backoffMaxMs }) {
+  const look = (): Promise<unknown> => time.look();
+
+  return {
+    sweep: createSweep({
+      take,
+      look,
+      async over(limit, unknownMaxMs) {
+        const now = await records.time(upkeep.ask);
+        return overByState(limit, unknownMaxMs, (state, overMs, left) =>
+          ids(over, [state, String(now - overMs), String(left)]),
+        );
+      },
+    }),
+    due: createDue(async ({ operations, limit, after, backoffMinMs, backoffMaxMs }) => {
       const now = String(await records.time(upkeep.ask));
       const names = textArray(operations.map(exact));
       const rows = await upkeep.ask(due, [
@@ -68,27 +74,35 @@ export function createUpkeep(records: Records, upkeep: Link, counters: Counters,
         after?.key ?? null,
       ]);
       return rows.map((row) => seenOf(row).record);
-    },
-    async reap(limit) {
+    }),
+    takeUnknown: createTakeUnknown(take, async (operations, limit) => {
       const now = String(await records.time(upkeep.ask));
-      return reapedByState(limit, async (state, left) =>
-        takePurgeable(take, await ids(reapable, [state, now, String(Math.min(REAP_ROWS_MAX, left))])),
-      );
-    },
-  });
-  const hand = createHand({
-    // One after the other, each in a transaction of its own with its row of the audit.
-    atOnceMax: 1,
-    change: (requests, decide, rowOf) =>
-      Promise.all(
-        requests.map((request) =>
-          upkeep.together((ask) => records.apply(ask, request, decide, { lock: 'FOR UPDATE', rowOf })),
+      const names = operations === null ? null : textArray(operations.map(exact));
+      return ids(unknown, [now, names, String(limit)]);
+    }),
+    reap: createReap({
+      look,
+      async reap(limit) {
+        const now = String(await records.time(upkeep.ask));
+        return reapedByState(limit, async (state, left) =>
+          takePurgeable(take, await ids(reapable, [state, now, String(Math.min(REAP_ROWS_MAX, left))])),
+        );
+      },
+      counters,
+    }),
+    ...createHand({
+      // One after the other, each in a transaction of its own with its row of the audit.
+      atOnceMax: 1,
+      change: (requests, decide, rowOf) =>
+        Promise.all(
+          requests.map((request) =>
+            upkeep.together((ask) => records.apply(ask, request, decide, { lock: 'FOR UPDATE', rowOf })),
+          ),
         ),
-      ),
-    checkIds,
-    counters,
-  });
-  return { ...verbs, ...hand };
+      checkIds,
+      counters,
+    }),
+  };
 }
 
 function candidateStatements(
