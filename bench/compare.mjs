@@ -108,11 +108,10 @@ function starters({ workload, store, client, framework, only, also, profile }, d
         database,
       ),
   });
-  const all = [
-    http('bare', 'contenders/bare.mjs'),
-    http(BASIS, isPostgres ? 'contenders/hand-written.mjs' : 'contenders/hand-written-store.mjs'),
-  ];
-  if (workload === 'replays') {
+  const all = [http('bare', 'contenders/bare.mjs'), http(BASIS, basisOf(workload, isPostgres))];
+  if (workload === 'golden') {
+    all.push(http('samekey', 'contenders/samekey-transaction.mjs', true));
+  } else if (workload === 'replays') {
     all.push(http('samekey', OURS), http('samekey, from memory', OURS, true));
   } else {
     all.push(http('samekey', OURS, true));
@@ -122,6 +121,12 @@ function starters({ workload, store, client, framework, only, also, profile }, d
   }
   if (also !== undefined) all.push(http(also, pathToFileURL(also).href));
   return all.filter(({ name }) => only.length === 0 || only.includes(name)).map(({ start }) => start);
+}
+
+/** @param {import('./contract.d.ts').Workload} workload @param {boolean} isPostgres */
+function basisOf(workload, isPostgres) {
+  if (workload === 'golden') return 'contenders/hand-written-transaction.mjs';
+  return isPostgres ? 'contenders/hand-written.mjs' : 'contenders/hand-written-store.mjs';
 }
 
 const COLUMNS = [

@@ -2,9 +2,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type express from 'express';
+import type { MiddlewareHandler } from 'hono';
 import type { Store } from 'samekey';
 
-export type Workload = 'new-keys' | 'replays';
+export type Workload = 'new-keys' | 'replays' | 'golden';
 
 /** What a server of a contender is started with. */
 export interface ContenderOptions {
@@ -21,10 +22,12 @@ export interface ContenderOptions {
   readonly order: (key: string, body: unknown) => object;
 }
 
-/** `open` of a module of `contenders/`: the route, as handlers of Express and as a listener of node:http. */
+/** `open` of a module of `contenders/`: the route, as handlers of Express and of Hono, and as a listener of node:http. */
 export type OpenContender = (options: ContenderOptions) => Promise<{
   readonly express: (from: typeof express) => express.RequestHandler[];
   readonly node: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Absent: it is not measured there. */
+  readonly hono?: MiddlewareHandler[];
   readonly close: () => Promise<void>;
 }>;
 

@@ -2,13 +2,21 @@
 
 /**
  * @param {import('node:http').IncomingMessage} req
- * @param {(body: unknown) => void} then
+ * @param {(bytes: Buffer) => void} then
  */
-export function readJson(req, then) {
+export function readBytes(req, then) {
   /** @type {Buffer[]} */
   const chunks = [];
   req.on('data', (chunk) => chunks.push(chunk));
-  req.on('end', () => then(JSON.parse(Buffer.concat(chunks).toString())));
+  req.on('end', () => then(Buffer.concat(chunks)));
+}
+
+/**
+ * @param {import('node:http').IncomingMessage} req
+ * @param {(body: unknown) => void} then
+ */
+export function readJson(req, then) {
+  readBytes(req, (bytes) => then(JSON.parse(bytes.toString())));
 }
 
 /**

@@ -79,7 +79,7 @@ export async function overHttp({ name, profile, ...options }, database) {
       warm = true;
       await counts();
       const warmSeconds = Math.min(WARM_SECONDS, seconds);
-      const again = guarded && options.workload === 'new-keys';
+      const again = guarded && options.workload !== 'replays';
       const done = await load({ connections, seconds, warmSeconds, again });
       const { keys: ran, twice } = await counts();
       const [serverUs = 0, clientUs = 0, databaseUs = 0] = done.spent.map(

@@ -1,5 +1,8 @@
-/** `npm run bench -- <new-keys | replays | stores | tiered | reap | in-process | listening>`; see README.md. */
+/** `npm run bench -- <new-keys | golden | replays | stores | tiered | reap | in-process | listening>`; see README.md. */
 import { parseArgs } from 'node:util';
+
+/** Of each workload over HTTP. */
+const CONNECTIONS = { 'new-keys': '1,16,64,256', golden: '1,64', replays: '64' };
 
 const [, , workload = '', ...rest] = process.argv;
 if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
@@ -30,17 +33,17 @@ if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
     only: listOf(values.only),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
-} else if (workload === 'new-keys' || workload === 'replays') {
+} else if (workload === 'new-keys' || workload === 'replays' || workload === 'golden') {
   const { values } = parseArgs({
     args: rest,
     options: {
-      connections: { type: 'string', default: workload === 'replays' ? '64' : '1,16,64,256' },
+      connections: { type: 'string', default: CONNECTIONS[workload] },
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '5' },
       store: { type: 'string', default: 'postgres' },
       client: { type: 'string' },
       appendfsync: { type: 'string', default: 'everysec' },
-      framework: { type: 'string', default: 'express' },
+      framework: { type: 'string', default: workload === 'golden' ? 'node' : 'express' },
       only: { type: 'string', default: '' },
       also: { type: 'string' },
       profile: { type: 'string' },
@@ -66,7 +69,7 @@ if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
   });
 } else {
   console.error(
-    'npm run bench -- new-keys | replays | stores | tiered | reap | in-process | listening   (see bench/README.md)',
+    'npm run bench -- new-keys | golden | replays | stores | tiered | reap | in-process | listening   (see bench/README.md)',
   );
   process.exitCode = 2;
 }

@@ -4,7 +4,9 @@
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
 import express from 'express';
+import { Hono } from 'hono';
 
 const { module, framework, ...options } = JSON.parse(process.argv[2] ?? '{}');
 /** How often each key ran. @type {Map<string, number>} */
@@ -26,6 +28,11 @@ if (framework === 'express') {
   const app = express();
   app.post('/orders', ...contender.express(express));
   listener = app;
+}
+if (framework === 'hono') {
+  const app = new Hono();
+  for (const handler of contender.hono ?? []) app.post('/orders', handler);
+  listener = getRequestListener(app.fetch);
 }
 const server = createServer(listener).listen(0, '127.0.0.1');
 await once(server, 'listening');

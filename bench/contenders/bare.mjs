@@ -12,6 +12,7 @@ export async function open({ order }) {
       readJson(req, (body) =>
         sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body))),
       ),
+    hono: [async (c) => c.json(order(String(c.req.header('idempotency-key')), await c.req.json()), 201)],
     close: async () => undefined,
   };
 }

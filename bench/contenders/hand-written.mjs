@@ -59,6 +59,12 @@ export async function open({ order, url, workload }) {
           sendJson(res, status, text),
         );
       }),
+    hono: [
+      async (c) => {
+        const { status, text } = await run(String(c.req.header('idempotency-key')), await c.req.json());
+        return c.body(text, /** @type {201} */ (status), { 'Content-Type': 'application/json' });
+      },
+    ],
     close: () => pool.end(),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { createSamekey } from 'samekey';
 import { idempotent } from 'samekey/express';
+import { idempotent as idempotentHono } from 'samekey/hono';
 import { readJson, sendJson } from '../http.mjs';
 
 /** @type {import('../contract.d.ts').OpenContender} */
@@ -13,11 +14,12 @@ export async function open({ order, url, store: name, client, cache }) {
   const { store, close } = await openStore({ url, ...(client === undefined ? {} : { client }) });
   const samekey = createSamekey({ store, ...(cache ? {} : { replayCacheBytesMax: 0 }) });
   await samekey.ready();
-  const protect = idempotent(samekey, {
-    policy: 'payments',
+  const options = {
+    policy: /** @type {const} */ ('payments'),
     scope: () => ['bench', 'customer-1'],
     operation: 'orders',
-  });
+  };
+  const protect = idempotent(samekey, options);
   return {
     express: (express) => [
       protect,
@@ -32,6 +34,10 @@ export async function open({ order, url, store: name, client, cache }) {
       // The middleware asks nothing of a request or an answer but what node:http gives them.
       protect(/** @type {any} */ (req), /** @type {any} */ (res), next);
     },
+    hono: [
+      idempotentHono(samekey, options),
+      async (c) => c.json(order(String(c.req.header('idempotency-key')), await c.req.json()), 201),
+    ],
     async close() {
       await samekey.close();
       await close();

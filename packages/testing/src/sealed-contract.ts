@@ -77,6 +77,7 @@ const HOLDS_NOTHING: readonly string[] = [
   'status',
   'transaction',
   'transactionFault',
+  'opening',
   'reapBodies',
 ];
 

@@ -386,4 +386,40 @@ export const postgres = [
     only: 'says again that it does not know',
     breaks: 'On PostgreSQL a repeated "unknown" undoes the settlement of a webhook.',
   },
+  {
+    name: 'postgres-plan-kept-on-an-empty-table',
+    file: 'stores/postgres/within.ts',
+    find: 'return number(row[1]) === 1;',
+    put: 'return number(row[1]) >= 0;',
+    tests: ['stores/postgres-plans.test.ts'],
+    only: 'what a user’s session keeps prepared',
+    breaks:
+      'A plan made on an empty table reads all of a large one at each completion, in every session of the application.',
+  },
+  {
+    name: 'postgres-prepares-behind-a-pooler',
+    file: 'stores/postgres/lent-sessions.ts',
+    find: 'prepare === true || Number(pid) === greeted',
+    put: 'prepare !== false && greeted !== Number.NaN',
+    tests: ['tx/pg-opening.test.ts'],
+    breaks: 'Behind a pooler a name means another session’s statement, or none: the transaction is lost.',
+  },
+  {
+    name: 'pg-limits-taken-for-set',
+    file: 'tx/pg/index.ts',
+    find: 'return null;',
+    put: 'return [0, 1];',
+    tests: ['tx/pg-opening.test.ts'],
+    breaks:
+      'In a session that has forgotten what was prepared the transaction has no limits, and its end inside is not seen.',
+  },
+  {
+    name: 'commit-begins-before-its-claim-is-sure',
+    file: 'ways/commit-once.ts',
+    find: 'await makeSure(owner, source);\n    isSure = true;',
+    put: 'isSure = true;',
+    tests: ['tx/pg.test.ts'],
+    breaks:
+      'Where limits go out with BEGIN, renewals go on inside the transaction: at REPEATABLE READ it can never complete.',
+  },
 ];

@@ -317,6 +317,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'status',
   'transaction',
   'transactionFault',
+  'opening',
   'reapBodies',
   'cacheCounts',
 ]);

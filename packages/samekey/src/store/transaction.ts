@@ -24,9 +24,30 @@ export type SqlValue = string | Uint8Array | null;
 export interface SqlTransaction {
   /** Tells it from a driver's own client. */
   readonly isSqlTransaction: true;
-  /** Sends one statement with `$1 …` and gives its rows, values in the order of the columns. */
-  query(text: string, values: readonly SqlValue[]): Promise<readonly (readonly unknown[])[]>;
+  /**
+   * Sends one statement with `$1 …` and gives its rows, values in the order of the columns. `name`: the session may
+   * keep it prepared under this name; a library that cannot leaves it out.
+   */
+  query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly (readonly unknown[])[]>;
+  /** The session behind it. Absent where the library hides it: then nothing is kept prepared. */
+  readonly session?: SqlSession;
+  /** The row that the SQL of `Opening` gave; null: the session did not take it. Absent: nothing was given. */
+  readonly opened?: readonly unknown[] | null | undefined;
 }
+
+/** A session of the database, as its driver knows it. */
+export interface SqlSession {
+  /** The driver's object, the same for every transaction of the session. Absent where the driver shows none. */
+  readonly connection?: object;
+  /** The server process that greeted the driver: behind a pooler another one answers. Undefined until it is known. */
+  readonly pid: number | undefined;
+}
+
+/**
+ * Called when a connection is had and before BEGIN: makes sure that a transaction may begin, and gives SQL without
+ * parameters that goes out with BEGIN, in one message, and gives one row; null for none. Rejects when none may begin.
+ */
+type Opening = (connection: object) => Promise<string | null>;
 
 /**
  * An open transaction that is nothing but a list of writes, sent all together at its end (`TransactWriteItems` of
@@ -63,9 +84,9 @@ export interface TransactionSource<Tx, Handle = SqlTransaction> {
   readonly exclusive: boolean;
   /**
    * BEGIN, `body`, COMMIT; ROLLBACK when `body` rejects. Rejects with what `body` or the library threw. `body` is run
-   * once: a library's own retries must be off.
+   * once: a library's own retries must be off. A source over a library that begins by itself leaves `opening` alone.
    */
-  run<Result>(body: (tx: Tx, handle: Handle) => Promise<Result>): Promise<Result>;
+  run<Result>(body: (tx: Tx, handle: Handle) => Promise<Result>, opening?: Opening): Promise<Result>;
 }
 
 /** The store's verbs inside an open transaction. */
@@ -78,7 +99,10 @@ export interface Within {
   handOver(owner: FencedId): HandResult | Promise<HandResult>;
   /** Puts messages in: they are delivered if and when the transaction commits. */
   enqueue(messages: readonly NewMessage[]): void | Promise<void>;
-  /** Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. */
+  /**
+   * Sets local bounds so that the transaction ends with its claim: it may neither run nor idle longer than this. Where
+   * they went out with BEGIN they stand.
+   */
   limit?(timeMaxMs: number): Promise<void>;
   /**
    * Asked once after `limit`, when the transaction is about to be rolled back because of this error: whether nothing of
@@ -99,6 +123,11 @@ export type TransactionFault = 'again' | 'rolled-back' | 'unclear';
 /** What a store in the application's database adds for the transactional way. */
 export interface TransactionalStore {
   within(handle: unknown): Within;
+  /**
+   * What `Within.limit` does, as SQL that goes out with BEGIN on this connection; null where the store does not know
+   * that the connection can. Absent: the store has none.
+   */
+  opening?(connection: object, timeMaxMs: number): string | null;
   /** Of an error that a transaction on this database ended with, in whatever a library wrapped it. */
   transactionFault(error: unknown): TransactionFault;
 }

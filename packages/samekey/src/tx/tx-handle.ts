@@ -12,15 +12,17 @@ import type { SqlTransaction, SqlValue } from '../store/transaction.ts';
 /**
  * Makes the handle from a library's way of sending text with `$1 …`. Rows may come as arrays or as objects: every
  * column of a statement of ours has a name of its own, so an object keeps them all, and in order, whatever a plugin
- * calls them.
+ * calls them. `known`: what is known of its session.
  */
 export function handleOf(
-  send: (text: string, values: SqlValue[]) => PromiseLike<readonly unknown[]>,
+  send: (text: string, values: SqlValue[], name?: string) => PromiseLike<readonly unknown[]>,
+  known: Pick<SqlTransaction, 'session' | 'opened'> = {},
 ): SqlTransaction {
   return {
     isSqlTransaction: true,
-    query: async (text, values) =>
-      (await send(text, [...values])).map((row) => Object.values(row as object) as readonly unknown[]),
+    ...known,
+    query: async (text, values, name) =>
+      (await send(text, [...values], name)).map((row) => Object.values(row as object) as readonly unknown[]),
   };
 }
 

@@ -138,13 +138,20 @@ function begin<Tx, Done>(
   plan: CommitPlan<Tx, Done>,
   run: Run<Done>,
 ): Promise<void> {
-  return source.run(async (tx, handle) => {
+  let isSure = false;
+  async function opening(connection: object): Promise<string | null> {
+    await makeSure(owner, source);
+    isSure = true;
+    return store.opening?.(connection, boundOf(owner)) ?? null;
+  }
+  async function body(tx: Tx, handle: unknown): Promise<void> {
     let left: (() => void) | undefined;
     let within: Within | undefined;
     try {
       within = store.within(handle);
       left = enroll(tx, within);
-      await makeSure(owner, source, within);
+      if (!isSure) await makeSure(owner, source);
+      await within.limit?.(boundOf(owner));
       run.began = true;
       run.done = { value: await plan.body(tx, within) };
       await owner.probe('commit.sent');
@@ -157,7 +164,8 @@ function begin<Tx, Done>(
     } finally {
       left?.();
     }
-  });
+  }
+  return source.run(body, opening);
 }
 
 /** What the library says in the end counts too; a failure says nothing that the row would not. */
@@ -198,12 +206,8 @@ function afterError<Done>(
   return { kind: 'again', error, done };
 }
 
-/** Renewals stand still, the claim lasts long enough, and the transaction cannot outlive it. */
-async function makeSure<Tx>(
-  owner: Owner,
-  source: TransactionSource<Tx, unknown>,
-  within: Within,
-): Promise<void> {
+/** Renewals stand still, and the claim lasts long enough. */
+async function makeSure<Tx>(owner: Owner, source: TransactionSource<Tx, unknown>): Promise<void> {
   if (source.exclusive) {
     // Nobody can take the record over while this transaction is open; whether somebody has, the write to it finds.
     owner.attempt.held = true;
@@ -211,7 +215,11 @@ async function makeSure<Tx>(
     // Before our first statement: only that takes the snapshot.
     await owner.hold(owner.attempt.settings.claimTtlMs * CLAIM_SHARE_MIN);
   }
-  await within.limit?.(Math.max(1, Math.floor(owner.claimLeftMs())));
+}
+
+/** So long a transaction may take: it cannot outlive its claim. */
+function boundOf(owner: Owner): number {
+  return Math.max(1, Math.floor(owner.claimLeftMs()));
 }
 
 /** Whether the record shows that this very attempt's write was committed. */

@@ -3,16 +3,16 @@
  * believes in zero pages, and would read all of it for ever), and when a million rows have come since.
  */
 
-import { Client } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { listStatement } from '../../src/stores/postgres/upkeep-statements.ts';
 import { createTables } from '../../src/stores/postgres/tables.ts';
-import { claimRequest, finished, finishRequest } from '../../../testing/src/contract/context.ts';
+import { fromPg } from '../../src/tx/pg/index.ts';
+import { claimed, claimRequest, finished, finishRequest } from '../../../testing/src/contract/context.ts';
 import { availablePostgres } from '../services/postgres.ts';
+import { fill, MILLION } from './postgres-fill.ts';
 import { useEveryStatement } from './postgres-statements.ts';
 import { timed, useServer } from './postgres-setup.ts';
-
-const MILLION = 1_000_000;
 
 for (const source of availablePostgres()) {
   describe(`plans: ${source.name}`, () => {
@@ -36,7 +36,7 @@ for (const source of availablePostgres()) {
       await useEveryStatement(store, 'early');
       await checkPlans(clients);
 
-      await fill(admin);
+      await fill(admin, MILLION);
       await checkPlans(clients);
       // The same prepared statements, as fast as ever: a flush of 100 rows, cold caches and a busy machine included.
       const slow = await timed(useEveryStatement(store, 'late'));
@@ -47,11 +47,57 @@ for (const source of availablePostgres()) {
       expect((await timed(store.reap(10))).ms).toBeLessThan(1_500);
     }, 300_000);
 
+    it('what a user’s session keeps prepared goes by the unique index: on a table of few pages nothing is kept', async () => {
+      const db = await database();
+      const admin = await db.session();
+      const store = await db.store();
+      await admin.query('VACUUM (ANALYZE) samekey_records');
+      const pool = new Pool({ connectionString: db.url, max: 1, idleTimeoutMillis: 0 });
+      const source = fromPg<PoolClient>(pool);
+      // PostgreSQL plans five times before it keeps a plan.
+      async function finishSome(prefix: string): Promise<void> {
+        for (let i = 0; i < 10; i += 1) {
+          const owner = await claimed(store, { key: `${prefix}-${i}` });
+          await source.run(async (_tx, handle) => {
+            const within = store.within(handle);
+            await within.limit(30_000);
+            expect(await within.finish(finishRequest(owner, 'completed'))).toMatchObject({ kind: 'applied' });
+          });
+        }
+      }
+      const kept = async (): Promise<{ name: string; generic: string; parameters: string }[]> => {
+        const { rows } = await pool.query(
+          `SELECT name, generic_plans AS generic, concat_ws(', ', VARIADIC array_fill('NULL'::text, ARRAY[cardinality(parameter_types)])) AS parameters
+           FROM pg_prepared_statements WHERE name LIKE 'samekey_finish%'`,
+        );
+        return rows;
+      };
+      await finishSome('empty');
+      expect(await kept()).toEqual([]);
+
+      await fill(admin, 1_000);
+      await finishSome('few');
+      const [one] = await kept();
+      expect(Number(one?.generic)).toBeGreaterThan(0);
+
+      await fill(admin, 100_000);
+      for (const turn of ['late', 'later']) {
+        const { rows } = await pool.query<{ 'QUERY PLAN': string }>(
+          `EXPLAIN (COSTS OFF) EXECUTE ${one?.name}(${one?.parameters})`,
+        );
+        const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+        expect(plan).toContain('samekey_records_pkey');
+        expect(plan).not.toMatch(/Seq Scan|Hash|Merge|Sort|Bitmap/);
+        await finishSome(turn);
+      }
+      await pool.end();
+    }, 120_000);
+
     it('a million settled outcomes cost a look at the unknown ones nothing', async () => {
       const db = await database();
       const admin = await db.session();
       const store = await db.store();
-      await fill(admin);
+      await fill(admin, MILLION);
       for (let i = 0; i < 20; i += 1) await finished(store, 'unknown', { key: `unknown-${i}` });
       for (const analyzed of [false, true]) {
         if (analyzed) await admin.query('ANALYZE samekey_records');
@@ -124,17 +170,4 @@ async function checkPlans(clients: readonly Client[]): Promise<void> {
     }
   }
   expect(seen).toBeGreaterThan(10);
-}
-
-/** A million expired records, without telling the planner. */
-async function fill(admin: Client): Promise<void> {
-  // As dense as it gets: what counts here is the number of rows, not their room to grow.
-  await admin.query('ALTER TABLE samekey_records SET (fillfactor = 100)');
-  await admin.query(
-    `INSERT INTO samekey_records (scope, key, operation, state, attempt, claim_id, locked_until, claim_ttl_ms, renewals,
-       when_claim_ends, format_version, created_at, expires_at, replay_min_ms, attempt_max, tombstone_ms, reap_after)
-     SELECT 's', 'k' || n, 'o', 'completed', 1, 'c', t, 1, 0, 'unknown', 1, t, t, 0, 10, 0, t
-     FROM generate_series(1, $1::int) AS n, LATERAL (SELECT now() - interval '1 day' + n * interval '1 ms' AS t) AS t`,
-    [MILLION],
-  );
 }

@@ -8,6 +8,7 @@ contractOnPostgres<PoolClient>(
   {
     name: 'pg',
     refusesLateUse: true,
+    opens: true,
     async open(connectionString, begin, max) {
       const pool = watched(new Pool({ connectionString, max }));
       return {

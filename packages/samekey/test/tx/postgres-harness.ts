@@ -3,6 +3,7 @@
  * COMMIT, the store beside it with connections of its own.
  */
 
+import { once } from 'node:events';
 import { Client, type Pool } from 'pg';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TransactionSource } from '../../src/store/transaction.ts';
@@ -44,6 +45,8 @@ export interface Library<Tx> {
   readonly refusesLateUse: boolean;
   /** Default true. */
   readonly straysRunFirst?: boolean;
+  /** Whether limits go out with BEGIN once a session is known: then the contract runs on such sessions. */
+  readonly opens?: boolean;
   open(url: string, begin: BeginOptions, connectionsMax: number): Promise<OpenLibrary<Tx>>;
 }
 
@@ -64,7 +67,9 @@ export function contractOnPostgres<Tx>(
         server = await startPostgres(found);
       });
       afterAll(() => server?.stop());
-      const opened = harness(library, () => server as PostgresServer, make);
+      // Elsewhere each session is new, and its limits are a statement of their own.
+      const warm = index === 0 && library.opens === true;
+      const opened = harness(library, () => server as PostgresServer, make, warm);
       txContract(partOf(`${library.name}, ${found.name}`, index === 0), opened);
       if (kth && index === 0) kthTxContract({ describe, it }, opened);
     });
@@ -87,7 +92,12 @@ export function distributed(url: string, clocks: Clocks = {}): DistributedPostgr
   return distributedPostgresStore({ service: 'test', connect, engine: 'other', ...clocks });
 }
 
-function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: MakeStore): TxHarness {
+function harness<Tx>(
+  library: Library<Tx>,
+  server: () => PostgresServer,
+  make: MakeStore,
+  warm: boolean,
+): TxHarness {
   return {
     name: library.name,
     dialect: 'postgres',
@@ -95,7 +105,7 @@ function harness<Tx>(library: Library<Tx>, server: () => PostgresServer, make: M
     straysRunFirst: library.straysRunFirst ?? true,
     // The engines that it is for agree in no setting that ends with its transaction.
     noticesEnds: make !== distributed,
-    open: (options) => open(library, server(), make, options),
+    open: (options) => open(library, server(), make, warm, options),
   };
 }
 
@@ -109,6 +119,7 @@ async function open<Tx>(
   library: Library<Tx>,
   server: PostgresServer,
   make: MakeStore,
+  warm: boolean,
   { isolation, connectionsMax = 10 }: TxOpenOptions,
 ): Promise<TxBench> {
   const url = await server.createDatabase();
@@ -128,9 +139,11 @@ async function open<Tx>(
   await beside(url, CLOCK);
   await make(url).migrate();
   const opened = await library.open(proxy.url, isolation === undefined ? {} : { isolation }, connectionsMax);
+  const first = await another();
+  if (warm) await warmUp(opened.source, first, connectionsMax);
   return {
     source: opened.source,
-    store: await another(),
+    store: first,
     another,
     query: async (tx, text) => opened.query(tx as Tx, text),
     insert: async (tx, id, amount) => opened.insert(tx as Tx, id, amount),
@@ -160,6 +173,29 @@ async function open<Tx>(
       await Promise.all(stores.map((store) => store.close()));
     },
   };
+}
+
+/** Two transactions in each session of the pool: the first finds out about it, the second prepares. */
+async function warmUp<Tx>(
+  source: TransactionSource<Tx>,
+  store: Pick<PostgresStore, 'within'>,
+  connectionsMax: number,
+): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    const gate = new EventTarget();
+    let waiting = 0;
+    await Promise.all(
+      Array.from({ length: connectionsMax }, () =>
+        source.run(async (_tx, handle) => {
+          await store.within(handle).limit(60_000);
+          waiting += 1;
+          const all = once(gate, 'all');
+          if (waiting === connectionsMax) gate.dispatchEvent(new Event('all'));
+          await all;
+        }),
+      ),
+    );
+  }
 }
 
 /** A session for one text: none outlives a crash. */

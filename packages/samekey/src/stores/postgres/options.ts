@@ -45,7 +45,8 @@ export interface PostgresStoreOptions {
   readonly schema?: string;
   /**
    * Whether statements are prepared by name. Default: on the store's own connections yes, unless a pooler like
-   * PgBouncer is found in between; in `within(tx)` no.
+   * PgBouncer is found in between; in transactions of `fromPg` and `fromPostgresJs` too, once the table has 128 KiB and
+   * unless it is partitioned; in a `within(tx)` of yours no.
    */
   readonly prepare?: boolean;
   /** Longest time of one statement on the server, in milliseconds; default 1,500. Less than `storeTimeMaxMs`. */

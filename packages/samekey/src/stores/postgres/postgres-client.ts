@@ -154,7 +154,7 @@ export function askTransaction(
   values: readonly SqlValue[],
   prepare: boolean,
 ): Promise<Answer> {
-  if (isSqlTransaction(tx)) return askSource(tx, statement, values);
+  if (isSqlTransaction(tx)) return askSource(tx, statement, values, prepare);
   return 'unsafe' in tx
     ? askPostgresJs(tx, statement, values, prepare)
     : askPg(tx, statement, values, prepare);
@@ -162,10 +162,11 @@ export function askTransaction(
 
 async function askSource(
   tx: SqlTransaction,
-  { text }: Statement,
+  { name, text }: Statement,
   values: readonly SqlValue[],
+  prepare: boolean,
 ): Promise<Answer> {
-  return { rows: await tx.query(text, values), pid: undefined };
+  return { rows: await tx.query(text, values, prepare ? name : undefined), pid: undefined };
 }
 
 async function askPg(

@@ -49,6 +49,7 @@ import { checkPooler } from './server-check.ts';
 import { createPostgresTime } from './statement-times.ts';
 import { createTables, milliseconds } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
+import { createLentSessions } from './lent-sessions.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
 import { seenOf } from './seen.ts';
 
@@ -238,8 +239,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       const triggers = await missingTriggers(upkeep.ask, tables, version, auditTransitions);
       return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes, ...triggers] };
     },
-    // The user's client may go through a pooler although ours do not, and a name that is taken aborts the transaction.
-    within: createWithin(records, prepare ?? false, time, outbox.enqueueWithin),
+    ...createWithin(records, createLentSessions(prepare), time, outbox.enqueueWithin),
     transactionFault: (error) => transactionFault(error),
 
     identity: () =>

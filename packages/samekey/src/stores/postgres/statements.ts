@@ -188,6 +188,12 @@ RETURNING r.scope, r.key, ${milliseconds('r.expires_at')} AS expires_ms`,
   );
 }
 
+/**
+ * A plan that is kept is one by the index, if the table has so many bytes when it is made: on fewer pages PostgreSQL
+ * may read all of them, and keeps on doing so while they become millions.
+ */
+const LARGE_BYTES = 16 * 8_192;
+
 /** A setting in milliseconds: shown with a unit (`30s`), which is what intervals are written in; 0 is "no limit". */
 function ownLimit(name: string): string {
   return `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
@@ -200,11 +206,14 @@ function leastLimit(name: string): string {
 
 /**
  * Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark
- * that ends with it.
+ * that ends with it. Gives the process that answers, and whether the table has {@link LARGE_BYTES}.
  */
-export function limitStatement(): Statement {
+export function limitStatement({ records }: Tables): Statement {
   const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit);
-  return statement('limit', `SELECT ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`);
+  return statement(
+    'limit',
+    `SELECT pg_backend_pid() AS pid, (pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large, ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`,
+  );
 }
 
 /** Whether the transaction that was marked is still open: `1`. */

@@ -10,8 +10,8 @@
 import type { TransactionFault } from '../../store/transaction.ts';
 import { appliedBy } from './postgres-errors.ts';
 
-/** Rolled back to let others through: a new run may succeed. */
-const AGAIN = new Set(['40001', '40P01', 'P2034']);
+/** Rolled back to let others through, or because the session had forgotten a statement: a new run may succeed. */
+const AGAIN = new Set(['40001', '40P01', 'P2034', '26000']);
 
 /** How deep libraries wrap; a circle ends here too. */
 const DEPTH_MAX = 8;

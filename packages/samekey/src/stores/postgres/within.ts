@@ -29,9 +29,12 @@ import {
   isSqlTransaction,
   type PgPoolClient,
   type PostgresTransaction,
+  type SqlRow,
+  type SqlValue,
   type Statement,
 } from './postgres-client.ts';
 import { storeError } from './postgres-errors.ts';
+import type { LentSessions } from './lent-sessions.ts';
 import type { Records } from './records.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { timedValues } from './statement-times.ts';
@@ -66,31 +69,44 @@ export interface WithinPostgres extends Within {
 /** Makes `within`. */
 export function createWithin(
   records: Records,
-  prepare: boolean,
+  sessions: LentSessions,
   time: ServerTime,
   enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>,
-): (tx: PostgresTransaction) => WithinPostgres {
+): {
+  within(tx: PostgresTransaction): WithinPostgres;
+  opening(connection: object, timeMaxMs: number): string | null;
+} {
   const { tables } = records;
   const [unlimited, limited] = [false, true].map((isLimited) => ({
     finish: finishWithinStatement(tables, isLimited),
     checkpoint: checkpointWithinStatement(tables, isLimited),
     handOver: handOverStatement(tables, isLimited),
   })) as [Statements, Statements];
-  const limits = limitStatement();
+  const limits = limitStatement(tables);
   const isOpen = isOpenStatement();
 
-  return (tx) => {
-    const ask: Ask = async (asked, values) => {
+  function within(tx: PostgresTransaction): WithinPostgres {
+    async function send(
+      asked: Statement,
+      values: readonly SqlValue[],
+      prepare: boolean,
+    ): Promise<readonly SqlRow[]> {
       checkOpen(tx);
       try {
         return (await askTransaction(tx, asked, timedValues(asked, values, time), prepare)).rows;
       } catch (error) {
+        if (codesOf(error).includes('26000')) sessions.forgot(tx);
         if (!isEnded(error)) throw storeError(error, true);
         isOver = true;
         throw ended(error);
       }
-    };
-    let statements = unlimited;
+    }
+    const ask: Ask = (asked, values) => send(asked, values, isLarge && sessions.canPrepare(tx));
+    const opened = isSqlTransaction(tx) ? tx.opened : undefined;
+    if (opened === null) sessions.forgot(tx);
+    let statements = opened ? limited : unlimited;
+    /** What is prepared on a small table would read all of it for ever. */
+    let isLarge = opened ? isLargeIn(opened) : false;
     /** Noticed: what is open now, if anything is, is somebody else's. */
     let isOver = false;
     checkOpen(tx);
@@ -122,8 +138,12 @@ export function createWithin(
       },
       enqueue: (messages) => enqueueWithin(ask, messages),
       async limit(timeMaxMs) {
-        await ask(limits, [String(timeMaxMs)]);
+        if (statements === limited) return;
+        const isPrepared = sessions.canPrepare(tx);
+        const [row = []] = await send(limits, [String(timeMaxMs)], isPrepared);
+        sessions.limited(tx, row[0], isPrepared);
         statements = limited;
+        isLarge = isLargeIn(row);
       },
       async undoes(error) {
         if (isOver) return false;
@@ -140,7 +160,18 @@ export function createWithin(
         }
       },
     };
+  }
+
+  return {
+    within,
+    opening: (connection, timeMaxMs) =>
+      sessions.keepsLimits(connection) ? `EXECUTE ${limits.name}(${timeMaxMs})` : null,
   };
+}
+
+/** Of the row that the limits give. */
+function isLargeIn(row: SqlRow): boolean {
+  return number(row[1]) === 1;
 }
 
 interface Statements {

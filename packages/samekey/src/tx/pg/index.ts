@@ -1,13 +1,15 @@
 /** Transactions of `pg` (node-postgres). Source: https://node-postgres.com/features/transactions. */
 
-import type { TransactionSource } from '../../store/transaction.ts';
+import type { SqlSession, TransactionSource } from '../../store/transaction.ts';
 import { type BeginOptions, beginStatement, readBegin } from '../begin.ts';
 import { guarded, handleOf } from '../tx-handle.ts';
 
 /** What is used of a client that a `Pool` of pg lends. */
 export interface PgClient {
   query(text: string): Promise<{ readonly command: string }>;
-  query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ readonly rows: unknown[] }>;
+  query(query: { name?: string; text: string; values?: unknown[]; rowMode: 'array' }): Promise<{
+    readonly rows: unknown[];
+  }>;
   release(error?: unknown): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   off(event: 'error', listener: (error: Error) => void): unknown;
@@ -29,7 +31,7 @@ export function fromPg<Client extends PgClient>(
     dialect: 'postgres',
     tellsCommit: true,
     exclusive: false,
-    async run(body) {
+    async run(body, opening) {
       let broken: unknown;
       const lost = (error: Error): void => {
         broken = error;
@@ -37,9 +39,11 @@ export function fromPg<Client extends PgClient>(
       const client = await lend(pool, lost);
       const guard = guarded(client, ['release', 'end']);
       try {
-        await client.query(begin);
+        const opened = await open(client, begin, (await opening?.(client)) ?? null);
         const handle = handleOf(
-          async (text, values) => (await client.query({ text, values, rowMode: 'array' })).rows,
+          async (text, values, name) =>
+            (await client.query({ ...(name && { name }), text, values, rowMode: 'array' })).rows,
+          { session: sessionOf(client), opened },
         );
         const result = await body(guard.tx, handle);
         guard.close();
@@ -59,6 +63,38 @@ export function fromPg<Client extends PgClient>(
       }
     },
   };
+}
+
+/** BEGIN, and what goes with it: the row that it gave, or null when the session did not take it. */
+async function open(
+  client: PgClient,
+  begin: string,
+  also: string | null,
+): Promise<readonly unknown[] | null | undefined> {
+  if (also === null) {
+    await client.query(begin);
+    return undefined;
+  }
+  try {
+    // Several statements in one text give several results.
+    const results = await client.query({ text: `${begin}; ${also}`, rowMode: 'array' });
+    return (results as unknown as readonly { readonly rows: unknown[][] }[]).at(-1)?.rows[0] ?? [];
+  } catch (error) {
+    // The session has forgotten what was prepared in it (DISCARD ALL): then BEGIN goes alone.
+    if ((error as { code?: unknown } | null)?.code !== NOT_PREPARED) throw error;
+    await client.query('ROLLBACK');
+    await client.query(begin);
+    return null;
+  }
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: invalid_sql_statement_name. */
+const NOT_PREPARED = '26000';
+
+/** `processID` is in no type of pg: the process that greeted. */
+function sessionOf(client: PgClient): SqlSession {
+  const { processID } = client as { readonly processID?: number | null };
+  return { connection: client, pid: processID ?? undefined };
 }
 
 /**

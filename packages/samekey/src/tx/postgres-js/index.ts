@@ -32,14 +32,17 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(
     run: <Result>(body: (tx: Tx, handle: SqlTransaction) => Promise<Result>): Promise<Result> =>
       runGuarded<Tx, Result>(
         (inside) => sql.begin(level, inside) as Promise<Result>,
-        (tx) =>
-          body(
-            tx,
-            handleOf(
-              (text, values) =>
-                tx.unsafe(text, values as never[], { prepare: false }).values() as PromiseLike<unknown[]>,
-            ),
-          ),
+        (tx) => {
+          const session: { pid: number | undefined } = { pid: undefined };
+          // postgres.js names what it prepares by itself.
+          const send = async (text: string, values: unknown[], name?: string): Promise<unknown[]> => {
+            const prepare = name !== undefined;
+            const rows = (await tx.unsafe(text, values as never[], { prepare }).values()) as unknown[];
+            session.pid ??= (rows as { readonly state?: { readonly pid?: number } }).state?.pid;
+            return rows;
+          };
+          return body(tx, handleOf(send, { session }));
+        },
       ),
   };
 }

@@ -1,0 +1,147 @@
+/** Limits that go out with BEGIN: on which sessions, and what becomes of a session that has forgotten them. */
+
+import { Client, Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSamekey } from '../../src/index.ts';
+import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts';
+import { fromPg } from '../../src/tx/pg/index.ts';
+import { fill } from '../stores/postgres-fill.ts';
+import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
+
+const [newest] = availablePostgres();
+
+describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    if (newest !== undefined) server = await startPostgres(newest);
+  });
+  afterAll(() => server?.stop());
+
+  it('go out so from the third transaction of a session on, and stand', async () => {
+    await using t = await setUp();
+    const seen: string[] = [];
+    for (const key of ['key-1', 'key-2', 'key-3']) {
+      t.sent.length = 0;
+      await t.run(key, async (tx) => {
+        seen.push(String((await tx.query('SHOW statement_timeout')).rows[0].statement_timeout));
+      });
+      expect(t.sent.filter((text) => text.startsWith('BEGIN'))).toEqual([
+        key === 'key-3' ? expect.stringMatching(/^BEGIN; EXECUTE samekey_limit_\w+\(\d+\)$/) : 'BEGIN',
+      ]);
+    }
+    expect(seen).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/^(?:\d{1,5}ms|\d\d?s)$/)));
+  });
+
+  it('leave a stricter limit of the session as it is', async () => {
+    await using t = await setUp();
+    await t.warm();
+    await t.pool.query("SET lock_timeout = '70ms'");
+    await t.run('key-strict', async (tx) => {
+      expect((await tx.query('SHOW lock_timeout')).rows[0].lock_timeout).toBe('70ms');
+    });
+    expect(t.sent.some((text) => text.startsWith('BEGIN; EXECUTE'))).toBe(true);
+  });
+
+  it('are sent by themselves in a session that has forgotten what it had prepared, and nothing is lost', async () => {
+    await using t = await setUp();
+    await t.warm();
+    await t.pool.query('DISCARD ALL');
+    t.sent.length = 0;
+    let runs = 0;
+    for (const key of ['key-after-1', 'key-after-2']) {
+      await t.run(key, async (tx) => {
+        runs += 1;
+        expect((await tx.query('SHOW statement_timeout')).rows[0].statement_timeout).not.toBe('0');
+      });
+    }
+    expect(runs).toBe(2);
+    expect(t.sent.filter((text) => /^(?:BEGIN|ROLLBACK)/.test(text))).toEqual([
+      expect.stringContaining('EXECUTE'),
+      'ROLLBACK',
+      'BEGIN',
+      'BEGIN',
+    ]);
+  });
+
+  it('a name that is forgotten within the transaction rolls it back, and the handler runs again', async () => {
+    await using t = await setUp();
+    // On fewer nothing is prepared that reads the table.
+    await fill(t.pool, 2_000);
+    await t.warm();
+    let runs = 0;
+    const result = await t.run('key-forgotten-inside', async (tx) => {
+      runs += 1;
+      if (runs === 1) await tx.query('DEALLOCATE ALL');
+      await tx.query('INSERT INTO orders VALUES ($1)', [`order-${runs}`]);
+    });
+    expect(result).toMatchObject({ kind: 'executed' });
+    expect((await t.pool.query('SELECT id FROM orders')).rows).toEqual([{ id: 'order-2' }]);
+  });
+
+  it('a transaction that was ended inside is noticed after limits that went out with BEGIN', async () => {
+    await using t = await setUp();
+    await t.warm();
+    const result = await t.run('key-ended', async (tx) => {
+      await tx.query('COMMIT');
+      await tx.query('BEGIN');
+    });
+    expect(result.kind).toBe('unknown');
+  });
+
+  it('prepare nothing where another process answers than the one that greeted, nor with prepare: false', async () => {
+    for (const [greeted, options] of [[1, {}] as const, [undefined, { prepare: false }] as const]) {
+      await using t = await setUp(options, greeted);
+      await t.warm();
+      await t.run('key-pooled', async () => undefined);
+      expect(t.sent.filter((text) => text.includes('EXECUTE'))).toEqual([]);
+      const { rows } = await t.pool.query('SELECT name FROM pg_prepared_statements');
+      expect(rows).toEqual([]);
+    }
+  });
+
+  async function setUp(options: Partial<PostgresStoreOptions> = {}, greeted?: number) {
+    const connectionString = await server.createDatabase();
+    const connect = () => new Client({ connectionString });
+    const store = postgresStore({ service: 'test', connect, ...options });
+    await store.migrate();
+    // What goes over the wire is asked of the client itself.
+    const sent: string[] = [];
+    const pool = new Pool({ connectionString, max: 1 });
+    pool.on('connect', (client) => {
+      if (greeted !== undefined) Object.assign(client, { processID: greeted });
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      client.query = ((...args: unknown[]) => {
+        const [asked] = args;
+        sent.push(typeof asked === 'string' ? asked : String((asked as { text?: unknown }).text));
+        return query(...args);
+      }) as typeof client.query;
+    });
+    await pool.query('CREATE TABLE orders (id text PRIMARY KEY)');
+    const samekey = createSamekey({ store, transactions: fromPg<PoolClient>(pool) });
+    const bodies = new Map<string, (tx: PoolClient) => Promise<void>>();
+    const placeOrder = samekey.transactional({
+      name: 'place-order',
+      run: async (_input: null, { key, tx }) => {
+        await bodies.get(key)?.(tx);
+        return { done: true };
+      },
+    });
+    const run = (key: string, body: (tx: PoolClient) => Promise<void>) => {
+      bodies.set(key, body);
+      return placeOrder.run({ scope: ['tenant-1'], key, input: null });
+    };
+    return {
+      pool,
+      sent,
+      run,
+      async warm() {
+        for (let i = 0; i < 2; i += 1) await run(`key-warm-${i}`, async () => undefined);
+      },
+      async [Symbol.asyncDispose]() {
+        await samekey.close();
+        await pool.end();
+        await store.close();
+      },
+    };
+  }
+});
