@@ -32,7 +32,8 @@ if (framework === 'express') {
 if (framework === 'hono') {
   const app = new Hono();
   for (const handler of contender.hono ?? []) app.post('/orders', handler);
-  listener = getRequestListener(app.fetch);
+  const listen = getRequestListener(app.fetch);
+  listener = (req, res) => void listen(req, res);
 }
 const server = createServer(listener).listen(0, '127.0.0.1');
 await once(server, 'listening');

@@ -134,4 +134,29 @@ export const doors = [
     tests: ['adapters/hono.test.ts', 'adapters/hono-specifics.test.ts'],
     breaks: 'A handler that says that nothing happened is not heard, and its key is stuck.',
   },
+  {
+    name: 'hono-keeps-bytes-of-the-handler',
+    file: 'adapters/hono/node-server.ts',
+    find: 'body instanceof Uint8Array ? body.slice() : undefined',
+    put: 'body instanceof Uint8Array ? (body as Bytes) : undefined',
+    tests: ['adapters/hono-node-server.test.ts'],
+    breaks:
+      'What a handler writes into its buffer afterwards is in the record, and retries get another answer.',
+  },
+  {
+    name: 'hono-request-ends-with-its-client',
+    file: 'adapters/hono/node-server.ts',
+    find: 'return this.#attempt.signal;',
+    put: 'return this.#from.signal;',
+    tests: ['adapters/hono-node-server.test.ts'],
+    breaks: 'A client that leaves cancels the charge that is under way.',
+  },
+  {
+    name: 'hono-believes-any-length',
+    file: 'adapters/hono/node-server.ts',
+    find: "return declared === undefined && headers['transfer-encoding'] === undefined ? 0 : undefined;",
+    put: 'return 0;',
+    tests: ['adapters/hono-node-server.test.ts', 'adapters/hono.test.ts'],
+    breaks: 'A body of no declared length is read into memory whatever its size.',
+  },
 ];

@@ -419,6 +419,7 @@ export const postgres = [
     find: 'await makeSure(owner, source);\n    isSure = true;',
     put: 'isSure = true;',
     tests: ['tx/pg.test.ts'],
+    only: 'outlasts two renewals',
     breaks:
       'Where limits go out with BEGIN, renewals go on inside the transaction: at REPEATABLE READ it can never complete.',
   },

@@ -26,13 +26,41 @@ interface AnswerBodyOptions {
   readonly startStream: (stream: ReadableStream<Uint8Array>) => void;
 }
 
-/** A body being read. */
-export class AnswerBody {
+/** The body of an answer that is held back. */
+export interface HeldBody {
   /** Whether it leaves while it is read. */
-  streams = false;
+  readonly streams: boolean;
   /** Whether the source has broken off. */
-  isBroken = false;
+  readonly isBroken: boolean;
   /** The whole body, once read; null when it was not kept. */
+  readonly bytes: Uint8Array | null;
+  /** Sends what was held back; what is still to come follows as it comes. */
+  finish(): void;
+  /** The client sees an incomplete answer, never a wrong one. */
+  abort(): void;
+  /** Nobody gets it any more; it is read to its end all the same. */
+  leave(): void;
+}
+
+/** One that was whole from the first. */
+export class WholeBody implements HeldBody {
+  readonly streams = false;
+  readonly isBroken = false;
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  finish(): void {}
+  abort(): void {}
+  leave(): void {}
+}
+
+/** A body being read. */
+export class AnswerBody implements HeldBody {
+  streams = false;
+  isBroken = false;
   bytes: Uint8Array | null = null;
   readonly #source: ReadableStream<Uint8Array> | null;
   readonly #isEventStream: boolean;
@@ -73,7 +101,6 @@ export class AnswerBody {
     });
   }
 
-  /** Sends what was held back; what is still to come follows as it comes. */
   finish(): void {
     this.#released = true;
     this.#copy?.drop();
@@ -83,14 +110,12 @@ export class AnswerBody {
     if (this.#ended) this.#close();
   }
 
-  /** The client sees an incomplete answer, never a wrong one. */
   abort(): void {
     const controller = this.#controller;
     if (!this.#gone) controller?.error(new Error('The answer was withdrawn.'));
     this.leave();
   }
 
-  /** Nobody gets it any more; it is read to its end all the same. */
   leave(): void {
     this.#gone = true;
     this.#held = null;

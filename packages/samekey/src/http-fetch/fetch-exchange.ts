@@ -9,7 +9,8 @@ import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
-import { AnswerBody } from './answer-body.ts';
+import { AnswerBody, type HeldBody, WholeBody } from './answer-body.ts';
+import type { Below } from './below.ts';
 import { readRequestBody } from './request-body.ts';
 
 /** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
@@ -25,6 +26,8 @@ interface FetchPlace<Native> {
   readonly route: MatchedRoute | null;
   /** Header lines that outer middleware has set before: they belong to the request and stand on every answer. */
   readonly headers: readonly HeaderLine[];
+  /** What the server offers below its objects. */
+  readonly below?: Below | undefined;
 }
 
 /** One request and its answer. */
@@ -41,7 +44,8 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   #respond: (response: Response | Promise<Response>) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   #raw: Uint8Array<ArrayBuffer> | null = null;
-  #held: { readonly response: Response; readonly body: AnswerBody } | null = null;
+  readonly #below: Below | undefined;
+  #held: { readonly response: Response; readonly body: HeldBody } | null = null;
 
   constructor(
     request: Request,
@@ -54,6 +58,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     this.#asked = request;
     this.native = place?.native ?? (request as Native);
     this.#outer = place?.headers ?? [];
+    this.#below = place?.below;
     this.#route = route;
     this.#host = host;
     this.#handler = handler;
@@ -71,7 +76,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   }
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
-    const read = await readRequestBody(this.#asked, sizeMaxBytes);
+    const read = await readRequestBody(this.#asked, sizeMaxBytes, this.#below);
     if (read.kind === 'body') this.#raw = read.raw;
     return read;
   }
@@ -88,8 +93,13 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     } catch (error) {
       return isNoAnswer(error) ? { kind: 'silent', error } : { kind: 'threw', error };
     }
-    if (!isAnswer(response)) return { kind: 'silent', error: noAnswer() };
     const { responseSizeMaxBytes, bufferTimeMaxMs } = this.#route;
+    const whole = this.#below?.bytesOf(response);
+    if (whole !== undefined && whole.length <= responseSizeMaxBytes) {
+      this.#held = { response, body: new WholeBody(whole) };
+      return { kind: 'answered', answer: this.#answer(response, whole) };
+    }
+    if (!isAnswer(response)) return { kind: 'silent', error: noAnswer() };
     const { world, kept, emit } = this.#host;
     const body = new AnswerBody(response, {
       responseSizeMaxBytes,
@@ -120,7 +130,9 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     if (body.streams) return body.finish();
     const headers = new Headers(response.headers);
     for (const [name, value] of extra) headers.set(name, value);
-    this.#respond(new Response(bodyFor(response.status, body.bytes), { ...init(response), headers }));
+    // Whoever asks for the text beside the status makes a whole answer of one that is not.
+    const status = body instanceof WholeBody ? { status: response.status } : init(response);
+    this.#respond(new Response(bodyFor(response.status, body.bytes), { ...status, headers }));
   }
 
   replace(answer: StoredResponse): void {
@@ -140,6 +152,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
 
   /** The request as the handler sees it: body unread, and cancelled by the attempt, not by the client. */
   #ownRequest(attempt: Attempt): Request {
+    if (this.#below !== undefined && this.#raw !== null) return this.#below.ownRequest(this.#raw, attempt);
     // An empty body that came as a stream has been read too: it must be given anew, or the request counts as used.
     const body = this.#asked.body === null ? {} : { body: this.#raw };
     return new Request(this.#asked, { ...body, signal: attempt.signal });

@@ -4,8 +4,7 @@
 
 import { contentCodings, TOO_MANY_CODINGS } from '../http/content-codings.ts';
 import type { BodyRead } from '../http/exchange.ts';
-
-type Bytes = Uint8Array<ArrayBuffer>;
+import { type Below, BROKEN_BODY, type Bytes, type RawBody } from './below.ts';
 
 /** As {@link BodyRead}, with the bytes as they came, for the handler. */
 type RequestBody =
@@ -21,11 +20,15 @@ const CODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
 ]);
 
 /** Reads the body. A coding that is not known is compared as it came. */
-export async function readRequestBody(request: Request, sizeMaxBytes: number): Promise<RequestBody> {
-  if (request.bodyUsed || request.body?.locked === true) return { kind: 'consumed' };
-  if (request.body === null) return { kind: 'body', raw: EMPTY, decoded: EMPTY };
-  const raw = await readAll(request.body, sizeMaxBytes);
-  if (!(raw instanceof Uint8Array)) return raw;
+export async function readRequestBody(
+  request: Request,
+  sizeMaxBytes: number,
+  below: Below | undefined,
+): Promise<RequestBody> {
+  const read = await (below?.readBody(sizeMaxBytes) ?? readStream(request, sizeMaxBytes));
+  if (read.kind !== 'body') return read;
+  const { raw } = read;
+  if (raw.length === 0) return { kind: 'body', raw, decoded: raw };
   const names = contentCodings(request.headers.get('content-encoding') ?? '');
   if (names === null) return { kind: 'unreadable', detail: TOO_MANY_CODINGS };
   const formats = names.map((name) => CODINGS.get(name));
@@ -36,19 +39,23 @@ export async function readRequestBody(request: Request, sizeMaxBytes: number): P
     const stream = new Blob([decoded])
       .stream()
       .pipeThrough(new DecompressionStream(format as CompressionFormat));
-    const read = await readAll(stream, sizeMaxBytes);
-    if (!(read instanceof Uint8Array)) return read;
-    decoded = read;
+    const undone = await readAll(stream, sizeMaxBytes);
+    if (undone.kind !== 'body') return undone;
+    decoded = undone.raw;
   }
   return { kind: 'body', raw, decoded };
+}
+
+async function readStream(request: Request, sizeMaxBytes: number): Promise<RawBody> {
+  if (request.bodyUsed || request.body?.locked === true) return { kind: 'consumed' };
+  if (request.body === null) return { kind: 'body', raw: EMPTY };
+  return readAll(request.body, sizeMaxBytes);
 }
 
 async function readAll(
   stream: ReadableStream<Uint8Array>,
   sizeMaxBytes: number,
-): Promise<
-  Bytes | { readonly kind: 'too-large' } | { readonly kind: 'unreadable'; readonly detail: string }
-> {
+): Promise<Exclude<RawBody, { kind: 'consumed' }>> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -65,9 +72,9 @@ async function readAll(
       chunks.push(value);
     }
   } catch {
-    return { kind: 'unreadable', detail: 'The body ended early, or its content coding is broken.' };
+    return { kind: 'unreadable', detail: BROKEN_BODY };
   }
-  return joined(chunks, size);
+  return { kind: 'body', raw: joined(chunks, size) };
 }
 
 /** The chunks as one. */

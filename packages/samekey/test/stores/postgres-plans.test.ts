@@ -53,12 +53,12 @@ for (const source of availablePostgres()) {
       const store = await db.store();
       await admin.query('VACUUM (ANALYZE) samekey_records');
       const pool = new Pool({ connectionString: db.url, max: 1, idleTimeoutMillis: 0 });
-      const source = fromPg<PoolClient>(pool);
+      const users = fromPg<PoolClient>(pool);
       // PostgreSQL plans five times before it keeps a plan.
       async function finishSome(prefix: string): Promise<void> {
         for (let i = 0; i < 10; i += 1) {
           const owner = await claimed(store, { key: `${prefix}-${i}` });
-          await source.run(async (_tx, handle) => {
+          await users.run(async (_tx, handle) => {
             const within = store.within(handle);
             await within.limit(30_000);
             expect(await within.finish(finishRequest(owner, 'completed'))).toMatchObject({ kind: 'applied' });

@@ -28,6 +28,7 @@ import {
   setAnswer,
   setError,
 } from './hono-context.ts';
+import { belowOf } from './node-server.ts';
 import { tellsWhoAnswers, Turn } from './turn.ts';
 
 /** Options of a protected route. */
@@ -85,14 +86,17 @@ export function idempotent<C extends HonoContext = Context>(
       engine.misuse('protected-twice', error.message);
       throw error;
     }
-    const context = executionOf(c);
+    const rawHeaders = rawHeadersOf(c);
+    // Node has none, and asking Hono for it throws.
+    const context = rawHeaders === null || endsWithAnswer ? executionOf(c) : null;
     if (endsWithAnswer && context === null) throw noContext();
     const headers = outerHeaders(c);
     const place = {
       native: c,
-      rawHeaders: rawHeadersOf(c),
+      rawHeaders,
       route: matchedRoute(c, route.operation !== null),
       headers,
+      below: belowOf(c),
     };
     const turn = new Turn(c);
     if (!tellsWhoAnswers()) engine.misuse('answers-not-told', NOT_TOLD);

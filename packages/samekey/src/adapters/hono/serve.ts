@@ -8,6 +8,7 @@ import { createStatus, type StatusOptions } from '../../http/status.ts';
 import { FetchExchange, toResponse } from '../../http-fetch/fetch-exchange.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 import { executionOf, type HonoContext, outerHeaders, rawHeadersOf } from './hono-context.ts';
+import { belowOf } from './node-server.ts';
 
 /**
  * The handler of a route, for what `samekey.transactional` and its like have defined. Requests that are not protected
@@ -26,10 +27,11 @@ export function serve<Input, C extends HonoContext = Context>(
   const notAllowed = { status: 405, headers: { Allow: [...route.methods].join(', ') } };
   const refuse = (): Response => new Response(null, notAllowed);
   const answer = (c: C): Promise<Response> => {
-    const place = { native: c, rawHeaders: rawHeadersOf(c), route: null, headers: outerHeaders(c) };
+    const rawHeaders = rawHeadersOf(c);
+    const place = { native: c, rawHeaders, route: null, headers: outerHeaders(c), below: belowOf(c) };
     const exchange = new FetchExchange<C>(c.req.raw, route, engine, refuse, place);
     const done = handle(engine, route, exchange, wrapped);
-    executionOf(c)?.waitUntil(done);
+    if (rawHeaders === null) executionOf(c)?.waitUntil(done);
     return exchange.response;
   };
   return markProtected(answer, { ...route, answers: true });

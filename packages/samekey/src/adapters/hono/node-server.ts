@@ -1,0 +1,208 @@
+/**
+ * `@hono/node-server` gives handlers requests and answers that are plain objects until somebody asks for more. This
+ * reads their bodies without asking for more. What is inside them is nobody's promise, so it is recognised by its shape
+ * each time, and anything else takes the way of every other platform.
+ *
+ * Source: https://github.com/honojs/node-server, src/request.ts and src/response.ts (1.x and 2.x).
+ */
+
+import type { Attempt } from '../../engine/attempt.ts';
+import { type Below, BROKEN_BODY, type Bytes, type RawBody } from '../../http-fetch/below.ts';
+import type { HonoContext } from './hono-context.ts';
+
+/** What is used of the request of Node. */
+interface Incoming {
+  readonly httpVersionMajor: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The request of a context, if it is one of these that nobody has asked for more. */
+export function belowOf(c: HonoContext): Below | undefined {
+  const { env } = c as { readonly env?: { readonly incoming?: Incoming } };
+  const incoming = env?.incoming;
+  const { raw } = c.req;
+  // HTTP/2 may send a body of no declared length.
+  if (incoming?.httpVersionMajor !== 1 || Object.getPrototypeOf(raw) === Request.prototype) return undefined;
+  const cache = requestCacheOf(raw);
+  const isLight =
+    cache !== undefined && Object.getOwnPropertySymbols(raw).some((key) => fieldOf(raw, key) === incoming);
+  return isLight ? new NodeServerRequest(raw, incoming, cache) : undefined;
+}
+
+/** The method that makes a whole request: by it `new Request(request)` of the server finds what to take. */
+function requestCacheOf(raw: Request): symbol | undefined {
+  const prototype: object = Object.getPrototypeOf(raw) as object;
+  let found = caches.get(prototype);
+  if (found === undefined) {
+    const keys = Object.getOwnPropertySymbols(prototype);
+    found = keys.find(
+      (key) => key.description === 'getRequestCache' && typeof fieldOf(prototype, key) === 'function',
+    );
+    caches.set(prototype, found ?? null);
+  }
+  return found ?? undefined;
+}
+
+/** By the server's prototype of requests: one for each copy of it. */
+const caches = new WeakMap<object, symbol | null>();
+
+function fieldOf(object: object, key: symbol): unknown {
+  return (object as Record<symbol, unknown>)[key];
+}
+
+class NodeServerRequest implements Below {
+  readonly #raw: Request;
+  readonly #incoming: Incoming;
+  readonly #cache: symbol;
+
+  constructor(raw: Request, incoming: Incoming, cache: symbol) {
+    this.#raw = raw;
+    this.#incoming = incoming;
+    this.#cache = cache;
+  }
+
+  readBody(sizeMaxBytes: number): Promise<RawBody> | undefined {
+    const length = lengthOf(this.#incoming);
+    if (length === undefined) return undefined;
+    if (length > sizeMaxBytes) return Promise.resolve({ kind: 'too-large' });
+    if (this.#raw.bodyUsed) return Promise.resolve({ kind: 'consumed' });
+    return readWhole(this.#raw);
+  }
+
+  ownRequest(body: Bytes, attempt: Pick<Attempt, 'signal'>): Request {
+    const own = new OwnRequest(this.#raw, body, attempt);
+    (own as unknown as Record<symbol, unknown>)[this.#cache] = () => own.whole();
+    return own as unknown as Request;
+  }
+
+  bytesOf(answer: Response): Bytes | undefined {
+    for (const key of Object.getOwnPropertySymbols(answer)) {
+      if (key.description !== 'cache') continue;
+      const held = fieldOf(answer, key);
+      if (!Array.isArray(held) || held.length !== 3 || typeof held[0] !== 'number') return undefined;
+      const body: unknown = held[1];
+      if (body === null) return NOTHING;
+      if (typeof body === 'string') return encoder.encode(body);
+      // A copy: the record keeps it, and the handler may write on into its own.
+      return body instanceof Uint8Array ? body.slice() : undefined;
+    }
+    return undefined;
+  }
+}
+
+const NOTHING: Bytes = new Uint8Array(0);
+const encoder = new TextEncoder();
+
+/** Undefined where it is not declared. Node's parser gives exactly so many bytes. */
+function lengthOf({ headers }: Incoming): number | undefined {
+  const declared = headers['content-length'];
+  if (typeof declared === 'string' && /^\d{1,15}$/.test(declared)) return Number(declared);
+  return declared === undefined && headers['transfer-encoding'] === undefined ? 0 : undefined;
+}
+
+async function readWhole(raw: Request): Promise<RawBody> {
+  try {
+    return { kind: 'body', raw: new Uint8Array(await raw.arrayBuffer()) };
+  } catch {
+    return { kind: 'unreadable', detail: BROKEN_BODY };
+  }
+}
+
+/**
+ * The request that the handler gets. It is a `Request` to whoever asks, reads its body from memory, and becomes a whole
+ * one only for what needs that.
+ */
+class OwnRequest {
+  readonly #from: Request;
+  readonly #body: Bytes;
+  readonly #attempt: Pick<Attempt, 'signal'>;
+  #isUsed = false;
+  #whole: Request | null = null;
+
+  constructor(from: Request, body: Bytes, attempt: Pick<Attempt, 'signal'>) {
+    this.#from = from;
+    this.#body = body;
+    this.#attempt = attempt;
+  }
+
+  get method(): string {
+    return this.#from.method;
+  }
+
+  get url(): string {
+    return this.#from.url;
+  }
+
+  get headers(): Headers {
+    return this.#from.headers;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#isUsed || this.#whole?.bodyUsed === true;
+  }
+
+  async text(): Promise<string> {
+    return new TextDecoder().decode(this.#take());
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#take().slice().buffer;
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    return this.#take().slice();
+  }
+
+  /** As whole as the platform makes them; its body is used up if this one's is. */
+  whole(): Request {
+    if (this.#whole === null) {
+      const { method, url, headers } = this.#from;
+      this.#whole = new Request(url, { method, headers, body: this.#body, signal: this.signal });
+      if (this.#isUsed) void this.#whole.arrayBuffer();
+    }
+    return this.#whole;
+  }
+
+  #take(): Bytes {
+    if (this.bodyUsed || this.#whole?.body?.locked === true) throw new TypeError('Body is unusable');
+    this.#isUsed = true;
+    void this.#whole?.arrayBuffer();
+    return this.#body;
+  }
+}
+
+for (const name of [
+  'body',
+  'cache',
+  'credentials',
+  'destination',
+  'duplex',
+  'integrity',
+  'keepalive',
+  'mode',
+  'redirect',
+  'referrer',
+  'referrerPolicy',
+] as const) {
+  Object.defineProperty(OwnRequest.prototype, name, {
+    get(this: OwnRequest) {
+      return (this.whole() as unknown as Record<string, unknown>)[name];
+    },
+  });
+}
+for (const name of ['blob', 'clone', 'formData'] as const) {
+  Object.defineProperty(OwnRequest.prototype, name, {
+    value(this: OwnRequest) {
+      return this.whole()[name]();
+    },
+  });
+}
+Object.setPrototypeOf(OwnRequest.prototype, Request.prototype);
