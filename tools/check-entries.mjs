@@ -130,7 +130,10 @@ function checkManifest({ folder, entries, manifest }) {
   const wanted = manifestParts(entries, manifest.name);
   /** @type {Problem[]} */
   const problems = [];
-  for (const part of /** @type {const} */ (['exports', 'peerDependencies', 'peerDependenciesMeta'])) {
+  // What is also run has peers of its commands, which are no entry's.
+  const parts =
+    manifest.bin === undefined ? ['exports', 'peerDependencies', 'peerDependenciesMeta'] : ['exports'];
+  for (const part of /** @type {('exports' | 'peerDependencies' | 'peerDependenciesMeta')[]} */ (parts)) {
     // Text, not structure: the order of conditions decides what a resolver takes.
     const said = Object.entries(manifest[part] ?? {}).filter(([name]) => !SISTER.test(name));
     if (JSON.stringify(Object.fromEntries(said)) !== JSON.stringify(wanted[part]))

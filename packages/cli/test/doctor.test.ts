@@ -6,7 +6,7 @@ import type { SamekeyRecord, Store } from 'samekey';
 import { sqliteStore } from 'samekey/stores/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyPostgres, type PostgresServer, startPostgres } from '../../samekey/test/services/postgres.ts';
-import { findAddress } from '../src/database/address.ts';
+import { findAddress, type SqlAddress } from '../src/database/address.ts';
 import { openDatabase } from '../src/database/open-database.ts';
 import { bitsOf } from '../src/doctor/sent-keys.ts';
 import { percentile } from '../src/doctor/numbers.ts';
@@ -263,7 +263,7 @@ describe('samekey doctor and the time of an SQLite file', () => {
     const file = new Database(path);
     await sqliteStore({ service: 'shop', database: file, now: () => now }).migrate();
     file.close();
-    const database = await openDatabase(findAddress(path, {}), undefined);
+    const database = await openDatabase(findAddress(path, {}) as SqlAddress, undefined);
     const findings = await sqliteFindings(database, now + hours * 3_600_000);
     const [clock] = findings.filter(({ check }) => check === 'clock');
     expect(clock).toMatchObject({ level: how === 'right' ? 'ok' : 'warning' });

@@ -7,7 +7,7 @@
 
 import { Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
-import { type Address, findAddress, kindName } from '../database/address.ts';
+import { type Address, findAddress, isSql, kindName, type SqlAddress } from '../database/address.ts';
 import { openSchema, schemaSql } from '../database/open-schema.ts';
 import type { DatabaseSchema, SchemaChoices, SchemaStatus } from '../database/database-schema.ts';
 
@@ -16,6 +16,14 @@ import type { DatabaseSchema, SchemaChoices, SchemaStatus } from '../database/da
  * scripts.
  */
 const EXIT_MISSING = 3;
+
+/** What is done instead where there are no tables of ours to make. */
+const NO_TABLES = {
+  redis:
+    'Redis has no tables: there is nothing to migrate. Keys are made by the first request, and `await store.ready()` checks how the server is set.',
+  dynamodb:
+    'A table of DynamoDB is made with what createTableInput(name) of samekey/stores/dynamodb gives (infrastructure as code, or createTable of the SDK), and never changed by this command.',
+} as const;
 
 interface MigrateFlags {
   readonly service?: string;
@@ -75,6 +83,7 @@ export function migrateCommand(): Command {
 async function run(flags: MigrateFlags): Promise<void> {
   checkTogether(flags);
   const address = findAddress(flags.database);
+  if (!isSql(address)) throw new CliError(NO_TABLES[address.kind]);
   if (flags.schema !== undefined && address.kind !== 'postgres') {
     throw new CliError(
       address.kind === 'sqlite'
@@ -121,7 +130,7 @@ function choicesOf({ service, schema, auditTransitions, engine, partitions }: Mi
   return { service, schema, auditTransitions, engine, partitions };
 }
 
-async function print({ kind }: Address, flags: MigrateFlags): Promise<void> {
+async function print({ kind }: SqlAddress, flags: MigrateFlags): Promise<void> {
   const { from = 0 } = flags;
   const sql = await schemaSql(kind, choicesOf(flags), from);
   // Only SQL goes to stdout, so that it can be piped on.

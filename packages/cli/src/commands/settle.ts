@@ -98,8 +98,8 @@ async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
 const ANSWERS = 5;
 
 /** Where answers are sealed, one that is given without the ring would stand there clear. */
-async function refuseClear({ database, operator }: Target): Promise<void> {
-  if (database === null) return;
+async function refuseClear({ isBare, operator }: Target): Promise<void> {
+  if (!isBare) return;
   const answered = await operator.list({ states: ['completed', 'failed'], limit: ANSWERS });
   if (!answered.some((record) => sealKeyIdsOf(record).keyIds.length > 0)) return;
   throw new RefusedError(

@@ -6,6 +6,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { CliError } from '../cli-error.ts';
+import { dynamodbAddress, redisAddress, type StoreAddress } from './store-address.ts';
 
 /** A database, and where its name was found. */
 export type Address = {
@@ -17,17 +18,34 @@ export type Address = {
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'mysql'; readonly url: string }
   | { readonly kind: 'sqlite'; readonly path: string }
+  | StoreAddress
 );
+
+/** One with tables. */
+export type SqlAddress = Extract<Address, { readonly kind: 'postgres' | 'mysql' | 'sqlite' }>;
+
+/** Whether it is one with tables, which are migrated and can be asked in SQL. */
+export function isSql(address: Address): address is SqlAddress {
+  return address.kind !== 'redis' && address.kind !== 'dynamodb';
+}
 
 /** Where it is looked for, in this order, if `--database` is not given. */
 const VARIABLES = ['SAMEKEY_DATABASE_URL', 'DATABASE_URL'] as const;
 
 const FORMS =
-  'postgres://user@host/database, mysql://user@host/database (also mariadb:), or the path of an SQLite file (also as sqlite: or file:)';
+  'postgres://user@host/database, mysql://user@host/database (also mariadb:), redis://host:6379/0?service=orders (also rediss:, valkey:, valkeys:), ' +
+  'dynamodb://table?region=eu-central-1, or the path of an SQLite file (also as sqlite: or file:)';
 
 /** How it is named to people. */
 export function kindName(kind: Address['kind']): string {
-  return { postgres: 'PostgreSQL', mysql: 'MySQL', sqlite: 'SQLite' }[kind];
+  const names = {
+    postgres: 'PostgreSQL',
+    mysql: 'MySQL',
+    sqlite: 'SQLite',
+    redis: 'Redis',
+    dynamodb: 'DynamoDB',
+  };
+  return names[kind];
 }
 
 /** Finds it. Throws `CliError` when none is named or it cannot be read. */
@@ -66,6 +84,13 @@ function addressOf(text: string, from: string): Address {
     case 'mysql':
     case 'mariadb':
       return onServer('mysql', text.replace(/^mariadb:/i, 'mysql:'), from);
+    case 'redis':
+    case 'rediss':
+    case 'valkey':
+    case 'valkeys':
+      return { ...redisAddress(text, from), from };
+    case 'dynamodb':
+      return { ...dynamodbAddress(text, from), from };
     default:
       // Without slashes it may be a user, and what follows a password.
       if (!/^[a-z]+:\/\//i.test(text)) throw unreadable(from);
@@ -75,7 +100,9 @@ function addressOf(text: string, from: string): Address {
 
 /** Not a path: the colon of its scheme is missing, or all of it, and a user with a password is in it. */
 function looksLikeUrl(text: string): boolean {
-  return /^(?:postgres(?:ql)?|mysql|mariadb|sqlite|file)\/\/|^\/\/[^/]*@|:\/\/|^[^/\\]*:[^/\\]*@/i.test(text);
+  return /^(?:postgres(?:ql)?|mysql|mariadb|redis|rediss|valkeys?|dynamodb|sqlite|file)\/\/|^\/\/[^/]*@|:\/\/|^[^/\\]*:[^/\\]*@/i.test(
+    text,
+  );
 }
 
 function unreadable(from: string): CliError {

@@ -8,11 +8,11 @@
  */
 
 import { CliError } from '../cli-error.ts';
-import type { Address } from './address.ts';
+import type { SqlAddress } from './address.ts';
 import type { OpenDatabase } from './opened.ts';
 
 /** Opens it. Throws `CliError` where there is nothing to open. */
-export async function openDatabase(address: Address, schema: string | undefined): Promise<OpenDatabase> {
+export async function openDatabase(address: SqlAddress, schema: string | undefined): Promise<OpenDatabase> {
   if (address.kind === 'postgres') {
     const { openPostgres } = await import('./open-postgres.ts');
     return openPostgres(address, address.url, schema);

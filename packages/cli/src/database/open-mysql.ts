@@ -3,12 +3,12 @@
 import { createConnection } from 'mysql2/promise';
 import { mysqlStore } from 'samekey/stores/mysql';
 import { CliError, messageOf } from '../cli-error.ts';
-import type { Address } from './address.ts';
+import type { SqlAddress } from './address.ts';
 import { ANY_SERVICE } from './database-schema.ts';
 import { CONNECT_TIME_MAX_MS, type OpenDatabase, type Row, STATEMENT_TIME_MAX_MS } from './opened.ts';
 
 /** Connects when it is first asked. */
-export function openMysql(address: Address, uri: string): OpenDatabase {
+export function openMysql(address: SqlAddress, uri: string): OpenDatabase {
   const connect = (): ReturnType<typeof createConnection> =>
     createConnection({ uri, connectTimeout: CONNECT_TIME_MAX_MS });
   const store = mysqlStore({ service: ANY_SERVICE, connect, statementTimeMaxMs: STATEMENT_TIME_MAX_MS });

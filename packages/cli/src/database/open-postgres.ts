@@ -3,12 +3,12 @@
 import { Client } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import { CliError, messageOf } from '../cli-error.ts';
-import type { Address } from './address.ts';
+import type { SqlAddress } from './address.ts';
 import { ANY_SERVICE } from './database-schema.ts';
 import { CONNECT_TIME_MAX_MS, type OpenDatabase, type Row, STATEMENT_TIME_MAX_MS } from './opened.ts';
 
 /** Connects when it is first asked. */
-export function openPostgres(address: Address, url: string, schema: string | undefined): OpenDatabase {
+export function openPostgres(address: SqlAddress, url: string, schema: string | undefined): OpenDatabase {
   const connect = (): Client => {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIME_MAX_MS });
     // The server may go at any time: the next question says so.

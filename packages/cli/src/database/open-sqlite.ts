@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import Database from 'libsql';
 import { type SqliteStore, sqliteStore } from 'samekey/stores/sqlite';
 import { CliError, messageOf } from '../cli-error.ts';
-import type { Address } from './address.ts';
+import type { SqlAddress } from './address.ts';
 import { ANY_SERVICE } from './database-schema.ts';
 import type { OpenDatabase, Row } from './opened.ts';
 
@@ -13,7 +13,7 @@ import type { OpenDatabase, Row } from './opened.ts';
 const BUSY_TIME_MAX_MS = 10_000;
 
 /** Throws `CliError` where there is no such file: looking makes none. */
-export function openSqlite(address: Address, path: string): OpenDatabase {
+export function openSqlite(address: SqlAddress, path: string): OpenDatabase {
   const file = resolve(path);
   if (!existsSync(file)) {
     throw new CliError(`There is no file ${file}: check the path, or make it with \`npx samekey migrate\`.`);

@@ -132,8 +132,18 @@ function clockOfMachine(skewMs: number | null): readonly Finding[] {
 }
 
 /** What only the kind of database can say. */
-export const server: Check = async ({ database, now }) => {
+export const server: Check = async ({ database, store, now }) => {
   if (database === null) {
+    if (store.name === 'redis' || store.name === 'dynamodb')
+      return [
+        {
+          check: 'database',
+          level: 'note',
+          what: `Of a ${store.name} store only what ready() looks at is known, and its records: memory, load and size were not looked at.`,
+          measured: {},
+          remedy: null,
+        },
+      ];
     return [
       {
         check: 'database',

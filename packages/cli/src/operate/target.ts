@@ -6,8 +6,9 @@ import type { Store } from 'samekey';
 import { createOperator, type MessageQueue, type Operator } from 'samekey/operator';
 import { loadApp } from '../app/load-app.ts';
 import { CliError } from '../cli-error.ts';
-import { type Address, findAddress, kindName } from '../database/address.ts';
+import { type Address, findAddress, isSql, kindName } from '../database/address.ts';
 import { openDatabase } from '../database/open-database.ts';
+import { openStore } from '../database/open-store.ts';
 import type { SchemaStatus } from '../database/database-schema.ts';
 import type { OpenDatabase } from '../database/opened.ts';
 
@@ -31,8 +32,10 @@ export type StoreWithSchema = Store & { status?(): Promise<SchemaStatus> };
 export interface Target {
   readonly store: StoreWithSchema;
   readonly operator: Operator;
-  /** Null with `--app`. */
+  /** Null where nothing can be asked beside the store: with `--app`, on Redis and on DynamoDB. */
   readonly database: OpenDatabase | null;
+  /** Whether it is opened by its address: without what only an application has, such as the ring of its seals. */
+  readonly isBare: boolean;
   /** How it may be shown to people. */
   readonly shown: string;
   /** The same for programs. */
@@ -46,12 +49,12 @@ export function withTarget(command: Command): Command {
   return command
     .option(
       '--database <url>',
-      'postgres://… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
+      'postgres://…, mysql://…, redis://…?service=orders, dynamodb://table?region=… or the path of an SQLite file (default: SAMEKEY_DATABASE_URL, then DATABASE_URL)',
     )
     .option('--schema <name>', 'PostgreSQL: the schema the tables are in (default: public)')
     .option(
       '--app <module>',
-      "instead of --database: the store of an application's module (sealed, or of another kind)",
+      "instead of --database: the store of an application's module (sealed, a Redis Cluster, bodies kept elsewhere)",
     )
     .option('--json', 'say it as one line of JSON');
 }
@@ -64,16 +67,24 @@ export async function onTarget<T>(
 ): Promise<T> {
   if (flags.app !== undefined) return onApp(flags.app, flags, actor, work);
   const address = findAddress(flags.database);
+  const about = { kind: address.kind, database: address.shown, from: address.from };
+  const named = { isBare: true, shown: described(address), about };
+  if (!isSql(address)) {
+    if (flags.schema !== undefined)
+      throw new CliError('--schema goes with PostgreSQL; others have no schemas.');
+    const { store, now, close } = await openStore(address);
+    try {
+      const operator = createOperator({ store, actor });
+      return await work({ ...named, store, operator, database: null, now });
+    } finally {
+      await close();
+    }
+  }
   const database = await openDatabase(address, flags.schema);
   try {
-    return await work({
-      store: database.store,
-      operator: createOperator({ store: database.store, actor }),
-      database,
-      shown: described(address),
-      about: { kind: address.kind, database: address.shown, from: address.from },
-      now: () => database.now(),
-    });
+    const { store } = database;
+    const operator = createOperator({ store, actor });
+    return await work({ ...named, store, operator, database, now: () => database.now() });
   } catch (error) {
     throw await withRemedy(error, database);
   } finally {
@@ -95,6 +106,7 @@ async function onApp<T>(
       store: app.samekey.store,
       operator: createOperator({ store: app.samekey.store, actor }),
       database: null,
+      isBare: false,
       shown: `the ${app.samekey.store.name} store of ${path}`,
       about: { kind: app.samekey.store.name, app: path, from: '--app' },
       now: async () => Date.now(),

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { createOperator } from 'samekey/operator';
-import { findAddress } from '../../src/database/address.ts';
+import { findAddress, type SqlAddress } from '../../src/database/address.ts';
 import { openDatabase } from '../../src/database/open-database.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
@@ -29,13 +29,14 @@ const WINDOWS = { retryMs: 86_400_000, recoveryMs: 3_600_000, auditMs: 0, transa
 
 /** What the doctor finds. */
 export async function lookedAt(url: string): Promise<readonly Finding[]> {
-  const database = await openDatabase(findAddress(url, {}), undefined);
+  const database = await openDatabase(findAddress(url, {}) as SqlAddress, undefined);
   try {
     return await examine(
       {
         store: database.store,
         operator: createOperator({ store: database.store, actor: null }),
         database,
+        isBare: true,
         shown: url,
         about: {},
         now: () => database.now(),

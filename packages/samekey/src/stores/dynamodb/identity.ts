@@ -15,7 +15,11 @@ import type { Calls } from './calls.ts';
 import type { Item } from './dynamodb-client.ts';
 import { textOf } from './item.ts';
 
-const KEY: Item = { pk: { S: 'm' }, sk: { S: 'identity' } };
+/** Where it stands in every table. */
+export const IDENTITY_KEY: { readonly pk: { readonly S: string }; readonly sk: { readonly S: string } } = {
+  pk: { S: 'm' },
+  sk: { S: 'identity' },
+};
 
 /** Makes the look, which is made once and again after a failure. Throws `SchemaError` and `StoreError`. */
 export function createIdentity(calls: Calls, service: string): () => Promise<StoreIdentity> {
@@ -24,10 +28,12 @@ export function createIdentity(calls: Calls, service: string): () => Promise<Sto
   async function look(): Promise<StoreIdentity> {
     const labels = { [SERVICE_LABEL]: { S: service }, [DATABASE_LABEL]: { S: crypto.randomUUID() } };
     await calls.write('putItem', {
-      Item: { ...KEY, ...labels },
+      Item: { ...IDENTITY_KEY, ...labels },
       ConditionExpression: 'attribute_not_exists(pk)',
     });
-    const found = (await calls.read('getItem', { Key: KEY, ConsistentRead: true })) as { Item?: Item };
+    const found = (await calls.read('getItem', { Key: IDENTITY_KEY, ConsistentRead: true })) as {
+      Item?: Item;
+    };
     const said = new Map(
       [SERVICE_LABEL, DATABASE_LABEL].map((name) => [name, textOf(found.Item?.[name]) || null]),
     );
