@@ -210,4 +210,14 @@ export const phased = [
     tests: ['engine/memory.test.ts'],
     breaks: 'Each request at code that does not fit begins an attempt and uses up what the record has.',
   },
+  {
+    name: 'effect-without-an-end-not-told',
+    file: 'ways/effect-call.ts',
+    find: 'endless = world.setTimer(timeMaxMs, () => ended?.({ error: reason }));',
+    put: 'endless = undefined;',
+    tests: ENGINES,
+    only: EFFECTS,
+    breaks:
+      'A call that left too late and whose reply never comes is a second charge of which nobody is told.',
+  },
 ];

@@ -10,6 +10,7 @@ import { type CallEnd, contradictionOf, type EndedCall } from './late-call.ts';
 import type { Owner } from '../engine/owner.ts';
 import { pause } from '../core/pause.ts';
 import type { CheckpointRequest, CheckpointResult } from '../store/store.ts';
+import type { Timer } from '../core/world.ts';
 
 /** An effect that is to be called, or asked about. */
 export interface Effect<Result> {
@@ -29,8 +30,8 @@ const SAVE_PAUSE_MAX_MS = 500;
 const LATE_LOOKS_MAX = 6;
 
 /**
- * A call that is waited for so long at most, and not beyond its claim. `ended`: told of errors, and of a result that
- * comes too late.
+ * A call that is waited for so long at most, and not beyond its claim. `ended`: told of errors, of a result that comes
+ * too late, and of a call that was given up and has not ended after as long again: nobody will ever know how it did.
  */
 export function bounded<Result>(
   { attempt, world }: Owner,
@@ -42,8 +43,11 @@ export function bounded<Result>(
   const [startedAt, startedWallAt] = [world.monotonicNow(), world.wallNow()];
   return new Promise((resolve, reject) => {
     let isLate = false;
+    let endless: Timer | undefined;
     const giveUp = (reason: Error): void => {
+      if (isLate) return;
       isLate = true;
+      endless = world.setTimer(timeMaxMs, () => ended?.({ error: reason }));
       own.abort(reason);
       reject(reason);
     };
@@ -66,6 +70,7 @@ export function bounded<Result>(
       )
       .finally(() => {
         timer.cancel();
+        endless?.cancel();
         attempt.signal.removeEventListener('abort', lost);
       });
   });

@@ -266,6 +266,28 @@ export function effectTests(test: AddEngineTest): void {
     );
   });
 
+  // F69. Found by the simulator of phased operations (seed 595893): who waits for the end of a call may wait for ever.
+  test('a late call whose end never comes is told as a contradiction, once its time has passed again', async (bench) => {
+    const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+    const still = stillness(a);
+    const frozen = pay(a, {
+      bank,
+      async call() {
+        await still.stand();
+        bank.charge();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    await bench.until(still.stands);
+    await overtaken(bench, b, bank);
+    a.world.thaw();
+    await bench.until(frozen);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.equal(bank.charges.length, 2);
+    const told = eventsOf(a, 'contradiction').map(({ effect, attempt, found }) => [effect, attempt, found]);
+    assert.deepEqual(told, [['charge', 1, 'completed']]);
+  });
+
   test('a call that ends late with what the provider told the next attempt contradicts nothing', async (bench) => {
     const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
     const still = stillness(a);
