@@ -72,8 +72,7 @@ export const sqlite = [
     file: 'stores/sqlite/records.ts',
     find: 'if (written) clock.save(connection, now);',
     put: '',
-    tests: CONTRACT,
-    only: 'capabilities|model',
+    tests: ['stores/sqlite-clock.test.ts'],
     breaks: 'The next process does not know how late it is, and writes records that are born expired.',
   },
   {

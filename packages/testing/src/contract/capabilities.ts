@@ -18,6 +18,8 @@ import {
   type StoreUnderTest,
 } from './context.ts';
 
+/** As `store/time/clock-pace.ts`. */
+const PACE_MS = 600_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -154,6 +156,25 @@ export function capabilityTests(test: AddTest, harness: StoreHarness): void {
       await t.advance(1);
     }
     assert.equal((await claimed(restarted, { key: 'left' })).attempt, 2);
+  });
+
+  // F45, F71
+  test('a process whose clock is an hour ahead, and believed by now, takes no living claim', async (t) => {
+    if (!t.store.capabilities.shared || t.store.capabilities.serverClock) return;
+    await finished(t.store, 'completed', { key: 'before', retentionMs: DAY_MS });
+    const ahead = await another(t, HOUR_MS);
+    // It is believed once it has kept pace for ten minutes. It has written nothing yet, so nobody else knows.
+    for (const passedMs of [0, PACE_MS]) {
+      await t.advance(passedMs);
+      await foundBecause(ahead, 'final', { key: 'before' });
+    }
+    await claimed(t.store, { key: 'living', whenClaimEnds: 'resume' });
+    const { claimLeftMs } = await foundBecause(ahead, 'in-progress', { key: 'living' });
+    assert.equal(claimLeftMs, CLAIM_TTL_MS);
+    assert.deepEqual(
+      (await ahead.sweep(10)).filter(({ key }) => key === 'living'),
+      [],
+    );
   });
 
   test('a claim that followed another one unseen is watched from its own beginning', async (t) => {
