@@ -51,8 +51,8 @@ export const memory = [
   {
     name: 'memory-act-without-audit',
     file: 'stores/memory/memory-store.ts',
-    find: 'if (before !== null && before !== after) audit.add([handRow(act, before, after, request)], now());',
-    put: '',
+    find: 'if (row !== undefined) audit.add([row], now());\n    return result;',
+    put: 'return result;',
     tests: CONTRACT,
     breaks: 'An act by hand leaves no row in the audit.',
   },

@@ -1,7 +1,7 @@
 /**
  * The memory store: a map and the state table, nothing else. It is the oracle that other stores are compared with, so
- * it is written for clarity. It lives in one process and dies with it: for tests, demos, and single processes whose
- * handlers can be repeated after a restart.
+ * it is written for clarity, and its verbs are not those of `stores/verbs`: what is wrong there shows here. It lives in
+ * one process and dies with it: for tests, demos, and single processes whose handlers can be repeated after a restart.
  *
  * Invariants: every verb runs to its end within one turn of the event loop, so no two interleave · at its size limit it
  * refuses new keys and drops nothing that is claimed, unknown or still to be replayed (F49).
@@ -21,7 +21,6 @@ import {
 import { checkEnds, settlements } from '../../store/ends.ts';
 import { isListed } from '../../store/listed.ts';
 import {
-  type Decision,
   decideCheckpoint,
   decideClaim,
   decideErase,
@@ -34,7 +33,6 @@ import {
   decideSweep,
   decideTakeUnknown,
   serverView,
-  type View,
 } from '../../store/machine/index.ts';
 import type { StoreWithMessages } from '../../store/message.ts';
 import { aFunction, readOptions, type Table, trueOrFalse, wholeNumber } from '../../core/options.ts';
@@ -47,11 +45,11 @@ import {
   isPurgeable,
   type RecordId,
   type SamekeyRecord,
-  STATES,
-  type State,
 } from '../../core/record.ts';
 import { callerOf } from '../../core/scope.ts';
-import type { Capabilities, CheckpointResult, HandResult, Reaped, Store, Swept } from '../../store/store.ts';
+import type { Capabilities, CheckpointResult, Reaped, Store, Swept } from '../../store/store.ts';
+import type { Decide, RowOf } from '../verbs/change.ts';
+import { countsOf, listLimit } from '../verbs/reads.ts';
 import { createMemoryAudit } from './memory-audit.ts';
 import { createMemoryReferences } from './memory-references.ts';
 import { createMessages } from './messages.ts';
@@ -110,34 +108,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   function apply<Request extends RecordId, Result>(
     requests: readonly Request[],
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+    decide: Decide<Request, Result>,
+    rowOf?: RowOf<Request>,
   ): Result[] {
-    return requests.map((request) => applyOne(request, decide));
+    return requests.map((request) => applyOne(request, decide, rowOf));
   }
 
   function applyOne<Request extends RecordId, Result>(
     request: Request,
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+    decide: Decide<Request, Result>,
+    rowOf?: RowOf<Request>,
   ): Result {
-    const record = records.get(idText(request)) ?? null;
-    const decision = decide(record, request, serverView(record, now()));
-    write(request, record, decision.write);
-    return decision.result;
+    const before = records.get(idText(request)) ?? null;
+    const { write: after, result } = decide(before, request, serverView(before, now()));
+    write(request, before, after);
+    const row = before === null || after === undefined ? undefined : rowOf?.(before, after, request);
+    if (row !== undefined) audit.add([row], now());
+    return result;
   }
 
   function byHand<Request extends RecordId & ByHand, Result>(
     act: AuditAct,
     requests: readonly Request[],
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<Result>,
+    decide: Decide<Request, Result>,
   ): Result[] {
     checkByHand(requests);
-    return requests.map((request) => {
-      const before = records.get(idText(request)) ?? null;
-      const [result] = apply([request], decide);
-      const after = records.get(idText(request)) ?? null;
-      if (before !== null && before !== after) audit.add([handRow(act, before, after, request)], now());
-      return result as Result;
-    });
+    return apply(requests, decide, (before, after, request) => handRow(act, before, after, request));
   }
 
   function write(id: RecordId, before: SamekeyRecord | null, after: SamekeyRecord | null | undefined): void {
@@ -251,15 +247,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         return after as SamekeyRecord;
       });
     },
-    postpone: async (requests) =>
-      requests.map((request) => {
-        const before = records.get(idText(request)) ?? null;
-        const [result] = apply([request], decidePostpone);
-        const after = records.get(idText(request)) ?? null;
-        const row = before === null || before === after ? undefined : giveUpRow(before, after, request);
-        if (row !== undefined) audit.add([row], now());
-        return result as HandResult;
-      }),
+    postpone: async (requests) => apply(requests, decidePostpone, giveUpRow),
 
     settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
     reopen: async (requests) => byHand('reopen', requests, decideReopen),
@@ -306,11 +294,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       [...records.values()]
         .filter((record) => isListed(record, request))
         .toSorted((a, b) => b.createdAt - a.createdAt)
-        .slice(0, request.limit ?? 100),
+        .slice(0, listLimit(request)),
     async count() {
-      const counts: Record<string, number> = Object.fromEntries(STATES.map((state) => [state, 0]));
-      for (const { state } of records.values()) counts[state] = (counts[state] ?? 0) + 1;
-      return counts as Record<State, number>;
+      return countsOf([...records.values()].map(({ state }) => [state, 1]));
     },
 
     // Nobody else can reach it.

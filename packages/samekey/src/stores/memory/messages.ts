@@ -36,6 +36,7 @@ import {
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import type { CallUnderWay } from '../../store/references.ts';
 import type { FencedId, FinishRequest } from '../../store/store.ts';
+import { listLimit } from '../verbs/reads.ts';
 
 /** What messages are made of. */
 interface MemoryMessagesOptions {
@@ -64,10 +65,6 @@ interface MemoryMessages {
   /** Deletes the dead letters of a record. */
   dropDeadOf(owner: RecordId): void;
 }
-
-/** As `MessageListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 
 /** Makes them. */
 export function createMessages(options: MemoryMessagesOptions): MemoryMessages {
@@ -284,7 +281,7 @@ export function createMessages(options: MemoryMessagesOptions): MemoryMessages {
       }
       return done.map(({ id }) => id);
     },
-    list: async ({ states = MESSAGE_STATES, topic, owner, after = 0, limit = LIST_LIMIT }) =>
+    list: async ({ states = MESSAGE_STATES, topic, owner, after = 0, ...rest }) =>
       [...line.values()]
         .filter(
           (message) =>
@@ -293,7 +290,7 @@ export function createMessages(options: MemoryMessagesOptions): MemoryMessages {
             (topic === undefined || message.topic === topic) &&
             (owner === undefined || isOf(message, owner)),
         )
-        .slice(0, Math.min(LIST_LIMIT_MAX, Math.max(1, limit))),
+        .slice(0, listLimit(rest)),
     async count() {
       const counts = new Map<string, MessageCount>();
       for (const { topic, state } of line.values()) {

@@ -23,6 +23,7 @@ import { idText, type SamekeyRecord } from '../../core/record.ts';
 import type { FinishRequest } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { BUSY } from '../verbs/change.ts';
+import { listLimit } from '../verbs/reads.ts';
 import { insertAudit } from './audit.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
@@ -43,9 +44,6 @@ import { quote, type Tables } from './tables.ts';
 
 /** Groups looked at in one round of tidying. */
 const GROUPS_MAX = 1_000;
-/** As `MessageListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 
 /** The end of a delivery, which may end a record too. */
 type End = Lease & { readonly record: FinishRequest | null };
@@ -301,7 +299,7 @@ function resultOf(kind: 'applied' | 'already' | 'refused' | 'busy'): LeaseResult
 
 function listStatement(tables: Tables, { states = MESSAGE_STATES, ...request }: MessageListRequest): string {
   const { topic, owner, after = 0 } = request;
-  const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+  const limit = listLimit(request);
   const conditions = [`m.place > ${numberOf(after)}`, `m.state IN (${states.map(textOf).join(', ')})`];
   if (topic !== undefined) conditions.push(`m.topic = ${bytesOf(topic)}`);
   if (owner !== undefined)

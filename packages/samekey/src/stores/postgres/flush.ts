@@ -4,8 +4,8 @@
  * not be denied because of another.
  */
 
-import { isStoreError, StoreError } from '../../core/errors.ts';
 import { idText, type RecordId } from '../../core/record.ts';
+import { unclear } from '../verbs/change.ts';
 import type { Link } from './link.ts';
 import type { Ask } from './postgres-client.ts';
 
@@ -22,10 +22,8 @@ export function eachOnce<Request extends RecordId, Result>(
   return inGroups(requests, (group) => send(ask, group));
 }
 
-/**
- * Gives each id once to a call of `send`, repeats after the first: what they find is what those before them have left.
- */
-export async function inGroups<Request extends RecordId, Result>(
+/** Gives each id once to a call of `send`, repeats after the first. */
+async function inGroups<Request extends RecordId, Result>(
   requests: readonly Request[],
   send: (requests: readonly Request[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
@@ -66,17 +64,4 @@ function oneFlush(ask: Ask): Ask {
       throw answered ? unclear(error) : error;
     }
   };
-}
-
-/**
- * An error of a call in which something else was answered: "nothing was applied" is then true of its own statement
- * only.
- */
-export function unclear(error: unknown): unknown {
-  if (!isStoreError(error) || error.applied === 'unknown') return error;
-  return new StoreError(error.message, {
-    applied: 'unknown',
-    transient: error.transient,
-    cause: error.cause,
-  });
 }

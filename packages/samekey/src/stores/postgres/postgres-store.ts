@@ -10,28 +10,15 @@
  * See statements.ts for how locks and plans are held to it, upkeep.ts for how due records are found.
  */
 
-import { type AuditAct, type ByHand, checkByHand, giveUpRow, handRow } from '../../store/audit.ts';
-import { settlements } from '../../store/ends.ts';
-import {
-  type Decision,
-  decideForget,
-  decidePostpone,
-  decideReopen,
-  decideSettle,
-  type View,
-} from '../../store/machine/index.ts';
-import { takeOff } from '../../store/counters.ts';
 import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
-import { idText, type RecordId, type SamekeyRecord, STATES, type State } from '../../core/record.ts';
+import { idText } from '../../core/record.ts';
 import type { StoreWithMessages } from '../../store/message.ts';
-import type { HandResult, Store } from '../../store/store.ts';
-import { exact, number } from '../sql/record-row.ts';
+import type { Store } from '../../store/store.ts';
 import { createAudit } from './operator/audit.ts';
-import { createErase } from './operator/erase.ts';
+import { createOperator } from './operator/operator.ts';
 import { createCounters } from './counters.ts';
 import { createHotPath } from './hot-path.ts';
 import { createUpkeep } from './upkeep.ts';
-import { countStatement, dueStatement, listStatement, takeUnknownStatement } from './upkeep-statements.ts';
 import { createLink, type Link } from './link.ts';
 import { createMessages } from './messages/messages.ts';
 import { migrate } from './migrate.ts';
@@ -41,7 +28,6 @@ import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../store/transaction.ts';
 import type { PostgresTransaction } from './postgres-client.ts';
-import { textArray } from './parameters.ts';
 import { createRecords } from './records.ts';
 import { createReferences } from './references/references.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';
@@ -51,7 +37,6 @@ import { createTables, milliseconds } from './tables.ts';
 import { transactionFault } from './transaction-fault.ts';
 import { createLentSessions } from './lent-sessions.ts';
 import { createWithin, type WithinPostgres } from './within.ts';
-import { seenOf } from './seen.ts';
 
 /** How far the schema is. */
 export interface PostgresSchemaStatus {
@@ -81,9 +66,6 @@ export interface PostgresStore extends Store, StoreWithMessages {
 
 /** PostgreSQL refuses values above 1 GB, and a message holds the body twice (as sent, as bound). */
 const RECORD_SIZE_MAX_BYTES = 256 * 1024 * 1024;
-/** As `ListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 /** An operator's read of a large table. */
 const READ_TIME_MAX_MS = 60_000;
 /** A reply later than the server's own limit by this much is lost. */
@@ -131,11 +113,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const upkeep = link(statementTimeMaxMs, PLANS);
   const reads = link(READ_TIME_MAX_MS, {});
   const erasing = link(READ_TIME_MAX_MS, PLANS);
-  const dues = dueStatement(tables);
-  const takeUnknown = takeUnknownStatement(tables);
   const records = createRecords(tables, time);
   const hotPath = createHotPath(records, { work, ends, upkeep });
-  const housekeeping = createUpkeep(records, upkeep, time);
   const outbox = createMessages({
     records,
     schema,
@@ -143,24 +122,6 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     reads,
     link: () => link(statementTimeMaxMs, PLANS),
   });
-  async function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>,
-  ): Promise<readonly HandResult[]> {
-    checkByHand(requests);
-    const deleted = new Set<Request>();
-    const results = await records.byHand(upkeep.ask, requests, decide, (before, after, request) => {
-      if (after === null) deleted.add(request);
-      return handRow(act, before, after, request);
-    });
-    const gone = requests.filter((request, i) => deleted.has(request) && results[i]?.kind === 'applied');
-    await takeOff(
-      counters,
-      gone.map(({ scope }) => [scope, 1]),
-    );
-    return results;
-  }
   const counters = createCounters(tables, { upkeep, reads }, random);
   const hints = notify ? createHints({ open, schema }) : undefined;
 
@@ -187,49 +148,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return ids.map((id) => found.get(idText(id))?.record ?? null);
     },
 
-    ...housekeeping,
-    async reap(limit) {
-      const reaped = await housekeeping.reap(limit);
-      await takeOff(counters, reaped.byScope);
-      return reaped;
-    },
-    async due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
-      if (operations.length === 0 || limit < 1) return [];
-      const names = textArray(operations.map(exact));
-      const place = [after ? String(after.createdAt) : null, after?.scope ?? null, after?.key ?? null];
-      const values = [names, String(limit), String(backoffMinMs), String(backoffMaxMs), ...place];
-      return (await upkeep.ask(dues, values)).map((row) => seenOf(row).record);
-    },
-
-    async takeUnknown({ operations, leaseMs, limit }) {
-      if (limit < 1 || operations?.length === 0) return [];
-      const names = operations === null ? null : textArray(operations.map(exact));
-      const rows = await upkeep.ask(takeUnknown, [names, String(leaseMs), String(limit)]);
-      const taken = rows.map((row) => seenOf(row).record);
-      return taken.toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0));
-    },
-    postpone: (requests) => records.byHand(upkeep.ask, requests, decidePostpone, giveUpRow),
-
-    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
-    reopen: (requests) => byHand('reopen', requests, decideReopen),
-    forget: (requests) => byHand('forget', requests, decideForget),
-    erase: createErase(tables, erasing),
+    ...createUpkeep(records, upkeep, counters, time),
+    ...createOperator(tables, { reads, erasing }),
     ...createAudit(tables, { upkeep, reads }),
     counters,
     references: createReferences(tables, { upkeep, reads }),
-    async list(request) {
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
-      const { statement, values } = listStatement(tables, request, limit);
-      return (await reads.ask(statement, values)).map((row) => seenOf(row).record);
-    },
-    async count() {
-      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-      for (const row of await reads.ask(countStatement(tables), [])) {
-        counts[String(row[0]) as State] = number(row[1]);
-      }
-      return counts;
-    },
-
     migrate: ({ newIdentity } = {}) =>
       migrate(open, tables, { service, newIdentity, auditTransitions, partitions }),
     async status() {

@@ -6,13 +6,11 @@
  */
 
 import type { NewAuditRow } from '../../store/audit.ts';
-import { StoreError } from '../../core/errors.ts';
-import { type Decision, serverView, type View } from '../../store/machine/index.ts';
+import { serverView, type View } from '../../store/machine/index.ts';
 import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
-import type { HandResult } from '../../store/store.ts';
 import { exact } from '../sql/record-row.ts';
-import { inGroups, unclear } from './flush.ts';
+import { BUSY, type Decide, type RowOf, unclear } from '../verbs/change.ts';
 import { actCells, seenRow, writeRows } from './input-rows.ts';
 import * as columns from './input-columns.ts';
 import { type Arity, type Cell, inputValues } from './parameters.ts';
@@ -38,30 +36,14 @@ export interface Records {
   find(ask: Ask, ids: readonly RecordId[]): Promise<ReadonlyMap<string, Seen>>;
   /** Makes the changes whose rows still are what was seen; returns the `idText` of each that was made. */
   change(ask: Ask, changes: readonly Change[]): Promise<ReadonlySet<string>>;
-  /**
-   * Decides and writes, again where somebody was faster; each change with the row it leaves in the audit. Of requests
-   * on one record a later one finds what an earlier one has left.
-   */
-  byHand<Request extends RecordId>(
+  /** As `Change` of `stores/verbs` says; each id once. */
+  apply<Request extends RecordId, Result>(
     ask: Ask,
     requests: readonly Request[],
-    decide: Decide<Request>,
-    rowOf: RowOf<Request>,
-  ): Promise<readonly HandResult[]>;
+    decide: Decide<Request, Result>,
+    rowOf?: RowOf<Request>,
+  ): Promise<readonly (Result | typeof BUSY)[]>;
 }
-
-/** The state table's decision for one act by hand. */
-type Decide<Request> = (record: SamekeyRecord | null, request: Request, view: View) => Decision<HandResult>;
-
-/** The row that a change leaves in the audit; undefined for none. */
-type RowOf<Request> = (
-  before: SamekeyRecord,
-  after: SamekeyRecord | null,
-  request: Request,
-) => NewAuditRow | undefined;
-
-/** An operator's write tries this often, with pauses that grow to 100 ms. */
-const HAND_TRIES_MAX = 20;
 
 /** Makes them. */
 export function createRecords(tables: Tables, time: Pick<ServerTime, 'heldMs'>): Records {
@@ -126,44 +108,27 @@ export function createRecords(tables: Tables, time: Pick<ServerTime, 'heldMs'>):
     view,
     find,
     change,
-    async byHand<Request extends RecordId>(
-      ask: Ask,
-      requests: readonly Request[],
-      decide: Decide<Request>,
-      rowOf: RowOf<Request>,
-    ) {
+    async apply(ask, requests, decide, rowOf) {
       let isWritten = false;
       const writing: Ask = async (statement, values) => {
         const rows = await ask(statement, values);
         isWritten ||= rows.length > 0;
         return rows;
       };
-      async function once(group: readonly Request[]): Promise<readonly HandResult[]> {
-        const results = new Map<Request, HandResult>();
-        for (let tries = 0; results.size < group.length; tries += 1) {
-          if (tries > 0) await pause(Math.min(100, 5 * tries));
-          if (tries === HAND_TRIES_MAX) throw held();
-          const open = group.filter((request) => !results.has(request));
-          const found = await find(ask, open);
-          const decided = open.map((request) => {
-            const seen = found.get(idText(request));
-            const record = seen?.record ?? null;
-            const { write, result } = decide(record, request, view(seen));
-            const audit = record === null || write === undefined ? undefined : rowOf(record, write, request);
-            return { request, seen, write, result, audit };
-          });
-          const made = await change(
-            writing,
-            decided.flatMap(({ seen, write, audit }) => (seen === undefined ? [] : [{ seen, write, audit }])),
-          );
-          for (const { request, write, result } of decided) {
-            if (write === undefined || made.has(idText(request))) results.set(request, result);
-          }
-        }
-        return group.map((request) => results.get(request) as HandResult);
-      }
+      const found = await find(ask, requests);
+      const decided = requests.map((request) => {
+        const seen = found.get(idText(request));
+        const record = seen?.record ?? null;
+        const { write, result } = decide(record, request, view(seen));
+        const audit = record === null || write === undefined ? undefined : rowOf?.(record, write, request);
+        return { id: idText(request), seen, write, result, audit };
+      });
       try {
-        return await inGroups(requests, once);
+        const made = await change(
+          writing,
+          decided.flatMap(({ seen, write, audit }) => (seen === undefined ? [] : [{ seen, write, audit }])),
+        );
+        return decided.map(({ id, write, result }) => (write === undefined || made.has(id) ? result : BUSY));
       } catch (error) {
         throw isWritten ? unclear(error) : error;
       }
@@ -186,15 +151,4 @@ export function arityOf(rows: readonly unknown[]): Arity {
  */
 function readAt(changes: readonly { readonly seen: Seen }[]): string {
   return String(Math.min(...changes.map(({ seen }) => seen.laterNow)));
-}
-
-function held(): StoreError {
-  return new StoreError(
-    'PostgreSQL record is held by another transaction: let it end, or end it, and try again.',
-    { applied: 'no' },
-  );
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms));
 }

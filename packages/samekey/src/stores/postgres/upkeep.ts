@@ -14,21 +14,18 @@
 
 import { decideSweep, UNKNOWN_MAX_MS } from '../../store/machine/index.ts';
 import { idText } from '../../core/record.ts';
+import type { Counters } from '../../store/counters.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
-import { reapedOf } from '../../store/reaped.ts';
-import type { Reaped, SweepOptions, Swept } from '../../store/store.ts';
-import { number } from '../sql/record-row.ts';
+import type { LifecycleStore, OperatorStore, SweepOptions, Swept } from '../../store/store.ts';
+import { exact, number } from '../sql/record-row.ts';
+import { createHand } from '../verbs/by-hand.ts';
+import { createDue, createReap } from '../verbs/upkeep.ts';
 import * as sql from './upkeep-statements.ts';
 import type { Link } from './link.ts';
+import { textArray } from './parameters.ts';
 import type { SqlRow } from './postgres-client.ts';
 import type { Records } from './records.ts';
 import { type Seen, seenOf } from './seen.ts';
-
-/** Keeping the store in order. */
-interface Upkeep {
-  sweep(limit: number, options?: SweepOptions): Promise<readonly Swept[]>;
-  reap(limit: number): Promise<Reaped>;
-}
 
 /** Rows of created_at's index that one statement reads: some 10 ms, in which renewals wait. */
 const STRETCH_ROWS = 20_000;
@@ -42,7 +39,12 @@ const REAP_ROWS_MAX = 1_000;
 const REAP_STATEMENTS_MAX = 100;
 
 /** Makes it. */
-export function createUpkeep(records: Records, { ask }: Link, time: ServerTime): Upkeep {
+export function createUpkeep(
+  records: Records,
+  { ask }: Link,
+  counters: Counters,
+  time: ServerTime,
+): LifecycleStore & Pick<OperatorStore, 'settle' | 'reopen' | 'forget'> {
   const watched = sql.watchedStatement(records.tables);
   const unwatch = sql.unwatchStatement(records.tables);
   const stretch = sql.stretchStatement(records.tables);
@@ -50,6 +52,8 @@ export function createUpkeep(records: Records, { ask }: Link, time: ServerTime):
   const writeMark = sql.writeMarkStatement(records.tables);
   const neverKnown = sql.neverKnownStatement(records.tables);
   const reapDue = sql.reapStatement(records.tables);
+  const dues = sql.dueStatement(records.tables);
+  const takeUnknown = sql.takeUnknownStatement(records.tables);
   /** Where the reading of the whole table goes on. */
   let walkedTo = 0;
 
@@ -133,18 +137,36 @@ export function createUpkeep(records: Records, { ask }: Link, time: ServerTime):
     return decided.filter(({ result }) => made.has(idText(result))).map(({ result }) => result);
   }
 
+  async function reap(limit: number): Promise<readonly string[]> {
+    const scopes: string[] = [];
+    for (let i = 0; i < REAP_STATEMENTS_MAX && scopes.length < limit; i += 1) {
+      const most = Math.min(REAP_ROWS_MAX, limit - scopes.length);
+      const rows = await ask(reapDue, [String(most)]);
+      for (const [, scope] of rows) if (typeof scope === 'string') scopes.push(scope);
+      if (number(rows[0]?.[0] ?? 0) < most) break;
+    }
+    return scopes;
+  }
+
   return {
     sweep,
-    async reap(limit) {
-      await time.look();
-      const scopes: string[] = [];
-      for (let i = 0; i < REAP_STATEMENTS_MAX && scopes.length < limit; i += 1) {
-        const most = Math.min(REAP_ROWS_MAX, limit - scopes.length);
-        const rows = await ask(reapDue, [String(most)]);
-        for (const [, scope] of rows) if (typeof scope === 'string') scopes.push(scope);
-        if (number(rows[0]?.[0] ?? 0) < most) break;
-      }
-      return reapedOf(scopes);
+    reap: createReap({ look: () => time.look(), reap, counters }),
+    due: createDue(async ({ operations, limit, after, backoffMinMs, backoffMaxMs }) => {
+      const names = textArray(operations.map(exact));
+      const place = [after ? String(after.createdAt) : null, after?.scope ?? null, after?.key ?? null];
+      const values = [names, String(limit), String(backoffMinMs), String(backoffMaxMs), ...place];
+      return (await ask(dues, values)).map((row) => seenOf(row).record);
+    }),
+    async takeUnknown({ operations, leaseMs, limit }) {
+      if (limit < 1 || operations?.length === 0) return [];
+      const names = operations === null ? null : textArray(operations.map(exact));
+      const rows = await ask(takeUnknown, [names, String(leaseMs), String(limit)]);
+      const taken = rows.map((row) => seenOf(row).record);
+      return taken.toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0));
     },
+    ...createHand({
+      change: (requests, decide, rowOf) => records.apply(ask, requests, decide, rowOf),
+      counters,
+    }),
   };
 }

@@ -4,6 +4,7 @@ import type { MessageListRequest, MessageState, StoredMessage } from '../../stor
 import { MESSAGE_STATES } from '../../store/message.ts';
 import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
 import { type ColumnValue, number, type Row } from '../sql/record-row.ts';
+import { listLimit } from '../verbs/reads.ts';
 import type { WatchedClaim } from './clock.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 
@@ -47,10 +48,6 @@ interface MessageRows {
   count(): { readonly topic: string; readonly state: MessageState; readonly count: number }[];
 }
 
-/** As `MessageListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
-
 /** Makes the rows of one connection. */
 export function createMessageRows(connection: Connection): MessageRows {
   return {
@@ -69,7 +66,7 @@ export function createMessageRows(connection: Connection): MessageRows {
     remove: (place) => expectOne(connection.run(DELETE, place), 'delete'),
     list(request) {
       const states = [...new Set(request.states ?? MESSAGE_STATES)];
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+      const limit = listLimit(request);
       const { topic, owner } = request;
       const conditions = [
         `place > ? AND state IN (${states.map(() => '?').join(', ')})`,

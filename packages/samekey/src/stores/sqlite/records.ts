@@ -3,53 +3,29 @@
  * nothing of how the transaction was opened, so our own flushes and `within(tx)` are made of the same statements.
  */
 
-import { giveUpRow, type NewAuditRow, transitionRow } from '../../store/audit.ts';
+import { giveUpRow, transitionRow } from '../../store/audit.ts';
 import { InvariantError } from '../../core/errors.ts';
-import {
-  type Decision,
-  decideCheckpoint,
-  decideErase,
-  decidePostpone,
-  decideSweep,
-  decideTakeUnknown,
-  type View,
-} from '../../store/machine/index.ts';
+import { decideCheckpoint, decidePostpone, decideTakeUnknown, type View } from '../../store/machine/index.ts';
 import { type Fence, isErased, type RecordId, type SamekeyRecord } from '../../core/record.ts';
-import { reapedOf } from '../../store/reaped.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { SharedTimes } from '../../store/time/shared-time.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
-  DueRequest,
   HandResult,
   ListRequest,
   PostponeRequest,
-  Reaped,
-  SweepOptions,
-  Swept,
   TakeUnknownRequest,
 } from '../../store/store.ts';
 import { type ColumnValue, number, recordValues, type Row, rowRecord } from '../sql/record-row.ts';
+import type { Decide, RowOf } from '../verbs/change.ts';
+import { listLimit } from '../verbs/reads.ts';
+import type { DueWork } from '../verbs/upkeep.ts';
 import type { SqliteAudit } from './audit.ts';
 import { type ClaimWatch, heldBack, type StoreClock, type WatchedClaim } from './clock.ts';
 import type { SqliteReferences } from './references.ts';
 import { type Connection, expectOne } from './sqlite-client.ts';
 import * as sql from './statements.ts';
-
-/** The state table's decision for one verb. */
-export type Decide<Request, Result> = (
-  record: SamekeyRecord | null,
-  request: Request,
-  view: View,
-) => Decision<Result>;
-
-/** The row that a change leaves in the audit; undefined for none. */
-type RowOf<Request> = (
-  before: SamekeyRecord,
-  after: SamekeyRecord | null,
-  request: Request,
-) => NewAuditRow | undefined;
 
 /** Rows inside an open transaction. */
 export interface Records {
@@ -66,7 +42,7 @@ export interface Records {
   /** Newest first. */
   list(request: ListRequest): SamekeyRecord[];
   /** What a worker may push on, the oldest first. */
-  due(request: DueRequest): SamekeyRecord[];
+  due(request: DueWork): SamekeyRecord[];
   /** Whether an unknown outcome is due for a look. */
   isUnknownDue(request: TakeUnknownRequest): boolean;
   /** Leaves unknown outcomes to a later look, or to an operator. */
@@ -77,12 +53,8 @@ export interface Records {
   neverStarted(limit: number): RecordId[];
   /** Unknown for so long. */
   neverKnown(unknownMaxMs: number, limit: number): RecordId[];
-  /** Ends those of the claims that are still over. */
-  sweep(ids: readonly RecordId[], options?: SweepOptions): Swept[];
-  /** Empties those of the records that nobody works on; returns how many. */
-  erase(ids: readonly RecordId[], rowOf: RowOf<RecordId>): number;
-  /** Deletes records past retention and tombstone time; returns how many. */
-  reap(limit: number): Reaped;
+  /** Deletes records past retention and tombstone time; the scope of each. */
+  reap(limit: number): readonly string[];
 }
 
 /** Makes the row operations of one connection: `watch` is on claims, `leases` on who asks about unknown outcomes. */
@@ -217,16 +189,14 @@ export function createRecords(
       const filters = [operation, scope, ...callers, key, createdBefore].filter(
         (value) => value !== undefined,
       );
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
-      const values: ColumnValue[] = [...states, ...filters, limit];
+      const values: ColumnValue[] = [...states, ...filters, listLimit(request)];
       return connection.all(text, ...values).map(rowRecord);
     },
-    due({ operations, limit, after, backoffMinMs = 0, backoffMaxMs = backoffMinMs }) {
-      if (operations.length === 0) return [];
+    due({ operations, limit, after, backoffMinMs, backoffMaxMs }) {
       const now = clock.now(connection);
       const times: ColumnValue[] = [now, now, backoffMaxMs, backoffMinMs, now];
       const place = [after?.createdAt ?? -1, after?.scope ?? '', after?.key ?? ''];
-      const values: ColumnValue[] = [...times, ...operations, ...place, Math.max(0, limit)];
+      const values: ColumnValue[] = [...times, ...operations, ...place, limit];
       return connection.all(sql.selectDue(operations.length), ...values).map(rowRecord);
     },
     neverStarted(limit) {
@@ -260,46 +230,19 @@ export function createRecords(
       if (taken.length > 0) clock.save(connection, now);
       return taken;
     },
-    sweep(ids, options) {
-      const times = clock.times(connection);
-      const { now } = times;
-      const swept: Swept[] = [];
-      for (const id of ids) {
-        const before = find(id);
-        const decision = before === null ? undefined : decideSweep(before, view(before, times), options);
-        if (decision === undefined) continue;
-        write(id, before, decision.write, now);
-        swept.push(decision.result);
-      }
-      if (swept.length > 0) clock.save(connection, now);
-      return swept;
-    },
-    erase(ids, rowOf) {
-      return apply(ids, eraseIfThere, rowOf).filter((result) => result === 'erased').length;
-    },
     reap(limit) {
       const now = clock.now(connection);
       const rows = connection.all(sql.SELECT_PURGEABLE, now, limit);
-      if (rows.length === 0) return reapedOf([]);
+      if (rows.length === 0) return [];
       const rowids = rows.map((row) => number(row['rowid']));
       referring.removeOf(rowids);
       const deleted = connection.run(sql.DELETE_ROWS, JSON.stringify(rowids));
       if (deleted !== rows.length) throw new InvariantError('the reaper did not delete what it found');
       clock.save(connection, now);
-      return reapedOf(rows.map((row) => String(row['scope'])));
+      return rows.map((row) => String(row['scope']));
     },
   };
 }
-
-const eraseIfThere: Decide<RecordId, ReturnType<typeof decideErase>['result'] | 'absent'> = (
-  record,
-  id,
-  view,
-) => (record === null ? { write: undefined, result: 'absent' } : decideErase(record, id, view));
-
-/** As `ListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1000;
 
 function rowId(row: Row): RecordId {
   return { scope: String(row['scope']), key: String(row['key']) };

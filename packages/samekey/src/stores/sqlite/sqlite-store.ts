@@ -8,40 +8,29 @@
  * the client stays the user's. Sources: https://sqlite.org/wal.html, https://sqlite.org/lang_transaction.html.
  */
 
-import { type AuditAct, type ByHand, checkByHand, handRow } from '../../store/audit.ts';
-import { settlements } from '../../store/ends.ts';
-import {
-  decideClaim,
-  decideFinish,
-  decideForget,
-  decideRenew,
-  decideReopen,
-  decideSettle,
-  UNKNOWN_MAX_MS,
-} from '../../store/machine/index.ts';
-import { takeOff } from '../../store/counters.ts';
+import { decideClaim, decideFinish, decideRenew } from '../../store/machine/index.ts';
 import { isStoreError } from '../../core/errors.ts';
 import { belongsTo, type MigrateRequest, type StoreIdentity, unwrapping } from '../../store/identity.ts';
 import type { StoreWithMessages } from '../../store/message.ts';
-import { reapedOf } from '../../store/reaped.ts';
-import { type RecordId, STATES, type State } from '../../core/record.ts';
-import type { HandResult, Reaped, Store, SweepOptions, Swept } from '../../store/store.ts';
+import type { RecordId } from '../../core/record.ts';
+import type { Store } from '../../store/store.ts';
 import type { TransactionFault } from '../../store/transaction.ts';
-import { checkIds, number, type Row } from '../sql/record-row.ts';
+import { checkIds } from '../sql/record-row.ts';
+import type { Decide } from '../verbs/change.ts';
 import { createAudit } from './audit.ts';
 import { createCounters } from './counters.ts';
-import { createClaimWatch, createStoreClock, type WatchedClaim } from './clock.ts';
-import { createErase } from './erase.ts';
+import { createClaimWatch, createStoreClock } from './clock.ts';
 import { checkFileSystem } from './file-system.ts';
 import { gated, PLACE, readIdentity } from './identity.ts';
 import { checkOptions, type SqliteStoreOptions } from './options.ts';
 import { createMessages } from './messages.ts';
-import { createRecords, type Decide } from './records.ts';
+import { createOperator } from './operator.ts';
+import { createRecords } from './records.ts';
 import { createReferences } from './references.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
 import { type Connection, createConnection, isBusy, resultCode } from './sqlite-client.ts';
-import * as sql from './statements.ts';
 import { turnsOf } from './turns.ts';
+import { createUpkeep } from './upkeep.ts';
 import { createWithin, type SqliteTransaction, type WithinSqlite } from './within.ts';
 import { createWriter } from './writer.ts';
 
@@ -69,8 +58,6 @@ export interface SqliteStore extends Store, StoreWithMessages {
   transactionFault(error: unknown): TransactionFault;
 }
 
-/** Rows one sweep looks at: some 10 ms. The next sweep goes on where it stopped. */
-const SWEEP_ROWS_MAX = 10_000;
 /**
  * SQLITE_MAX_LENGTH is 10⁹ bytes a row by default (https://sqlite.org/limits.html); headers and ids need some of it.
  */
@@ -94,8 +81,6 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   const records = createRecords(connection, clock, watch, audit, auditTransitions, leases, referring);
   const outbox = createMessages({ connection, writer, records, referring, audit, clock, monotonicNow });
   const open = new WeakSet<SqliteTransaction>();
-  const erase = createErase(connection, writer, records);
-  let sweptTo = 0;
 
   async function apply<Request extends RecordId, Result>(
     requests: readonly Request[],
@@ -103,65 +88,6 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   ): Promise<readonly Result[]> {
     checkIds(requests);
     return requests.length === 0 ? [] : writer.write(() => records.apply(requests, decide));
-  }
-
-  async function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: Decide<Request, HandResult>,
-  ): Promise<readonly HandResult[]> {
-    checkIds(requests);
-    checkByHand(requests);
-    if (requests.length === 0) return [];
-    const deleted = new Set<Request>();
-    const results = await writer.write(() =>
-      records.apply(requests, decide, (before, after, request) => {
-        if (after === null) deleted.add(request);
-        return handRow(act, before, after, request);
-      }),
-    );
-    const gone = requests.filter((request, i) => deleted.has(request) && results[i]?.kind === 'applied');
-    await takeOff(
-      counters,
-      gone.map(({ scope }) => [scope, 1]),
-    );
-    return results;
-  }
-
-  async function sweep(limit: number, until: SweepOptions = {}): Promise<readonly Swept[]> {
-    const claims = await writer.read(() =>
-      connection.all(sql.SELECT_CLAIMS, sweptTo, SWEEP_ROWS_MAX).map(openClaim),
-    );
-    // Each is seen, so that each is watched from now on, whatever the limit.
-    const over = claims.filter((claim) => watch.see(claim) === 0).slice(0, Math.max(0, limit));
-    if (over.length < limit) sweptTo = claims.length < SWEEP_ROWS_MAX ? 0 : (claims.at(-1)?.rowid ?? 0);
-    const late = await writer.read(() => records.neverStarted(Math.max(0, limit - over.length)));
-    const left = Math.max(0, limit - over.length - late.length);
-    const { unknownMaxMs = UNKNOWN_MAX_MS } = until;
-    const old = await writer.read(() => records.neverKnown(unknownMaxMs, left));
-    const ending = [...over, ...late, ...old];
-    if (ending.length > 0) return writer.write(() => records.sweep(ending, until));
-    if (await writer.read(() => clock.isStale(connection)))
-      await writer.write(() => clock.save(connection, clock.now(connection)));
-    return [];
-  }
-
-  async function reap(limit: number): Promise<Reaped> {
-    const due = await writer.read(() => connection.all(sql.SELECT_PURGEABLE, clock.now(connection), 1));
-    if (due.length === 0 || limit < 1) return reapedOf([]);
-    const reaped = await writer.write(() => records.reap(limit));
-    await takeOff(counters, reaped.byScope);
-    return reaped;
-  }
-
-  async function count(): Promise<Readonly<Record<State, number>>> {
-    const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-    const rows = await writer.read(() => [
-      ...connection.all(sql.COUNT_OPEN),
-      ...connection.all(sql.COUNT_EXPIRING),
-    ]);
-    for (const row of rows) counts[String(row['state']) as State] = number(row['n']);
-    return counts;
   }
 
   const within = createWithin({
@@ -196,31 +122,13 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       return ids.length === 0 ? [] : writer.read(() => ids.map((id) => records.find(id)));
     },
 
-    sweep,
-    due: (request) => writer.read(() => records.due(request)),
-    reap,
-    async takeUnknown(request) {
-      if (request.limit < 1 || request.operations?.length === 0) return [];
-      // A look that finds nothing takes no write lock.
-      const due = await writer.read(() => records.isUnknownDue(request));
-      return due ? writer.write(() => records.takeUnknown(request)) : [];
-    },
-    async postpone(requests) {
-      checkIds(requests);
-      return requests.length === 0 ? [] : writer.write(() => records.postpone(requests));
-    },
-
-    settle: async (requests) => byHand('settle', settlements(requests), decideSettle),
-    reopen: (requests) => byHand('reopen', requests, decideReopen),
-    forget: (requests) => byHand('forget', requests, decideForget),
-    erase,
+    ...createUpkeep({ connection, writer, clock, watch, records, counters }),
+    ...createOperator(connection, writer, records),
     audit: (request) => audit.audit(request),
     note: (rows) => audit.note(rows),
     pruneAudit: (request) => audit.pruneAudit(request),
     counters,
     references: referring.references,
-    list: (request) => writer.read(() => records.list(request)),
-    count,
 
     async migrate({ newIdentity = false } = {}) {
       await migrate(connection, door, { inMemory, service, newIdentity });
@@ -259,23 +167,6 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async close() {
       connection.clear();
     },
-  };
-}
-
-interface OpenClaim extends WatchedClaim {
-  readonly rowid: number;
-}
-
-function openClaim(row: Row): OpenClaim {
-  return {
-    rowid: number(row['rowid']),
-    scope: String(row['scope']),
-    key: String(row['key']),
-    claimId: String(row['claim_id']),
-    attempt: number(row['attempt']),
-    createdAt: number(row['created_at']),
-    renewals: number(row['renewals']),
-    claimTtlMs: number(row['claim_ttl_ms']),
   };
 }
 

@@ -20,7 +20,8 @@ import type {
   HandResult,
 } from '../../store/store.ts';
 import { checkIds } from '../sql/record-row.ts';
-import type { Decide, Records } from './records.ts';
+import type { Decide } from '../verbs/change.ts';
+import type { Records } from './records.ts';
 import { type Connection, resultCode, type SqliteDatabase, storeError } from './sqlite-client.ts';
 
 /** An open transaction of `transaction()`: proof for `within`, and the client to do the business writes on. */

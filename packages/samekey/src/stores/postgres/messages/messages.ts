@@ -20,6 +20,7 @@ import {
 import { idText } from '../../../core/record.ts';
 import type { FinishRequest } from '../../../store/store.ts';
 import { exact, number, shown } from '../../sql/record-row.ts';
+import { listLimit } from '../../verbs/reads.ts';
 import { finishRows } from '../input-rows.ts';
 import type { Link } from '../link.ts';
 import { channelOf, createBell } from './messages-bell.ts';
@@ -62,9 +63,6 @@ interface PostgresMessages {
 const LISTEN_MS = 20_000;
 /** Groups looked at in one round of tidying. */
 const GROUPS_MAX = 1_000;
-/** As `MessageListRequest` says. */
-const LIST_LIMIT = 100;
-const LIST_LIMIT_MAX = 1_000;
 
 /** Makes them; nothing is opened before the first use. */
 export function createMessages(options: PostgresMessagesOptions): PostgresMessages {
@@ -214,7 +212,7 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
       return idsOf(await writes.ask(upkeep.dropStatement(tables), values));
     },
     async list(request) {
-      const limit = Math.min(LIST_LIMIT_MAX, Math.max(1, request.limit ?? LIST_LIMIT));
+      const limit = listLimit(request);
       const states = textArray(request.states ?? MESSAGE_STATES);
       const values = [
         String(request.after ?? 0),
