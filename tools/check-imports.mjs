@@ -113,7 +113,7 @@ const TABLE = [
   // Stores in front of a store, passed in; entries are signed, and there is one way to talk to clients of Redis.
   {
     at: 'stores/tiered',
-    may: ['core', 'store', 'engine/replay-cache', 'system', 'stores/redis/redis-client'],
+    may: ['core', 'store', 'engine/replay-cache', 'system', 'stores/redis/client'],
     node: ['node:crypto'],
   },
   // Bodies in files are for whoever chooses them.

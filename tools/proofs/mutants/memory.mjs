@@ -17,7 +17,7 @@ export const memory = [
   },
   {
     name: 'references-to-another-life-in-memory',
-    file: 'stores/memory/memory-references.ts',
+    file: 'stores/memory/references.ts',
     find: 'record.createdAt !== createdAt || ',
     put: '',
     tests: CONTRACT,

@@ -332,7 +332,7 @@ export const postgres = [
   },
   {
     name: 'sqlite-damaged-is-of-one-row',
-    file: 'stores/sqlite/sqlite-client.ts',
+    file: 'stores/sqlite/client.ts',
     find: "['the file is not an SQLite database: check the path', true]",
     put: "['the file is not an SQLite database: check the path', false]",
     tests: ['stores/health.test.ts'],

@@ -3,7 +3,7 @@
 import * as mariadb from 'mariadb';
 import * as mysql2 from 'mysql2/promise';
 import { type MysqlStore, mysqlStore } from '../../src/stores/mysql/index.ts';
-import type { MysqlConnection } from '../../src/stores/mysql/mysql-client.ts';
+import type { MysqlConnection } from '../../src/stores/mysql/client.ts';
 import type { StoreHarness, StoreUnderTest } from '../../../testing/src/store-contract.ts';
 import type { MysqlServer } from '../services/mysql.ts';
 

@@ -1,7 +1,7 @@
 /** What an error of a driver says of the write it answered. */
 
 import { describe, expect, it } from 'vitest';
-import { appliedBy, breaksConnection } from '../../src/stores/postgres/postgres-errors.ts';
+import { appliedBy, breaksConnection } from '../../src/stores/postgres/errors.ts';
 
 function told(code: string | undefined, extra: object = {}): string {
   return appliedBy(Object.assign(new Error('driver'), code === undefined ? {} : { code }, extra), true);

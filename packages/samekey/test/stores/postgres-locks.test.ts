@@ -21,7 +21,7 @@ import { createTables } from '../../src/stores/postgres/tables.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
 import type { Seen } from '../../src/stores/postgres/seen.ts';
-import type { Ask } from '../../src/stores/postgres/postgres-client.ts';
+import type { Ask } from '../../src/stores/postgres/client.ts';
 
 /** Far below lock_timeout, far above what a statement takes. */
 const NO_WAIT_MS = 200;

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { createKeys } from '../../src/stores/redis/key-names.ts';
-import { slotOf } from '../../src/stores/redis/redis-client.ts';
+import { slotOf } from '../../src/stores/redis/client.ts';
 import {
   claimed,
   claimRequest,

@@ -8,8 +8,8 @@ import { createDispatch } from '../../src/engine/dispatch.ts';
 import { systemWorld } from '../../src/system.ts';
 import { createKeys } from '../../src/stores/redis/key-names.ts';
 import { type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts';
-import { storeError } from '../../src/stores/redis/redis-errors.ts';
-import { slotOf } from '../../src/stores/redis/redis-client.ts';
+import { storeError } from '../../src/stores/redis/errors.ts';
+import { slotOf } from '../../src/stores/redis/client.ts';
 import { EXPIRY_GRACE_MS, REAP } from '../../src/stores/redis/lua.ts';
 import {
   ANSWER,

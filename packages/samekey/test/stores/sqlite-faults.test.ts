@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createClaimWatch } from '../../src/stores/sqlite/clock.ts';
 import { type SqliteDatabase, type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { commitApplied, isBusy, resultCode } from '../../src/stores/sqlite/sqlite-client.ts';
+import { commitApplied, isBusy, resultCode } from '../../src/stores/sqlite/client.ts';
 import {
   ANSWER,
   claimed,

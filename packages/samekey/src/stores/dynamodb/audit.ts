@@ -15,7 +15,7 @@ import {
 } from '../../store/audit.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import { auditItem, auditRow, shardOf, textOf } from './item.ts';
 import { pagesOf } from './pages.ts';
 import { SHARDS } from './table.ts';

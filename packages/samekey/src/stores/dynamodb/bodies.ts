@@ -5,7 +5,7 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import type { AttributeValue, Item } from './dynamodb-client.ts';
+import type { AttributeValue, Item } from './client.ts';
 
 /**
  * Keeps bytes by name; `s3Bodies` and `fileBodies` make such. Throwing fails the verb that needed it; nothing was

@@ -4,8 +4,8 @@
  */
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
-import type { DynamoDbClient, Input, Item, OperationName, Output } from './dynamodb-client.ts';
-import { conflictItem, isConflict, isThrottle, storeError } from './dynamodb-errors.ts';
+import type { DynamoDbClient, Input, Item, OperationName, Output } from './client.ts';
+import { conflictItem, isConflict, isThrottle, storeError } from './errors.ts';
 
 /** The answer of a conditional write: `conflict` with the item that stood there, where the engine tells it. */
 type Written = { readonly kind: 'written' } | { readonly kind: 'conflict'; readonly item: Item | undefined };

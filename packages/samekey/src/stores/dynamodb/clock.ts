@@ -6,7 +6,7 @@
 
 import { createSharedTime, type SharedTime, type SharedTimes } from '../../store/time/shared-time.ts';
 import type { Calls } from './calls.ts';
-import type { AttributeValue, Item } from './dynamodb-client.ts';
+import type { AttributeValue, Item } from './client.ts';
 
 /** The store's time, in whole milliseconds since 1970. */
 export interface StoreClock extends Pick<SharedTime, 'onOff'> {

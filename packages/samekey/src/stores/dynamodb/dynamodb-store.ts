@@ -17,7 +17,7 @@ import { ITEM_SIZE_MAX_BYTES, tableBodies } from './bodies.ts';
 import { createCalls } from './calls.ts';
 import { createStoreClock } from './clock.ts';
 import { completionItem, type CompletionItem } from './completion.ts';
-import { transactionFault } from './dynamodb-errors.ts';
+import { transactionFault } from './errors.ts';
 import { createIdentity, gated, tableIdOf } from './identity.ts';
 import { createLook } from './index-walk.ts';
 import { checkOptions, type DynamoDbStoreOptions } from './options.ts';

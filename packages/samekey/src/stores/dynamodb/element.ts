@@ -1,7 +1,7 @@
 /** The conditions of a record's write, by itself and as an element of `TransactWriteItems`. */
 
 import type { SamekeyRecord } from '../../core/record.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import type { Stored } from './item.ts';
 
 /** One element of `TransactItems`. */

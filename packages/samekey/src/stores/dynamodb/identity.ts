@@ -12,7 +12,7 @@ import {
   type StoreIdentity,
 } from '../../store/identity.ts';
 import type { Calls } from './calls.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import { textOf } from './item.ts';
 
 /** Where it stands in every table. */

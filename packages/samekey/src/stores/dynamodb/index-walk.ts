@@ -9,7 +9,7 @@ import { callerOf } from '../../core/scope.ts';
 import type { ListRequest } from '../../store/store.ts';
 import { countsOf, listLimit } from '../verbs/reads.ts';
 import { type Calls, inParallel } from './calls.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import { type OpenKind, type Stored, textOf } from './item.ts';
 import { pagesOf } from './pages.ts';
 import type { Records } from './records.ts';

@@ -15,7 +15,7 @@ import { callerOf } from '../../core/scope.ts';
 import { exact, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/record-row.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../sql/audit-row.ts';
 import { type Part, PARTS, placeOf } from './bodies.ts';
-import type { AttributeValue, Item } from './dynamodb-client.ts';
+import type { AttributeValue, Item } from './client.ts';
 import { SHARDS, TTL_ATTRIBUTE } from './table.ts';
 
 /**

@@ -5,7 +5,7 @@
 
 import type { DynamoAudit } from './audit.ts';
 import type { Calls } from './calls.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import { openAttributes, type Stored, ttlOf } from './item.ts';
 import { TTL_ATTRIBUTE } from './table.ts';
 

@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from '../../core/options.ts';
 import type { BodyStore } from './bodies.ts';
-import type { DynamoDbClient } from './dynamodb-client.ts';
+import type { DynamoDbClient } from './client.ts';
 
 /** Options of `dynamodbStore`. */
 export interface DynamoDbStoreOptions {

@@ -11,7 +11,7 @@ import { OptionsError } from '../../core/errors.ts';
 import { checkWholeNumber } from '../../core/options.ts';
 import { placesIn, type TableBodies } from './bodies.ts';
 import { type Calls, inParallel } from './calls.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 
 /** What `reapBodies` is told. */
 export interface ReapBodiesRequest {

@@ -2,7 +2,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import type { Calls } from './calls.ts';
-import type { Input, Item } from './dynamodb-client.ts';
+import type { Input, Item } from './client.ts';
 
 /** Pages of one reading at most: at 1 MB a page a gigabyte. */
 const PAGES_MAX = 1_000;

@@ -15,7 +15,7 @@ import type { DynamoAudit } from './audit.ts';
 import { fitting, placesIn, type TableBodies, whole } from './bodies.ts';
 import { type Calls, inParallel, writeInParallel } from './calls.ts';
 import type { StoreClock } from './clock.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 import { conditionOf } from './element.ts';
 import { digestOf, goneItem, itemOf, keyOf, samePlaces, type Stored, storedOf } from './item.ts';
 import { createSettleNotes } from './notes.ts';

@@ -50,8 +50,8 @@ import { callerOf } from '../../core/scope.ts';
 import type { Capabilities, CheckpointResult, Reaped, Store, Swept } from '../../store/store.ts';
 import type { Decide, RowOf } from '../verbs/change.ts';
 import { countsOf, listLimit } from '../verbs/reads.ts';
-import { createMemoryAudit } from './memory-audit.ts';
-import { createMemoryReferences } from './memory-references.ts';
+import { createMemoryAudit } from './audit.ts';
+import { createMemoryReferences } from './references.ts';
 import { createMessages } from './messages.ts';
 import { createTransactions, type MemoryTransactions } from './transactions.ts';
 

@@ -11,7 +11,7 @@ import { StoreError } from '../../core/errors.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../sql/audit-row.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, literalOf, numberOf, textOf } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { quote, type Tables } from './tables.ts';
 
 const NAMES: string = AUDIT_COLUMNS.map(quote).join(', ');

@@ -13,7 +13,7 @@
 
 import type { RecordId } from '../../core/record.ts';
 import { decoded } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { idCondition, type Seen } from './records.ts';
 import type { Tables } from './tables.ts';
 

@@ -12,8 +12,8 @@ import {
   type StoreIdentity,
 } from '../../store/identity.ts';
 import { decoded, textOf } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
-import { errorNumberOf } from './mysql-errors.ts';
+import type { Ask } from './client.ts';
+import { errorNumberOf } from './errors.ts';
 import type { Tables } from './tables.ts';
 
 /** How texts call it. */

@@ -10,8 +10,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import type { Ask, Connection } from './mysql-client.ts';
-import { breaksConnection, isConflict, isLockWait, storeError } from './mysql-errors.ts';
+import type { Ask, Connection } from './client.ts';
+import { breaksConnection, isConflict, isLockWait, storeError } from './errors.ts';
 import { BEGIN, checkSession, COMMIT, ROLLBACK, sessionStatements } from './session.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';

@@ -8,7 +8,7 @@ import type { RecordId } from '../../core/record.ts';
 import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
-import type { Ask, SqlRow } from './mysql-client.ts';
+import type { Ask, SqlRow } from './client.ts';
 import type { Lock } from './records.ts';
 import { WRITABLE } from './session.ts';
 import { quote, type Tables } from './tables.ts';

@@ -10,7 +10,7 @@ import type { NewMessage, StoredMessage } from '../../store/message.ts';
 import { decideEnqueue } from '../../store/machine/messages.ts';
 import { numberOf } from './literals.ts';
 import { INSERTED, insertedRow } from './message-rows.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { checkIds } from './records.ts';
 import { GROUP_SLOTS, type Tables } from './tables.ts';
 

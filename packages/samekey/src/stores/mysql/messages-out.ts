@@ -25,7 +25,7 @@ import {
   seenMessage,
   writeMessages,
 } from './message-rows.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import type { Tables } from './tables.ts';
 
 /** When the first message of each kind is due, counted from now, in milliseconds; null for none. */

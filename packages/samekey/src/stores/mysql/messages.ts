@@ -38,7 +38,7 @@ import {
 } from './message-rows.ts';
 import { enqueue, enqueueAgain, lockGroups, needsTransaction } from './messages-in.ts';
 import { createTake } from './messages-out.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { apply, type Lock, read } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 

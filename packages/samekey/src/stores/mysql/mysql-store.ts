@@ -20,9 +20,9 @@ import { createUpkeep } from './upkeep.ts';
 import { checkOf, PLACE, readIdentity } from './identity.ts';
 import { createLink, type Link, type LinkOptions } from './link.ts';
 import { createMessages } from './messages.ts';
-import type { MysqlTransaction } from './mysql-client.ts';
+import type { MysqlTransaction } from './client.ts';
 import { checkOptions, type MysqlStoreOptions } from './options.ts';
-import { createReading } from './reading.ts';
+import { createOperator } from './operator.ts';
 import { checkDatabase, migrate, type MysqlSchemaStatus, schemaStatus } from './schema.ts';
 import { moveTime, readTimes } from './shared-time-row.ts';
 import { createTables } from './tables.ts';
@@ -95,7 +95,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...createHotPath(tables, { work, ends, upkeep }),
     ...createUpkeep(tables, upkeep, counters, time),
     ...createAudit(tables, { upkeep, reads }),
-    ...createReading(tables, reads),
+    ...createOperator(tables, reads),
     counters,
     messages: createMessages(tables, { takes, writes, reads }),
     async migrate({ newIdentity = false } = {}) {

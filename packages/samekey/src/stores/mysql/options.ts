@@ -18,7 +18,7 @@ import {
   type MysqlCallbackConnection,
   type MysqlConnection,
   openConnection,
-} from './mysql-client.ts';
+} from './client.ts';
 import { SERVER_CLOCK } from './tables.ts';
 
 /** Options of {@link mysqlStore}. */

@@ -16,7 +16,7 @@ import { exact, number, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/r
 import { BUSY, type Decide, type RowOf } from '../verbs/change.ts';
 import { insertAudit } from './audit.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
-import type { Ask, SqlRow } from './mysql-client.ts';
+import type { Ask, SqlRow } from './client.ts';
 import { WRITABLE } from './session.ts';
 import { BYTE_TEXTS, COLUMNS, quote, type Tables, TEXTS } from './tables.ts';
 

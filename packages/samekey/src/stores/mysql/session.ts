@@ -11,7 +11,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import { decoded } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 
 /**
  * The server ends a session that says nothing for so long, in seconds: nobody waits longer for the locks of a frozen

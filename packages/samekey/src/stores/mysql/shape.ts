@@ -11,7 +11,7 @@ import {
 } from '../sql/schema-shape.ts';
 import { decoded, textOf } from './literals.ts';
 import { MIGRATIONS, metaStatement } from './migrations/index.ts';
-import type { Ask, SqlRow } from './mysql-client.ts';
+import type { Ask, SqlRow } from './client.ts';
 import type { Tables } from './tables.ts';
 import { TRANSITIONS } from './transitions.ts';
 

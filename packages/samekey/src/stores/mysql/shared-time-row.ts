@@ -2,7 +2,7 @@
 
 import { number } from '../sql/record-row.ts';
 import { numberOf } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import type { Tables } from './tables.ts';
 
 const NAME = "name = 'last_now'";

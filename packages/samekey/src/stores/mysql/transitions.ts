@@ -10,7 +10,7 @@
 
 import { SchemaError } from '../../core/errors.ts';
 import { decoded, textOf } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { quote, type Tables } from './tables.ts';
 
 const INSERTED = 'samekey_audit_inserted';

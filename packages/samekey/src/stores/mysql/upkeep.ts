@@ -22,7 +22,7 @@ import {
 import { endHolders, HELD_MAX_MS } from './holders.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
-import type { Ask } from './mysql-client.ts';
+import type { Ask } from './client.ts';
 import { apply, checkIds, read, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 

@@ -33,8 +33,8 @@ import type {
 import type { TransactionFault, Within } from '../../store/transaction.ts';
 import { BUSY, type Decide } from '../verbs/change.ts';
 import { enqueue } from './messages-in.ts';
-import { type Ask, type MysqlTransaction, transactionAsker } from './mysql-client.ts';
-import { appliedBy, errorNumberOf, isConflict, storeError } from './mysql-errors.ts';
+import { type Ask, type MysqlTransaction, transactionAsker } from './client.ts';
+import { appliedBy, errorNumberOf, isConflict, storeError } from './errors.ts';
 import { apply, checkIds } from './records.ts';
 import type { Tables } from './tables.ts';
 

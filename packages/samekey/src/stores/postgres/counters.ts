@@ -5,7 +5,7 @@ import { afterCaller } from '../../core/scope.ts';
 import { number } from '../sql/record-row.ts';
 import type { Link } from './link.ts';
 import { textArray } from './parameters.ts';
-import type { SqlValue, Statement } from './postgres-client.ts';
+import type { SqlValue, Statement } from './client.ts';
 import { statement } from './statements.ts';
 import type { Tables } from './tables.ts';
 

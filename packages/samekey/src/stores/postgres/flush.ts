@@ -7,7 +7,7 @@
 import { idText, type RecordId } from '../../core/record.ts';
 import { unclear } from '../verbs/change.ts';
 import type { Link } from './link.ts';
-import type { Ask } from './postgres-client.ts';
+import type { Ask } from './client.ts';
 
 /**
  * Sends one flush on a link. One statement must not touch a row twice: repeats of an id go into a group of their own,

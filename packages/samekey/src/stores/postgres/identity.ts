@@ -11,8 +11,8 @@ import {
   SERVICE_LABEL,
   type StoreIdentity,
 } from '../../store/identity.ts';
-import { type Ask, plain } from './postgres-client.ts';
-import { errorCodeOf } from './postgres-errors.ts';
+import { type Ask, plain } from './client.ts';
+import { errorCodeOf } from './errors.ts';
 
 /** The table that holds the labels, and how texts call what it is in. */
 interface IdentityPlace {

@@ -8,6 +8,6 @@ export type {
   PostgresJs,
   PostgresJsTransaction,
   PostgresTransaction,
-} from './postgres-client.ts';
+} from './client.ts';
 export { type PostgresSchemaStatus, type PostgresStore, postgresStore } from './postgres-store.ts';
 export type { WithinPostgres } from './within.ts';

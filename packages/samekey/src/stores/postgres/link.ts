@@ -14,8 +14,8 @@
  */
 
 import { StoreError } from '../../core/errors.ts';
-import type { Ask, Connection, SqlRow, SqlValue, Statement } from './postgres-client.ts';
-import { breaksConnection, isConflict, storeError } from './postgres-errors.ts';
+import type { Ask, Connection, SqlRow, SqlValue, Statement } from './client.ts';
+import { breaksConnection, isConflict, storeError } from './errors.ts';
 import { timedValues } from './statement-times.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { openedWithin, within } from '../sql/opening.ts';

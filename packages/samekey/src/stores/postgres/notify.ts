@@ -10,7 +10,7 @@
 
 import { createHintChannel, shortName } from '../../store/hint-channel.ts';
 import type { ChangeHints } from '../../store/store.ts';
-import type { Connection, Statement } from './postgres-client.ts';
+import type { Connection, Statement } from './client.ts';
 
 /** Hints of one store. */
 interface PostgresHints extends ChangeHints {

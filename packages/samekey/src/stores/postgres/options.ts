@@ -21,7 +21,7 @@ import {
   type PgClient,
   type PgPool,
   type PostgresJs,
-} from './postgres-client.ts';
+} from './client.ts';
 
 /** Options of `postgresStore`: the service, `pool` or `connect`, and how. */
 export interface PostgresStoreOptions {

@@ -5,7 +5,7 @@
  * Source: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
  */
 
-import type { SqlValue } from './postgres-client.ts';
+import type { SqlValue } from './client.ts';
 
 /** A value of one column of one row, as text the column's type reads. */
 export type Cell = string | number | null;

@@ -27,7 +27,7 @@ import { checkOf, readIdentity } from './identity.ts';
 import { createHints } from './notify.ts';
 import { checkOptions, type PostgresStoreOptions } from './options.ts';
 import type { TransactionFault } from '../../store/transaction.ts';
-import type { PostgresTransaction } from './postgres-client.ts';
+import type { PostgresTransaction } from './client.ts';
 import { createRecords } from './records.ts';
 import { createReferences } from './references/references.ts';
 import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTriggers } from './schema.ts';

@@ -14,7 +14,7 @@ import { BUSY, type Decide, type RowOf, unclear } from '../verbs/change.ts';
 import { actCells, seenRow, writeRows } from './input-rows.ts';
 import * as columns from './input-columns.ts';
 import { type Arity, type Cell, inputValues } from './parameters.ts';
-import type { Ask, SqlRow, Statement } from './postgres-client.ts';
+import type { Ask, SqlRow, Statement } from './client.ts';
 import * as sql from './statements.ts';
 import type { Tables } from './tables.ts';
 import { rowIdText, type Seen, seenOf } from './seen.ts';

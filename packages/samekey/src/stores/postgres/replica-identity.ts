@@ -7,7 +7,7 @@
  */
 
 import { SchemaError } from '../../core/errors.ts';
-import { type Ask, plain } from './postgres-client.ts';
+import { type Ask, plain } from './client.ts';
 
 /**
  * A publication of a partitioned table may name the table or its partitions; rows, and their identity, are the

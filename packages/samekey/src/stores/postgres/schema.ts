@@ -9,7 +9,7 @@ import { SchemaError } from '../../core/errors.ts';
 import { ANY_SERVICE, belongsTo, identityOf, serviceFlag, type StoreIdentity } from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { MIGRATIONS, versionAfter } from './migrations/index.ts';
-import { type Ask, plain } from './postgres-client.ts';
+import { type Ask, plain } from './client.ts';
 import { checkReplicaIdentity } from './replica-identity.ts';
 import { checkServer } from './server-check.ts';
 import { checkShapes, checkTablesThere } from './shape.ts';

@@ -6,7 +6,7 @@
 import { idText, type SamekeyRecord } from '../../core/record.ts';
 import { number, RECORD_COLUMNS, rowRecord } from '../sql/record-row.ts';
 import { fieldsOf } from './byte-columns.ts';
-import type { SqlRow } from './postgres-client.ts';
+import type { SqlRow } from './client.ts';
 
 /** A record as it was read. */
 export interface Seen {

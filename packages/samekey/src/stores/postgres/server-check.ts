@@ -6,7 +6,7 @@
 import { SchemaError } from '../../core/errors.ts';
 import { engineOf } from './distributed/engines.ts';
 import type { Link } from './link.ts';
-import { type Ask, plain } from './postgres-client.ts';
+import { type Ask, plain } from './client.ts';
 
 const OLDEST_SERVER = 150_000;
 

@@ -10,7 +10,7 @@ import {
   shapesOf,
   type TableShape,
 } from '../sql/schema-shape.ts';
-import { type Ask, plain, type SqlRow } from './postgres-client.ts';
+import { type Ask, plain, type SqlRow } from './client.ts';
 import type { Tables } from './tables.ts';
 import { TRANSITIONS } from './transitions.ts';
 import type { Migration } from './migrations/migration.ts';

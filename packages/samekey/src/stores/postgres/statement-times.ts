@@ -2,7 +2,7 @@
 
 import { createServerTime, type ServerTime } from '../../store/time/server-time.ts';
 import { number } from '../sql/record-row.ts';
-import { type Ask, plain, type SqlValue, type Statement } from './postgres-client.ts';
+import { type Ask, plain, type SqlValue, type Statement } from './client.ts';
 
 /** Where a store's time comes from. */
 interface TimeOptions {

@@ -33,7 +33,7 @@ import {
   WRITE_INPUT,
 } from './input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from './parameters.ts';
-import type { Statement, StatementTime } from './postgres-client.ts';
+import type { Statement, StatementTime } from './client.ts';
 import { referring, unreferring } from './references/references-parts.ts';
 import { instant, interval, milliseconds, OPEN_SETTING, seenColumns, type Tables } from './tables.ts';
 

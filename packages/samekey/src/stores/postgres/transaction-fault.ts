@@ -8,7 +8,7 @@
  */
 
 import type { TransactionFault } from '../../store/transaction.ts';
-import { appliedBy } from './postgres-errors.ts';
+import { appliedBy } from './errors.ts';
 
 /** Rolled back to let others through, or because the session had forgotten a statement: a new run may succeed. */
 const AGAIN = new Set(['40001', '40P01', 'P2034', '26000']);

@@ -7,7 +7,7 @@
  * none for a renewal, a checkpoint, a deletion · names are qualified, so no caller's search_path leads elsewhere.
  */
 
-import type { Statement } from './postgres-client.ts';
+import type { Statement } from './client.ts';
 import type { Tables } from './tables.ts';
 
 const FUNCTION = 'samekey_audit_transition';

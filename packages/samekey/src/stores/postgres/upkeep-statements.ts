@@ -4,7 +4,7 @@ import { DOUBLED_MAX, STATES } from '../../core/record.ts';
 import { afterCaller } from '../../core/scope.ts';
 import type { ListRequest } from '../../store/store.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';
-import type { SqlValue, Statement } from './postgres-client.ts';
+import type { SqlValue, Statement } from './client.ts';
 import { unreferring } from './references/references-parts.ts';
 import { placed, statement } from './statements.ts';
 import {

@@ -23,7 +23,7 @@ import { createDue, createReap } from '../verbs/upkeep.ts';
 import * as sql from './upkeep-statements.ts';
 import type { Link } from './link.ts';
 import { textArray } from './parameters.ts';
-import type { SqlRow } from './postgres-client.ts';
+import type { SqlRow } from './client.ts';
 import type { Records } from './records.ts';
 import { type Seen, seenOf } from './seen.ts';
 

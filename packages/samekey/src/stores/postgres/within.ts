@@ -32,8 +32,8 @@ import {
   type SqlRow,
   type SqlValue,
   type Statement,
-} from './postgres-client.ts';
-import { storeError } from './postgres-errors.ts';
+} from './client.ts';
+import { storeError } from './errors.ts';
 import type { LentSessions } from './lent-sessions.ts';
 import type { Records } from './records.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';

@@ -11,8 +11,8 @@
 import type { Proof, SamekeyRecord, State, WhenClaimEnds } from '../../core/record.ts';
 import type { StoredResponse } from '../../core/response.ts';
 import { exact, linesOf, linesText, shown } from '../sql/record-row.ts';
-import type { Argument } from './redis-client.ts';
-import { unreadableRecord } from './redis-errors.ts';
+import type { Argument } from './client.ts';
+import { unreadableRecord } from './errors.ts';
 
 /** A record, and what a compare-and-set on it must match. */
 export interface Seen {

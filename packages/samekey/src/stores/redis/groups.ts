@@ -7,8 +7,8 @@
  */
 
 import type { Place } from './key-names.ts';
-import type { Argument } from './redis-client.ts';
-import { replyCode, storeError, unexpectedReply } from './redis-errors.ts';
+import type { Argument } from './client.ts';
+import { replyCode, storeError, unexpectedReply } from './errors.ts';
 import type { Answer, Server } from './server.ts';
 import type { Script } from './statements.ts';
 

@@ -8,7 +8,7 @@
 import { createHintChannel } from '../../store/hint-channel.ts';
 import type { ChangeHints } from '../../store/store.ts';
 import type { Keys } from './key-names.ts';
-import type { Connection } from './redis-client.ts';
+import type { Connection } from './client.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Hints that listen until they are closed. */

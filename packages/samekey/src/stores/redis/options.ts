@@ -14,7 +14,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from '../../core/options.ts';
-import { type Connection, openConnection, type RedisClient } from './redis-client.ts';
+import { type Connection, openConnection, type RedisClient } from './client.ts';
 import { openSubscriber, type RedisSubscriber, type Subscriber } from './subscriber.ts';
 
 /** What of an acknowledged record outlives what. */

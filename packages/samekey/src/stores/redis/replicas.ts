@@ -17,7 +17,7 @@ import type { Fence, RecordId, SamekeyRecord } from '../../core/record.ts';
 import type { ClaimRequest, ClaimResult } from '../../store/store.ts';
 import type { Keys, Place } from './key-names.ts';
 import type { CheckedOptions } from './options.ts';
-import { isNoScript, storeError } from './redis-errors.ts';
+import { isNoScript, storeError } from './errors.ts';
 import type { Rows } from './rows.ts';
 import { answersOf, scriptOf } from './server.ts';
 import { createAskings } from './askings.ts';

@@ -17,8 +17,8 @@ import { auditText } from './audit-text.ts';
 import { fieldsOf, headOf, type Seen, seenOf } from './fields.ts';
 import { createGroups, type GroupRow, type Many } from './groups.ts';
 import type { Keys, Place } from './key-names.ts';
-import type { Argument } from './redis-client.ts';
-import { unexpectedReply } from './redis-errors.ts';
+import type { Argument } from './client.ts';
+import { unexpectedReply } from './errors.ts';
 import { type Answer, answersOf, scriptOf, type Server, toldScript } from './server.ts';
 import { READ, type Script, WRITE } from './statements.ts';
 

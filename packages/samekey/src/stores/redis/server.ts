@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Argument, Connection } from './redis-client.ts';
-import { isNoScript, storeError, unexpectedReply } from './redis-errors.ts';
+import type { Argument, Connection } from './client.ts';
+import { isNoScript, storeError, unexpectedReply } from './errors.ts';
 import { type Script, toldBy } from './statements.ts';
 import type { StoreError } from '../../core/errors.ts';
 

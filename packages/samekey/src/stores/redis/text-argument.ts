@@ -5,7 +5,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { Argument } from './redis-client.ts';
+import type { Argument } from './client.ts';
 
 /** Longer ones are not worth looking through, in bytes. */
 const TEXT_MAX_BYTES = 65_536;

@@ -11,7 +11,7 @@ import {
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../sql/audit-row.ts';
 import type { ColumnValue } from '../sql/record-row.ts';
 import type { StoreClock } from './clock.ts';
-import { type Connection, expectOne } from './sqlite-client.ts';
+import { type Connection, expectOne } from './client.ts';
 import type { Writer } from './writer.ts';
 
 const NAMES = ['seq', 'at', ...AUDIT_COLUMNS];

@@ -11,7 +11,7 @@
 import { createSharedTime, type SharedTime, type SharedTimes } from '../../store/time/shared-time.ts';
 import { number } from '../sql/record-row.ts';
 import { SELECT_LAST_NOW, UPDATE_LAST_NOW } from './statements.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 
 export {
   type ClaimWatch,

@@ -3,7 +3,7 @@
 import type { Counters } from '../../store/counters.ts';
 import { afterCaller } from '../../core/scope.ts';
 import { number } from '../sql/record-row.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import type { Writer } from './writer.ts';
 
 const SET =

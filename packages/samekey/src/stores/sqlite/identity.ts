@@ -8,7 +8,7 @@ import {
   SERVICE_LABEL,
   type StoreIdentity,
 } from '../../store/identity.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import type { Writer } from './writer.ts';
 
 /** How texts call the file. */

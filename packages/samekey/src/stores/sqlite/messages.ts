@@ -32,10 +32,10 @@ import {
 import type { FencedId, FinishRequest } from '../../store/store.ts';
 import type { SqliteAudit } from './audit.ts';
 import { createClaimWatch, type StoreClock } from './clock.ts';
-import { createMessageRows, lease, type MessageRow } from './messages-rows.ts';
+import { createMessageRows, lease, type MessageRow } from './message-rows.ts';
 import type { Records } from './records.ts';
 import type { SqliteReferences } from './references.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import type { Writer } from './writer.ts';
 
 /** What messages are made of. */

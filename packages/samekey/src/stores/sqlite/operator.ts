@@ -7,7 +7,7 @@ import { exact, number } from '../sql/record-row.ts';
 import { createErase } from '../verbs/erase.ts';
 import { countsOf } from '../verbs/reads.ts';
 import type { Records } from './records.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import * as sql from './statements.ts';
 import type { Writer } from './writer.ts';
 

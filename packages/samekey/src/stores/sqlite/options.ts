@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from '../../core/options.ts';
 import type { Statfs } from './file-system.ts';
-import type { SqliteDatabase } from './sqlite-client.ts';
+import type { SqliteDatabase } from './client.ts';
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {

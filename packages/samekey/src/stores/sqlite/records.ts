@@ -24,7 +24,7 @@ import type { DueWork } from '../verbs/upkeep.ts';
 import type { SqliteAudit } from './audit.ts';
 import { type ClaimWatch, heldBack, type StoreClock, type WatchedClaim } from './clock.ts';
 import type { SqliteReferences } from './references.ts';
-import { type Connection, expectOne } from './sqlite-client.ts';
+import { type Connection, expectOne } from './client.ts';
 import * as sql from './statements.ts';
 
 /** Rows inside an open transaction. */

@@ -9,7 +9,7 @@ import { forgottenClaimId, type RecordId, type State } from '../../core/record.t
 import type { CallUnderWay, NewReference, Referred, References } from '../../store/references.ts';
 import type { FencedId } from '../../store/store.ts';
 import { exact, number, type Row, shown } from '../sql/record-row.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import type { Writer } from './writer.ts';
 
 /** Them, and what writes them. */

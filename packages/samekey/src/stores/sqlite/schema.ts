@@ -12,7 +12,7 @@ import { belongsTo, ownerToWrite, serviceFlag } from '../../store/identity.ts';
 import { number } from '../sql/record-row.ts';
 import { identityStatement, PLACE, readIdentity } from './identity.ts';
 import { MIGRATIONS, migrationStatements, SCHEMA_VERSION } from './migrations/index.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import { checkTables } from './shape.ts';
 import type { Writer } from './writer.ts';
 

@@ -11,7 +11,7 @@ import {
   type TableShape,
 } from '../sql/schema-shape.ts';
 import { MIGRATIONS } from './migrations/index.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 
 const typeName = (type: string): string => type.toUpperCase();
 

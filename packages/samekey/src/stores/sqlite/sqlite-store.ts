@@ -28,7 +28,7 @@ import { createOperator } from './operator.ts';
 import { createRecords } from './records.ts';
 import { createReferences } from './references.ts';
 import { checkDatabase, migrate, type SqliteSchemaStatus, schemaStatus } from './schema.ts';
-import { type Connection, createConnection, isBusy, resultCode } from './sqlite-client.ts';
+import { type Connection, createConnection, isBusy, resultCode } from './client.ts';
 import { turnsOf } from './turns.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createWithin, type SqliteTransaction, type WithinSqlite } from './within.ts';

@@ -10,7 +10,7 @@
  */
 
 import { registered } from '../../core/registered.ts';
-import type { SqliteDatabase } from './sqlite-client.ts';
+import type { SqliteDatabase } from './client.ts';
 
 /** The turn of one file. */
 export interface Turns {

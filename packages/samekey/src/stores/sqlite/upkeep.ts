@@ -13,7 +13,7 @@ import { type Change, takeBy } from '../verbs/change.ts';
 import { createDue, createReap, createSweep } from '../verbs/upkeep.ts';
 import type { StoreClock, WatchedClaim } from './clock.ts';
 import type { Records } from './records.ts';
-import type { Connection } from './sqlite-client.ts';
+import type { Connection } from './client.ts';
 import * as sql from './statements.ts';
 import type { Writer } from './writer.ts';
 

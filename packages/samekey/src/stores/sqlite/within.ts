@@ -22,7 +22,7 @@ import type {
 import { checkIds } from '../sql/record-row.ts';
 import type { Decide } from '../verbs/change.ts';
 import type { Records } from './records.ts';
-import { type Connection, resultCode, type SqliteDatabase, storeError } from './sqlite-client.ts';
+import { type Connection, resultCode, type SqliteDatabase, storeError } from './client.ts';
 
 /** An open transaction of `transaction()`: proof for `within`, and the client to do the business writes on. */
 export interface SqliteTransaction {

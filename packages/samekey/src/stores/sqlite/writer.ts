@@ -10,7 +10,7 @@
 
 import { StoreError } from '../../core/errors.ts';
 import { asyncContext, refuseInside, type TransactionContext } from './context.ts';
-import { commitApplied, type Connection, isBusy, storeError } from './sqlite-client.ts';
+import { commitApplied, type Connection, isBusy, storeError } from './client.ts';
 import { BEGIN, COMMIT, ROLLBACK } from './statements.ts';
 import type { Turns } from './turns.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
-import { openConnection, type RedisClient } from '../redis/redis-client.ts';
+import { openConnection, type RedisClient } from '../redis/client.ts';
 import type { SharedCache } from './options.ts';
 
 /** Options of {@link redisCache}. */

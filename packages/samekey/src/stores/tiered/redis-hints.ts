@@ -11,7 +11,7 @@ import { OptionsError } from '../../core/errors.ts';
 import { createHintChannel } from '../../store/hint-channel.ts';
 import { anything, readOptions, required, type Table, text } from '../../core/options.ts';
 import type { ChangeHints } from '../../store/store.ts';
-import { openConnection, type RedisClient } from '../redis/redis-client.ts';
+import { openConnection, type RedisClient } from '../redis/client.ts';
 
 /** A client that only listens: of ioredis, or of node-redis (`client.duplicate()`, connected). */
 export interface RedisSubscriber {

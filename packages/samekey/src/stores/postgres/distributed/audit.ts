@@ -11,7 +11,7 @@ import { StoreError } from '../../../core/errors.ts';
 import { AUDIT_COLUMNS, auditRowOf, auditValues } from '../../sql/audit-row.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
-import type { Ask, SqlValue } from '../postgres-client.ts';
+import type { Ask, SqlValue } from '../client.ts';
 import { statement } from '../statements.ts';
 import type { Layout } from './layout.ts';
 import type { Bound } from './statements.ts';

@@ -13,7 +13,7 @@ import type { Store } from '../../../store/store.ts';
 import type { TransactionFault } from '../../../store/transaction.ts';
 import { checkOf, readIdentity } from '../identity.ts';
 import { createLink, type Link, type LinkOptions } from '../link.ts';
-import type { PostgresTransaction } from '../postgres-client.ts';
+import type { PostgresTransaction } from '../client.ts';
 import { checkPooler } from '../server-check.ts';
 import { createPostgresTime } from '../statement-times.ts';
 import { transactionFault } from '../transaction-fault.ts';
@@ -26,7 +26,7 @@ import { createLanes } from './lanes.ts';
 import { createLayout } from './layout.ts';
 import { LAYOUT_VERSION } from './migrations.ts';
 import { checkDistributedOptions, type DistributedPostgresStoreOptions } from './options.ts';
-import { createReading } from './reading.ts';
+import { createOperator } from './operator.ts';
 import { createRecords } from './records.ts';
 import { checkLayout, layoutVersion, makeLayout } from './schema.ts';
 import { createWithin } from './within.ts';
@@ -128,7 +128,7 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     }),
     ...createHotPath(records, { work, ends, upkeep }),
     ...createUpkeep(records, upkeep, counters, time),
-    ...createReading(records, looking(reads)),
+    ...createOperator(records, looking(reads)),
     ...createAudit(layout, { upkeep, reads }, (ask) => records.time(ask)),
     counters,
     async migrate({ newIdentity = false } = {}) {

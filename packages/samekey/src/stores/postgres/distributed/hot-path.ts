@@ -17,8 +17,8 @@ import type { ClaimRequest, ClaimResult, HotStore } from '../../../store/store.t
 import { checkIds, number } from '../../sql/record-row.ts';
 import { BUSY } from '../../verbs/change.ts';
 import type { Link } from '../link.ts';
-import type { Ask, SqlValue } from '../postgres-client.ts';
-import { isLockTimeout } from '../postgres-errors.ts';
+import type { Ask, SqlValue } from '../client.ts';
+import { isLockTimeout } from '../errors.ts';
 import { eachAlone } from './lanes.ts';
 import { type Records } from './records.ts';
 import { insertStatement, parametersOf } from './statements.ts';

@@ -2,7 +2,7 @@
 
 import { anything, readOptions, required, type Table, text, wholeNumber } from '../../../core/options.ts';
 import { checkOptions, POSTGRES_ROWS, type PostgresStoreOptions } from '../options.ts';
-import type { Connection } from '../postgres-client.ts';
+import type { Connection } from '../client.ts';
 import { type DistributedEngine, type EngineFacts, factsOf, unknownEngine } from './engines.ts';
 import { SERVER_CLOCK } from './layout.ts';
 

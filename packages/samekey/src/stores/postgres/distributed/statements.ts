@@ -3,7 +3,7 @@
 import { RECORD_COLUMNS, recordValues } from '../../sql/record-row.ts';
 import type { SamekeyRecord } from '../../../core/record.ts';
 import { NEVER } from '../../../store/machine/index.ts';
-import type { SqlValue, Statement } from '../postgres-client.ts';
+import type { SqlValue, Statement } from '../client.ts';
 import { statement } from '../statements.ts';
 import { COLUMNS, type Layout, typeOf } from './layout.ts';
 

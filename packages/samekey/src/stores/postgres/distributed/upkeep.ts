@@ -22,7 +22,7 @@ import {
 } from '../../verbs/upkeep.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
-import type { SqlValue, Statement } from '../postgres-client.ts';
+import type { SqlValue, Statement } from '../client.ts';
 import { statement } from '../statements.ts';
 import type { Layout } from './layout.ts';
 import { type Records, seenOf } from './records.ts';

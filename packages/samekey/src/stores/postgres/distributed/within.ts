@@ -8,8 +8,8 @@ import { decideCheckpoint, decideFinish, decideHandOver } from '../../../store/m
 import type { RecordId } from '../../../core/record.ts';
 import { checkIds } from '../../sql/record-row.ts';
 import { BUSY, type Decide } from '../../verbs/change.ts';
-import { type Ask, askTransaction, type PostgresTransaction } from '../postgres-client.ts';
-import { storeError } from '../postgres-errors.ts';
+import { type Ask, askTransaction, type PostgresTransaction } from '../client.ts';
+import { storeError } from '../errors.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
 import { timedValues } from '../statement-times.ts';
 import { statement } from '../statements.ts';

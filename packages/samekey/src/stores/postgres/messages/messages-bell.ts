@@ -4,7 +4,7 @@
  * another session there is none.
  */
 
-import type { Connection, Statement } from '../postgres-client.ts';
+import type { Connection, Statement } from '../client.ts';
 
 /** A bell. */
 interface Bell {

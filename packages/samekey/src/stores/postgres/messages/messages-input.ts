@@ -11,7 +11,7 @@ import type {
 } from '../../../store/message.ts';
 import { exact, number, shown } from '../../sql/record-row.ts';
 import type { Cell } from '../parameters.ts';
-import type { SqlRow } from '../postgres-client.ts';
+import type { SqlRow } from '../client.ts';
 
 /** A row of `ENQUEUE_INPUT`. */
 export function enqueueRow(message: NewMessage): readonly Cell[] {

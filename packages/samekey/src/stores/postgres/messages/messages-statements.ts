@@ -12,7 +12,7 @@
 import { PARKED_MAX } from '../../../store/message.ts';
 import { FINISH_INPUT } from '../input-columns.ts';
 import { type Arity, type InputColumn, inputRows } from '../parameters.ts';
-import type { Statement } from '../postgres-client.ts';
+import type { Statement } from '../client.ts';
 import { ownRecord, referring } from '../references/references-parts.ts';
 import { FINISH_FENCE, statement, updateFinished } from '../statements.ts';
 import { interval, milliseconds, type Tables } from '../tables.ts';

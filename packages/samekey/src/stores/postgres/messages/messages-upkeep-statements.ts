@@ -3,7 +3,7 @@
 import { NEVER } from '../../../store/machine/index.ts';
 import { reopenedClaimId } from '../../../core/record.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
-import type { Statement } from '../postgres-client.ts';
+import type { Statement } from '../client.ts';
 import { placed, statement } from '../statements.ts';
 import { instant, milliseconds, type Tables } from '../tables.ts';
 

@@ -37,7 +37,7 @@ import {
 import * as sql from './messages-statements.ts';
 import * as upkeep from './messages-upkeep-statements.ts';
 import { type Arity, type Cell, type InputColumn, inputValues, textArray } from '../parameters.ts';
-import type { Ask, Connection, SqlRow, Statement } from '../postgres-client.ts';
+import type { Ask, Connection, SqlRow, Statement } from '../client.ts';
 import { arityOf, type Records } from '../records.ts';
 
 /** What messages are made of. */

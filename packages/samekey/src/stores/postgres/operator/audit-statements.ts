@@ -3,7 +3,7 @@
 import type { AuditRequest } from '../../../store/audit.ts';
 import { AUDIT_COLUMNS } from '../../sql/audit-row.ts';
 import { type Arity, type InputColumn, inputRows, textArray } from '../parameters.ts';
-import type { SqlValue, Statement } from '../postgres-client.ts';
+import type { SqlValue, Statement } from '../client.ts';
 import { statement } from '../statements.ts';
 import { interval, milliseconds, type Tables } from '../tables.ts';
 

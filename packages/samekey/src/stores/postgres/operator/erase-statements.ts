@@ -5,7 +5,7 @@
 
 import { ERASED, NEVER } from '../../../store/machine/index.ts';
 import { AUDIT_COLUMNS } from '../../sql/audit-row.ts';
-import type { Statement } from '../postgres-client.ts';
+import type { Statement } from '../client.ts';
 import { unreferring } from '../references/references-parts.ts';
 import { placed, statement } from '../statements.ts';
 import { instant, type Tables } from '../tables.ts';

@@ -1,7 +1,7 @@
 /** The SQL of looks at references. It names narrow columns only, so nothing that is stored out of line is fetched. */
 
 import { forgottenClaimId } from '../../../core/record.ts';
-import type { Statement } from '../postgres-client.ts';
+import type { Statement } from '../client.ts';
 import { statement } from '../statements.ts';
 import { milliseconds, type Tables } from '../tables.ts';
 

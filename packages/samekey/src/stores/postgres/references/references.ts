@@ -5,7 +5,7 @@ import type { CallUnderWay, Referred, References } from '../../../store/referenc
 import { exact, number } from '../../sql/record-row.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
-import type { SqlRow } from '../postgres-client.ts';
+import type { SqlRow } from '../client.ts';
 import * as sql from './references-statements.ts';
 import type { Tables } from '../tables.ts';
 

@@ -6,7 +6,7 @@
 
 import { errorCode, StoreError } from '../../core/errors.ts';
 import type { TransactionFault } from '../../store/transaction.ts';
-import type { Item } from './dynamodb-client.ts';
+import type { Item } from './client.ts';
 
 interface ClientError {
   readonly name?: unknown;

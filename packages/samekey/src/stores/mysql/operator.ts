@@ -20,7 +20,7 @@ import { isOneOf } from './upkeep.ts';
 const ERASE_ROWS_MAX = 500;
 
 /** Makes the verbs. */
-export function createReading(tables: Tables, reads: Link): Pick<OperatorStore, 'list' | 'count' | 'erase'> {
+export function createOperator(tables: Tables, reads: Link): Pick<OperatorStore, 'list' | 'count' | 'erase'> {
   const { records } = tables;
 
   return {

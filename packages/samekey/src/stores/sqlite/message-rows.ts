@@ -6,7 +6,7 @@ import { MESSAGE_COLUMNS, messageOf, messageValues } from '../sql/message-row.ts
 import { type ColumnValue, number, type Row } from '../sql/record-row.ts';
 import { listLimit } from '../verbs/reads.ts';
 import type { WatchedClaim } from './clock.ts';
-import { type Connection, expectOne } from './sqlite-client.ts';
+import { type Connection, expectOne } from './client.ts';
 
 /** A row: the message, and what its lease is watched by. */
 export interface MessageRow extends StoredMessage {

@@ -8,7 +8,7 @@ import { createErase } from '../../verbs/erase.ts';
 import { countsOf, listLimit } from '../../verbs/reads.ts';
 import type { Link } from '../link.ts';
 import { textArray } from '../parameters.ts';
-import type { SqlValue } from '../postgres-client.ts';
+import type { SqlValue } from '../client.ts';
 import { statement } from '../statements.ts';
 import type { Layout } from './layout.ts';
 import { type Records, seenOf } from './records.ts';
@@ -18,7 +18,7 @@ import { type Bound, seenColumns } from './statements.ts';
 const ERASE_ROWS_MAX = 500;
 
 /** Makes the verbs. */
-export function createReading(
+export function createOperator(
   records: Records,
   reads: Link,
 ): Pick<OperatorStore, 'list' | 'count' | 'erase'> {
