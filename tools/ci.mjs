@@ -64,6 +64,7 @@ const CHECKS = [
   { name: 'package', command: tool('check-types.mjs'), timeMaxMs: 5 * MINUTE_MS },
   { name: 'size', command: tool('check-size.mjs'), timeMaxMs: 2 * MINUTE_MS },
   { name: 'lock', command: tool('check-lock.mjs'), timeMaxMs: 2 * MINUTE_MS },
+  { name: 'path', command: [process.execPath, 'bench/path.mjs', '--check'], timeMaxMs: 2 * MINUTE_MS },
 ];
 
 /** Another Node, from npm. */
