@@ -121,9 +121,19 @@ export const machine = [
     breaks: 'A reconciler writes over an answer.',
   },
   {
+    name: 'machine-settle-before-its-claim',
+    file: 'store/machine/hand.ts',
+    find: 'const claimEndedMs = Math.max(0, view.now - record.lockedUntil);',
+    put: 'const claimEndedMs = view.now - record.lockedUntil;',
+    tests: ['stores/dynamodb.test.ts'],
+    only: 'settles what another one did not know',
+    breaks:
+      'While nobody else runs, an operator of DynamoDB is told for ever that it is too early to settle.',
+  },
+  {
     name: 'machine-no-effect-too-early',
     file: 'store/machine/hand.ts',
-    find: 'if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);',
+    find: 'if (claimEndedMs < (request.claimEndedForMs ?? 0)) return refused(record);',
     put: '',
     tests: CONTRACT,
     breaks: '"No effect" counts while a call may be under way.',

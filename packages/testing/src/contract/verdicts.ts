@@ -60,6 +60,16 @@ export function verdictTests(test: AddTest): void {
     assert.equal(only(await t.store.settle([request])).kind, 'applied');
   });
 
+  test('a process that has just begun, with a clock that is behind, settles what another one did not know', async (t) => {
+    if (t.another === undefined) return;
+    const owner = await claimed(t.store);
+    // Less than a store without a clock moves the time of all on for.
+    await t.advance(900);
+    await t.store.finish([finishRequest(owner, 'unknown')]);
+    const newcomer = await t.another({ wallOffsetMs: -3_600_000 });
+    assert.deepEqual(await newcomer.settle([settleRequest(owner, 'retryable')]), [{ kind: 'applied' }]);
+  });
+
   test('settled with the result of its open effect, the next attempt gets it, and nothing is open any more', async (t) => {
     const owner = await claimed(t.store, { whenClaimEnds: 'resume', input: new Uint8Array([1]) });
     const checkpoint = { ...fencedId(owner), claimTtlMs: CLAIM_TTL_MS, recoveryPoint: null, steps: OPEN };

@@ -39,8 +39,10 @@ export function decideSettle(
   if (!sameFence(record, request) || isForgotten(record)) return refused(record);
   if (isSettledAs(record, request)) return { write: undefined, result: { kind: 'already' } };
   if (record.state !== 'unknown') return refused(record);
-  // Of an unknown outcome `lockedUntil` is when its claim ended.
-  if (view.now - record.lockedUntil < (request.claimEndedForMs ?? 0)) return refused(record);
+  // Of an unknown outcome `lockedUntil` is when its claim ended: in the past, also where a process that has just begun
+  // believes an earlier time, in a store without a clock of its own.
+  const claimEndedMs = Math.max(0, view.now - record.lockedUntil);
+  if (claimEndedMs < (request.claimEndedForMs ?? 0)) return refused(record);
   if (view.now > (request.notAfter ?? view.now)) return refused(record);
   return {
     write: {
