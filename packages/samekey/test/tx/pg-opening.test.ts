@@ -1,10 +1,12 @@
 /** Limits that go out with BEGIN: on which sessions, and what becomes of a session that has forgotten them. */
 
 import { Client, Pool, type PoolClient } from 'pg';
+import postgres, { type TransactionSql } from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSamekey } from '../../src/index.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts';
 import { fromPg } from '../../src/tx/pg/index.ts';
+import { fromPostgresJs } from '../../src/tx/postgres-js/index.ts';
 import { fill } from '../stores/postgres-fill.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 
@@ -97,6 +99,39 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
       const { rows } = await t.pool.query('SELECT name FROM pg_prepared_statements');
       expect(rows).toEqual([]);
     }
+  });
+
+  it('prepare nothing any more once another process has answered', async () => {
+    await using t = await setUp();
+    await t.warm();
+    await t.run('key-greeted', async (tx) => void Object.assign(tx, { processID: 1 }));
+    t.sent.length = 0;
+    for (const key of ['key-other', 'key-after']) await t.run(key, async () => undefined);
+    const begins = t.sent.filter((text) => text.startsWith('BEGIN'));
+    expect(begins).toEqual([expect.stringContaining('EXECUTE'), 'BEGIN']);
+  });
+
+  it('postgres.js keeps the completion prepared in a session whose own process answers', async () => {
+    const connectionString = await server.createDatabase();
+    const store = postgresStore({ service: 'test', connect: () => new Client({ connectionString }) });
+    await store.migrate();
+    const sql = postgres(connectionString, { max: 1, onnotice: () => undefined });
+    const samekey = createSamekey({ store, transactions: fromPostgresJs<TransactionSql>(sql) });
+    const pay = samekey.transactional({ name: 'pay', run: async (_input: null) => ({ done: true }) });
+    const kept = async () =>
+      (
+        await sql.unsafe(
+          "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE '%UPDATE%samekey_records%'",
+        )
+      ).length;
+    await pay.run({ scope: ['t'], key: 'key-on-a-small-table', input: null });
+    expect(await kept()).toBe(0);
+    await fill({ query: (text: string, values: never[]) => sql.unsafe(text, values) } as never, 2_000);
+    await pay.run({ scope: ['t'], key: 'key-on-a-large-table', input: null });
+    expect(await kept()).toBe(1);
+    await samekey.close();
+    await sql.end();
+    await store.close();
   });
 
   async function setUp(options: Partial<PostgresStoreOptions> = {}, greeted?: number) {

@@ -38,6 +38,8 @@ export function createLentSessions(prepare: boolean | undefined): LentSessions {
       if (key === undefined || prepare === false || known.get(key) === 'forgetful') return;
       const greeted = isSqlTransaction(tx) ? tx.session?.pid : undefined;
       if (prepare === true || Number(pid) === greeted) known.set(key, isPrepared ? 'limits' : 'direct');
+      // A pooler may greet with the process that happens to answer first.
+      else if (known.has(key)) known.set(key, 'forgetful');
     },
     forgot(tx) {
       const key = keyOf(tx);

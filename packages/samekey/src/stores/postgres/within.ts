@@ -104,6 +104,7 @@ export function createWithin(
     const ask: Ask = (asked, values) => send(asked, values, isLarge && sessions.canPrepare(tx));
     const opened = isSqlTransaction(tx) ? tx.opened : undefined;
     if (opened === null) sessions.forgot(tx);
+    else if (opened) sessions.limited(tx, opened[0], true);
     let statements = opened ? limited : unlimited;
     /** What is prepared on a small table would read all of it for ever. */
     let isLarge = opened ? isLargeIn(opened) : false;
