@@ -28,3 +28,6 @@ export interface Below {
 
 /** Why a body cannot be read. */
 export const BROKEN_BODY = 'The body ended early, or its content coding is broken.';
+
+/** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
+export const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];

@@ -10,11 +10,8 @@ import type { BodyRead, Exchange, ExchangeHost, HandlerEnd, HttpRequest } from '
 import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
 import { AnswerBody, type HeldBody, WholeBody } from './answer-body.ts';
-import type { Below } from './below.ts';
+import { type Below, NULL_BODY } from './below.ts';
 import { readRequestBody } from './request-body.ts';
-
-/** Statuses whose answer has no body (Fetch §2.2.3, null body status). */
-const NULL_BODY: readonly number[] = [101, 103, 204, 205, 304];
 
 /** What a framework knows beside the request. Without one the request itself is the native one. */
 interface FetchPlace<Native> {

@@ -3,6 +3,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
+import { inspect } from 'node:util';
 import { type AddressInfo, connect } from 'node:net';
 import { type Context, Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
@@ -48,6 +49,7 @@ describe('Hono on @hono/node-server', () => {
   ])('a handler reads its body by %s', async (_name, read, expected) => {
     await using t = await serve(async (c) => {
       expect(c.req.raw).toBeInstanceOf(Request);
+      expect(inspect(c.req.raw)).toContain('POST');
       expect(c.req.raw.bodyUsed).toBe(false);
       return c.json(await read(c.req.raw));
     });
@@ -127,6 +129,15 @@ describe('Hono on @hono/node-server', () => {
       expect(typeOf(answer)).toBe(typeOf(bare) ?? typeOf(first));
     }
     expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('an answer that has no body has none in the record either, and no other status than HTTP has is taken', async () => {
+    let status = 204;
+    await using t = await serve(() => new Response('null', { status }));
+    expect((await t.post('key-empty', 'x')).status).toBe(204);
+    expect((await t.post('key-empty', 'x')).status).toBe(204);
+    status = 600;
+    expect((await t.post('key-600', 'x')).status).toBe(500);
   });
 
   it('a body of no declared length, and one that is declared too large, are met before the handler runs', async () => {

@@ -7,7 +7,7 @@
  */
 
 import type { Attempt } from '../../engine/attempt.ts';
-import { type Below, BROKEN_BODY, type Bytes, type RawBody } from '../../http-fetch/below.ts';
+import { type Below, BROKEN_BODY, type Bytes, NULL_BODY, type RawBody } from '../../http-fetch/below.ts';
 import type { HonoContext } from './hono-context.ts';
 
 /** What is used of the request of Node. */
@@ -23,28 +23,48 @@ export function belowOf(c: HonoContext): Below | undefined {
   const { raw } = c.req;
   // HTTP/2 may send a body of no declared length.
   if (incoming?.httpVersionMajor !== 1 || Object.getPrototypeOf(raw) === Request.prototype) return undefined;
-  const cache = requestCacheOf(raw);
+  const own = ownOf(raw);
   const isLight =
-    cache !== undefined && Object.getOwnPropertySymbols(raw).some((key) => fieldOf(raw, key) === incoming);
-  return isLight ? new NodeServerRequest(raw, incoming, cache) : undefined;
+    own !== null && Object.getOwnPropertySymbols(raw).some((key) => fieldOf(raw, key) === incoming);
+  return isLight ? new NodeServerRequest(raw, incoming, own) : undefined;
 }
 
-/** The method that makes a whole request: by it `new Request(request)` of the server finds what to take. */
-function requestCacheOf(raw: Request): symbol | undefined {
+/** Makes handlers' requests on this copy of the server; null where its requests are others. */
+function ownOf(raw: Request): MakeOwn | null {
   const prototype: object = Object.getPrototypeOf(raw) as object;
-  let found = caches.get(prototype);
-  if (found === undefined) {
-    const keys = Object.getOwnPropertySymbols(prototype);
-    found = keys.find(
-      (key) => key.description === 'getRequestCache' && typeof fieldOf(prototype, key) === 'function',
-    );
-    caches.set(prototype, found ?? null);
-  }
-  return found ?? undefined;
+  const known = makers.get(prototype);
+  if (known !== undefined) return known;
+  const cache = Object.getOwnPropertySymbols(prototype).find(
+    (key) => key.description === 'getRequestCache' && typeof fieldOf(prototype, key) === 'function',
+  );
+  const made = cache === undefined ? null : makesOwn(Object.getPrototypeOf(prototype) as object, cache);
+  makers.set(prototype, made);
+  return made;
 }
 
-/** By the server's prototype of requests: one for each copy of it. */
-const caches = new WeakMap<object, symbol | null>();
+type MakeOwn = (from: Request, body: Bytes, attempt: Pick<Attempt, 'signal'>) => Request;
+
+/** By the server's prototype of requests. */
+const makers = new WeakMap<object, MakeOwn | null>();
+
+/**
+ * They are requests of the server's own class to `instanceof`. `cache`: by which `new Request(request)` of the server
+ * finds the whole one.
+ */
+function makesOwn(parent: object, cache: symbol): MakeOwn {
+  const prototype = Object.create(parent, Object.getOwnPropertyDescriptors(OwnRequest.prototype)) as object;
+  Object.defineProperty(prototype, cache, {
+    value(this: OwnRequest) {
+      return this.whole();
+    },
+  });
+  // Never called: what is constructed for it has its prototype.
+  function target(): object {
+    return prototype;
+  }
+  target.prototype = prototype;
+  return (...args) => Reflect.construct(OwnRequest, args, target);
+}
 
 function fieldOf(object: object, key: symbol): unknown {
   return (object as Record<symbol, unknown>)[key];
@@ -53,35 +73,33 @@ function fieldOf(object: object, key: symbol): unknown {
 class NodeServerRequest implements Below {
   readonly #raw: Request;
   readonly #incoming: Incoming;
-  readonly #cache: symbol;
+  readonly #own: MakeOwn;
 
-  constructor(raw: Request, incoming: Incoming, cache: symbol) {
+  constructor(raw: Request, incoming: Incoming, own: MakeOwn) {
     this.#raw = raw;
     this.#incoming = incoming;
-    this.#cache = cache;
+    this.#own = own;
   }
 
   readBody(sizeMaxBytes: number): Promise<RawBody> | undefined {
     const length = lengthOf(this.#incoming);
     if (length === undefined) return undefined;
-    if (length > sizeMaxBytes) return Promise.resolve({ kind: 'too-large' });
     if (this.#raw.bodyUsed) return Promise.resolve({ kind: 'consumed' });
+    if (length > sizeMaxBytes) return Promise.resolve({ kind: 'too-large' });
     return readWhole(this.#raw);
   }
 
   ownRequest(body: Bytes, attempt: Pick<Attempt, 'signal'>): Request {
-    const own = new OwnRequest(this.#raw, body, attempt);
-    (own as unknown as Record<symbol, unknown>)[this.#cache] = () => own.whole();
-    return own as unknown as Request;
+    return this.#own(this.#raw, body, attempt);
   }
 
   bytesOf(answer: Response): Bytes | undefined {
     for (const key of Object.getOwnPropertySymbols(answer)) {
       if (key.description !== 'cache') continue;
       const held = fieldOf(answer, key);
-      if (!Array.isArray(held) || held.length !== 3 || typeof held[0] !== 'number') return undefined;
+      if (!Array.isArray(held) || held.length !== 3 || !isStatus(held[0])) return undefined;
       const body: unknown = held[1];
-      if (body === null) return NOTHING;
+      if (body === null || NULL_BODY.includes(held[0])) return NOTHING;
       if (typeof body === 'string') return encoder.encode(body);
       // A copy: the record keeps it, and the handler may write on into its own.
       return body instanceof Uint8Array ? body.slice() : undefined;
@@ -90,14 +108,19 @@ class NodeServerRequest implements Below {
   }
 }
 
+/** As a whole answer would take it. */
+function isStatus(status: unknown): status is number {
+  return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
+}
+
 const NOTHING: Bytes = new Uint8Array(0);
 const encoder = new TextEncoder();
 
 /** Undefined where it is not declared. Node's parser gives exactly so many bytes. */
 function lengthOf({ headers }: Incoming): number | undefined {
-  const declared = headers['content-length'];
-  if (typeof declared === 'string' && /^\d{1,15}$/.test(declared)) return Number(declared);
-  return declared === undefined && headers['transfer-encoding'] === undefined ? 0 : undefined;
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  const declared = headers['content-length'] ?? '0';
+  return typeof declared === 'string' && /^\d{1,15}$/.test(declared) ? Number(declared) : undefined;
 }
 
 async function readWhole(raw: Request): Promise<RawBody> {
@@ -186,6 +209,8 @@ for (const name of [
   'destination',
   'duplex',
   'integrity',
+  'isHistoryNavigation',
+  'isReloadNavigation',
   'keepalive',
   'mode',
   'redirect',
@@ -205,4 +230,13 @@ for (const name of ['blob', 'clone', 'formData'] as const) {
     },
   });
 }
-Object.setPrototypeOf(OwnRequest.prototype, Request.prototype);
+Object.defineProperty(OwnRequest.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(
+    this: OwnRequest,
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ) {
+    return inspect(this.whole(), options);
+  },
+});
