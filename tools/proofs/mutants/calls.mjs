@@ -46,8 +46,8 @@ export const calls = [
   {
     name: 'call-contradiction-untold',
     file: 'ways/effect-call.ts',
-    find: "if (verdict === 'yes') return owner.contradicts(name, record?.state ?? null);",
-    put: "if (verdict === 'yes') return;",
+    find: "if (verdict === 'yes' || isSilent) {",
+    put: 'if (isSilent) {',
     tests: ENGINES,
     only: EFFECTS,
     breaks: 'A call that happened beside the record leaves no row in the audit.',

@@ -220,4 +220,14 @@ export const phased = [
     breaks:
       'A call that left too late and whose reply never comes is a second charge of which nobody is told.',
   },
+  {
+    name: 'effect-given-up-after-its-end',
+    file: 'ways/effect-call.ts',
+    find: 'if (hasEnded) return own.abort(reason);',
+    put: '',
+    tests: ENGINES,
+    only: EFFECTS,
+    breaks:
+      'A payment that went well is told as one that may have been made twice, because somebody has kept its signal.',
+  },
 ];

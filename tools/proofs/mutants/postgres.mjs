@@ -371,8 +371,8 @@ export const postgres = [
   {
     name: 'postgres-plan-kept-on-an-empty-table',
     file: 'stores/postgres/within.ts',
-    find: 'return number(row[1]) === 1;',
-    put: 'return number(row[1]) >= 0;',
+    find: 'return number(row.at(-1)) === 1;',
+    put: 'return number(row.at(-1)) >= 0;',
     tests: ['stores/postgres-plans.test.ts'],
     only: 'what a user’s session keeps prepared',
     breaks:

@@ -152,6 +152,8 @@ function begin<Tx, Done>(
       left = enroll(tx, within);
       if (!isSure) await makeSure(owner, source);
       await within.limit?.(boundOf(owner));
+      // BEGIN or the limits may have waited for a lock.
+      if (!source.exclusive && owner.claimLeftMs() <= 0) throw new FenceLostError();
       run.began = true;
       run.done = { value: await plan.body(tx, within) };
       await owner.probe('commit.sent');

@@ -43,8 +43,11 @@ export function bounded<Result>(
   const [startedAt, startedWallAt] = [world.monotonicNow(), world.wallNow()];
   return new Promise((resolve, reject) => {
     let isLate = false;
+    let hasEnded = false;
     let endless: Timer | undefined;
     const giveUp = (reason: Error): void => {
+      // Code that keeps its signal asks it also after its end.
+      if (hasEnded) return own.abort(reason);
       if (isLate) return;
       isLate = true;
       endless = world.setTimer(timeMaxMs, () => ended?.({ error: reason }));
@@ -69,6 +72,7 @@ export function bounded<Result>(
         },
       )
       .finally(() => {
+        hasEnded = true;
         timer.cancel();
         endless?.cancel();
         attempt.signal.removeEventListener('abort', lost);
@@ -79,18 +83,18 @@ export function bounded<Result>(
 /**
  * A call ended when it was no longer waited for, or when its claim was over: if the record has gone on and it cannot be
  * excluded that this happened twice, that is told. An error counts only once the claim is over: before that nobody can
- * have called again.
+ * have called again. Resolves with whether it was told.
  */
 export async function tellLateEnd<Result>(
   owner: Owner,
   effect: Effect<Result>,
   calledAt: number,
   end: CallEnd,
-): Promise<void> {
+): Promise<boolean> {
   const { rule, name, callTimeMaxMs, bounds } = effect;
   const { attempt, world } = owner;
   if ('error' in end && (!isOver(owner) || (rule.classify ?? classifyError)(end.error) === 'notExecuted'))
-    return;
+    return false;
   const sinceMs = world.monotonicNow() - calledAt + (attempt.left.intentAgeMaxMs ?? 0);
   const isCovered = rule.rule === 'downstreamKey' && sinceMs <= bounds.retentionMs;
   const { fence, createdAt } = attempt;
@@ -98,12 +102,13 @@ export async function tellLateEnd<Result>(
   for (let looks = 1; ; looks += 1) {
     const record = await owner.look();
     const verdict = record === undefined ? 'not-yet' : contradictionOf(record, ended);
-    if (verdict === 'no') return;
-    if (verdict === 'yes') return owner.contradicts(name, record?.state ?? null);
-    if (looks === LATE_LOOKS_MAX) {
-      if (record === undefined) owner.contradicts(name, null);
-      return;
+    if (verdict === 'no') return false;
+    const isSilent = looks === LATE_LOOKS_MAX && record === undefined;
+    if (verdict === 'yes' || isSilent) {
+      owner.contradicts(name, record?.state ?? null);
+      return true;
     }
+    if (looks === LATE_LOOKS_MAX) return false;
     // Who asked before this end calls within its claim, if it calls.
     await pause(world, (attempt.settings.claimTtlMs + callTimeMaxMs) / (LATE_LOOKS_MAX - 2));
   }

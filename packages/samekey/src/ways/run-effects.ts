@@ -12,7 +12,7 @@ import { boundsOf, checkRule, classifyError, type EffectCall, type EffectRule, r
 import { bounded, checkpointWhileHeld, type Effect, tellLateEnd } from './effect-call.ts';
 import { isStoreError, StepError } from '../core/errors.ts';
 import { comparableBytes } from '../fingerprint/digest.ts';
-import { mayBeUnderWayMs } from './late-call.ts';
+import { type CallEnd, mayBeUnderWayMs } from './late-call.ts';
 import type { Owner } from '../engine/owner.ts';
 import { pause } from '../core/pause.ts';
 import { createNotes } from './provider-notes.ts';
@@ -111,6 +111,11 @@ export class Effects {
       this.#note(providerId, isOver),
     );
     const calledAt = this.#owner.world.monotonicNow();
+    // Once is enough, when a call that was given up ends after all.
+    let told = Promise.resolve(false);
+    const tellOnce = (end: CallEnd): void => {
+      told = told.then((isTold) => isTold || tellLateEnd(this.#owner, effect, calledAt, end));
+    };
     let result: Result;
     try {
       result = await notes.during(() =>
@@ -119,7 +124,7 @@ export class Effects {
           callTimeMaxMs,
           (signal) =>
             call({ downstreamKey: key, mayHaveRunBefore: before, signal, noteProviderId: notes.note }),
-          (end) => void tellLateEnd(this.#owner, effect, calledAt, end),
+          tellOnce,
         ),
       );
     } catch (error) {

@@ -80,6 +80,18 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     expect((await t.pool.query('SELECT id FROM orders')).rows).toEqual([{ id: 'order-2' }]);
   });
 
+  it('a name that the handler itself asks for and nobody knows ends the attempt: it does not run again', async () => {
+    await using t = await setUp();
+    await t.warm();
+    let runs = 0;
+    const result = t.run('key-of-theirs', async (tx) => {
+      runs += 1;
+      await tx.query('EXECUTE theirs');
+    });
+    await expect(result).rejects.toMatchObject({ code: '26000' });
+    expect(runs).toBe(1);
+  });
+
   it('a transaction that was ended inside is noticed after limits that went out with BEGIN', async () => {
     await using t = await setUp();
     await t.warm();

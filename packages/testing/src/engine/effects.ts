@@ -288,6 +288,34 @@ export function effectTests(test: AddEngineTest): void {
     assert.deepEqual(told, [['charge', 1, 'completed']]);
   });
 
+  test('a signal that is asked long after its call has ended tells nothing', async (bench) => {
+    const [a, bank] = [await bench.node(), provider()];
+    const kept: { signal?: AbortSignal } = {};
+    const paid = pay(a, {
+      bank,
+      async call({ signal }) {
+        kept.signal = signal;
+        return bank.charge();
+      },
+    });
+    await bench.until(paid);
+    const record = await standing(bench);
+    await bench.t.store.forget([
+      {
+        scope: record.scope,
+        key: record.key,
+        claimId: record.claimId,
+        attempt: record.attempt,
+        reason: 'x',
+        actor: null,
+      },
+    ]);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.equal(kept.signal?.aborted, true);
+    await bench.pass(5 * CLAIM_TTL_MS);
+    assert.equal(eventsOf(a, 'contradiction').length, 0);
+  });
+
   test('a call that ends late with what the provider told the next attempt contradicts nothing', async (bench) => {
     const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
     const still = stillness(a);

@@ -206,13 +206,15 @@ function leastLimit(name: string): string {
 
 /**
  * Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark
- * that ends with it. Gives the process that answers, and whether the table has {@link LARGE_BYTES}.
+ * that ends with it. Gives the process that answers and, last, whether the table has {@link LARGE_BYTES}: that look
+ * waits for whoever has locked the table, within the limits.
  */
 export function limitStatement({ records }: Tables): Statement {
   const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit);
   return statement(
     'limit',
-    `SELECT pg_backend_pid() AS pid, (pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large, ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`,
+    `SELECT pg_backend_pid() AS pid, ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open,
+  (pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large`,
   );
 }
 

@@ -10,8 +10,8 @@
 import type { TransactionFault } from '../../store/transaction.ts';
 import { appliedBy } from './errors.ts';
 
-/** Rolled back to let others through, or because the session had forgotten a statement: a new run may succeed. */
-const AGAIN = new Set(['40001', '40P01', 'P2034', '26000']);
+/** Rolled back to let others through: a new run may succeed. */
+const AGAIN = new Set(['40001', '40P01', 'P2034']);
 
 /** How deep libraries wrap; a circle ends here too. */
 const DEPTH_MAX = 8;
@@ -22,11 +22,16 @@ const DEPTH_MAX = 8;
  */
 export function transactionFault(error: unknown, doubted?: ReadonlySet<string>): TransactionFault {
   const codes = codesOf(error);
-  if (codes.some((code) => AGAIN.has(code))) return 'again';
+  if (codes.some((code) => AGAIN.has(code)) || forgetsOurs(error)) return 'again';
   const state = codes.find((code) => /^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code));
   return state !== undefined && appliedBy({ code: state }, true, doubted) === 'no'
     ? 'rolled-back'
     : 'unclear';
+}
+
+/** Whether a session has forgotten a statement of ours: nothing of it was done. Of others it says nothing. */
+export function forgetsOurs(error: unknown): boolean {
+  return codesOf(error).includes('26000') && textsOf(error).some((text) => text.includes('"samekey_'));
 }
 
 /** Its codes look like SQLSTATEs; the class P0 is PostgreSQL's (P0001: raised by a function, also at COMMIT). */

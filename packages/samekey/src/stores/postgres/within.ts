@@ -39,7 +39,7 @@ import type { Records } from './records.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { timedValues } from './statement-times.ts';
 import { ENDED_MARK } from './tables.ts';
-import { codesOf, losesConnection, textsOf } from './transaction-fault.ts';
+import { codesOf, forgetsOurs, losesConnection, textsOf } from './transaction-fault.ts';
 import {
   checkpointWithinStatement,
   finishWithinStatement,
@@ -95,7 +95,7 @@ export function createWithin(
       try {
         return (await askTransaction(tx, asked, timedValues(asked, values, time), prepare)).rows;
       } catch (error) {
-        if (codesOf(error).includes('26000')) sessions.forgot(tx);
+        if (forgetsOurs(error)) sessions.forgot(tx);
         if (!isEnded(error)) throw storeError(error, true);
         isOver = true;
         throw ended(error);
@@ -172,7 +172,7 @@ export function createWithin(
 
 /** Of the row that the limits give. */
 function isLargeIn(row: SqlRow): boolean {
-  return number(row[1]) === 1;
+  return number(row.at(-1)) === 1;
 }
 
 interface Statements {

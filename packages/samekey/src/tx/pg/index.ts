@@ -78,7 +78,8 @@ async function open(
   try {
     // Several statements in one text give several results.
     const results = await client.query({ text: `${begin}; ${also}`, rowMode: 'array' });
-    return (results as unknown as readonly { readonly rows: unknown[][] }[]).at(-1)?.rows[0] ?? [];
+    const last = Array.isArray(results) ? (results.at(-1) as { readonly rows: unknown[][] }) : undefined;
+    return last?.rows[0] ?? null;
   } catch (error) {
     // The session has forgotten what was prepared in it (DISCARD ALL): then BEGIN goes alone.
     if ((error as { code?: unknown } | null)?.code !== NOT_PREPARED) throw error;
