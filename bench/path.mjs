@@ -42,7 +42,8 @@ if (values.role === 'client') beClient();
 else if (values.role === 'server') process.exitCode = await measure();
 else {
   const server = fork(self, [...process.argv.slice(2), '--role', 'server'], { execArgv: NURSERY });
-  [process.exitCode] = /** @type {[number]} */ (await once(server, 'exit'));
+  const [code] = await once(server, 'exit');
+  process.exitCode = code ?? 1;
 }
 
 /** Sends as many requests as it is told, one after the other, each with a new key. */

@@ -42,14 +42,14 @@ export async function openRedis(
 async function opened(address: RedisAddress, connected: Connected): Promise<OpenStore> {
   try {
     const shards = await shardsOf(address, connected);
-    const isAppending = !/^aof_enabled:0/m.test(String(await connected.ask('INFO', 'persistence')));
+    const durability = await durabilityOf(address, connected);
     const store = redisStore({
       service: address.service,
       prefix: address.prefix,
       shards,
       client: connected.client,
       // What the server is set to, it says itself; the application declares what it needs.
-      durability: isAppending ? 'everysec' : 'none',
+      durability,
     });
     return {
       store,
@@ -66,6 +66,16 @@ async function opened(address: RedisAddress, connected: Connected): Promise<Open
     connected.close();
     throw error;
   }
+}
+
+/** As the server is set; who may not ask for the setting of the file is believed to have a usual one. */
+async function durabilityOf(address: RedisAddress, { ask }: Connected): Promise<'everysec' | 'none'> {
+  const told = await ask('INFO', 'persistence').catch((error: unknown) => {
+    throw unasked(address, error);
+  });
+  if (/^aof_enabled:0/m.test(String(told))) return 'none';
+  const fsync = await ask('CONFIG', 'GET', 'appendfsync').catch(() => '');
+  return /\bno$/.test(String(fsync)) ? 'none' : 'everysec';
 }
 
 /** In how many parts the records lie: with another number they are looked for in the wrong place. */

@@ -40,7 +40,10 @@ const SHARDS_MAX = 1_024;
 /** Reads it. Throws `CliError`. */
 export function redisAddress(text: string, from: string): RedisAddress {
   const url = parsed(text.replace(/^valkey/i, 'redis'));
-  const isAstray = url !== null && url.username === '' && url.password === '' && text.includes('@');
+  // An @ that is left over: a / or ? in the password has cut it in two.
+  const isAstray =
+    url !== null &&
+    (url.search.includes('@') || (url.username === '' && url.password === '' && text.includes('@')));
   if (url === null || url.hash !== '' || url.hostname === '' || isAstray || !/^\/?\d*$/.test(url.pathname)) {
     throw new CliError(
       `${from} is not a Redis URL that can be read (it is not repeated here, as it may hold a password). Its form is ${REDIS_FORM}, ` +
@@ -75,7 +78,8 @@ export function redisAddress(text: string, from: string): RedisAddress {
 export function dynamodbAddress(text: string, from: string): DynamoDbAddress {
   const url = parsed(text);
   const table = url?.host ?? '';
-  if (url === null || !/^[\w.-]{3,255}$/.test(table) || !/^\/?$/.test(url.pathname) || url.username !== '') {
+  const isAstray = url?.username !== '' || url.password !== '';
+  if (url === null || isAstray || !/^[\w.-]{3,255}$/.test(table) || !/^\/?$/.test(url.pathname)) {
     throw new CliError(
       `${from} is not an address of a DynamoDB table (it is not repeated here, as it may hold a secret). Its form is ${DYNAMODB_FORM}, with ` +
         '&endpoint=http://localhost:8000 for a stand-in. Credentials come from the environment, as of every tool of AWS.',
@@ -99,9 +103,9 @@ export function dynamodbAddress(text: string, from: string): DynamoDbAddress {
 function parametersOf(url: URL, from: string, known: readonly string[]): ReadonlyMap<string, string> {
   const unknown = [...url.searchParams.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new CliError(
-      `${from} has a parameter ${JSON.stringify(unknown)} that nothing reads; there are ${known.join(', ')}.`,
-    );
+    // Anything but a name may be a part of a password.
+    const name = /^[a-z]+$/i.test(unknown) ? JSON.stringify(unknown) : 'of another name';
+    throw new CliError(`${from} has a parameter ${name} that nothing reads; there are ${known.join(', ')}.`);
   }
   return new Map(url.searchParams);
 }

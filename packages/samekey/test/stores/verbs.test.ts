@@ -265,5 +265,7 @@ describe('lists and counts', () => {
       retryable: 0,
       unknown: 0,
     });
+    // Written by newer code.
+    expect(countsOf([['paused' as 'failed', 2]])).toMatchObject({ paused: 2 });
   });
 });

@@ -142,13 +142,11 @@ export async function whole(item: Item, bodies: TableBodies | undefined): Promis
     if (bytes !== null)
       filled[part] = part === 'steps' ? { S: new TextDecoder().decode(bytes) } : { B: plain(bytes) };
     else if (part !== 'response_body') {
-      throw new StoreError(
-        `The ${part} of a record is not in the body store any more, or not as it was put: look at the record before it runs.`,
-        {
-          applied: 'no',
-          transient: false,
-        },
-      );
+      const why =
+        bodies === undefined
+          ? `The ${part} of a record is in a body store, and this store was opened without one: pass bodies (a command: --app).`
+          : `The ${part} of a record is not in the body store any more, or not as it was put: look at the record before it runs.`;
+      throw new StoreError(why, { applied: 'no', transient: false });
     }
   }
   return filled;

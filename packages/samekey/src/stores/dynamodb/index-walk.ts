@@ -152,9 +152,9 @@ export function createLook(calls: Calls, records: Records, atOnceMax: number): L
         FilterExpression: 'attribute_exists(claim_id)',
         ExpressionAttributeNames: { '#state': 'state' },
       });
-      const counts = countsOf([]);
-      for await (const item of pages) counts[textOf(item['state']) as State] += 1;
-      return counts;
+      const counted: [State, number][] = [];
+      for await (const item of pages) counted.push([textOf(item['state']) as State, 1]);
+      return countsOf(counted);
     },
   };
   return look;

@@ -1,11 +1,11 @@
 /**
- * The one shape of every write that is not a claim: the row is read again, the state table decides on what was read,
- * and the row is written if it still is that. A store implements {@link Change}; the verbs of this room are made of it.
+ * The one shape of the writes off the hot path: the row is read again, the state table decides on what was read, and
+ * the row is written if it still is that. A store implements {@link Change}; the verbs of this room are made of it, but
+ * where one statement does all of it.
  *
  * Invariants of an implementation: the write repeats what was seen in its own condition, or holds the row's lock · the
  * row of the audit is one write with the change, so neither is there without the other · where somebody else was faster
- * or holds the row nothing is written, and the result is {@link BUSY} · of requests on one record a later one finds
- * what an earlier one has left.
+ * or holds the row nothing is written, and the result is {@link BUSY}. Its callers name each record once in a call.
  */
 
 import { isStoreError, StoreError } from '../../core/errors.ts';
@@ -84,9 +84,6 @@ export function takenOf<Result>(results: readonly (Result | undefined | typeof B
  */
 export function unclear(error: unknown): unknown {
   if (!isStoreError(error) || error.applied === 'unknown') return error;
-  return new StoreError(error.message, {
-    applied: 'unknown',
-    transient: error.transient,
-    cause: error.cause,
-  });
+  const { message, transient, busy, retryAfterMs, cause } = error;
+  return new StoreError(message, { applied: 'unknown', transient, busy, retryAfterMs, cause });
 }

@@ -7,7 +7,7 @@ import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 import { checkErase, handRow } from '../../store/audit.ts';
 import { decideErase } from '../../store/machine/index.ts';
 import type { EraseRequest, EraseResult } from '../../store/store.ts';
-import type { BUSY, Decide, RowOf } from './change.ts';
+import { type BUSY, type Decide, type RowOf, unclear } from './change.ts';
 
 /** What erasing says of one record; `already`: erased before, or gone. */
 export type Erased = 'erased' | 'left' | 'already';
@@ -41,13 +41,17 @@ export function createErase(parts: EraseParts): (request: EraseRequest) => Promi
     const { scope, limit } = request;
     const erasing = erasingOf(request);
     let erased = 0;
-    for (let isMore = true; isMore && erased < limit; ) {
-      const most = Math.min(parts.rowsMax, limit - erased);
-      const done = await parts.round(scope, most, erasing);
-      erased += done.erased;
-      isMore = done.erased > 0 && done.found >= most;
+    try {
+      for (let isMore = true; isMore && erased < limit; ) {
+        const most = Math.min(parts.rowsMax, limit - erased);
+        const done = await parts.round(scope, most, erasing);
+        erased += done.erased;
+        isMore = done.erased > 0 && done.found >= most;
+      }
+      return { erased, left: await parts.left(scope) };
+    } catch (error) {
+      throw erased > 0 ? unclear(error) : error;
     }
-    return { erased, left: await parts.left(scope) };
   };
 }
 

@@ -13,6 +13,7 @@ export function listLimit({ limit }: { readonly limit?: number }): number {
 /** Each state with its number, none left out; numbers of one state are added up. */
 export function countsOf(counted: Iterable<readonly [state: State, records: number]>): Record<State, number> {
   const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-  for (const [state, records] of counted) counts[state] += records;
+  // Newer code may know more states.
+  for (const [state, records] of counted) counts[state] = (counts[state] ?? 0) + records;
   return counts;
 }
