@@ -104,4 +104,13 @@ export const dynamodb = [
     only: 'after it was seen alone',
     breaks: 'A table does not find what it has put itself: what dead processes left stays for good.',
   },
+  {
+    name: 'dynamodb-runs-again-by-shared-time',
+    file: 'stores/dynamodb/view.ts',
+    find: 'return back === null ? 0 : watch.see(back);',
+    put: "if (back === null) return record?.state === 'retryable' ? Math.max(0, record.lockedUntil - now) : 0;\n    return watch.see(back);",
+    tests: ['stores/dynamodb.test.ts'],
+    only: 'whose clock is behind',
+    breaks: 'What was settled so that it runs again is said to be in progress, and nobody works on it.',
+  },
 ];

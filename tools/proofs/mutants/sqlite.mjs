@@ -42,8 +42,8 @@ export const sqlite = [
   {
     name: 'sqlite-held-back-by-shared-time',
     file: 'store/time/claim-watch.ts',
-    find: 'if (isByHand(record)) return record.claimTtlMs > 0 ? watched : null;',
-    put: '',
+    find: 'if (!isByHand(record) || record.claimTtlMs === 0) return null;',
+    put: 'return null;',
     tests: CONTRACT,
     only: 'clocks',
     breaks:

@@ -68,6 +68,16 @@ export function verdictTests(test: AddTest): void {
     await t.store.finish([finishRequest(owner, 'unknown')]);
     const newcomer = await t.another({ wallOffsetMs: -3_600_000 });
     assert.deepEqual(await newcomer.settle([settleRequest(owner, 'retryable')]), [{ kind: 'applied' }]);
+    assert.equal((await claimed(newcomer)).attempt, 2);
+  });
+
+  test('what may run again runs at once, also in a process whose clock is behind', async (t) => {
+    if (t.another === undefined) return;
+    const owner = await claimed(t.store);
+    await t.advance(900);
+    await t.store.finish([finishRequest(owner, 'retryable', { proof: 'declared' })]);
+    const newcomer = await t.another({ wallOffsetMs: -3_600_000 });
+    assert.equal((await claimed(newcomer)).attempt, 2);
   });
 
   test('settled with the result of its open effect, the next attempt gets it, and nothing is open any more', async (t) => {

@@ -5,10 +5,10 @@
 
 import {
   type Fence,
+  isByHand,
   LEFT_TO_CODE_MS,
   PHASES_CHANGED,
   type SamekeyRecord,
-  type State,
 } from '../../core/record.ts';
 import type { HandResult } from '../store.ts';
 
@@ -36,8 +36,14 @@ export interface Decision<Result> {
   readonly result: Result;
 }
 
-/** States in which `lockedUntil` means something. */
-const LOCKED: ReadonlySet<State> = new Set(['in_progress', 'retryable', 'pending']);
+/**
+ * Whether `lockedUntil` keeps claims away. Of a record that may run again it is when its attempt ended, but for what
+ * was reopened or forgotten by hand: a server whose clock is behind, or was set back, keeps nobody waiting.
+ */
+function isLocked(record: SamekeyRecord): boolean {
+  if (record.state === 'retryable') return isByHand(record);
+  return record.state === 'in_progress' || record.state === 'pending';
+}
 
 /**
  * The view of a store whose clock is the server's: a claim is over when its time has passed; `heldMs` later after a
@@ -49,8 +55,8 @@ export function serverView(
   laterNow: number = now,
   heldMs: number = 0,
 ): View {
-  const locked = record !== null && LOCKED.has(record.state);
-  const claimLeftMs = locked ? Math.max(0, record.lockedUntil - (now - heldMs)) : 0;
+  const claimLeftMs =
+    record !== null && isLocked(record) ? Math.max(0, record.lockedUntil - (now - heldMs)) : 0;
   return { now, laterNow, claimOver: claimLeftMs === 0, claimLeftMs };
 }
 

@@ -5,14 +5,7 @@
  * first.
  */
 
-import {
-  type Fence,
-  idText,
-  isByHand,
-  REOPEN_DELAY_MS,
-  type RecordId,
-  type SamekeyRecord,
-} from '../../core/record.ts';
+import { type Fence, idText, isByHand, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 
 /** What a watch looks at. */
 export interface WatchedClaim extends RecordId, Fence {
@@ -66,18 +59,16 @@ export function createClaimWatch(monotonicNow: () => number, watchedMax: number 
 /**
  * The watch on a record that nobody works on and that may not run yet; null: nothing holds it back.
  *
- * What was reopened or forgotten by hand is watched, from when this process first sees it, for the time that the record
- * says: answers may still be replayed elsewhere for so long, and whoever did it may know an older time than this
- * process, by as much as the store was silent. What an owner left for later is watched while the shared time says so: a
- * wall clock that is set ahead then shortens nothing, one that stands still lengthens nothing. `doubtMs`: by how much
- * the clock of that owner may be ahead of the shared time here.
+ * Only what was reopened or forgotten by hand may not: answers may still be replayed elsewhere. It is watched, from
+ * when this process first sees it, for the time that the record says: whoever did it may know an older time than this
+ * process, by as much as the store was silent. Of any other record that may run again `lockedUntil` tells when its
+ * attempt ended. That is past, also where this process believes an earlier time.
  */
-export function heldBack(record: SamekeyRecord | null, now: number, doubtMs = 0): WatchedClaim | null {
+export function heldBack(record: SamekeyRecord | null): WatchedClaim | null {
   if (record?.state !== 'retryable' && record?.state !== 'unknown') return null;
+  if (!isByHand(record) || record.claimTtlMs === 0) return null;
   // Not the watch on its claim, which may have begun long ago.
-  const watched = { ...record, claimId: `held ${record.claimId}` };
-  if (isByHand(record)) return record.claimTtlMs > 0 ? watched : null;
-  return record.lockedUntil - now > doubtMs ? { ...watched, claimTtlMs: REOPEN_DELAY_MS } : null;
+  return { ...record, claimId: `held ${record.claimId}` };
 }
 
 /**

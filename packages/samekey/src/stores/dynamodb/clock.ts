@@ -15,7 +15,7 @@ export interface StoreClock extends Pick<SharedTime, 'onOff'> {
 }
 
 /** How long what was read is carried on by this process's monotonic clock; the shared time may be behind by as much. */
-export const TRUST_MS = 1_000;
+const TRUST_MS = 1_000;
 const KEY: Item = { pk: { S: 'm' }, sk: { S: 'clock' } };
 
 /** Makes it. */

@@ -148,7 +148,7 @@ export function createRecords(options: RecordsOptions): Records {
         const after = decision.write;
         if (after === undefined) {
           // Not read, it is not known to be absent.
-          if (round > 0 || first === undefined || first !== null) views.stands(id, before, now, false);
+          if (round > 0 || first === undefined || first !== null) views.stands(id, before, false);
           return decision.result;
         }
         const rows = [decision.row, auditTransitions ? transitionRow(before, after) : undefined];
@@ -156,7 +156,7 @@ export function createRecords(options: RecordsOptions): Records {
         const leaseMs = decision.leaseMs === undefined ? (stored?.leaseMs ?? null) : decision.leaseMs;
         const stands = await write(id, stored, after, { leaseMs, notes });
         if (stands === undefined) {
-          views.stands(id, after, now, true);
+          views.stands(id, after, true);
           return decision.result;
         }
         stored = stands;

@@ -6,19 +6,13 @@
 import { type ClaimWatch, heldBack, type WatchedClaim } from '../../store/time/claim-watch.ts';
 import type { View } from '../../store/machine/index.ts';
 import type { SharedTimes } from '../../store/time/shared-time.ts';
-import { TRUST_MS } from './clock.ts';
 import type { RecordId, SamekeyRecord } from '../../core/record.ts';
 
 /** Looks at records, and watches them from then on. */
 export interface Views {
   of(record: SamekeyRecord | null, times: SharedTimes): View;
   /** The record stands so now: written (`true`) or found. */
-  stands(id: RecordId, record: SamekeyRecord | null, now: number, isWritten: boolean): void;
-}
-
-/** The clock of whoever wrote it may be ahead of ours by what the shared time leaves open. */
-function held(record: SamekeyRecord | null, now: number): WatchedClaim | null {
-  return heldBack(record, now, TRUST_MS);
+  stands(id: RecordId, record: SamekeyRecord | null, isWritten: boolean): void;
 }
 
 /** Makes them on a watch. */
@@ -26,9 +20,8 @@ export function createViews(watch: ClaimWatch): Views {
   function leftMs(record: SamekeyRecord | null, now: number): number {
     if (record?.state === 'in_progress') return watch.see(record);
     if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);
-    const back = held(record, now);
-    if (back !== null) return watch.see(back);
-    return record?.state === 'retryable' ? Math.max(0, record.lockedUntil - now) : 0;
+    const back = heldBack(record);
+    return back === null ? 0 : watch.see(back);
   }
 
   return {
@@ -36,8 +29,8 @@ export function createViews(watch: ClaimWatch): Views {
       const claimLeftMs = leftMs(record, times.now);
       return { ...times, claimOver: claimLeftMs === 0, claimLeftMs };
     },
-    stands(id, record, now, isWritten) {
-      const back = held(record, now);
+    stands(id, record, isWritten) {
+      const back = heldBack(record);
       if (record?.state === 'in_progress') {
         if (isWritten) watch.restart(record);
       } else if (back !== null) watch.see(back);

@@ -91,7 +91,7 @@ function withinOf(options: WithinOptions, tx: ItemTransaction): WithinDynamoDb {
     if (row !== undefined)
       tx.write({ Put: { TableName: tableName, Item: audit.itemOf(audit.numbered(row, now)) } });
     tx.onEnd(async (isCommitted) => {
-      if (isCommitted) views.stands(request, after, now, true);
+      if (isCommitted) views.stands(request, after, true);
       const kept = placesIn(fit.item);
       const left = isCommitted ? placesIn(stored.item).filter((place) => !kept.includes(place)) : fit.put;
       await bodies?.discard(left);

@@ -81,7 +81,7 @@ export function createRecords(
     if (record?.state === 'in_progress') return watch.see(record);
     // Nobody runs under it: the file's time will do.
     if (record?.state === 'pending') return Math.max(0, record.lockedUntil - now);
-    const held = heldBack(record, now);
+    const held = heldBack(record);
     return held === null ? 0 : watch.see(held);
   }
 
@@ -92,7 +92,7 @@ export function createRecords(
     after: SamekeyRecord | null | undefined,
     now: number,
   ): boolean {
-    const held = heldBack(after === undefined ? before : after, now);
+    const held = heldBack(after === undefined ? before : after);
     if (after?.state === 'in_progress') watch.restart(after);
     else if (held !== null) watch.see(held);
     else if (after !== undefined || before?.state !== 'in_progress') watch.drop(id);
