@@ -28,6 +28,7 @@ export {
   type WatchedClaim,
 } from '../store/time/claim-watch.ts';
 export { type Counters, type Counts, takeOff } from '../store/counters.ts';
+export { checkEnds, settlements } from '../store/ends.ts';
 export { isListed } from '../store/listed.ts';
 export {
   CLAIM_ENDED,
@@ -83,6 +84,30 @@ export {
   STATES,
 } from '../core/record.ts';
 export { callerOf } from '../core/scope.ts';
+export { createHand } from '../stores/verbs/by-hand.ts';
+export {
+  BUSY,
+  type Change,
+  type Decide,
+  ifThere,
+  isBusy,
+  type RowOf,
+  type Take,
+  takeBy,
+  takenOf,
+} from '../stores/verbs/change.ts';
+export { createErase, createWalkingErase, type Erased } from '../stores/verbs/erase.ts';
+export { countsOf, listLimit } from '../stores/verbs/reads.ts';
+export {
+  createDue,
+  createReap,
+  createSweep,
+  createTakeUnknown,
+  type DueWork,
+  overByState,
+  reapedByState,
+  takePurgeable,
+} from '../stores/verbs/upkeep.ts';
 export { createServerTime, type ServerClock, type ServerTime } from '../store/time/server-time.ts';
 export { createSharedTime, type SharedTime, type SharedTimes } from '../store/time/shared-time.ts';
 export {

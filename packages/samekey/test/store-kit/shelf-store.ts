@@ -7,52 +7,40 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import type {
-  AuditAct,
-  AuditRow,
-  ByHand,
-  HandResult,
-  NewAuditRow,
-  RecordId,
-  SamekeyRecord,
-  State,
-  Store,
-  Swept,
-} from 'samekey';
+import type { AuditRow, NewAuditRow, RecordId, SamekeyRecord, Store } from 'samekey';
 import {
   aFunction,
   auditLimit,
   callerOf,
-  checkByHand,
-  checkErase,
+  type Change,
   checkNotes,
-  type Decision,
+  compareDue,
+  countsOf,
+  createDue,
+  createHand,
+  createReap,
+  createSweep,
+  createTakeUnknown,
+  createWalkingErase,
+  type Decide,
   decideCheckpoint,
   decideClaim,
-  decideErase,
   decideFinish,
-  decideForget,
-  decidePostpone,
   decideRenew,
-  decideReopen,
-  decideSettle,
   decideSweep,
-  decideTakeUnknown,
-  giveUpRow,
-  handRow,
   idText,
-  compareDue,
   isDue,
   isListed,
   isPurgeable,
+  listLimit,
   readOptions,
-  reapedOf,
   required,
-  type Table,
-  text,
+  type RowOf,
   serverView,
-  STATES,
-  type View,
+  type Table,
+  takeBy,
+  takePurgeable,
+  text,
 } from 'samekey/store-kit';
 
 /** Options of {@link shelfStore}. */
@@ -67,12 +55,6 @@ const ROWS = {
   folder: required(text()),
   now: aFunction<() => number>(),
 } satisfies Table<ShelfStoreOptions>;
-
-type Decide<Request, Result> = (
-  record: SamekeyRecord | null,
-  request: Request,
-  view: View,
-) => Decision<Result>;
 
 /** Makes it. Throws `OptionsError`. */
 export function shelfStore(options: ShelfStoreOptions): Store {
@@ -115,7 +97,7 @@ export function shelfStore(options: ShelfStoreOptions): Store {
   function apply<Request extends RecordId, Result>(
     requests: readonly Request[],
     decide: Decide<Request, Result>,
-    rowOf?: (before: SamekeyRecord, after: SamekeyRecord | null, request: Request) => NewAuditRow | undefined,
+    rowOf?: RowOf<Request>,
   ): Result[] {
     return requests.map((request) => {
       const before = read(pathOf(request));
@@ -127,14 +109,9 @@ export function shelfStore(options: ShelfStoreOptions): Store {
     });
   }
 
-  function byHand<Request extends RecordId & ByHand>(
-    act: AuditAct,
-    requests: readonly Request[],
-    decide: Decide<Request, HandResult>,
-  ): HandResult[] {
-    checkByHand(requests);
-    return apply(requests, decide, (before, after, request) => handRow(act, before, after, request));
-  }
+  // The same for the verbs off the hot path. No two calls interleave here, so none is ever BUSY.
+  const change: Change = async (requests, decide, rowOf) => apply(requests, decide, rowOf);
+  const take = takeBy(change);
 
   return {
     name: 'shelf',
@@ -153,73 +130,57 @@ export function shelfStore(options: ShelfStoreOptions): Store {
     finish: async (requests) => apply(requests, decideFinish),
     find: async (ids) => ids.map((id) => read(pathOf(id))),
 
-    async sweep(limit, until) {
-      const swept: Swept[] = [];
-      for (const record of all()) {
-        if (swept.length >= limit) break;
-        const decision = decideSweep(record, serverView(record, now()), until);
-        if (decision === undefined || decision.write === undefined) continue;
-        write(record, decision.write);
-        swept.push(decision.result);
-      }
-      return swept;
-    },
-    due: async ({ operations, limit, after, ...backoff }) =>
+    // Settle, reopen, forget, postpone.
+    ...createHand({ change }),
+    sweep: createSweep({
+      take,
+      over: async (limit, unknownMaxMs) =>
+        all()
+          .filter((record) => decideSweep(record, serverView(record, now()), { unknownMaxMs }) !== undefined)
+          .slice(0, limit),
+    }),
+    due: createDue(async ({ operations, limit, after, ...backoff }) =>
       all()
         .filter((record) => operations.includes(record.operation) && isDue(record, now(), backoff))
-        .filter((record) => !after || compareDue(record, after) > 0)
+        .filter((record) => after === null || compareDue(record, after) > 0)
         .toSorted(compareDue)
         .slice(0, limit),
-    async takeUnknown({ operations, limit, ...request }) {
-      const taken: SamekeyRecord[] = [];
-      for (const record of all().toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0))) {
-        if (taken.length >= limit) break;
-        if (operations !== null && !operations.includes(record.operation)) continue;
-        const after = decideTakeUnknown(record, request, serverView(record, now()));
-        if (after === undefined) continue;
-        write(record, after);
-        taken.push(after);
-      }
-      return taken;
-    },
-    postpone: async (requests) => apply(requests, decidePostpone, giveUpRow),
-    async reap(limit) {
-      const gone = all()
-        .filter((record) => isPurgeable(record, now()))
-        .slice(0, limit);
-      for (const record of gone) write(record, null);
-      return reapedOf(gone.map(({ scope }) => scope));
-    },
-
-    settle: async (requests) => byHand('settle', requests, decideSettle),
-    reopen: async (requests) => byHand('reopen', requests, decideReopen),
-    forget: async (requests) => byHand('forget', requests, decideForget),
-    async erase(request) {
-      checkErase(request);
-      let [erased, left] = [0, 0];
-      for (const record of all().filter(({ scope }) => callerOf(scope) === request.scope)) {
-        const { write: after, result } = decideErase(record, request, { now: now() });
-        if (result === 'already') continue;
-        if (result === 'left' || !after || erased >= request.limit) {
-          left += 1;
-          continue;
-        }
-        write(record, after);
-        audited([handRow('erase', record, after, request)]);
-        erased += 1;
-      }
-      return { erased, left };
-    },
+    ),
+    takeUnknown: createTakeUnknown(take, async (operations, limit) =>
+      all()
+        .filter(({ state, operation }) => state === 'unknown' && (operations?.includes(operation) ?? true))
+        .filter(({ reconcileAfter }) => reconcileAfter !== null && reconcileAfter <= now())
+        .toSorted((a, b) => (a.reconcileAfter ?? 0) - (b.reconcileAfter ?? 0))
+        .slice(0, limit),
+    ),
+    reap: createReap({
+      reap: (limit) =>
+        takePurgeable(
+          take,
+          all()
+            .filter((record) => isPurgeable(record, now()))
+            .slice(0, limit),
+        ),
+    }),
+    erase: createWalkingErase({
+      async *walk(scope) {
+        yield all()
+          .filter((record) => callerOf(record.scope) === scope)
+          .map((record) => ({ record }));
+      },
+      change: (found, { decide, rowOf }) =>
+        change(
+          found.map(({ record }) => record),
+          decide,
+          rowOf,
+        ),
+    }),
     list: async (request) =>
       all()
         .filter((record) => isListed(record, request))
         .toSorted((a, b) => b.createdAt - a.createdAt)
-        .slice(0, request.limit ?? 100),
-    async count() {
-      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-      for (const { state } of all()) counts[state] += 1;
-      return counts;
-    },
+        .slice(0, listLimit(request)),
+    count: async () => countsOf(all().map(({ state }) => [state, 1])),
 
     audit: async (request) =>
       rows
