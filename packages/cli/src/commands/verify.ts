@@ -10,6 +10,7 @@ import { Command, Option } from 'commander';
 import { CliError, EXIT } from '../cli-error.ts';
 import { duration } from '../operate/duration.ts';
 import { say } from '../operate/print.ts';
+import { PROFILE_NAMES } from '../verify/expectations.ts';
 import { optionsOf, type VerifyFlags } from '../verify/command/flags.ts';
 import { junitOf } from '../verify/command/junit.ts';
 import { type VerifyReport, verify, verifyBadge, verifyMarkdown, verifyText } from '../verify/index.ts';
@@ -75,7 +76,7 @@ export function verifyCommand(): Command {
     .option('--key-header <name>', 'the header of the key', 'Idempotency-Key')
     .option('--marker-header <name>', 'the header that says "this is a replay", if it is an unusual one')
     .option('--ignore-header <name>', 'a header that may differ on a replay; repeat it', collect, [])
-    .addOption(new Option('--profile <name>', 'what is expected').choices(['ietf', 'stripe']).default('ietf'))
+    .addOption(new Option('--profile <name>', 'what is expected').choices(PROFILE_NAMES).default('ietf'))
     .option('--only <names>', 'scenarios to run, with commas')
     .option('--skip <names>', 'scenarios to leave out, with commas: what cannot be judged here, on purpose')
     .option('--rate <number>', 'requests per second, on average', '50')

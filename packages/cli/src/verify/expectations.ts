@@ -23,6 +23,9 @@ export const EXPECTATIONS: Readonly<Record<ProfileName, Expectations>> = {
   stripe: { mismatchStatus: 400, inProgressStatuses: [409], errors: 'stripe' },
 };
 
+/** All names of profiles. */
+export const PROFILE_NAMES: readonly ProfileName[] = Object.keys(EXPECTATIONS) as ProfileName[];
+
 /** Headers of the field that say "this is a replay", beside the one the user names. */
 export const MARKERS: readonly string[] = [
   'idempotency-replayed',

@@ -19,7 +19,7 @@ import {
   wholeNumber,
 } from 'samekey/internals/core/options';
 import type { Count } from './counting.ts';
-import type { ProfileName } from './expectations.ts';
+import { PROFILE_NAMES, type ProfileName } from './expectations.ts';
 
 /** Headers by name. */
 export type Headers = Readonly<Record<string, string>>;
@@ -155,7 +155,7 @@ const ROWS = {
     NonNullable<VerifyOptions['store']>
   >),
   isKeyRequired: trueOrFalse(true),
-  profile: oneOf(['ietf', 'stripe'], 'ietf'),
+  profile: oneOf(PROFILE_NAMES, 'ietf'),
   keyHeader: text('Idempotency-Key'),
   markerHeader: text(),
   ignoreHeaders: listOf(text()),

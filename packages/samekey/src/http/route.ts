@@ -45,6 +45,9 @@ import type { Profile } from './profile.ts';
 import { stripe } from './profiles/stripe.ts';
 import type { BindFunction, ScopeFunction } from './scope-function.ts';
 
+/** What a route may name in the place of a profile. */
+type ProfileName = 'ietf' | 'stripe';
+
 /** Options of a protected route. */
 export interface RouteOptions<Native> extends OperationOptions {
   /** Whom a key is unique for: a function of the authenticated request, or `singleTenant()`. No default. */
@@ -99,7 +102,7 @@ export interface RouteOptions<Native> extends OperationOptions {
    */
   readonly bindTo?: BindFunction<Native>;
   /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
-  readonly profile?: 'ietf' | 'stripe' | Profile;
+  readonly profile?: ProfileName | Profile;
   /** Largest request body, decoded, in bytes; default 1 MiB. */
   readonly requestSizeMaxBytes?: number;
   /** Largest answer whose body is stored, in bytes; default 1 MiB. Larger ones stream through. */
@@ -285,15 +288,20 @@ function protectedMethods(given: unknown, path: string): readonly string[] {
   return upper;
 }
 
+/** The profiles that a route can name. */
+const PROFILES: Readonly<Record<ProfileName, () => Profile>> = { ietf, stripe };
+
 function profileOf(profile: unknown): Profile {
-  if (profile === 'ietf') return ietf();
-  if (profile === 'stripe') return stripe();
+  if (typeof profile === 'string' && Object.hasOwn(PROFILES, profile))
+    return PROFILES[profile as ProfileName]();
   if (typeof profile === 'function')
     throw new OptionsError(
       'profile is a function: call it, as in profile: stripe(), or name it, as in profile: "stripe".',
     );
-  if (typeof (profile as Partial<Profile> | null)?.render !== 'function')
-    throw new OptionsError(`profile is "ietf", "stripe", or ietf({ … }); it is ${shown(profile)}.`);
+  if (typeof (profile as Partial<Profile> | null)?.render !== 'function') {
+    const names = Object.keys(PROFILES).map((name) => JSON.stringify(name));
+    throw new OptionsError(`profile is ${names.join(', ')}, or ietf({ … }); it is ${shown(profile)}.`);
+  }
   return profile as Profile;
 }
 

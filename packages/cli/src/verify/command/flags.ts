@@ -4,7 +4,7 @@ import { exec } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { CliError } from '../../cli-error.ts';
-import type { Count, Hold, VerifyOptions } from '../index.ts';
+import type { Count, Hold, ProfileName, VerifyOptions } from '../index.ts';
 
 /** The flags, as Commander gives them. */
 export interface VerifyFlags {
@@ -36,7 +36,7 @@ export interface VerifyFlags {
   readonly keyHeader: string;
   readonly markerHeader?: string;
   readonly ignoreHeader: readonly string[];
-  readonly profile: 'ietf' | 'stripe';
+  readonly profile: ProfileName;
   readonly only?: string;
   readonly skip?: string;
   readonly rate: string;
