@@ -111,7 +111,7 @@ export function expressHarness(name: string, framework: typeof express): Adapter
     name,
     ways: Object.keys(WAYS),
     hasRoutePatterns: true,
-    routing: { foldsCase: true, foldsSlash: true },
+    routing: { foldsCase: true, foldsSlash: true, canFoldSlash: true },
     hasRepeatedLines: true,
     tellsRequestLines: true,
     serve(samekey, routes) {

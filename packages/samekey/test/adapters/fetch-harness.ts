@@ -114,7 +114,7 @@ export const fetchHarness: AdapterHarness = {
   name: 'Fetch',
   ways: Object.keys(WAYS),
   hasRoutePatterns: false,
-  routing: { foldsCase: false, foldsSlash: false },
+  routing: { foldsCase: false, foldsSlash: false, canFoldSlash: false },
   hasRepeatedLines: false,
   tellsRequestLines: false,
   serve(samekey, routes) {

@@ -91,7 +91,7 @@ export const honoHarness: AdapterHarness = {
   name: 'Hono',
   ways: Object.keys(WAYS),
   hasRoutePatterns: true,
-  routing: { foldsCase: false, foldsSlash: false },
+  routing: { foldsCase: false, foldsSlash: false, canFoldSlash: true },
   hasRepeatedLines: false,
   tellsRequestLines: true,
   serve(samekey, routes) {

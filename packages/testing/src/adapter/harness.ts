@@ -83,6 +83,8 @@ export interface Routing {
   readonly foldsCase: boolean;
   /** Whether `/charge/` is taken for `/charge`; else it is not found. */
   readonly foldsSlash: boolean;
+  /** Whether it can be asked for that: `matching` with `strict: false`. */
+  readonly canFoldSlash: boolean;
 }
 
 /** An adapter under test. */

@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
     [charge('', { matching: { strict: false } })],
     '/charge',
     '/charge/',
-    ({ hasRoutePatterns }) => (hasRoutePatterns ? 'replay' : 'not found'),
+    ({ routing }) => (routing.canFoldSlash ? 'replay' : 'not found'),
   ),
   row(
     'a slash at the end, where it counts',
