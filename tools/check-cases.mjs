@@ -30,9 +30,6 @@ const REVIEW_BEGIN = '<!-- review: made by tools/check-cases.mjs --write -->';
 /** Cases that are about one store's own limit; the others have none. @type {Readonly<Record<string, string[]>>} */
 const ONLY = { F49: ['memory'] };
 
-/** What a store may go without, and why. @type {Readonly<Record<string, Readonly<Record<string, string>>>>} */
-const EXEMPT = { memory: { processes: 'no two processes share it' } };
-
 /**
  * What stands in front of a store: a case that it has no test of its own for is that store's, to which it passes everything on. Its races
  * and kills are proofs (`tools/proofs`), and not among the tests.
@@ -179,11 +176,15 @@ function cellOf(root, store, suites) {
 }
 
 /**
+ * Whether a store goes without a suite: no two processes meet in one that is not shared, and those of a front are proofs.
+ * @param {string} root
  * @param {string} store
  * @param {string} suite
  */
-function isProof(store, suite) {
-  return FRONTS.includes(store) && suite === 'processes';
+function isExempt(root, store, suite) {
+  if (suite !== 'processes') return false;
+  const files = walkFiles(root, `${SOURCES}/stores/${store}`);
+  return FRONTS.includes(store) || files.some((path) => /\bshared: false\b/.test(readText(root, path)));
 }
 
 /**
@@ -196,7 +197,7 @@ export function casesOf(root) {
   const columns = storesIn(root).map((store) => {
     const suites = suitesOf(root, store);
     for (const suite of REQUIRED)
-      if (!suites.has(suite) && EXEMPT[store]?.[suite] === undefined && !isProof(store, suite))
+      if (!suites.has(suite) && !isExempt(root, store, suite))
         problems.push({
           file: `${SOURCES}/stores/${store}`,
           message: `has no ${suite} tests: see docs/internals/adding-a-store.md`,

@@ -66,6 +66,11 @@ describe('check-cases', () => {
     expect(found({ [file]: 'gone' })).toContainEqual(expect.stringContaining(message));
   });
 
+  it('a store that no two processes share needs no tests of processes', () => {
+    const alone = { [`${SRC}/stores/shelf/index.ts`]: 'export const capabilities = { shared: false };' };
+    expect(found({ ...alone, [`${TEST}/processes/backends/shelf.ts`]: 'gone' })).toEqual([]);
+  });
+
   it('a case that no suite of a store cites fails, and so does a store without a file of its own', () => {
     expect(found({ ['packages/testing/src/contract/claims.ts']: ALL.replace('F15,', '') })).toContainEqual(
       expect.stringContaining('shelf  has no test of F15'),
