@@ -1,7 +1,7 @@
 /**
  * What a store is written with, inside this repository and outside of it: the state table, the rows of the audit, the
- * rules of what is due, and the watch for stores without a clock. Everything is pure but the watch, and no store has to
- * decide anything itself.
+ * rules of what is due, the watch for stores without a clock, and the verbs off the hot path, made of a store's parts.
+ * No store has to decide anything itself.
  *
  * How to use it: docs/internals/adding-a-store.md. What a store promises is held by the suites of `@samekey/testing`.
  */
