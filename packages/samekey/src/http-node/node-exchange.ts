@@ -130,9 +130,18 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   fail(error: unknown): void {
     // Once the handler has begun to answer there is no clean way to answer in its place.
     if (this.#capture === null) {
-      if (!this.#res.headersSent) this.#flow.fail(error);
+      if (!this.#res.headersSent) this.#flow.fail(asError(error));
     } else this.#capture.destroy();
   }
+}
+
+/**
+ * What is handed to a framework as an error. Chains of `next` take what is falsy for "go on", and Express `'route'` for
+ * "skip me": a scope function that throws such a thing must not let the request run unprotected.
+ */
+export function asError(thrown: unknown): unknown {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new TypeError('What was thrown is no error.', { cause: thrown });
 }
 
 const attempts = registered('attempts', () => new WeakMap<object, Attempt>());

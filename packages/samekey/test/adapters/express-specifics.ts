@@ -180,6 +180,23 @@ export function expressSpecifics(name: string, framework: typeof express): void 
       },
     );
 
+    // What Express takes for "go on", and for "skip me".
+    for (const thrown of [undefined, null, 0, 'route', 'router']) {
+      test(
+        `a scope function that rejects with ${JSON.stringify(thrown)} lets no request run unprotected`,
+        (app, protect) => {
+          // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as applications do
+          app.post('/things', protect({ scope: () => Promise.reject(thrown) }), made);
+          app.post('/things', made);
+          app.use(onError);
+        },
+        async (app) => {
+          expect((await app.post('key-1')).status).toBe(500);
+          expect(app.count('claimed')).toBe(0);
+        },
+      );
+    }
+
     test(
       'a path may be a list or an expression',
       (app, protect) =>

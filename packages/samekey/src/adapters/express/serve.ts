@@ -8,7 +8,7 @@ import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
-import { NodeExchange } from '../../http-node/node-exchange.ts';
+import { asError, NodeExchange } from '../../http-node/node-exchange.ts';
 import { sendAnswer } from '../../http-node/send-held.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 
@@ -54,7 +54,11 @@ export function serveStatus(
   options: StatusOptions<Request>,
 ): RequestHandler {
   const status = createStatus<Request>(operation, options);
-  return (req, res, next) => {
-    status(req).then((answer) => sendAnswer(res, answer), next);
+  return async (req, res, next) => {
+    try {
+      sendAnswer(res, await status(req));
+    } catch (error) {
+      next(asError(error));
+    }
   };
 }
