@@ -25,7 +25,7 @@ export interface ContenderOptions {
 /** `open` of a module of `contenders/`: the route, as handlers of Express and of Hono, and as a listener of node:http. */
 export type OpenContender = (options: ContenderOptions) => Promise<{
   readonly express: (from: typeof express) => express.RequestHandler[];
-  readonly node: (req: IncomingMessage, res: ServerResponse) => void;
+  readonly node: (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
   /** Absent: it is not measured there. */
   readonly hono?: MiddlewareHandler[];
   readonly close: () => Promise<void>;

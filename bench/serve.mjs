@@ -35,7 +35,7 @@ if (framework === 'hono') {
   const listen = getRequestListener(app.fetch);
   listener = (req, res) => void listen(req, res);
 }
-const server = createServer(listener).listen(0, '127.0.0.1');
+const server = createServer((req, res) => void listener(req, res)).listen(0, '127.0.0.1');
 await once(server, 'listening');
 
 async function stop() {

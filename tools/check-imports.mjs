@@ -54,6 +54,18 @@ const MACHINE = [
 /** What a part must not name that has no machine under it. */
 const PURE = [...NODE_ONLY, ...MACHINE];
 
+/** Adapters convert, and decide nothing. */
+const OF_ADAPTERS = [
+  'core',
+  'engine/attempt',
+  'http',
+  'http-node',
+  'http-fetch',
+  'samekey',
+  'type:engine',
+  'type:ways',
+];
+
 /**
  * The first row that fits counts.
  * @type {Rule[]}
@@ -87,11 +99,12 @@ const TABLE = [
     packages: ['structured-headers'],
     globals: NODE_ONLY,
   },
-  { at: 'http-node', may: ['core', 'http', 'type:engine'], node: 'any' },
+  { at: 'http-node', may: ['core', 'engine/attempt', 'http', 'type:engine'], node: 'any' },
   { at: 'http-fetch', may: ['core', 'http', 'type:engine'], globals: NODE_ONLY },
+  { at: 'adapters/node', may: OF_ADAPTERS, node: ['node:http'] },
   {
     at: 'adapters/*',
-    may: ['core', 'engine/attempt', 'http', 'http-node', 'http-fetch', 'samekey', 'type:engine', 'type:ways'],
+    may: OF_ADAPTERS,
     peerTypes: true,
   },
 

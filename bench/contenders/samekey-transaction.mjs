@@ -2,6 +2,7 @@
 import { Pool } from 'pg';
 import { createSamekey, reply } from 'samekey';
 import { serve } from 'samekey/express';
+import { serve as serveNode } from 'samekey/node';
 import { postgresStore } from 'samekey/stores/postgres';
 import { fromPg } from 'samekey/tx/pg';
 import { INSERT_ORDER, ORDERS_TABLE } from '../orders.mjs';
@@ -27,17 +28,19 @@ export async function open({ order, url, cache }) {
       return reply(201, made);
     },
   });
-  const handler = serve(placeOrder, {
+  const options = {
     scope: () => ['bench', 'customer-1'],
-    input: async (req, body) => ({
+    input: async (
+      /** @type {import('node:http').IncomingMessage} */ req,
+      /** @type {import('samekey/node').ServedBody} */ body,
+    ) => ({
       key: String(req.headers['idempotency-key']),
-      body: body.json(),
+      body: /** @type {{ amountCents: number }} */ (body.json()),
     }),
-  });
+  };
   return {
-    express: () => [handler],
-    // It asks nothing of a request or an answer but what node:http gives them.
-    node: (req, res) => void handler(/** @type {any} */ (req), /** @type {any} */ (res), () => undefined),
+    express: () => [serve(placeOrder, options)],
+    node: serveNode(placeOrder, options),
     async close() {
       await samekey.close();
       await pool.end();

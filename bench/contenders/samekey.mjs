@@ -1,10 +1,10 @@
 /**
- * The bare route behind `idempotent` of `samekey/express`, on a store of `stores/`. Without Express the same middleware
- * stands before a plain listener of node:http.
+ * The bare route behind `idempotent` of the entry for its framework, on a store of `stores/`.
  */
 import { createSamekey } from 'samekey';
 import { idempotent } from 'samekey/express';
 import { idempotent as idempotentHono } from 'samekey/hono';
+import { idempotent as idempotentNode } from 'samekey/node';
 import { readJson, sendJson } from '../http.mjs';
 
 /** @type {import('../contract.d.ts').OpenContender} */
@@ -19,21 +19,17 @@ export async function open({ order, url, store: name, client, cache }) {
     scope: () => ['bench', 'customer-1'],
     operation: 'orders',
   };
-  const protect = idempotent(samekey, options);
   return {
     express: (express) => [
-      protect,
+      idempotent(samekey, options),
       express.json(),
       (req, res) => void res.status(201).json(order(String(req.headers['idempotency-key']), req.body)),
     ],
-    node(req, res) {
-      const next = () =>
-        readJson(req, (body) =>
-          sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body))),
-        );
-      // The middleware asks nothing of a request or an answer but what node:http gives them.
-      protect(/** @type {any} */ (req), /** @type {any} */ (res), next);
-    },
+    node: idempotentNode(samekey, options, (req, res) =>
+      readJson(req, (body) =>
+        sendJson(res, 201, JSON.stringify(order(String(req.headers['idempotency-key']), body))),
+      ),
+    ),
     hono: [
       idempotentHono(samekey, options),
       async (c) => c.json(order(String(c.req.header('idempotency-key')), await c.req.json()), 201),

@@ -124,7 +124,7 @@ const METRICS = {
     unit: '{attempt}',
     labels: ['operation'],
     meaning:
-      'Handlers that threw. In Express and Hono the error handler of the application answers, and its answer counts.',
+      'Handlers that threw. In Express, Hono and node:http the application’s own error handling answers, and its answer counts.',
   },
   'attempt.time_up.count': {
     kind: 'counter',

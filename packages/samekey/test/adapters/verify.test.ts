@@ -16,6 +16,7 @@ import { faultyStore, passageOf } from '../../../testing/src/faulty-store.ts';
 import { expressHarness } from './express-harness.ts';
 import { fetchHarness } from './fetch-harness.ts';
 import { honoHarness } from './hono-harness.ts';
+import { nodeHarness } from './node-harness.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
 
 /** How long its keys are remembered. */
@@ -131,6 +132,7 @@ function ownerOf(request: ContractRequest): string {
 const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profile }[] = [
   { harness: expressHarness('Express 5', express), profile: 'ietf' },
   { harness: expressHarness('Express 5', express), profile: 'stripe' },
+  { harness: nodeHarness, profile: 'ietf' },
   { harness: honoHarness, profile: 'ietf' },
   { harness: fetchHarness, profile: 'ietf' },
 ];

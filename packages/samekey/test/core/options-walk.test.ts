@@ -18,6 +18,7 @@ import { createLimits, timeSigner, withBreaker } from 'samekey/guard';
 import { idempotent as honoOf } from 'samekey/hono';
 import { createJanitor } from 'samekey/janitor';
 import { logEvents, traceEvents, meterEvents } from 'samekey/metrics';
+import { idempotent as nodeOf } from 'samekey/node';
 import { createOperator } from 'samekey/operator';
 import { createOutbox } from 'samekey/outbox';
 import { compareLedgers, createReconciler } from 'samekey/reconcile';
@@ -154,7 +155,12 @@ const ROWS: readonly Row[] = [
   ['TraceOptions', { secret: KEY }, (options: never) => traceEvents({ startSpan: any }, options)],
   ['ObserveOptions', { everyMs: 1_000 }, (options: never) => observe(any, any, store, options)],
   ['IetfOptions', { expiredStatus: 404 }, ietf],
-  ['RouteOptions', route, ((options: never) => expressOf(samekey, options)) as Take],
+  [
+    'RouteOptions',
+    route,
+    ((options: never) => expressOf(samekey, options)) as Take,
+    (options: never) => nodeOf(samekey, options),
+  ],
   [
     'FetchOptions',
     { ...route, endsWithAnswer: false },

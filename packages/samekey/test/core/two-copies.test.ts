@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import express from 'express';
 import { Hono } from 'hono';
 import { expect, it, vi } from 'vitest';
@@ -13,16 +14,17 @@ import { expect, it, vi } from 'vitest';
 /** Everything that an application imports, from a copy of its own. */
 async function copy() {
   vi.resetModules();
-  const [core, onExpress, onHono, onFetch, memory, turns, enrolled] = await Promise.all([
+  const [core, onExpress, onNode, onHono, onFetch, memory, turns, enrolled] = await Promise.all([
     import('../../src/index.ts'),
     import('../../src/adapters/express/index.ts'),
+    import('../../src/adapters/node/index.ts'),
     import('../../src/adapters/hono/index.ts'),
     import('../../src/adapters/fetch/index.ts'),
     import('../../src/stores/memory/index.ts'),
     import('../../src/stores/sqlite/turns.ts'),
     import('../../src/ways/enrolled.ts'),
   ]);
-  return { core, onExpress, onHono, onFetch, memory, turns, enrolled };
+  return { core, onExpress, onNode, onHono, onFetch, memory, turns, enrolled };
 }
 
 const [mine, theirs] = [await copy(), await copy()];
@@ -49,6 +51,28 @@ it('Express: the scope, the attempt and the bytes that a parser kept are those o
   const first = await fetch(url, { ...post, body: '{"a":1}' });
   expect([first.status, await first.json()]).toEqual([201, [1, { a: 1 }]]);
   expect((await fetch(url, { ...post, body: '{"a":1}' })).headers.get('idempotency-replayed')).toBe('true');
+  expect((await fetch(url, { ...post, body: '{"a":2}' })).status).toBe(422);
+  server.closeAllConnections();
+  server.close();
+});
+
+it('node:http: the scope, the attempt and the bytes that a parser kept are those of either copy', async () => {
+  const samekey = mine.core.createSamekey({ store: mine.memory.memoryStore() });
+  const pay = mine.onNode.idempotent(
+    samekey,
+    { policy: 'payments', scope: theirs.core.singleTenant() },
+    (req, res) => void res.writeHead(201).end(String(theirs.onNode.attemptOf(req)?.number)),
+  );
+  const server = createServer((req, res) => {
+    void buffer(req).then((bytes) => {
+      theirs.onNode.rememberRawBody(req, res, bytes);
+      return pay(req, res);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/things`;
+  const first = await fetch(url, { ...post, body: '{"a":1}' });
+  expect([first.status, await first.text()]).toEqual([201, '1']);
   expect((await fetch(url, { ...post, body: '{"a":2}' })).status).toBe(422);
   server.closeAllConnections();
   server.close();

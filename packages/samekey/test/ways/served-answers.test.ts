@@ -11,6 +11,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { idempotent, serve as serveExpress } from '../../src/adapters/express/index.ts';
 import { serve as serveFetch } from '../../src/adapters/fetch/index.ts';
 import { serve as serveHono } from '../../src/adapters/hono/index.ts';
+import { serve as serveNode } from '../../src/adapters/node/index.ts';
 import { createSamekey, type Operation, reply, type Samekey } from '../../src/index.ts';
 import { createOperator } from '../../src/operator/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
@@ -90,6 +91,10 @@ const DOORS: Readonly<Record<string, (operation: Operation<unknown, unknown>, op
       const app = express();
       app.post('/pay', serveExpress(operation, { ...options, scope: (_req: ExpressRequest) => scope() }));
       return createServer(app);
+    },
+    'node:http': (operation, options) => {
+      const pay = serveNode(operation, { ...options, scope });
+      return createServer((req, res) => void pay(req, res));
     },
     Hono: (operation, options) => {
       const app = new Hono();

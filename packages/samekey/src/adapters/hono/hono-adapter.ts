@@ -10,12 +10,12 @@
 import type { Context } from 'hono';
 import { type Attempt, tellDeclared } from '../../engine/attempt.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { OptionsError } from '../../core/errors.ts';
 import { readOptions, type Table, trueOrFalse } from '../../core/options.ts';
 import { registered } from '../../core/registered.ts';
 import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, ROUTE_ROWS, type RouteOptions } from '../../http/route.ts';
+import { protectedTwice } from '../../http/twice.ts';
 import { FetchExchange, noAnswer } from '../../http-fetch/fetch-exchange.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
@@ -77,15 +77,7 @@ export function idempotent<C extends HonoContext = Context>(
     const protects = route.methods.has(c.req.method.toUpperCase());
     if (!protects) return next();
     const outer = attemptOf(c);
-    if (outer !== null) {
-      // It would meet its own claim, or hold an answer that is held already. Nothing has run yet.
-      outer.notExecuted();
-      const error = new OptionsError(
-        'This request went through idempotent() twice: use it in app.use or on the route, not in both.',
-      );
-      engine.misuse('protected-twice', error.message);
-      throw error;
-    }
+    if (outer !== null) throw protectedTwice(engine, outer);
     const rawHeaders = rawHeadersOf(c);
     // Node has none, and asking Hono for it throws.
     const context = rawHeaders === null || endsWithAnswer ? executionOf(c) : null;

@@ -1,0 +1,19 @@
+/**
+ * Samekey for plain `node:http` (and `node:https`): request listeners, and what passes `(req, res, next)`.
+ */
+
+export type { Attempt } from '../../engine/attempt.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions } from '../../http/route.ts';
+export type { ScopeFunction } from '../../http/scope-function.ts';
+export type { FreshnessOptions } from '../../http/freshness.ts';
+export { rememberRawBody } from '../../http-node/body.ts';
+export { noteDeclared } from '../../http-node/declared.ts';
+export { attemptOf } from '../../http-node/node-exchange.ts';
+export { idempotent, type NodeHandler, type NodeListener, type NodeMiddleware } from './node-adapter.ts';
+export { serve, serveStatus } from './serve.ts';
+export type { ServedBody, ServeOptions } from '../../http/serve.ts';
+export type { StatusOptions } from '../../http/status.ts';
