@@ -3,43 +3,104 @@ import { checkOptions } from '../check-options.mjs';
 import { lines, tree } from './fixture.ts';
 
 const SRC = 'packages/samekey/src';
-const NAMES = ['SamekeyOptions<Tx>', 'RouteOptions<Native> extends OperationOptions', 'KeyOptions'];
-const FILES = {
-  [`${SRC}/core/settings.ts`]:
-    'export interface OperationOptions { readonly aMs?: number; readonly bMax?: number; }',
-  [`${SRC}/else/where.ts`]: [...NAMES, 'FingerprintOptions']
-    .map((name) => `export interface ${name} { readonly only: string; }`)
-    .join('\n'),
-};
-const ONLY = '| option | default |\n| --- | --- |\n| `only` | `x` |\n';
-const REST = `## Of an instance\n${ONLY}## Of a protected route\n${ONLY}### key\n${ONLY}### fingerprint\n${ONLY}`;
+const PAGE = 'docs/shop.md';
+const PAGES = [{ page: PAGE, heading: '## Of a shop', names: ['ShopOptions'] }];
 
-function found(rows: string): string[] {
-  const table = `# Options\n## Of an operation\n| option | default |\n| --- | --- |\n${rows}\n`;
-  return lines(checkOptions(tree({ ...FILES, 'docs/reference/options.md': table + REST })));
+const MEMBERS = [
+  '/** How long it waits, in milliseconds; default 2,000. */ readonly waitMs?: number;',
+  '/** The most it keeps, in bytes; default 1 MiB. */ readonly keptBytesMax?: number;',
+  '/** Whether it is open. Default true. */ readonly open?: boolean;',
+  '/** `cash` (default), or `card`. */ readonly pays?: string;',
+  '/** Where. */ readonly place: string;',
+  '/** Default: nobody. */ readonly told?: () => void;',
+  '/** For tests. */ readonly now?: () => number;',
+];
+const ROWS = [
+  'waitMs: wholeNumber(1, undefined, WAIT_MS)',
+  'keptBytesMax: orNull(wholeNumber(1, undefined, 1024 * KIB))',
+  'open: trueOrFalse(true)',
+  "pays: oneOf(['cash', 'card'], 'cash')",
+  "place: required(text(), 'Say where.')",
+  'told: aFunction()',
+  'now: aFunction()',
+];
+const CELLS = [
+  '| `waitMs`, `keptBytesMax` | 2,000, 1 MiB | x |',
+  '| `open` | true | x |',
+  '| `pays` | `cash` | x |',
+  '| `place` | none | x |',
+  '| `told` | – | x |',
+];
+
+/** What is found in a shop with one thing changed. */
+function found(changed: Record<string, string>): string[] {
+  const change = (texts: readonly string[]): string[] =>
+    texts.map((text) => Object.entries(changed).reduce((made, [from, to]) => made.replace(from, to), text));
+  return lines(
+    checkOptions(
+      tree({
+        [`${SRC}/times.ts`]: 'export const WAIT_MS = 2_000;',
+        [`${SRC}/shop.ts`]: [
+          "import { WAIT_MS } from './times.ts';",
+          'const KIB = 2 ** 10;',
+          `export interface ShopOptions {\n${change(MEMBERS).join('\n')}\n}`,
+          `const ROWS = { ${change(ROWS).join(', ')} } satisfies Table<ShopOptions>;`,
+        ].join('\n'),
+        [PAGE]: `# Shops\n## Of a shop\n\n| option | default | meaning |\n| --- | --- | --- |\n${change(CELLS).join('\n')}\n`,
+      }),
+      PAGES,
+    ),
+  );
 }
 
 describe('check-options', () => {
-  it('holds when each member has a row, two in one cell too, and other tables name what they like', () => {
-    expect(
-      found('| `aMs`, `bMax` | 1 |\n\nSee:\n\n| given to | checks |\n| --- | --- |\n| `run` | x |\n'),
-    ).toEqual([]);
+  it('holds when interface and page say what the rows have, through constants of other files too', () => {
+    expect(found({})).toEqual([]);
   });
 
-  it('finds a member without a row', () => {
-    expect(found('| `aMs` | 1 |')).toEqual([
-      'docs/reference/options.md  bMax of OperationOptions has no row under "## Of an operation"',
+  it.each([
+    ['a page', { '| true |': '| false |' }, `${PAGE}:7  the default of open is true, not false`],
+    [
+      'a page',
+      { '2,000, 1 MiB': '2,000, 2 MiB' },
+      `${PAGE}:6  the default of keptBytesMax is 1048576, not 2 MiB`,
+    ],
+    ['a page', { '| `cash` |': '| `card` |' }, `${PAGE}:8  the default of pays is "cash", not \`card\``],
+    [
+      'an editor',
+      { 'default 2,000': 'default 3,000' },
+      'waitMs says that its default is 3000, and its row has 2000',
+    ],
+    ['an editor', { '`cash` (default)': '`card` (default)' }, 'its row has "cash"'],
+    ['nobody', { '; default 1 MiB': '' }, 'keptBytesMax does not say that its default is 1048576'],
+  ])('finds a default that %s tells otherwise: %o', (_where, changed, problem) => {
+    expect(found(changed as Record<string, string>).join('\n')).toContain(problem);
+  });
+
+  it('finds a default that is told and stands in no row', () => {
+    expect(found({ 'trueOrFalse(true)': 'trueOrFalse()' })).toEqual([
+      `${SRC}/shop.ts:6  open says that its default is true, and its row has none: give it to the row`,
+      `${PAGE}:7  the default of open is told as true, and its row has none: give it to the row`,
     ]);
   });
 
-  it('finds a row without a member', () => {
-    expect(found('| `aMs` | 1 |\n| `bMax` | `c` |\n| `gone` | 2 |')).toEqual([
-      'docs/reference/options.md:7  OperationOptions has no gone',
-    ]);
+  it('finds a member without a row on the page, but for tests', () => {
+    expect(found({ '| `place` | none | x |\n': '', '| `place` | none | x |': '' }).join('\n')).toContain(
+      `${PAGE}  place of ShopOptions has no row under "## Of a shop"`,
+    );
   });
 
-  it('fails when an interface is gone, and without the page', () => {
-    expect(lines(checkOptions(tree({ 'docs/reference/options.md': '' })))).toHaveLength(5);
-    expect(lines(checkOptions(tree({})))).toEqual(['docs/reference/options.md  does not exist']);
+  it('finds a row without a member, and defaults that are not one for each', () => {
+    expect(found({ '`told`': '`gone`' }).join('\n')).toContain('ShopOptions has no gone');
+    expect(found({ '2,000, 1 MiB': '2,000, 1 MiB, 3' }).join('\n')).toContain(
+      'the row of waitMs tells more or fewer defaults than it has options',
+    );
+  });
+
+  it('fails when a table is gone, and without the page', () => {
+    expect(lines(checkOptions(tree({ [PAGE]: '## Of a shop\n' }), PAGES))).toEqual([
+      'tools/check-options.mjs  there is no table of ShopOptions',
+    ]);
+    expect(lines(checkOptions(tree({}), PAGES))).toEqual([`${PAGE}  does not exist`]);
   });
 });

@@ -26,6 +26,8 @@ export interface KeyOptions {
 
 /** The longest key taken unless `lengthMax` says otherwise, in characters. */
 export const KEY_LENGTH_MAX = 255;
+/** The shortest one, unless `lengthMin` does. */
+const KEY_LENGTH_MIN = 1;
 
 /** The largest `lengthMax` an application may ask for, in characters: every store can index it. */
 export const LENGTH_MAX_BOUND = 1024;
@@ -41,11 +43,11 @@ const UUID_ANYWHERE = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const DIGIT_RUN = /(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9])*(?![0-9A-Za-z])/g;
 
 const KEY_ROWS = {
-  mode: oneOf(['lenient', 'strict']),
-  lengthMax: wholeNumber(1, LENGTH_MAX_BOUND),
-  lengthMin: wholeNumber(1, LENGTH_MAX_BOUND),
-  uuidOnly: trueOrFalse(),
-  refusePersonalData: trueOrFalse(),
+  mode: oneOf(['lenient', 'strict'], 'lenient'),
+  lengthMax: wholeNumber(1, LENGTH_MAX_BOUND, KEY_LENGTH_MAX),
+  lengthMin: wholeNumber(1, LENGTH_MAX_BOUND, KEY_LENGTH_MIN),
+  uuidOnly: trueOrFalse(false),
+  refusePersonalData: trueOrFalse(false),
 } satisfies Table<KeyOptions>;
 
 /** Key options as a member of others. */
@@ -53,7 +55,7 @@ export const KEY_ROW: Row<KeyOptions, undefined> = {
   ...nested(KEY_ROWS),
   read(given, path) {
     const key = nested(KEY_ROWS).read(given, path);
-    const { lengthMin = 1, lengthMax = KEY_LENGTH_MAX } = key;
+    const { lengthMin, lengthMax } = key;
     if (lengthMin > lengthMax)
       throw new OptionsError(
         `${path}.lengthMin is ${lengthMin}, more than lengthMax, which is ${lengthMax}.`,
@@ -72,7 +74,7 @@ export function checkKey(text: string, options: KeyOptions = {}): KeyFault | nul
   const character = checkCharacters(text);
   if (character !== null) return character;
   if (text.trim().length === 0) return 'blank';
-  if (text.length < (options.lengthMin ?? 1)) return 'too-short';
+  if (text.length < (options.lengthMin ?? KEY_LENGTH_MIN)) return 'too-short';
   if (options.uuidOnly === true && !UUID.test(text)) return 'not-uuid';
   if (options.refusePersonalData === true && looksPersonal(text) !== null) return 'personal-data';
   return null;
@@ -116,7 +118,7 @@ export function describeKeyFault(fault: KeyFault, options: KeyOptions = {}): str
     case 'blank':
       return 'The idempotency key has only spaces: send one fresh key per intended operation.';
     case 'too-short':
-      return `The idempotency key is too short: send at least ${options.lengthMin ?? 1} characters.`;
+      return `The idempotency key is too short: send at least ${options.lengthMin ?? KEY_LENGTH_MIN} characters.`;
     case 'too-long':
       return `The idempotency key is too long: send at most ${options.lengthMax ?? KEY_LENGTH_MAX} characters.`;
     case 'control-character':

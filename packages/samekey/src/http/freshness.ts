@@ -63,20 +63,19 @@ const FRESHNESS_ROWS = {
     }),
     'freshness needs secrets: at least one, by name.',
   ),
-  windowMs: wholeNumber(1_000),
-  skewMs: wholeNumber(0),
-  header: headerName,
+  windowMs: wholeNumber(1_000, undefined, 300_000),
+  skewMs: wholeNumber(0, undefined, 30_000),
+  header: { ...headerName, absent: (): string => TIME_HEADER },
 } satisfies Table<FreshnessOptions<never>>;
 
 /** Freshness as a member of a route's options. */
-export const FRESHNESS_ROW: Row<FreshnessOptions<never>, undefined> = nested(FRESHNESS_ROWS);
+export const FRESHNESS_ROW: Row<Required<FreshnessOptions<never>>, undefined> = nested(FRESHNESS_ROWS);
 
 /** Checks what hangs together. Throws `OptionsError`. */
 export function compileFreshness<Native>(
-  options: FreshnessOptions<Native>,
+  { secrets, windowMs, skewMs, header }: Required<FreshnessOptions<Native>>,
   retentionMs: number,
 ): Freshness<Native> {
-  const { secrets, windowMs = 300_000, skewMs = 30_000, header = TIME_HEADER } = options;
   if (windowMs + skewMs > retentionMs) {
     throw new OptionsError(
       `freshness accepts a request for ${windowMs + skewMs} ms and its key is remembered for ${retentionMs} ms: a recorded request could run again. Make retentionMs longer or windowMs shorter.`,

@@ -215,7 +215,9 @@ export function compileRoute<Native>(
     ),
     schema: own.schema ?? null,
     freshness:
-      options.freshness === undefined ? null : compileFreshness(options.freshness, settings.retentionMs),
+      own.freshness === undefined
+        ? null
+        : compileFreshness(own.freshness as Required<FreshnessOptions<Native>>, settings.retentionMs),
     bindTo: options.bindTo ?? null,
     profile: own.profile,
     requestSizeMaxBytes: own.requestSizeMaxBytes,

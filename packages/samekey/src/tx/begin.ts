@@ -26,13 +26,13 @@ const BEGIN_TABLE = { isolation: oneOf(ISOLATIONS) } satisfies Table<BeginOption
 
 const LIBRARY_TABLE = {
   ...BEGIN_TABLE,
-  dialect: oneOf(['postgres', 'mysql']),
+  dialect: oneOf(['postgres', 'mysql'], 'postgres'),
 } satisfies Table<LibraryOptions>;
 
 /** The rows of {@link LibraryOptions}, for a source that takes more. */
 export const LIBRARY_ROWS: {
   readonly isolation: Row<Isolation, undefined>;
-  readonly dialect: Row<LibraryDialect, undefined>;
+  readonly dialect: Row<LibraryDialect, LibraryDialect>;
 } = LIBRARY_TABLE;
 
 /** Reads the options of a source; `what` is its name. Throws `OptionsError`. */
@@ -45,8 +45,7 @@ export function readLibrary(
   what: string,
   options: LibraryOptions,
 ): { readonly isolation: Isolation | undefined; readonly dialect: LibraryDialect } {
-  const { isolation, dialect = 'postgres' } = readOptions(what, LIBRARY_TABLE, options);
-  return { isolation, dialect };
+  return readOptions(what, LIBRARY_TABLE, options);
 }
 
 /** BEGIN with its isolation level. */

@@ -72,8 +72,9 @@ export interface WorkerOptions {
   readonly backoff?: BackoffOptions;
   /** Whether to be woken by the store (LISTEN on a connection of its own); default true. */
   readonly listen?: boolean;
-  /** How often claims that are over are ended and operations pushed on, in milliseconds; default 10,000 and 1,000. */
+  /** How often claims that are over are ended, in milliseconds; default 10,000. */
   readonly sweepMs?: number;
+  /** How often unfinished operations are pushed on, in milliseconds; default 1,000. */
   readonly pushMs?: number;
   /**
    * How long an outcome stays unknown before it fails for good, in milliseconds; default 30 days, the same as a

@@ -49,7 +49,7 @@ export function fromKysely<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
   options: KyselyOptions,
 ): TransactionSource<Tx> {
-  const { isolation, dialect = 'postgres', pool } = readOptions('fromKysely', ROWS, options);
+  const { isolation, dialect, pool } = readOptions('fromKysely', ROWS, options);
   if (pool !== null) surviveLosses(pool);
   return {
     name: 'kysely',

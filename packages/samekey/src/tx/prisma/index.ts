@@ -43,11 +43,7 @@ export function fromPrisma<Tx extends PrismaTransaction>(
   prisma: PrismaClient<Tx>,
   options: PrismaOptions = {},
 ): TransactionSource<Tx> {
-  const {
-    isolation,
-    dialect = 'postgres',
-    connectTimeMaxMs: maxWait,
-  } = readOptions('fromPrisma', ROWS, options);
+  const { isolation, dialect, connectTimeMaxMs: maxWait } = readOptions('fromPrisma', ROWS, options);
   const settings = { maxWait, timeout: TIMEOUT_MS, ...levelOf(isolation) };
   return {
     name: 'prisma',
