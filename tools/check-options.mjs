@@ -81,6 +81,33 @@ const PAGES = [
   { page: 'docs/guides/store-health.md', heading: '# When the store is down', names: ['BreakerOptions'] },
 ];
 
+/**
+ * Flags of the command that are an option of the library: what is told of their defaults, in the help and on the page, is the option's.
+ * @type {readonly { command: string, options: string, flags: Readonly<Record<string, string>> }[]}
+ */
+const COMMANDS = [
+  {
+    command: 'janitor',
+    options: 'JanitorOptions',
+    flags: { 'sweep-every': 'sweepMs', 'reap-every': 'reapMs', 'unknown-max': 'unknownMaxMs' },
+  },
+  {
+    command: 'verify',
+    options: 'VerifyOptions',
+    flags: {
+      method: 'method',
+      settle: 'settleMs',
+      'key-header': 'keyHeader',
+      profile: 'profile',
+      rate: 'rateMax',
+      race: 'raceSize',
+      'time-max': 'timeMaxMs',
+    },
+  },
+  { command: 'coverage', options: 'CoverageOptions', flags: { header: 'header' } },
+];
+const COMMANDS_PAGE = 'docs/reference/cli.md';
+
 /** Defaults that are told otherwise than their rows have them, and why. @type {Readonly<Record<string, string>>} */
 const REASONS = {
   'SamekeyOptions.writeVersion': 'pages call it the newest',
@@ -103,9 +130,10 @@ const UNLISTED_NAMES = new Set(['world', 'probe', 'retry']);
 /**
  * @param {string} root
  * @param {typeof PAGES} [pages]
+ * @param {typeof COMMANDS} [commands]
  * @returns {Problem[]}
  */
-export function checkOptions(root, pages = PAGES) {
+export function checkOptions(root, pages = PAGES, commands = COMMANDS) {
   const tables = optionTables(root, SOURCES);
   tables.set('client', optionsByConstant(root, CLIENT.file, CLIENT.constant, CLIENT.names));
   /** @type {Map<string, Problem>} */
@@ -117,7 +145,37 @@ export function checkOptions(root, pages = PAGES) {
         problems.set(`${option.file}:${option.line}`, { file: option.file, line: option.line, message });
     }
   }
-  return [...problems.values(), ...pages.flatMap((page) => checkPage(root, page, tables))];
+  return [
+    ...problems.values(),
+    ...pages.flatMap((page) => checkPage(root, page, tables)),
+    ...commands.flatMap((command) => checkCommand(root, command, tables)),
+  ];
+}
+
+/**
+ * @param {string} root
+ * @param {typeof COMMANDS[number]} command
+ * @param {Map<string, Option[]>} tables
+ * @returns {Problem[]}
+ */
+function checkCommand(root, { command, options, flags }, tables) {
+  const source = `packages/cli/src/commands/${command}.ts`;
+  const [help, page] = [readText(root, source), readText(root, COMMANDS_PAGE)];
+  const rows = rowsUnder(page.split('\n'), `## samekey ${command}`, 'option');
+  return Object.entries(flags).flatMap(([flag, name]) => {
+    const absent = tables.get(options)?.find((option) => option.name === name)?.absent;
+    const wanted = absent?.kind === 'value' ? absent.value : undefined;
+    // One call of Commander's, and one row of the page.
+    const [call = ''] = new RegExp(String.raw`'--${flag} [^]*?(?=\n    \.|;\n)`).exec(help) ?? [];
+    const [, inHelp = ''] =
+      /\(default: ([^)]+)\)|\.default\('([^']+)'\)|, '?([\w-]+)'?,?\s*\)$/.exec(call)?.filter(Boolean) ?? [];
+    const told = { [source]: inHelp.replaceAll('_', ''), [COMMANDS_PAGE]: rows.get(flag)?.told ?? '' };
+    return Object.entries(told).flatMap(([file, text]) => {
+      const said = valueOf(text) ?? text;
+      const message = `the default of --${flag} is told as "${text}", and ${name} of ${options} has ${shown(wanted)}`;
+      return isEqual(said, wanted) ? [] : [{ file, message }];
+    });
+  });
 }
 
 /**
@@ -179,6 +237,8 @@ function checkPage(root, { page, heading, column = 'option', names }, tables) {
 function wrongCell(what, { name, absent }, told) {
   if (told === null) return `the row of ${name} tells more or fewer defaults than it has options`;
   if (REASONS[`${what}.${name}`] !== undefined) return null;
+  // Of a store that takes the options of another one.
+  if (told === 'as above') return null;
   const said = valueOf(told);
   if (absent.kind === 'value' && isEmpty(absent.value) && said === undefined) return null;
   if (absent.kind === 'value' && !isEqual(said, absent.value))
@@ -203,7 +263,7 @@ function rowsUnder(lines, heading, column) {
   const second = Math.max(1, cellsOf(lines[at]).indexOf('default'));
   for (at += 2; lines[at]?.startsWith('|'); at++) {
     const { 0: first = '', [second]: told = '' } = cellsOf(lines[at]);
-    const names = [...first.matchAll(/`(?:\w+\.)*(\w+)[(`]/g)].map(([, name]) => String(name));
+    const names = [...first.matchAll(/`(?:--|\w+\.)*([\w-]+)[(` ]/g)].map(([, name]) => String(name));
     const each = told.includes('; ') ? told.split('; ') : told.split(', ');
     for (const [i, name] of names.entries()) {
       const one = names.length === 1 || each.length === 1 ? told : (each[i] ?? '');
@@ -226,8 +286,19 @@ function cellsOf(line = '') {
 
 const NUMBER = String.raw`\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?`;
 /** @type {Readonly<Record<string, number>>} */
-const UNITS = { min: 60_000, h: 3_600_000, days: 86_400_000, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
-const VALUE = String.raw`\`[^\`]*\`|(?:${NUMBER})(?: (?:${Object.keys(UNITS).join('|')})\b)?|true\b|false\b|null\b`;
+const UNITS = {
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+  m: 60_000,
+  h: 3_600_000,
+  days: 86_400_000,
+  d: 86_400_000,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+};
+const VALUE = String.raw`\`[^\`]*\`|(?:${NUMBER})(?: ?(?:${Object.keys(UNITS).join('|')})\b)?|true\b|false\b|null\b`;
 const SAID = new RegExp(String.raw`\bdefault(?: is| and most|:)? (${VALUE})`, 'i');
 const SAID_BEFORE = new RegExp(String.raw`(${VALUE}) \(default`);
 
@@ -252,7 +323,7 @@ function valueOf(text) {
   if (inner === 'true' || inner === 'false') return inner === 'true';
   if (inner === 'null') return null;
   if (inner === '[]') return [];
-  const [, number, unit] = new RegExp(String.raw`^(${NUMBER})(?: (\w+))?$`).exec(inner) ?? [];
+  const [, number, unit] = new RegExp(String.raw`^(${NUMBER})(?: ?(\w+))?$`).exec(inner) ?? [];
   if (number !== undefined) return Number(number.replaceAll(',', '')) * (UNITS[unit ?? ''] ?? 1);
   return inner.replaceAll("'", '');
 }

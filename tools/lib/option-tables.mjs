@@ -239,6 +239,8 @@ class Reader {
       const found = this.#found(node.name, module);
       return found === null ? COMPUTED : this.#absent(found.node, found.module);
     }
+    if (node.type === 'MemberExpression' && node.property.type === 'Identifier')
+      return this.rows(node.object, module).get(node.property.name) ?? COMPUTED;
     if (node.type === 'ObjectExpression') {
       const absent = node.properties.find(
         (one) => one.type === 'Property' && one.key.type === 'Identifier' && one.key.name === 'absent',

@@ -4,6 +4,14 @@ import { lines, tree } from './fixture.ts';
 
 const SRC = 'packages/samekey/src';
 const PAGE = 'docs/shop.md';
+const COMMANDS = [{ command: 'shop', options: 'ShopOptions', flags: { wait: 'waitMs', pays: 'pays' } }];
+const FLAGS = [
+  "  .option('--wait <duration>', 'how long it waits (default: 2s)', duration)",
+  "  .addOption(new Option('--pays <how>', 'how').choices(['cash', 'card']).default('cash'))",
+  '  .action(run);',
+].join('\n');
+const COMMANDS_PAGE =
+  '## samekey shop\n\n| option | default | meaning |\n| --- | --- | --- |\n| `--wait <duration>`, `--pays` | `2s`, `cash` | x |\n';
 const PAGES = [{ page: PAGE, heading: '## Of a shop', names: ['ShopOptions'] }];
 
 const MEMBERS = [
@@ -47,8 +55,11 @@ function found(changed: Record<string, string>): string[] {
           `const ROWS = { ${change(ROWS).join(', ')} } satisfies Table<ShopOptions>;`,
         ].join('\n'),
         [PAGE]: `# Shops\n## Of a shop\n\n| option | default | meaning |\n| --- | --- | --- |\n${change(CELLS).join('\n')}\n`,
+        ['packages/cli/src/commands/shop.ts']: changed['help'] ?? `command\n${FLAGS}\n`,
+        ['docs/reference/cli.md']: changed['commands'] ?? COMMANDS_PAGE,
       }),
       PAGES,
+      COMMANDS,
     ),
   );
 }
@@ -97,10 +108,20 @@ describe('check-options', () => {
     );
   });
 
+  it('finds a flag whose help or page tells another default than the option that it is', () => {
+    expect(found({ help: `command\n${FLAGS.replace('2s', '3s')}\n` })).toEqual([
+      'packages/cli/src/commands/shop.ts  the default of --wait is told as "3s", and waitMs of ShopOptions has 2000',
+    ]);
+    expect(found({ help: `command\n${FLAGS.replace("'cash'))", "'card'))")}\n` })).toHaveLength(1);
+    expect(found({ commands: COMMANDS_PAGE.replace('`2s`', '`2m`') })).toEqual([
+      'docs/reference/cli.md  the default of --wait is told as "`2m`", and waitMs of ShopOptions has 2000',
+    ]);
+  });
+
   it('fails when a table is gone, and without the page', () => {
-    expect(lines(checkOptions(tree({ [PAGE]: '## Of a shop\n' }), PAGES))).toEqual([
+    expect(lines(checkOptions(tree({ [PAGE]: '## Of a shop\n' }), PAGES, []))).toEqual([
       'tools/check-options.mjs  there is no table of ShopOptions',
     ]);
-    expect(lines(checkOptions(tree({}), PAGES))).toEqual([`${PAGE}  does not exist`]);
+    expect(lines(checkOptions(tree({}), PAGES, []))).toEqual([`${PAGE}  does not exist`]);
   });
 });
