@@ -1,13 +1,14 @@
 /**
- * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments of the
- * JavaScript, declarations that no entry reaches, and the conditions that only this repository resolves stay here. The other declarations
- * keep their comments, which editors show.
+ * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments and half
+ * of the indentation of the JavaScript, declarations that no entry reaches, and the conditions that only this repository resolves stay
+ * here. The other declarations keep their comments, which editors show.
  *
  *   node tools/pack.mjs        after `npm run build`: writes each package as it is published to .build/pack/<folder>
  */
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { parseSync } from 'oxc-parser';
+import { walk } from 'oxc-walker';
 import { PUBLISHED } from './lib/entries.mjs';
 import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
 import { packageOf, specifiersOf } from './lib/parse.mjs';
@@ -37,6 +38,25 @@ export function withoutComments(file, text) {
     }
   }
   return (out + text.slice(from)).replace(/[ \t]+$/gmu, '');
+}
+
+/**
+ * A module with half of its indentation: the compiler writes four blanks for each depth, and they are a twentieth of a package. Lines that
+ * begin inside of a text stay as they are.
+ * @param {string} file
+ * @param {string} text
+ */
+export function narrowed(file, text) {
+  /** @type {{ start: number, end: number }[]} */
+  const texts = [];
+  walk(parseSync(file, text, { sourceType: 'module' }).program, {
+    enter(node) {
+      if (node.type === 'TemplateElement' || node.type === 'Literal') texts.push({ start: node.start, end: node.end });
+    },
+  });
+  return text.replace(/^(?: {2})+/gmu, (blanks, /** @type {number} */ at) =>
+    texts.some(({ start, end }) => start < at && at <= end) ? blanks : blanks.slice(blanks.length / 2),
+  );
 }
 
 /**
@@ -121,7 +141,9 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
     mkdirSync(join(to, dirname(file)), { recursive: true });
     writeFileSync(
       join(to, file),
-      isCode ? withoutComments(file, text) : text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''),
+      isCode
+        ? narrowed(file, withoutComments(file, text))
+        : text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''),
     );
   }
   return to;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { publishedManifest, withoutComments } from '../pack.mjs';
+import { narrowed, publishedManifest, withoutComments } from '../pack.mjs';
 
 describe('pack', () => {
   it('comments go with the lines that held nothing else; code, texts that look like comments and what bundlers read stay', () => {
@@ -23,6 +23,31 @@ describe('pack', () => {
         '  either`;',
         'export const e = /* @__PURE__ */ a();',
         '',
+      ].join('\n'),
+    );
+  });
+
+  it('lines of code are half as deep, and lines of texts as deep as they were', () => {
+    const text = [
+      'export function a(b) {',
+      '    if (b)',
+      '        return `one',
+      '    two ${b',
+      '        .c}',
+      '        three`;',
+      '      b();',
+      '}',
+    ].join('\n');
+    expect(narrowed('b.js', text)).toBe(
+      [
+        'export function a(b) {',
+        '  if (b)',
+        '    return `one',
+        '    two ${b',
+        '    .c}',
+        '        three`;',
+        '   b();',
+        '}',
       ].join('\n'),
     );
   });
