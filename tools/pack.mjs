@@ -51,7 +51,8 @@ export function narrowed(file, text) {
   const texts = [];
   walk(parseSync(file, text, { sourceType: 'module' }).program, {
     enter(node) {
-      if (node.type === 'TemplateElement' || node.type === 'Literal') texts.push({ start: node.start, end: node.end });
+      if (node.type === 'TemplateElement' || node.type === 'Literal')
+        texts.push({ start: node.start, end: node.end });
     },
   });
   return text.replace(/^(?: {2})+/gmu, (blanks, /** @type {number} */ at) =>

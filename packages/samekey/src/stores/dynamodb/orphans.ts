@@ -8,7 +8,7 @@
  */
 
 import { OptionsError } from '../../core/errors.ts';
-import { checkWholeNumber } from '../../core/options.ts';
+import { readOptions, type Table, wholeNumber } from '../../core/options.ts';
 import { placesIn, type TableBodies } from './bodies.ts';
 import { type Calls, inParallel } from './calls.ts';
 import type { Item } from './client.ts';
@@ -18,7 +18,7 @@ export interface ReapBodiesRequest {
   /** Names that one call goes through; default 1,000. The next goes on where it stopped. */
   readonly limit?: number;
   /**
-   * For how long a body must have been seen without a record, in milliseconds; default an hour, at least ten minutes.
+   * For how long a body must have been seen without a record, in milliseconds; default 1 h, at least ten minutes.
    */
   readonly orphanedForMs?: number;
 }
@@ -34,6 +34,12 @@ export interface ReapedBodies {
 
 /** Longer than a transaction with all of its tries may take to write the record of its body. */
 const ORPHANED_FOR_MIN_MS = 600_000;
+
+const ROWS = {
+  limit: wholeNumber(1, 10_000, 1_000),
+  orphanedForMs: wholeNumber(ORPHANED_FOR_MIN_MS, undefined, 3_600_000),
+} satisfies Table<ReapBodiesRequest>;
+
 /** Orphans remembered; further ones are seen the next time. */
 const WATCHED_MAX = 100_000;
 
@@ -55,14 +61,13 @@ export function createOrphans(
     return placesIn(item ?? null).includes(name);
   }
 
-  return async ({ limit: most = 1_000, orphanedForMs: forMs = 3_600_000 } = {}) => {
+  return async (request) => {
     if (bodies?.list === undefined) {
       throw new OptionsError(
         'reapBodies needs bodies that can be listed: s3Bodies, fileBodies, or a list() of yours.',
       );
     }
-    const limit = checkWholeNumber('limit', most, 1, 10_000);
-    const orphanedForMs = checkWholeNumber('orphanedForMs', forMs, ORPHANED_FOR_MIN_MS);
+    const { limit, orphanedForMs } = readOptions('reapBodies', ROWS, request);
     const names = await bodies.list(reached, limit);
     reached = names.length < limit ? null : (names.at(-1) ?? null);
     const kept = bodies;

@@ -4,6 +4,7 @@
  * migration's can be run again.
  */
 
+import { anything, readOptions, type Table, trueOrFalse, wholeNumber } from '../../../core/options.ts';
 import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
@@ -31,15 +32,27 @@ export function migrationStatements(migration: Migration, names: Tables): readon
   ];
 }
 
+interface MysqlMigrationsOptions {
+  /** Not needed with a `from`: whose the tables are stands in them. */
+  readonly service?: string;
+  /** The version that is there; default 0. */
+  readonly from?: number;
+  /** `true`: also the triggers that audit transitions; `false`: what removes them. */
+  readonly auditTransitions?: boolean;
+}
+
+const ROWS = {
+  service: anything<string>(),
+  from: wholeNumber(0, undefined, 0),
+  auditTransitions: trueOrFalse(),
+} satisfies Table<MysqlMigrationsOptions>;
+
 /**
  * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own; nothing
- * to do is no text. `service` as given to `mysqlStore`; not needed with a `from`. `auditTransitions`: true, also the
- * triggers that audit transitions; false, what removes them.
+ * to do is no text. `service` as given to `mysqlStore`. Throws `OptionsError`.
  */
-export function mysqlMigrations(
-  options: { readonly service?: string; readonly from?: number; readonly auditTransitions?: boolean } = {},
-): string {
-  const { service, from = 0, auditTransitions } = options;
+export function mysqlMigrations(options: MysqlMigrationsOptions = {}): string {
+  const { service, from, auditTransitions } = readOptions('mysqlMigrations', ROWS, options);
   const names = createTables(undefined, SERVER_CLOCK);
   const parts = MIGRATIONS.filter(({ number }) => number > from).map(
     (migration) =>

@@ -10,6 +10,7 @@
  * - No CHECK on states: newer code may write states this schema's code does not know.
  */
 
+import { anything, readOptions, required, type Table, text } from '../../../core/options.ts';
 import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { type DistributedEngine, factsOf, unknownEngine } from './engines.ts';
@@ -126,27 +127,32 @@ export function doneStatement({ meta }: Layout): string {
   return `INSERT INTO ${meta} (name, value) VALUES ('schema_version', ${LAYOUT_VERSION}), ('min_reader', 1), ('last_now', 0) ON CONFLICT (name) DO NOTHING`;
 }
 
-/**
- * What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The
- * schema itself must be there.
- */
-export function distributedMigrations(options: {
+interface DistributedMigrationsOptions {
   /** As given to `distributedPostgresStore`. */
   readonly service: string;
   readonly engine: DistributedEngine;
   /** As given to `distributedPostgresStore`; default `public`. */
   readonly schema?: string;
-}): string {
-  const facts = factsOf(options.engine);
-  if (facts === undefined) throw unknownEngine(options.engine);
-  const layout = createLayout(facts, options.schema ?? 'public', SERVER_CLOCK);
-  const whose = identityStatement(
-    layout.meta,
-    printedService('distributedMigrations', options.service),
-    false,
-  );
-  const spread = facts.spread ? spreadStatements(layout).map(({ text }) => text) : [];
+}
+
+const ROWS = {
+  service: required(anything<string>()),
+  engine: required(anything<DistributedEngine>()),
+  schema: text('public'),
+} satisfies Table<DistributedMigrationsOptions>;
+
+/**
+ * What makes the tables of an engine, as SQL text, for teams that run schema changes with a tool of their own. The
+ * schema itself must be there.
+ */
+export function distributedMigrations(options: DistributedMigrationsOptions): string {
+  const { engine, schema, service } = readOptions('distributedMigrations', ROWS, options);
+  const facts = factsOf(engine);
+  if (facts === undefined) throw unknownEngine(engine);
+  const layout = createLayout(facts, schema, SERVER_CLOCK);
+  const whose = identityStatement(layout.meta, printedService('distributedMigrations', service), false);
+  const spread = facts.spread ? spreadStatements(layout).map((statement) => statement.text) : [];
   return [...layoutStatements(layout), ...spread, whose, doneStatement(layout)]
-    .map((text) => `${text};\n`)
+    .map((statement) => `${statement};\n`)
     .join('');
 }

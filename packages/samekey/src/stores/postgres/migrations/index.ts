@@ -3,6 +3,7 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (contract §10.2).
  */
 
+import { anything, readOptions, type Table, text, trueOrFalse, wholeNumber } from '../../../core/options.ts';
 import { noTransitionStatements, transitionStatements } from '../transitions.ts';
 import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
@@ -44,25 +45,36 @@ export function migrationStatements(
   ];
 }
 
+interface PostgresMigrationsOptions {
+  /** Not needed with a `from`: whose the tables are stands in them. */
+  readonly service?: string;
+  /** Default `public`. */
+  readonly schema?: string;
+  /** The version that is there; default 0. */
+  readonly from?: number;
+  /** `true`: also the triggers that audit transitions; `false`: what removes them. */
+  readonly auditTransitions?: boolean;
+  /** As given to `postgresStore`; default 0. */
+  readonly partitions?: number;
+}
+
+const ROWS = {
+  service: anything<string>(),
+  schema: text('public'),
+  from: wholeNumber(0, undefined, 0),
+  auditTransitions: trueOrFalse(),
+  partitions: wholeNumber(0, undefined, 0),
+} satisfies Table<PostgresMigrationsOptions>;
+
 /**
  * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own. The
  * schema itself must be there; `service` and `schema` as given to `postgresStore`. Throws `OptionsError` for a name
  * that cannot be one.
  */
-export function postgresMigrations(
-  options: {
-    /** Not needed with a `from`: whose the tables are stands in them. */
-    readonly service?: string;
-    readonly schema?: string;
-    readonly from?: number;
-    /** `true`: also the triggers that audit transitions; `false`: what removes them. */
-    readonly auditTransitions?: boolean;
-    /** As given to `postgresStore`; default 0. */
-    readonly partitions?: number;
-  } = {},
-): string {
-  const { partitions = 0, from = 0, service } = options;
-  const tables = createTables(options.schema ?? 'public', 'clock_timestamp()');
+export function postgresMigrations(options: PostgresMigrationsOptions = {}): string {
+  const own = readOptions('postgresMigrations', ROWS, options);
+  const { auditTransitions, from, partitions, service } = own;
+  const tables = createTables(own.schema, 'clock_timestamp()');
   const steps = MIGRATIONS.filter(({ number }) => number > from).map((migration) => {
     const title = `-- ${String(migration.number).padStart(4, '0')} ${migration.name}`;
     const indexes = Object.entries(migration.indexes?.(tables) ?? {}).map(
@@ -76,9 +88,9 @@ export function postgresMigrations(
     const whose = identityStatement(tables.meta, printedService('postgresMigrations', service), false);
     steps.push(`-- whose the tables are\n${transaction([whose])}`);
   }
-  if (options.auditTransitions === true) {
+  if (auditTransitions === true) {
     steps.push(`-- audit transitions\n${transaction(transitionStatements(tables))}`);
-  } else if (options.auditTransitions === false) {
+  } else if (auditTransitions === false) {
     steps.push(`-- no audit of transitions\n${transaction(noTransitionStatements(tables))}`);
   }
   return steps.join('');

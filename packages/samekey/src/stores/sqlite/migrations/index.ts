@@ -3,6 +3,7 @@
  * `minReader`, the oldest code that can still work: code N runs on schemas N and N+1 (contract §10.2).
  */
 
+import { anything, readOptions, type Table, wholeNumber } from '../../../core/options.ts';
 import { printedService } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { tables } from './0001-tables.ts';
@@ -24,18 +25,24 @@ export function migrationStatements(migration: Migration): readonly string[] {
   ];
 }
 
+interface SqliteMigrationsOptions {
+  /** Not needed with a `from`: whose the file is stands in it. */
+  readonly service?: string;
+  /** The version that is there; default 0. */
+  readonly from?: number;
+}
+
+const ROWS = {
+  service: anything<string>(),
+  from: wholeNumber(0, undefined, 0),
+} satisfies Table<SqliteMigrationsOptions>;
+
 /**
  * The migrations after version `from` as SQL text, for teams that run schema changes with a tool of their own;
  * `service` as given to `sqliteStore`. Throws `OptionsError` for a name that cannot be one.
  */
-export function sqliteMigrations(
-  options: {
-    /** Not needed with a `from`: whose the file is stands in it. */
-    readonly service?: string;
-    readonly from?: number;
-  } = {},
-): string {
-  const { service, from = 0 } = options;
+export function sqliteMigrations(options: SqliteMigrationsOptions = {}): string {
+  const { service, from } = readOptions('sqliteMigrations', ROWS, options);
   const parts = MIGRATIONS.filter(({ number }) => number > from).map(
     (migration) =>
       `-- ${String(migration.number).padStart(4, '0')} ${migration.name}\n` +
