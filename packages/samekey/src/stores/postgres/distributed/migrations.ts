@@ -11,7 +11,7 @@
  */
 
 import { anything, readOptions, required, type Table, text } from '../../../core/options.ts';
-import { printedService } from '../../../store/identity.ts';
+import { serviceRow } from '../../../store/identity.ts';
 import { identityStatement } from '../identity.ts';
 import { type DistributedEngine, factsOf, unknownEngine } from './engines.ts';
 import { createLayout, type Layout, SERVER_CLOCK } from './layout.ts';
@@ -136,8 +136,8 @@ interface DistributedMigrationsOptions {
 }
 
 const ROWS = {
-  service: required(anything<string>()),
-  engine: required(anything<DistributedEngine>()),
+  service: serviceRow({ anyService: false }),
+  engine: required(anything<DistributedEngine>(), unknownEngine(undefined).message),
   schema: text('public'),
 } satisfies Table<DistributedMigrationsOptions>;
 
@@ -150,7 +150,7 @@ export function distributedMigrations(options: DistributedMigrationsOptions): st
   const facts = factsOf(engine);
   if (facts === undefined) throw unknownEngine(engine);
   const layout = createLayout(facts, schema, SERVER_CLOCK);
-  const whose = identityStatement(layout.meta, printedService('distributedMigrations', service), false);
+  const whose = identityStatement(layout.meta, service, false);
   const spread = facts.spread ? spreadStatements(layout).map((statement) => statement.text) : [];
   return [...layoutStatements(layout), ...spread, whose, doneStatement(layout)]
     .map((statement) => `${statement};\n`)
