@@ -231,8 +231,8 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     late: undefined,
     inside: false,
   };
-  // Express gives each response another prototype, after which every property added makes a hidden class of its own
-  // (some 2 µs each). Redefining `socket` turns the response into a table, where they cost nothing; so it comes first.
+  // Redefining `socket` turns the response into a table, where what is added costs nothing (node-exchange.ts); so it
+  // comes first.
   hideSocket(c);
   (res as Capturable)[CAPTURE] = c;
   Object.assign(res, OVERRIDES);

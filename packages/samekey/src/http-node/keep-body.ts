@@ -16,7 +16,7 @@ export function keepBody(req: IncomingMessage): void {
   const { socket } = req;
   let view: Socket | undefined;
   let gone: { readonly error: Error | undefined } | null = null;
-  // Before `destroy` is added, which is dear on a request whose prototype Express has changed (see capture.ts).
+  // Before `destroy` is added, which is dear on a request whose prototype a framework has changed (node-exchange.ts).
   Object.defineProperty(req, 'socket', {
     configurable: true,
     enumerable: true,

@@ -144,6 +144,24 @@ export function asError(thrown: unknown): unknown {
   return new TypeError('What was thrown is no error.', { cause: thrown });
 }
 
+/**
+ * Makes tables of a request and its answer, for frameworks that give each of them another prototype, as Express does.
+ * V8 then shares nothing between them: every read by code of Node, of the framework and of Samekey misses its cache,
+ * and every property added makes a hidden class of its own (some 2 µs each). As tables they are alike again; the
+ * sooner, the more of what follows is cheap. No property is lost or changed, at most their order is.
+ */
+export function asTables(req: IncomingMessage, res: ServerResponse): void {
+  putBack(req, 'upgrade');
+  putBack(res, 'sendDate');
+}
+
+/** V8 makes a table of an object that loses a property which is not its last. */
+function putBack(target: object, name: string): void {
+  const property = Object.getOwnPropertyDescriptor(target, name);
+  if (property?.configurable === true && Reflect.deleteProperty(target, name))
+    Object.defineProperty(target, name, property);
+}
+
 const attempts = registered('attempts', () => new WeakMap<object, Attempt>());
 
 const ANSWERED_TWICE =

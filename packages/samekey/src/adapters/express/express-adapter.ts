@@ -7,7 +7,7 @@ import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
 import { protectedTwice } from '../../http/twice.ts';
-import { attemptOf, NodeExchange } from '../../http-node/node-exchange.ts';
+import { asTables, attemptOf, NodeExchange } from '../../http-node/node-exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
 import { hearErrors } from './hear-errors.ts';
 import { matchedRoute } from './matched-route.ts';
@@ -33,9 +33,11 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
   const { engine, defaults } = internalsOf(samekey);
   const route = compileRoute<Request>(defaults, options, engine.world, engine.fingerprintSecrets);
   const protect: RequestHandler = (req, res, next) => {
+    const protects = route.methods.has(req.method.toUpperCase());
     const outer = attemptOf(req);
-    if (outer !== null && route.methods.has(req.method.toUpperCase()))
-      return next(protectedTwice(engine, outer));
+    if (outer !== null && protects) return next(protectedTwice(engine, outer));
+    // Before anything looks at them.
+    if (protects) asTables(req, res);
     hearErrors(req);
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
       route: matchedRoute(req, next, protect),

@@ -8,7 +8,7 @@ import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileServed, type ServeOptions } from '../../http/serve.ts';
 import { createStatus, type StatusOptions } from '../../http/status.ts';
-import { asError, NodeExchange } from '../../http-node/node-exchange.ts';
+import { asError, asTables, NodeExchange } from '../../http-node/node-exchange.ts';
 import { sendAnswer } from '../../http-node/send-held.ts';
 import type { Operation } from '../../ways/define-operation.ts';
 
@@ -28,6 +28,7 @@ export function serve<Input>(
 ): RequestHandler {
   const { engine, route, wrapped } = compileServed<Request, Input>(operation, options);
   const answer: RequestHandler = (req, res, next) => {
+    if (route.methods.has(req.method.toUpperCase())) asTables(req, res);
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
       route: null,
       next: () => next(),
