@@ -111,6 +111,7 @@ function starters({ workload, store, client, framework, only, also, profile }, d
   const all = [http('bare', 'contenders/bare.mjs'), http(BASIS, basisOf(workload, isPostgres))];
   if (workload === 'golden') {
     all.push(http('samekey', 'contenders/samekey-transaction.mjs', true));
+    all.push(http('samekey, one commit', 'contenders/samekey-one-commit.mjs', true));
   } else if (workload === 'replays') {
     all.push(http('samekey', OURS), http('samekey, from memory', OURS, true));
   } else {

@@ -25,6 +25,7 @@ const PROOFS = [
   'simulator-stores',
   'races',
   'golden',
+  'orders',
   'reconcile-processes',
   'background',
   'deploys',

@@ -8,7 +8,13 @@ import { fromPg } from 'samekey/tx/pg';
 import { INSERT_ORDER, ORDERS_TABLE } from '../orders.mjs';
 
 /** @type {import('../contract.d.ts').OpenContender} */
-export async function open({ order, url, cache }) {
+export const open = (options) => openReserving('before', options);
+
+/**
+ * @param {'before' | 'in-transaction'} reserve
+ * @param {import('../contract.d.ts').ContenderOptions} options
+ */
+export async function openReserving(reserve, { order, url, cache }) {
   const pool = new Pool({ connectionString: url, max: 10 });
   await pool.query(ORDERS_TABLE);
   const store = postgresStore({ service: 'bench', pool });
@@ -22,6 +28,7 @@ export async function open({ order, url, cache }) {
   const placeOrder = samekey.transactional({
     name: 'orders',
     policy: 'payments',
+    reserve,
     run: async (/** @type {{ key: string, body: { amountCents: number } }} */ { key, body }, { tx }) => {
       const made = order(key, body);
       await tx.query({ ...INSERT_ORDER, values: [key, body.amountCents] });

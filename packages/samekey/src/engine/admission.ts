@@ -14,7 +14,7 @@ import type { Limits, Room } from '../core/limits.ts';
 import { metOnly, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { callerOf } from '../core/scope.ts';
-import type { Work } from './work.ts';
+import type { Reserving, Work } from './work.ts';
 import type { World } from '../core/world.ts';
 
 /** What a limit, or a limiter that failed, answers. */
@@ -23,7 +23,7 @@ export type Refused = Extract<Outcome, { readonly kind: 'limited' | 'unavailable
 /** What lets requests in. */
 export interface Admission {
   /** As {@link Claimer.begin}, within the limits of the work. */
-  begin(work: Work): Promise<Begun>;
+  begin(work: Work, reserving: Reserving | null): Promise<Begun>;
   /** Whether somebody may look at how a request stands; null: yes. */
   look(limits: Limits | null, scope: string, operation: string): Promise<Refused | null>;
   /** Writes down what limits have counted here, within their time; never rejects. */
@@ -42,23 +42,23 @@ interface Undecided {
 export function createAdmission(world: World, claimer: Claimer, emit: Emit): Admission {
   const asked = new Map<Limits, string>();
 
-  async function begin(work: Work): Promise<Begun> {
+  async function begin(work: Work, reserving: Reserving | null): Promise<Begun> {
     const { limits } = work.settings;
     if (limits?.flush !== undefined && asked.size < LIMITS_MAX) asked.set(limits, work.operation);
     // A worker takes what was let in before.
-    if (limits === null || work.entry === 'take') return claimer.begin(work);
+    if (limits === null || work.entry === 'take') return claimer.begin(work, reserving);
     const asker = { caller: callerOf(work.id.scope), operation: work.operation };
     const room = await bounded(world, limits.decisionTimeMaxMs, limits.takeNewKey(asker));
     if ('error' in room) {
       emit?.({ type: 'limiter-failed', operation: work.operation, error: room.error });
-      if (limits.whenLimiterFails === 'open') return claimer.begin(work);
-      return (await unlessKnown(work, unavailable('limiter'))) ?? claimer.begin(work);
+      if (limits.whenLimiterFails === 'open') return claimer.begin(work, reserving);
+      return (await unlessKnown(work, unavailable('limiter'))) ?? claimer.begin(work, null);
     }
-    if (room.fullForMs === null) return beginIn(room, work);
+    if (room.fullForMs === null) return beginIn(room, work, reserving);
     const limited = { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) } as const;
     const met = await unlessKnown(work, limited);
     if (met !== null) return met;
-    const begun = await beginIn(room, work);
+    const begun = await beginIn(room, work, null);
     // Known when it was looked up and gone when it was claimed (expired, reaped): it began as new, which is over the
     // limit.
     if (!('run' in begun) || !isNew(begun.run)) return begun;
@@ -66,10 +66,10 @@ export function createAdmission(world: World, claimer: Claimer, emit: Emit): Adm
     return metOnly(limited);
   }
 
-  async function beginIn(room: Room, work: Work): Promise<Begun> {
+  async function beginIn(room: Room, work: Work, reserving: Reserving | null): Promise<Begun> {
     let used = false;
     try {
-      const begun = await claimer.begin(work);
+      const begun = await claimer.begin(work, reserving);
       used = 'run' in begun ? isNew(begun.run) : begun.isNew === true;
       return begun;
     } finally {

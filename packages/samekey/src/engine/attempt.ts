@@ -139,6 +139,8 @@ export class RunningAttempt implements HeardAttempt {
   renewing: Promise<void> | null = null;
   /** Whether renewals stand still: an open transaction would fail on a row that changed under its snapshot. */
   held = false;
+  /** Whether its transaction has reserved the key, and there is no record of it yet. */
+  isReserved = false;
   /** Whether a renewal found that the claim is somebody else's. */
   lost = false;
   declared: { readonly correctable: boolean } | null = null;

@@ -178,7 +178,7 @@ export class Engine {
         const own = this.#parts.flights.open(text, work.fingerprint);
         let begun: Begun;
         try {
-          begun = await this.#parts.admission.begin(work);
+          begun = await this.#parts.admission.begin(work, handler.reserving ?? null);
         } catch (error) {
           this.#parts.flights.close(own, null);
           throw error;
@@ -196,7 +196,8 @@ export class Engine {
       if (met.claimLeftMs <= 0 || met.outcome.kind !== 'in-progress')
         return asAccepted(work, met.outcome, met.isNobodys);
       const metAt = this.world.monotonicNow();
-      if (!(await this.#parts.waiter.wait(met.foundAt ?? work.id, met.claimLeftMs, waitUntil)))
+      const waited = { id: met.foundAt ?? work.id, isUnseen: met.isUnseen === true };
+      if (!(await this.#parts.waiter.wait(waited, met.claimLeftMs, waitUntil)))
         return asAccepted(work, stillRunning(met, this.world.monotonicNow() - metAt), met.isNobodys);
     }
   }

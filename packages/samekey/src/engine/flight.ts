@@ -28,6 +28,8 @@ export interface Met {
   readonly foundAt?: RecordId;
   /** Whether the request was noted as new, for a worker. */
   readonly isNew?: boolean;
+  /** Whether the attempt that was met has no record yet: its transaction has reserved the key. */
+  readonly isUnseen?: boolean;
   /** Whether the record that was met keeps no input, so that no worker goes on with it. */
   readonly isNobodys?: boolean;
 }

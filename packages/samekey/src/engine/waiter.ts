@@ -13,13 +13,19 @@ import { idText, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import type { ChangeHints } from '../store/store.ts';
 import type { Timer, World } from '../core/world.ts';
 
+/** What is waited for; `isUnseen`: an attempt whose record is written at its end, so that no record means nothing. */
+interface Waited {
+  readonly id: RecordId;
+  readonly isUnseen: boolean;
+}
+
 /** What waits. */
 export interface Waiter {
   /**
    * Resolves true when the record is no longer in progress or its claim may be over, false at `deadline` (monotonic),
    * and false at once when too many wait.
    */
-  wait(id: RecordId, claimLeftMs: number, deadline: number): Promise<boolean>;
+  wait(waited: Waited, claimLeftMs: number, deadline: number): Promise<boolean>;
   stop(): void;
 }
 
@@ -34,6 +40,7 @@ interface WaiterOptions {
 }
 
 interface Waiting {
+  readonly isUnseen: boolean;
   readonly deadline: number;
   /** When the claim seen last would be over: time to ask for it. */
   readonly claimOverAt: number;
@@ -89,7 +96,8 @@ export function createWaiter(options: WaiterOptions): Waiter {
         key.lookAt = now + key.pauseMs;
         try {
           const record = await dispatch.find(key.id, now + callTimeMaxMs);
-          if (!mustWait(record)) for (const one of key.waiting) end(text, key, one, true);
+          if (mustWait(record)) return;
+          for (const one of key.waiting) if (record !== null || !one.isUnseen) end(text, key, one, true);
         } catch {
           // The dispatcher has told of the error; the next look or the deadline ends the wait.
         }
@@ -135,13 +143,13 @@ export function createWaiter(options: WaiterOptions): Waiter {
   }
 
   return {
-    wait(id, claimLeftMs, deadline) {
+    wait({ id, isUnseen }, claimLeftMs, deadline) {
       const now = world.monotonicNow();
       if (count >= waitersMax || deadline <= now) return Promise.resolve(false);
       count += 1;
       return new Promise((resolve) => {
         const claimOverAt = now + Math.max(PAUSE_MIN_MS, claimLeftMs);
-        keyOf(id).waiting.add({ deadline, claimOverAt, resolve });
+        keyOf(id).waiting.add({ isUnseen, deadline, claimOverAt, resolve });
         schedule(PAUSE_MIN_MS);
       });
     },

@@ -8,6 +8,7 @@ import type { Owner } from './owner.ts';
 import type { Fingerprint, RecordId } from '../core/record.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { ClaimRequest } from '../store/store.ts';
+import type { Reservation, Reserved } from '../store/transaction.ts';
 
 /** An identity that the operation has or had, and the request as it is compared under it. */
 export interface Place {
@@ -43,8 +44,23 @@ export interface Work extends Place {
 /** No bridge stands. */
 export const NO_PLACES: readonly Place[] = [];
 
+/** Reserves a key inside the transaction that does the work (`reserve: 'in-transaction'`). */
+export interface Reserving {
+  /**
+   * `reserved`: the handler is to start, or to be released · `known`: a claim is asked for, as always · `taken`: look who
+   * has it · `late`: no connection came soon; look, and ask for a claim if nobody has it. Never rejects.
+   */
+  reserve(request: ClaimRequest): Promise<Reserved | 'late'>;
+  /** Who has the key. Rejects with `StoreError`. */
+  look(request: ClaimRequest): Promise<Reservation>;
+  /** Nothing will start in what was reserved. */
+  release(): void;
+}
+
 /** What the engine runs. */
 export interface Handler {
+  /** Absent: a claim is a record of its own. */
+  readonly reserving?: Reserving | null;
   /** Starts the work and resolves with its end. `owner` is for handlers that write their record themselves. */
   start(attempt: Attempt, owner: Owner): Promise<Ending>;
   /** What has been answered so far, if that decides the outcome when the attempt's time is up (a stream's head). */

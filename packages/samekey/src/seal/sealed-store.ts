@@ -318,6 +318,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'transaction',
   'transactionFault',
   'opening',
+  'reservation',
   'reapBodies',
   'cacheCounts',
 ]);

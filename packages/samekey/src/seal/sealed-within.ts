@@ -3,10 +3,10 @@
  * they were.
  */
 
-import type { Within } from '../store/transaction.ts';
+import type { NewRecord, Within } from '../store/transaction.ts';
 import { after, all, type Maybe } from './maybe.ts';
 import { sealCheckpoint } from './sealed-references.ts';
-import type { Sealer } from './sealer.ts';
+import { sealAnswer, type Sealer } from './sealer.ts';
 
 /** Seals what goes in, opens the record that a refusal shows. */
 export function withinSealed(
@@ -29,6 +29,15 @@ export function withinSealed(
         openResult,
       ),
     handOver: (owner) => after(within.handOver(owner), openResult),
+    ...(within.record && {
+      record: ({ claim, end }: NewRecord) =>
+        after(
+          after(end === null ? null : sealAnswer(sealer, end), (sealed) =>
+            (within as Required<Within>).record({ claim, end: sealed }),
+          ),
+          openResult,
+        ),
+    }),
     enqueue: (messages) =>
       after(all(messages.map((message) => sealer.message(message))), (made) => within.enqueue(made)),
   };

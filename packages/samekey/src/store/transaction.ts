@@ -3,14 +3,15 @@
  * `fromPg`, `fromKysely` …), and the store's verbs inside it (`Within`, made by the store). Types only; no driver, no
  * library.
  *
- * Invariant: a record row is never inserted inside a user's transaction; what is written there is conditional on the
- * fence.
+ * Invariant: what is written inside a user's transaction is conditional on the fence; a record is inserted there only as
+ * its last statement, and only by the transaction that has reserved the key.
  */
 
 import type { NewMessage } from './message.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
+  ClaimRequest,
   FencedId,
   FinishRequest,
   FinishResult,
@@ -89,6 +90,36 @@ export interface TransactionSource<Tx, Handle = SqlTransaction> {
   run<Result>(body: (tx: Tx, handle: Handle) => Promise<Result>, opening?: Opening): Promise<Result>;
 }
 
+/** What a transaction that wants to reserve its key finds (`reserve: 'in-transaction'`, contract §5.3). */
+export type Reserved =
+  /**
+   * The key is this transaction's until it ends, and no record was seen: one that was committed in the same moment is
+   * found by `record`.
+   */
+  | 'reserved'
+  /** A record stands there: it is claimed as always. */
+  | 'known'
+  /** Another transaction has the key, or somebody has looked whether one has. */
+  | 'taken';
+
+/** What stands in the way of a reservation, asked from outside of any. */
+export type Reservation =
+  /** Nobody has the key now. */
+  | 'free'
+  /** A record stands there. */
+  | 'known'
+  /** A transaction has it, of an equal request or of one that cannot be compared. */
+  | 'same'
+  /** A transaction of another request has it, or one that ended while this was asked. */
+  | 'other';
+
+/** The record of a key that its transaction has reserved. */
+export interface NewRecord {
+  readonly claim: ClaimRequest;
+  /** How its only attempt, the first, has ended; null: a message's worker goes on with it. */
+  readonly end: FinishRequest | null;
+}
+
 /** The store's verbs inside an open transaction. */
 export interface Within {
   /** Ends the attempt; the transaction's last statement. On `refused` the transaction must roll back. */
@@ -104,6 +135,14 @@ export interface Within {
    * they went out with BEGIN they stand.
    */
   limit?(timeMaxMs: number): Promise<void>;
+  /**
+   * Does what `limit` does, and reserves the key until the transaction ends; waits for nobody. The first statement,
+   * unless it went out with BEGIN. Anything but `reserved` must roll back. With `record`, where the store's capability
+   * `transactionLock` says so.
+   */
+  reserve?(request: ClaimRequest, timeMaxMs: number): Reserved | Promise<Reserved>;
+  /** Writes the whole record of a reserved key. On `refused` somebody was first, and the transaction must roll back. */
+  record?(record: NewRecord): FinishResult | Promise<FinishResult>;
   /**
    * Asked once after `limit`, when the transaction is about to be rolled back because of this error: whether nothing of
    * it will stand. False where it was ended inside (a COMMIT of the handler's, a procedure that commits): what was
@@ -124,10 +163,12 @@ export type TransactionFault = 'again' | 'rolled-back' | 'unclear';
 export interface TransactionalStore {
   within(handle: unknown): Within;
   /**
-   * What `Within.limit` does, as SQL that goes out with BEGIN on this connection; null where the store does not know
-   * that the connection can. Absent: the store has none.
+   * What `Within.limit` does (or, for a claim, `Within.reserve`), as SQL that goes out with BEGIN on this connection;
+   * null where the store does not know that the connection can. Absent: the store has none.
    */
-  opening?(connection: object, timeMaxMs: number): string | null;
+  opening?(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
+  /** Who has the key, asked on a connection of the store's own; reserves nothing. Rejects with `StoreError`. */
+  reservation?(request: ClaimRequest): Promise<Reservation>;
   /** Of an error that a transaction on this database ended with, in whatever a library wrapped it. */
   transactionFault(error: unknown): TransactionFault;
 }

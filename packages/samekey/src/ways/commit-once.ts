@@ -12,12 +12,13 @@ import { enroll } from './enrolled.ts';
 import { FenceLostError } from '../core/errors.ts';
 import type { Owner } from '../engine/owner.ts';
 import { ENDED_INSIDE, type SamekeyRecord } from '../core/record.ts';
+import type { Store } from '../store/store.ts';
 import type { TransactionalStore, TransactionSource, Within } from '../store/transaction.ts';
 
 /** Where transactions come from, and whose records they may write. */
 export interface Transactions<Tx> {
   readonly source: TransactionSource<Tx, unknown>;
-  readonly store: TransactionalStore;
+  readonly store: TransactionalStore & Pick<Store, 'name' | 'capabilities'>;
 }
 
 /** What became of the transaction. */
@@ -47,7 +48,7 @@ export interface CommitPlan<Tx, Done> {
 }
 
 /** Thrown by a body whose write to the record was refused. */
-class Refused extends Error {
+export class Refused extends Error {
   readonly record: SamekeyRecord | null;
 
   constructor(record: SamekeyRecord | null) {
@@ -82,7 +83,7 @@ export interface Again<Done> {
 }
 
 /** How far one run has come. */
-interface Run<Done> {
+export interface Run<Done> {
   began: boolean;
   done: Again<Done>['done'];
   /** What the transaction's function threw. */
@@ -93,24 +94,54 @@ interface Run<Done> {
   onDone: () => void;
 }
 
-/** One run. Never rejects. */
-export async function tryOnce<Tx, Done>(
+/** What runs in a transaction that has begun, and the verbs that it has there. */
+export interface Entered<Tx, Done> {
+  readonly owner: Owner;
+  readonly plan: CommitPlan<Tx, Done>;
+  readonly within: Within;
+}
+
+/** How a transaction comes to run for an attempt. */
+export interface Entrance<Tx, Done> {
+  /** As `TransactionSource.run` says. Rejects when none may begin. */
+  opening(connection: object): Promise<string | null>;
+  /** The transaction is open: sets its limits, and says what runs in it. Rejects when nothing may. */
+  enter(within: Within): Promise<Entered<Tx, Done>>;
+}
+
+/** A run that has come to nothing yet. */
+export function newRun<Done>(): Run<Done> {
+  return { began: false, done: null, failure: null, isWhole: true, onDone: () => undefined };
+}
+
+/** One run under a claim. Never rejects. */
+export function tryOnce<Tx, Done>(
   owner: Owner,
   transactions: Transactions<Tx>,
   plan: CommitPlan<Tx, Done>,
 ): Promise<Commit<Done> | Again<Done>> {
+  const run = newRun<Done>();
+  return follow(
+    owner,
+    transactions,
+    plan,
+    run,
+    launch(transactions, run, underClaim(owner, transactions, plan)),
+  );
+}
+
+/** Waits for the end of a run. Never rejects. */
+export async function follow<Tx, Done>(
+  owner: Owner,
+  transactions: Transactions<Tx>,
+  plan: CommitPlan<Tx, Done>,
+  run: Run<Done>,
+  ending: Promise<void>,
+): Promise<Commit<Done> | Again<Done>> {
   const { source, store } = transactions;
-  const run: Run<Done> = {
-    began: false,
-    done: null,
-    failure: null,
-    isWhole: true,
-    onDone: () => undefined,
-  };
   const silence = new Promise<'silent'>((resolve) => {
     run.onDone = () => void owner.world.setTimer(COMMIT_TIME_MAX_MS, () => resolve('silent'));
   });
-  const ending = begin(owner, transactions, plan, run);
   let fault: Run<Done>['failure'];
   try {
     const first = await Promise.race([ending, silence]);
@@ -132,31 +163,45 @@ export async function tryOnce<Tx, Done>(
     : { kind: 'again', error: hidden(source.name), done };
 }
 
-function begin<Tx, Done>(
+/** The claim is made sure of before the first statement, and bounds the transaction. */
+function underClaim<Tx, Done>(
   owner: Owner,
   { source, store }: Transactions<Tx>,
   plan: CommitPlan<Tx, Done>,
-  run: Run<Done>,
-): Promise<void> {
+): Entrance<Tx, Done> {
   let isSure = false;
-  async function opening(connection: object): Promise<string | null> {
-    await makeSure(owner, source);
-    isSure = true;
-    return store.opening?.(connection, boundOf(owner)) ?? null;
-  }
+  return {
+    async opening(connection) {
+      await makeSure(owner, source);
+      isSure = true;
+      return store.opening?.(connection, boundOf(owner)) ?? null;
+    },
+    async enter(within) {
+      if (!isSure) await makeSure(owner, source);
+      await within.limit?.(boundOf(owner));
+      // BEGIN or the limits may have waited for a lock.
+      if (!source.exclusive && owner.claimLeftMs() <= 0) throw new FenceLostError();
+      return { owner, plan, within };
+    },
+  };
+}
+
+/** Begins the transaction of a run. Resolves when the library says that it was committed. */
+export function launch<Tx, Done>(
+  { source, store }: Transactions<Tx>,
+  run: Run<Done>,
+  entrance: Entrance<Tx, Done>,
+): Promise<void> {
   async function body(tx: Tx, handle: unknown): Promise<void> {
     let left: (() => void) | undefined;
     let within: Within | undefined;
     try {
       within = store.within(handle);
       left = enroll(tx, within);
-      if (!isSure) await makeSure(owner, source);
-      await within.limit?.(boundOf(owner));
-      // BEGIN or the limits may have waited for a lock.
-      if (!source.exclusive && owner.claimLeftMs() <= 0) throw new FenceLostError();
+      const entered = await entrance.enter(within);
       run.began = true;
-      run.done = { value: await plan.body(tx, within) };
-      await owner.probe('commit.sent');
+      run.done = { value: await entered.plan.body(tx, entered.within) };
+      await entered.owner.probe('commit.sent');
       run.onDone();
     } catch (error) {
       run.failure = { error };
@@ -167,7 +212,7 @@ function begin<Tx, Done>(
       left?.();
     }
   }
-  return source.run(body, opening);
+  return source.run(body, (connection) => entrance.opening(connection));
 }
 
 /** What the library says in the end counts too; a failure says nothing that the row would not. */

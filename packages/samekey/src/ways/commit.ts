@@ -33,38 +33,55 @@ const PAUSE_MAX_MS = 100;
 /** An unclear COMMIT is looked into for so long at most, in milliseconds, and not beyond the claim. */
 const RESOLVE_TIME_MAX_MS = 10_000;
 
-/** Runs the plan to its end. Rejects for bugs only. */
+/** Runs the plan to its end under the attempt's claim. Rejects for bugs only. */
 export async function commit<Tx, Done>(
   owner: Owner,
   transactions: Transactions<Tx>,
   plan: CommitPlan<Tx, Done>,
 ): Promise<Commit<Done>> {
   try {
-    for (let runs = 1; ; runs += 1) {
-      const tried = await tryOnce(owner, transactions, plan);
-      if (tried.kind !== 'again') return tried;
-      await pause(owner, runs);
-      // The look at the fence, and time for another run.
-      const asked = resolve(owner, plan, tried.done);
-      const look = await (tried.late === undefined ? asked : Promise.race([tried.late, asked]));
-      if (look !== 'rolled-back') return look;
-      if (runs === RUNS_MAX) return { kind: 'rolled-back', error: tried.error };
-    }
+    return await runPlan(owner, {
+      tryOnce: () => tryOnce(owner, transactions, plan),
+      lookInto: (done, deadline) => lookInto(owner, plan, done, deadline),
+    });
   } finally {
     owner.letGo();
   }
 }
 
+/** What becomes known of a transaction that was not answered. */
+export type Look<Done> = 'unclear' | 'rolled-back' | Commit<Done>;
+
+/** How a plan's transaction is run, and how an unclear end is looked into. */
+interface Manner<Done> {
+  tryOnce(): Promise<Commit<Done> | Again<Done>>;
+  lookInto(done: Again<Done>['done'], deadline: number): Promise<Look<Done>>;
+}
+
+/** Runs it until its end is known, and again where the database has rolled it back to let others through. */
+export async function runPlan<Done>(owner: Owner, manner: Manner<Done>): Promise<Commit<Done>> {
+  for (let runs = 1; ; runs += 1) {
+    const tried = await manner.tryOnce();
+    if (tried.kind !== 'again') return tried;
+    await pause(owner, runs);
+    // The look at the fence, and time for another run.
+    const asked = resolve(owner, manner, tried.done);
+    const look = await (tried.late === undefined ? asked : Promise.race([tried.late, asked]));
+    if (look !== 'rolled-back') return look;
+    if (runs === RUNS_MAX) return { kind: 'rolled-back', error: tried.error };
+  }
+}
+
 /** Whether the transaction was committed. Asked again while the store cannot say, as long as the claim may last. */
-async function resolve<Tx, Done>(
+async function resolve<Done>(
   owner: Owner,
-  plan: CommitPlan<Tx, Done>,
+  manner: Manner<Done>,
   done: Again<Done>['done'],
 ): Promise<'rolled-back' | Commit<Done>> {
   const { world } = owner;
   const deadline = world.monotonicNow() + Math.min(RESOLVE_TIME_MAX_MS, Math.max(1_000, owner.claimLeftMs()));
   for (let tries = 1; ; tries += 1) {
-    const look = await lookInto(owner, plan, done, deadline);
+    const look = await manner.lookInto(done, deadline);
     if (look !== 'unclear') return look;
     if (world.monotonicNow() >= deadline) return { kind: 'unclear', error: unresolved() };
     await pause(owner, tries);
@@ -77,7 +94,7 @@ async function lookInto<Tx, Done>(
   plan: CommitPlan<Tx, Done>,
   done: Again<Done>['done'],
   deadline: number,
-): Promise<'unclear' | 'rolled-back' | Commit<Done>> {
+): Promise<Look<Done>> {
   const result = await owner.renew(deadline);
   if (result.kind === 'unclear') return 'unclear';
   // Granted after the transaction has ended, so what is read now is what it left.

@@ -8,13 +8,15 @@
 
 import type { Ending } from '../engine/attempt.ts';
 import { commit, expectWritten, type Transactions } from './commit.ts';
+import type { CommitPlan } from './commit-once.ts';
+import type { KeyReservation } from './reservation.ts';
 import { type Conclusion, conclude, finishRequest } from '../engine/ending/conclude.ts';
 import type { Owner } from '../engine/owner.ts';
 import { response, type StoredResponse } from '../core/response.ts';
 import type { Within } from '../store/transaction.ts';
 
 /** A handler's answer, and whether its writes are wanted. */
-interface Answered {
+export interface Answered {
   readonly response: StoredResponse;
   /** The handler called `rollback()`: its answer stands, its writes do not. */
   readonly rollBack: boolean;
@@ -34,13 +36,17 @@ class RollBack extends Error {
   }
 }
 
-/** Runs an attempt in a transaction of its own. The body may be run again after a rollback. */
+/**
+ * Runs an attempt in a transaction of its own, or in the one that has reserved its key. The body may be run again after
+ * a rollback.
+ */
 export async function runTransactional<Tx>(
   owner: Owner,
   transactions: Transactions<Tx>,
   body: (tx: Tx, within: Within) => Promise<Answered>,
+  reservation: KeyReservation<Tx> | null = null,
 ): Promise<Ending> {
-  const ended = await commit<Tx, Committed>(owner, transactions, {
+  const plan: CommitPlan<Tx, Committed> = {
     async body(tx, within) {
       // It was rolled back to let others through: what it called outside may have happened, and must not happen again.
       if (owner.attempt.saidUnknown !== null) throw new RollBack(response(500));
@@ -66,7 +72,11 @@ export async function runTransactional<Tx>(
       done.kind === 'committed'
         ? record.state === done.to
         : record.state !== 'in_progress' && record.state !== 'retryable',
-  });
+  };
+  const ended =
+    reservation?.isHeld === true
+      ? await reservation.commit(owner, plan)
+      : await commit(owner, transactions, plan);
   switch (ended.kind) {
     case 'committed':
       return ended.done;

@@ -10,12 +10,13 @@ import { messageKeyText } from '../store/message.ts';
 import type { Proof } from '../core/record.ts';
 import { referenceOf } from '../store/references.ts';
 import { newMessage, type OutboxMessage } from '../store/new-message.ts';
-import { aFunction, readOptions, required, type Table } from '../core/options.ts';
+import { aFunction, oneOf, readOptions, required, type Table } from '../core/options.ts';
 import type { Owner } from '../engine/owner.ts';
 import { isReply, reply, type ReplyValue, toResponse } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Transactions } from './commit.ts';
-import { runTransactional } from './run-in-transaction.ts';
+import { KeyReservation } from './reservation.ts';
+import { type Answered, runTransactional } from './run-in-transaction.ts';
 import type { Within } from '../store/transaction.ts';
 import type { Handler } from '../engine/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
@@ -48,11 +49,19 @@ export interface TransactionalDefinition<Input, Returned, Tx> extends Definition
   readonly run: (input: Input, attempt: TransactionalAttempt<Tx>) => Returned | Promise<Returned>;
   /** How the input is kept when the operation is deferred; default JSON. */
   readonly input?: InputCodec<Input>;
+  /**
+   * Where a new key is reserved. `before` (default): in a commit of its own, before the transaction. `in-transaction`: by
+   * a lock of the transaction, so that key, writes, messages and answer are one commit; `claimTtlMs` bounds it. Needs a
+   * store whose capability `transactionLock` is true.
+   */
+  readonly reserve?: 'before' | 'in-transaction';
 }
 
-const ROWS = { ...DEFINITION_ROWS, run: required(aFunction()) } satisfies Table<
-  TransactionalDefinition<never, unknown, never>
->;
+const ROWS = {
+  ...DEFINITION_ROWS,
+  run: required(aFunction()),
+  reserve: oneOf(['before', 'in-transaction'], 'before'),
+} satisfies Table<TransactionalDefinition<never, unknown, never>>;
 
 /** Defines it. Throws `OptionsError`. */
 export function defineTransactional<Input, Returned, Tx>(
@@ -61,8 +70,9 @@ export function defineTransactional<Input, Returned, Tx>(
   transactions: Transactions<Tx> | null,
   definition: TransactionalDefinition<Input, Returned, Tx>,
 ): Operation<Input, ReplyValue<Returned>> {
-  readOptions('samekey.transactional', ROWS, definition);
+  const { reserve } = readOptions('samekey.transactional', ROWS, definition);
   const from = transactionsOf(transactions);
+  if (reserve === 'in-transaction') checkReserves(from, definition.name);
   const settings = resolveSettings(
     { policy: 'standard', ...defaults },
     { ...definition, whenClaimEnds: 'resume' },
@@ -76,24 +86,37 @@ export function defineTransactional<Input, Returned, Tx>(
     keepsInput: false,
     pendingTimeMaxMs: null,
     takesSteps: false,
-    handler: (input): Handler => ({
-      start: (attempt, owner) =>
-        runTransactional(owner, from, async (tx, within) => {
-          const own = new AttemptInTransaction(attempt, tx, handOverOf(owner, within));
-          const watch = watchHandler(engine, definition.name);
-          try {
-            const returned = await watch.handler(async () => definition.run(input, own));
-            await own.handingOver;
-            const { rolledBack: rollBack, handedOver: handOver } = own;
-            const response = toResponse(handOver && !isReply(returned) ? reply(202, returned) : returned);
-            return { response, rollBack, handOver };
-          } finally {
-            own.end();
-            watch.end();
-          }
-        }),
-    }),
+    handler(input): Handler {
+      const reserving = reserve === 'in-transaction' ? new KeyReservation(engine.world, from) : null;
+      async function body(attempt: Attempt, owner: Owner, tx: Tx, within: Within): Promise<Answered> {
+        const own = new AttemptInTransaction(attempt, tx, handOverOf(owner, within));
+        const watch = watchHandler(engine, definition.name);
+        try {
+          const returned = await watch.handler(async () => definition.run(input, own));
+          await own.handingOver;
+          const { rolledBack: rollBack, handedOver: handOver } = own;
+          const response = toResponse(handOver && !isReply(returned) ? reply(202, returned) : returned);
+          return { response, rollBack, handOver };
+        } finally {
+          own.end();
+          watch.end();
+        }
+      }
+      return {
+        reserving,
+        start: (attempt, owner) =>
+          runTransactional(owner, from, (tx, within) => body(attempt, owner, tx, within), reserving),
+      };
+    },
   });
+}
+
+/** Throws `OptionsError` where keys cannot be reserved inside transactions. */
+function checkReserves<Tx>({ store }: Transactions<Tx>, name: string): void {
+  if (store.capabilities.transactionLock) return;
+  throw new OptionsError(
+    `"${name}" reserves its keys in its transaction (reserve: 'in-transaction'), and the store "${store.name}" has no locks that a transaction holds until its end: leave the option out.`,
+  );
 }
 
 /** Throws `OptionsError` where the instance has none. */

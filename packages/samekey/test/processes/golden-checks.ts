@@ -12,34 +12,54 @@ type Fail = (what: string) => void;
 const BACK_IN_MS = 15_000;
 const UNTIL_BACK = new Set(['store-unavailable', 'in-progress', 'lost']);
 
+/** Each order was answered for good, and written exactly once. */
+export async function checkOrdered(golden: Golden, payers: readonly Payer[], fail: Fail): Promise<void> {
+  for (const payer of payers) {
+    const failKey = (what: string): void => fail(`${payer.key}: ${what}`);
+    await checkAnswered(golden, payer, ['order'], failKey);
+  }
+}
+
+/** One answer, wherever it is asked for, and one line of each phase, which it repeats. Null: there is none. */
+async function checkAnswered(
+  golden: Golden,
+  payer: Payer,
+  phases: readonly string[],
+  failKey: Fail,
+): Promise<GoldenAnswer | null> {
+  const answers = new Set<string>();
+  for (const { port } of golden.apis) {
+    const word = await lastWord(port, payer);
+    answers.add(word.kind === 'answer' ? `${word.status} ${word.body}` : 'lost');
+    if (wordOf(word) !== '201') failKey(`is answered ${wordOf(word)} in the end`);
+  }
+  if (answers.size !== 1)
+    failKey(`is answered in ${answers.size} ways in the end: ${[...answers].join(' | ')}`);
+  const record = await steadily(() => recordOf(golden, payer.key));
+  if (record?.state !== 'completed') failKey(`its record is ${JSON.stringify(record)}`);
+  const [answer = ''] = answers;
+  if (!answer.startsWith('201 ')) return null;
+  const said = JSON.parse(answer.slice(4)) as GoldenAnswer;
+  if (said.reference !== payer.key) failKey(`was answered for ${said.reference}`);
+  const lines = await steadily(() => golden.database.linesOf(payer.key));
+  const written = phases.map((phase) =>
+    lines.filter((line) => line.phase === phase).map((line) => line.written),
+  );
+  if (JSON.stringify(written) !== JSON.stringify(said.written.map((one) => [one]))) {
+    failKey(`wrote ${JSON.stringify(lines)} and was answered ${JSON.stringify(said.written)}`);
+  }
+  return said;
+}
+
 /** Each key was answered for good, and everything it stands for was done exactly once. */
 export async function checkDone(golden: Golden, payers: readonly Payer[], fail: Fail): Promise<void> {
   for (const payer of payers) {
     const failKey = (what: string): void => fail(`${payer.key}: ${what}`);
-    const answers = new Set<string>();
-    for (const { port } of golden.apis) {
-      const word = await lastWord(port, payer);
-      answers.add(word.kind === 'answer' ? `${word.status} ${word.body}` : 'lost');
-      if (wordOf(word) !== '201') failKey(`is answered ${wordOf(word)} in the end`);
-    }
-    if (answers.size !== 1)
-      failKey(`is answered in ${answers.size} ways in the end: ${[...answers].join(' | ')}`);
-    const record = await steadily(() => recordOf(golden, payer.key));
-    if (record?.state !== 'completed') failKey(`its record is ${JSON.stringify(record)}`);
+    const said = await checkAnswered(golden, payer, PHASES, failKey);
     // After the last answer: until then payments may be under way.
     const ledger = await golden.provider.ledger(payer.key);
     checkAtMostOnce(ledger, payer, failKey);
-    const [answer = ''] = answers;
-    if (!answer.startsWith('201 ')) continue;
-    const said = JSON.parse(answer.slice(4)) as GoldenAnswer;
-    if (said.reference !== payer.key) failKey(`was answered for ${said.reference}`);
-    const lines = await steadily(() => golden.database.linesOf(payer.key));
-    const written = PHASES.map((phase) =>
-      lines.filter((line) => line.phase === phase).map((line) => line.written),
-    );
-    if (JSON.stringify(written) !== JSON.stringify(said.written.map((one) => [one]))) {
-      failKey(`wrote ${JSON.stringify(lines)} and was answered ${JSON.stringify(said.written)}`);
-    }
+    if (said === null) continue;
     const paid = EFFECTS.map((kind) => paymentsOf(ledger, payer.key, kind));
     if (JSON.stringify(paid) !== JSON.stringify(said.payments.map((one) => [one]))) {
       failKey(`paid ${JSON.stringify(paid)} and was answered ${JSON.stringify(said.payments)}`);

@@ -13,7 +13,8 @@ export type Word =
 /** A payment that a client wants made. */
 export interface Payer {
   readonly key: string;
-  readonly rule: Rule;
+  /** Of the payment's effects, or `order`: the operation of one transaction. */
+  readonly rule: Rule | 'order';
   readonly amount: number;
 }
 

@@ -97,7 +97,9 @@ export async function startGolden(options: GoldenClusterOptions): Promise<Golden
   let isClosing = false;
 
   const fill = async (places: GoldenProcess[], at: number, role: GoldenOptions['role']): Promise<void> => {
-    const started = await startGoldenProcess({ ...shared, role, name: `${role}-${at}` });
+    // Every third as before a deploy of the option.
+    const reserve = at % 3 === 2 || url.startsWith('mysql:') ? 'before' : 'in-transaction';
+    const started = await startGoldenProcess({ ...shared, role, reserve, name: `${role}-${at}` });
     places[at] = started;
     void started.ended.then(({ code, signal }) => {
       if (isClosing) return;

@@ -69,6 +69,25 @@ export function definePay(
   });
 }
 
+/** Defines the order: one line, written in the transaction that ends its record. */
+export function defineOrder(
+  samekey: Samekey<GoldenTx>,
+  database: Pick<GoldenDatabase, 'insertLine'>,
+  { claimTtlMs, reserve }: GoldenOptions,
+): Operation<GoldenInput, GoldenAnswer> {
+  return samekey.transactional({
+    name: 'pay-order',
+    claimTtlMs,
+    attemptMax: 40,
+    reserve,
+    run: async ({ reference }: GoldenInput, { tx }) => {
+      const written = randomUUID();
+      await database.insertLine(tx, { phase: 'order', reference, written });
+      return reply(201, { reference, written: [written], payments: [] });
+    },
+  });
+}
+
 function ruleOf(provider: string, rule: Rule, { retentionMs = DAY_MS }: GoldenOptions): EffectRule<string> {
   if (rule === 'downstreamKey') return { rule, retentionMs };
   if (rule === 'reconcile') return { rule };

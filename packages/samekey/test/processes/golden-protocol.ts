@@ -17,6 +17,8 @@ export interface GoldenOptions {
   /** How long a call to the provider may take. */
   readonly callTimeMaxMs: number;
   readonly isolation: 'read committed' | 'repeatable read' | 'serializable';
+  /** Where orders reserve their keys. */
+  readonly reserve: 'before' | 'in-transaction';
   /** How long the provider remembers keys, as the operation believes; default a day. */
   readonly retentionMs?: number;
 }

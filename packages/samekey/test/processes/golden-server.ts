@@ -11,7 +11,7 @@ import { serve } from 'samekey/express';
 import { createWorker, type Worker } from 'samekey/worker';
 import { createTraps } from './api-traps.ts';
 import { type GoldenTx, openGoldenDatabase } from './golden-database.ts';
-import { definePay } from './golden-operation.ts';
+import { defineOrder, definePay } from './golden-operation.ts';
 import { type FromGolden, type GoldenOptions, RULES, type ToGolden } from './golden-protocol.ts';
 
 /** Told to the parent; the last only where nobody was frozen and no store was away. */
@@ -52,6 +52,8 @@ if (options.role === 'worker') {
   for (const { rule, operation } of operations) {
     app.post(`/pay/${rule}`, serve(operation, { scope: (req) => req.get('x-tenant') }));
   }
+  const order = defineOrder(samekey, database, options);
+  app.post('/pay/order', serve(order, { scope: (req) => req.get('x-tenant') }));
   // Who could not reach the provider is told so; it is not worth a line on the console.
   app.use(((_error, _req, res, _next) => void res.status(500).end()) satisfies express.ErrorRequestHandler);
   const server = app.listen(0, '127.0.0.1');

@@ -117,6 +117,7 @@ export function shelfStore(options: ShelfStoreOptions): Store {
     name: 'shelf',
     capabilities: Object.freeze({
       transactions: false,
+      transactionLock: false,
       serverClock: true,
       timePrecisionMs: 1,
       durable: false,

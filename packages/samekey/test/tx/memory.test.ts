@@ -58,4 +58,8 @@ function notHere(): never {
 }
 
 txContract({ describe, it }, harness);
+txContract(
+  { describe, it },
+  { ...harness, name: 'memory, reserved in the transaction', reserve: 'in-transaction' },
+);
 kthTxContract({ describe, it }, harness);

@@ -71,6 +71,11 @@ export function contractOnPostgres<Tx>(
       const warm = index === 0 && library.opens === true;
       const opened = harness(library, () => server as PostgresServer, make, warm);
       txContract(partOf(`${library.name}, ${found.name}`, index === 0), opened);
+      if (make === ordinary) {
+        const reserving = { ...opened, name: `${opened.name}, reserved in the transaction` } as const;
+        const part = partOf(`${library.name}, reserved, ${found.name}`, warm);
+        txContract(part, { ...reserving, reserve: 'in-transaction' });
+      }
       if (kth && index === 0) kthTxContract({ describe, it }, opened);
     });
   }

@@ -60,5 +60,7 @@ export interface TxHarness {
   readonly straysRunFirst: boolean;
   /** Whether the store notices that its transaction was ended inside the handler; default true. */
   readonly noticesEnds?: boolean;
+  /** Where transactional operations reserve their keys; default: before the transaction. */
+  readonly reserve?: 'in-transaction';
   open(options: TxOpenOptions): Promise<TxBench>;
 }

@@ -84,7 +84,7 @@ export async function onTxBench(
       instance(more = {}) {
         const instance = createInstance(bench, more);
         made.push(instance.samekey);
-        return instance;
+        return { ...instance, samekey: reservingAs(harness, instance.samekey) };
       },
       count: async () => Number((await bench.beside('SELECT count(*) AS n FROM orders'))[0]?.['n']),
     });
@@ -92,6 +92,14 @@ export async function onTxBench(
     await Promise.all(made.map((samekey) => samekey.close({ drainMs: 0 })));
     await bench.close();
   }
+}
+
+/** Its transactional operations reserve their keys as the harness says. */
+function reservingAs({ reserve }: TxHarness, samekey: Samekey): Samekey {
+  if (reserve === undefined) return samekey;
+  const transactional: Samekey['transactional'] = (definition) =>
+    samekey.transactional({ reserve, ...definition });
+  return { ...samekey, transactional };
 }
 
 function createInstance(bench: TxBench, more: Partial<SamekeyOptions>): Instance {

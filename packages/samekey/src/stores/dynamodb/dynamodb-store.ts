@@ -91,6 +91,7 @@ export function dynamodbStore(
     name: 'dynamodb',
     capabilities: Object.freeze({
       transactions,
+      transactionLock: false,
       serverClock: false,
       timePrecisionMs: 1,
       durable: true,

@@ -73,6 +73,7 @@ export interface MemoryStoreOptions {
 
 const CAPABILITIES: Capabilities = Object.freeze({
   transactions: true,
+  transactionLock: true,
   serverClock: true,
   timePrecisionMs: 1,
   durable: false,
@@ -180,6 +181,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     now,
     view: (record) => serverView(record, now()),
     write: (before, after) => write(after, before, after),
+    isFull,
     checkRoom: (count) => outbox.checkRoom(count),
     put: (messages) => outbox.put(messages),
     refer: (owner, reference) => referring.put(owner, reference),

@@ -11,23 +11,25 @@ import { isStoreError, StoreError } from '../../core/errors.ts';
 import {
   type Decision,
   decideCheckpoint,
+  decideClaim,
   decideFinish,
   decideHandOver,
   type View,
 } from '../../store/machine/index.ts';
 import type { NewMessage, StoredMessage } from '../../store/message.ts';
 import { decideEnqueue } from '../../store/machine/messages.ts';
-import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
+import { type Fingerprint, idText, type RecordId, type SamekeyRecord } from '../../core/record.ts';
 import type { NewReference } from '../../store/references.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
+  ClaimRequest,
   FencedId,
   FinishRequest,
   FinishResult,
   HandResult,
 } from '../../store/store.ts';
-import type { TransactionFault } from '../../store/transaction.ts';
+import type { NewRecord, Reservation, Reserved, TransactionFault } from '../../store/transaction.ts';
 import { createOverlay, type Overlay } from './overlay.ts';
 
 /**
@@ -59,6 +61,10 @@ export interface WithinMemory {
   enqueue(messages: readonly NewMessage[]): void;
   /** Refuses its COMMIT when more time has passed. */
   limit(timeMaxMs: number): Promise<void>;
+  /** The same, and reserves the key until the transaction ends. Unless `reserved` it must roll back. */
+  reserve(request: ClaimRequest, timeMaxMs: number): Reserved;
+  /** Writes the whole record of a reserved key. On `refused` the transaction must roll back. */
+  record(record: NewRecord): FinishResult;
 }
 
 /** What transactions are made of. */
@@ -68,6 +74,8 @@ interface MemoryTransactionsOptions {
   readonly view: (record: SamekeyRecord | null) => View;
   /** Applies one changed record. */
   readonly write: (before: SamekeyRecord | null, after: SamekeyRecord) => void;
+  /** Whether no further record has room. */
+  readonly isFull: () => boolean;
   /** Throws when there is no room for so many messages. */
   readonly checkRoom: (messages: number) => void;
   /** Puts messages in at the end of the line. */
@@ -82,6 +90,7 @@ export interface MemoryTransactions {
   transaction<T>(body: (tx: MemoryTransaction) => T | Promise<T>): Promise<T>;
   within(tx: MemoryTransaction): WithinMemory;
   transactionFault(error: unknown): TransactionFault;
+  reservation(request: ClaimRequest): Promise<Reservation>;
 }
 
 /** A row of the application's; a new one for each write. */
@@ -94,6 +103,8 @@ interface Staged {
   readonly records: Overlay<SamekeyRecord>;
   readonly messages: StoredMessage[];
   readonly references: (readonly [owner: FencedId, reference: NewReference])[];
+  /** The key that it has reserved. */
+  reserved: string | null;
   commitUntil: number;
   isOpen: boolean;
 }
@@ -104,6 +115,8 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
   const table = new Map<string, Box>();
   const conflicts = new WeakSet<object>();
   const begun = new WeakMap<MemoryTransaction, Staged>();
+  /** What is reserved, by id: the fingerprint of the request. */
+  const reservations = new Map<string, Fingerprint>();
 
   function begin(): readonly [MemoryTransaction, Staged] {
     const staged: Staged = {
@@ -111,6 +124,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
       records: createOverlay(records),
       messages: [],
       references: [],
+      reserved: null,
       commitUntil: Number.POSITIVE_INFINITY,
       isOpen: true,
     };
@@ -169,6 +183,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
         return result;
       } finally {
         staged.isOpen = false;
+        if (staged.reserved !== null) reservations.delete(staged.reserved);
       }
     },
 
@@ -206,7 +221,36 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
         async limit(timeMaxMs) {
           opened(staged).commitUntil = now() + timeMaxMs;
         },
+        reserve(request, timeMaxMs) {
+          opened(staged).commitUntil = now() + timeMaxMs;
+          const id = idText(request);
+          // Where there is no room, a claim says so.
+          if (records.has(id) || options.isFull()) return 'known';
+          if (reservations.has(id)) return 'taken';
+          reservations.set(id, request.fingerprint);
+          staged.reserved = id;
+          return 'reserved';
+        },
+        record: ({ claim, end }) => {
+          const claimed = one(claim, decideClaim);
+          if (claimed.kind !== 'claimed')
+            return { kind: 'refused', record: claimed.kind === 'found' ? claimed.record : null };
+          if (end !== null) return one(end, decideFinish);
+          const fence = { scope: claim.scope, key: claim.key, claimId: claim.claimId, attempt: 1 };
+          const handed = one(fence, decideHandOver);
+          return handed.kind === 'applied'
+            ? { kind: 'applied', expiresAt: claimed.expiresAt }
+            : { kind: 'refused', record: null };
+        },
       };
+    },
+
+    async reservation(request) {
+      const id = idText(request);
+      const taken = reservations.get(id);
+      if (records.has(id)) return 'known';
+      if (taken === undefined) return 'free';
+      return isAnother(taken, request.fingerprint) ? 'other' : 'same';
     },
 
     transactionFault(error) {
@@ -214,6 +258,11 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
       return isStoreError(error) && error.applied === 'no' ? 'rolled-back' : 'unclear';
     },
   };
+}
+
+/** Of two that are made in different ways nobody knows. */
+function isAnother(a: Fingerprint, b: Fingerprint): boolean {
+  return a.label === b.label && a.digest !== b.digest;
 }
 
 function opened(staged: Staged | undefined): Staged {

@@ -86,6 +86,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     name: 'mysql',
     capabilities: Object.freeze({
       transactions: true,
+      transactionLock: false,
       serverClock: true,
       timePrecisionMs: 1,
       durable: true,

@@ -22,6 +22,29 @@ export const CLAIM_INPUT: readonly InputColumn[] = [
   int('format_version'),
 ];
 
+/** What the locks of a reservation are made of. */
+export const RESERVE_INPUT: readonly InputColumn[] = [
+  text('scope'),
+  text('key'),
+  text('fingerprint_label'),
+  text('fingerprint_digest'),
+];
+
+/** The record of a reserved key; `bodies` follow. */
+export const RECORD_INPUT: readonly InputColumn[] = [
+  ...CLAIM_INPUT,
+  text('state'),
+  int('attempt'),
+  text('proof'),
+  text('reason'),
+  int('response_status'),
+  text('response_headers'),
+  text('response_trailers'),
+  int('body_from'),
+  int('body_length'),
+  bigint('extend_ms'),
+];
+
 /** A claim that brings its input along, or is only noted; `bodies` follow. */
 export const CLAIM_WITH_INPUT: readonly InputColumn[] = [
   ...CLAIM_INPUT,

@@ -17,6 +17,7 @@ import type {
 import { auditValues } from '../sql/audit-row.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';
+import type { NewRecord } from '../../store/transaction.ts';
 import type { Seen } from './seen.ts';
 
 /** A row of `CLAIM_INPUT`. */
@@ -35,6 +36,37 @@ export function claimRow(request: ClaimRequest): readonly Cell[] {
     request.attemptMax,
     request.tombstoneMs,
     request.formatVersion,
+  ];
+}
+
+/** A row of `RESERVE_INPUT`. */
+export function reserveRow({ scope, key, fingerprint }: ClaimRequest): readonly Cell[] {
+  return [exact(scope), exact(key), exact(fingerprint.label), exact(fingerprint.digest)];
+}
+
+/** A row of `RECORD_INPUT`, and its body. */
+export function recordRows({ claim, end }: NewRecord): RowsWithBodies {
+  if (end !== null) checkEnds([end]);
+  const bodies = new Bodies();
+  const response = end?.response ?? null;
+  const row = [
+    ...claimRow(claim),
+    end?.to ?? 'pending',
+    1,
+    end?.proof ?? null,
+    shown(end?.reason ?? null),
+    ...responseCells(response),
+    ...bodies.add(response?.body ?? null),
+    end?.extendMs ?? 0,
+  ];
+  return { rows: [row], bodies: bodies.bytes() };
+}
+
+function responseCells(response: FinishRequest['response']): readonly Cell[] {
+  return [
+    response?.status ?? null,
+    response === null ? null : linesText(response.headers),
+    response?.trailers === undefined ? null : linesText(response.trailers),
   ];
 }
 
@@ -103,9 +135,7 @@ export function finishRows(requests: readonly FinishRequest[]): RowsWithBodies {
       request.to,
       request.proof,
       shown(request.reason),
-      response?.status ?? null,
-      response === null ? null : linesText(response.headers),
-      response?.trailers === undefined ? null : linesText(response.trailers),
+      ...responseCells(response),
       ...bodies.add(response?.body ?? null),
       request.unbindFingerprint ? 1 : 0,
       request.extendMs,

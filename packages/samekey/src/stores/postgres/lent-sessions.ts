@@ -11,39 +11,48 @@ import { isSqlTransaction, type PostgresTransaction } from './client.ts';
 export interface LentSessions {
   /** Whether statements may be prepared in the session of this transaction, as far as is known. */
   canPrepare(tx: PostgresTransaction): boolean;
-  /** Whether the session keeps the statement of the limits prepared. */
-  keepsLimits(connection: object): boolean;
-  /** The session's limits were set by this process of the server, by a prepared statement or not. */
-  limited(tx: PostgresTransaction, pid: unknown, isPrepared: boolean): void;
+  /** Whether the session keeps the statement of this name prepared. */
+  keeps(connection: object, name: string): boolean;
+  /**
+   * This process of the server has answered the transaction's first statement. `prepared`: its name; null where it was
+   * not prepared; undefined where the session had kept it.
+   */
+  answered(tx: PostgresTransaction, pid: unknown, prepared: string | null | undefined): void;
   /** A session that has forgotten a name is never trusted again. */
   forgot(tx: PostgresTransaction): void;
 }
 
-/** `direct`: its own process answers; `limits`: the limits are prepared besides; `forgetful`: it lost a name. */
-type Known = 'direct' | 'limits' | 'forgetful';
+/** The names that are prepared besides; null: it lost one. */
+type Known = Set<string> | null;
 
 /** `prepare`: what the user says of all of them; undefined: found out for each. */
 export function createLentSessions(prepare: boolean | undefined): LentSessions {
-  const known = new WeakMap<object, Known>();
+  const known = new WeakMap<object, { names: Known }>();
   return {
     canPrepare(tx) {
       const key = keyOf(tx);
-      const is = key === undefined ? undefined : known.get(key);
-      if (is === 'forgetful') return false;
-      return prepare ?? is !== undefined;
+      const session = key === undefined ? undefined : known.get(key);
+      if (session?.names === null) return false;
+      return prepare ?? session !== undefined;
     },
-    keepsLimits: (connection) => known.get(connection) === 'limits',
-    limited(tx, pid, isPrepared) {
+    keeps: (connection, name) => known.get(connection)?.names?.has(name) === true,
+    answered(tx, pid, prepared) {
       const key = keyOf(tx);
-      if (key === undefined || prepare === false || known.get(key) === 'forgetful') return;
+      const session = key === undefined ? undefined : known.get(key);
+      if (key === undefined || prepare === false || session?.names === null) return;
       const greeted = isSqlTransaction(tx) ? tx.session?.pid : undefined;
-      if (prepare === true || Number(pid) === greeted) known.set(key, isPrepared ? 'limits' : 'direct');
-      // A pooler may greet with the process that happens to answer first.
-      else if (known.has(key)) known.set(key, 'forgetful');
+      if (prepare !== true && Number(pid) !== greeted) {
+        // A pooler may greet with the process that happens to answer first.
+        if (session !== undefined) session.names = null;
+        return;
+      }
+      const names = session?.names ?? new Set();
+      if (typeof prepared === 'string') names.add(prepared);
+      if (session === undefined) known.set(key, { names });
     },
     forgot(tx) {
       const key = keyOf(tx);
-      if (key !== undefined) known.set(key, 'forgetful');
+      if (key !== undefined) known.set(key, { names: null });
     },
   };
 }

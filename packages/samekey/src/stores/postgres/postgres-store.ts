@@ -129,6 +129,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     name: 'postgres',
     capabilities: Object.freeze({
       transactions: true,
+      transactionLock: true,
       serverClock: true,
       timePrecisionMs: 1,
       durable: true,
@@ -162,7 +163,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       const triggers = await missingTriggers(upkeep.ask, tables, version, auditTransitions);
       return { version, needed: SCHEMA_VERSION, missing: [...missing, ...indexes, ...triggers] };
     },
-    ...createWithin(records, createLentSessions(prepare), time, outbox.enqueueWithin),
+    ...createWithin(records, createLentSessions(prepare), time, {
+      enqueueWithin: outbox.enqueueWithin,
+      askOwn: upkeep.ask,
+    }),
     transactionFault: (error) => transactionFault(error),
 
     identity: () =>

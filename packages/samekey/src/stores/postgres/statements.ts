@@ -199,23 +199,31 @@ function ownLimit(name: string): string {
   return `nullif((extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint, 0)`;
 }
 
-/** Sets it to $1 milliseconds, or leaves it where it is stricter. */
-function leastLimit(name: string): string {
-  return `set_config('${name}', least($1::bigint, coalesce(${ownLimit(name)}, $1::bigint))::text, true) AS ${name}`;
+/** Sets it to so many milliseconds, or leaves it where it is stricter. */
+function leastLimit(name: string, ms: string): string {
+  return `set_config('${name}', least(${ms}::bigint, coalesce(${ownLimit(name)}, ${ms}::bigint))::text, true) AS ${name}`;
 }
 
 /**
- * Bounds of a user's transaction, until its end: $1 milliseconds, or what it had before if that is less. And a mark
- * that ends with it. Gives the process that answers and, last, whether the table has {@link LARGE_BYTES}: that look
- * waits for whoever has locked the table, within the limits.
+ * Columns that bound a user's transaction, until its end: `ms` milliseconds, or what it had before if that is less. And
+ * a mark that ends with it. `large`: whether the table has {@link LARGE_BYTES}: that look waits for whoever has locked
+ * the table, within the limits.
  */
-export function limitStatement({ records }: Tables): Statement {
-  const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(leastLimit);
-  return statement(
-    'limit',
-    `SELECT pg_backend_pid() AS pid, ${limits.join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open,
-  (pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large`,
-  );
+export function limitColumns(
+  { records }: Tables,
+  ms: string,
+): { readonly limits: string; readonly large: string } {
+  const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+  return {
+    limits: `${limits.map((name) => leastLimit(name, ms)).join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`,
+    large: `(pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large`,
+  };
+}
+
+/** Sets the limits of a user's transaction to $1. Gives the process that answers and, last, whether the table is large. */
+export function limitStatement(tables: Tables): Statement {
+  const { limits, large } = limitColumns(tables, '$1');
+  return statement('limit', `SELECT pg_backend_pid() AS pid, ${limits}, ${large}`);
 }
 
 /** Whether the transaction that was marked is still open: `1`. */
@@ -351,7 +359,7 @@ CROSS JOIN LATERAL (SELECT r.ctid AS tid FROM ${records} r WHERE r.scope = q.sco
 }
 
 /** The row's part of all bodies, which are the parameter after the input; null where there is none. */
-function body(input: readonly InputColumn[]): string {
+export function body(input: readonly InputColumn[]): string {
   return bytes(input, 'body');
 }
 

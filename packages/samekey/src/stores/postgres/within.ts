@@ -10,13 +10,14 @@ import { decideHandOver } from '../../store/machine/index.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
+  ClaimRequest,
   FencedId,
   FinishRequest,
   FinishResult,
   HandResult,
 } from '../../store/store.ts';
 import type { NewMessage } from '../../store/message.ts';
-import type { Within } from '../../store/transaction.ts';
+import type { Reservation, Within } from '../../store/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished, notNoted } from './hot-path.ts';
 import { checkpointRow, finishRows, handOverRow } from './input-rows.ts';
@@ -36,6 +37,7 @@ import {
 import { storeError } from './errors.ts';
 import type { LentSessions } from './lent-sessions.ts';
 import type { Records } from './records.ts';
+import { createReserving } from './reserve.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { timedValues } from './statement-times.ts';
 import { ENDED_MARK } from './tables.ts';
@@ -66,15 +68,23 @@ export interface WithinPostgres extends Within {
   limit(timeMaxMs: number): Promise<void>;
 }
 
+/** What `within` sends by, beside the transaction. */
+interface WithinAsks {
+  readonly enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>;
+  /** On a connection of the store's own. */
+  readonly askOwn: Ask;
+}
+
 /** Makes `within`. */
 export function createWithin(
   records: Records,
   sessions: LentSessions,
   time: ServerTime,
-  enqueueWithin: (ask: Ask, messages: readonly NewMessage[]) => Promise<void>,
+  { enqueueWithin, askOwn }: WithinAsks,
 ): {
   within(tx: PostgresTransaction): WithinPostgres;
-  opening(connection: object, timeMaxMs: number): string | null;
+  opening(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
+  reservation(request: ClaimRequest): Promise<Reservation>;
 } {
   const { tables } = records;
   const [unlimited, limited] = [false, true].map((isLimited) => ({
@@ -83,6 +93,9 @@ export function createWithin(
     handOver: handOverStatement(tables, isLimited),
   })) as [Statements, Statements];
   const limits = limitStatement(tables);
+  const reserving = createReserving(records);
+  /** Whether the table was large when it was last looked at: what is prepared then goes by the index. */
+  let isTableLarge = false;
   const isOpen = isOpenStatement();
 
   function within(tx: PostgresTransaction): WithinPostgres {
@@ -103,14 +116,31 @@ export function createWithin(
     }
     const ask: Ask = (asked, values) => send(asked, values, isLarge && sessions.canPrepare(tx));
     const opened = isSqlTransaction(tx) ? tx.opened : undefined;
-    if (opened === null) sessions.forgot(tx);
-    else if (opened) sessions.limited(tx, opened[0], true);
-    let statements = opened ? limited : unlimited;
+    let statements = unlimited;
     /** What is prepared on a small table would read all of it for ever. */
-    let isLarge = opened ? isLargeIn(opened) : false;
+    let isLarge = false;
+    if (opened === null) sessions.forgot(tx);
+    else if (opened !== undefined) bounded(opened, undefined);
     /** Noticed: what is open now, if anything is, is somebody else's. */
     let isOver = false;
     checkOpen(tx);
+
+    /** The first statement has answered with this row. */
+    function bounded(row: SqlRow, prepared: string | null | undefined): void {
+      sessions.answered(tx, row[0], prepared);
+      statements = limited;
+      isLarge = number(row.at(-1)) === 1;
+      isTableLarge = isLarge;
+    }
+
+    /** Sends the first statement, unless it went out with BEGIN. Gives its row. */
+    async function bound(first: Statement, values: readonly SqlValue[], prepare: boolean): Promise<SqlRow> {
+      if (opened !== undefined && opened !== null) return opened;
+      const [row = []] = await send(first, values, prepare);
+      bounded(row, prepare ? first.name : null);
+      return row;
+    }
+
     return {
       async finish(request) {
         const { rows, bodies } = finishRows([request]);
@@ -139,13 +169,14 @@ export function createWithin(
       },
       enqueue: (messages) => enqueueWithin(ask, messages),
       async limit(timeMaxMs) {
-        if (statements === limited) return;
-        const isPrepared = sessions.canPrepare(tx);
-        const [row = []] = await send(limits, [String(timeMaxMs)], isPrepared);
-        sessions.limited(tx, row[0], isPrepared);
-        statements = limited;
-        isLarge = isLargeIn(row);
+        await bound(limits, [String(timeMaxMs)], sessions.canPrepare(tx));
       },
+      async reserve(request, timeMaxMs) {
+        const { statement, values } = reserving;
+        const prepare = isTableLarge && sessions.canPrepare(tx);
+        return reserving.reserved(await bound(statement, values(request, timeMaxMs), prepare));
+      },
+      record: (record) => reserving.record(ask, record),
       async undoes(error) {
         if (isOver) return false;
         // What is sent on a connection that is lost could reach its next user.
@@ -165,14 +196,15 @@ export function createWithin(
 
   return {
     within,
-    opening: (connection, timeMaxMs) =>
-      sessions.keepsLimits(connection) ? `EXECUTE ${limits.name}(${timeMaxMs})` : null,
+    opening(connection, timeMaxMs, reserve) {
+      if (reserve === undefined)
+        return sessions.keeps(connection, limits.name) ? `EXECUTE ${limits.name}(${timeMaxMs})` : null;
+      return sessions.keeps(connection, reserving.statement.name)
+        ? reserving.execute(reserve, timeMaxMs)
+        : null;
+    },
+    reservation: (request) => reserving.reservation(askOwn, request),
   };
-}
-
-/** Of the row that the limits give. */
-function isLargeIn(row: SqlRow): boolean {
-  return number(row.at(-1)) === 1;
 }
 
 interface Statements {

@@ -43,6 +43,7 @@ export function redisStore(options: RedisStoreOptions): Store {
     name: 'redis',
     capabilities: Object.freeze({
       transactions: false,
+      transactionLock: false,
       serverClock: true,
       timePrecisionMs: 1,
       durable: durability !== 'none',

@@ -101,6 +101,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     name: 'sqlite',
     capabilities: Object.freeze({
       transactions: true,
+      transactionLock: false,
       serverClock: false,
       timePrecisionMs: 1,
       durable: !inMemory,

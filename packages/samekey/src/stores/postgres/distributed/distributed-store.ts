@@ -120,6 +120,7 @@ export function distributedPostgresStore(options: DistributedPostgresStoreOption
     name: 'postgres',
     capabilities: Object.freeze({
       transactions: true,
+      transactionLock: false,
       serverClock: true,
       timePrecisionMs: 1,
       durable: true,

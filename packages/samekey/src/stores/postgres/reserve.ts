@@ -1,0 +1,75 @@
+/** Reserves keys by a lock of the user's transaction, and writes their records in it (see reserve-statements.ts). */
+
+import type { ClaimRequest, FinishResult } from '../../store/store.ts';
+import type { NewRecord, Reservation, Reserved } from '../../store/transaction.ts';
+import { idText } from '../../core/record.ts';
+import { number } from '../sql/record-row.ts';
+import type { Ask, SqlRow, SqlValue, Statement } from './client.ts';
+import { RECORD_INPUT, RESERVE_INPUT } from './input-columns.ts';
+import { recordRows, reserveRow } from './input-rows.ts';
+import { inputValues } from './parameters.ts';
+import type { Records } from './records.ts';
+import { recordStatement, reservationStatement, reserveStatement } from './reserve-statements.ts';
+
+/** What reserves. */
+export interface Reserving {
+  readonly statement: Statement;
+  values(request: ClaimRequest, timeMaxMs: number): readonly SqlValue[];
+  /** The same as SQL without parameters, for a session that keeps the statement prepared. */
+  execute(request: ClaimRequest, timeMaxMs: number): string;
+  /** What its row says. */
+  reserved(row: SqlRow): Reserved;
+  /** Inserts the record. */
+  record(ask: Ask, record: NewRecord): Promise<FinishResult>;
+  /** Who has the key. */
+  reservation(ask: Ask, request: ClaimRequest): Promise<Reservation>;
+}
+
+/** Makes it. */
+export function createReserving(records: Records): Reserving {
+  const { tables } = records;
+  const reserve = reserveStatement(tables);
+  const insert = recordStatement(tables);
+  const look = reservationStatement(tables);
+
+  return {
+    statement: reserve,
+    values: (request, timeMaxMs) => [...idValues(request), String(timeMaxMs)],
+    execute(request, timeMaxMs) {
+      const values = reserveRow(request).map((cell) => literal(String(cell)));
+      return `EXECUTE ${reserve.name}(${[...values, timeMaxMs].join(', ')})`;
+    },
+    reserved(row) {
+      const [free, known] = row.slice(-3);
+      if (isSet(known)) return 'known';
+      return isSet(free) ? 'reserved' : 'taken';
+    },
+    async record(ask, record) {
+      const { rows, bodies } = recordRows(record);
+      const [row] = await ask(insert, [...inputValues(rows, RECORD_INPUT.length, 'one'), bodies]);
+      if (row !== undefined) return { kind: 'applied', expiresAt: number(row[0]) };
+      const found = await records.find(ask, [record.claim]);
+      return { kind: 'refused', record: found.get(idText(record.claim))?.record ?? null };
+    },
+    async reservation(ask, request) {
+      const [row = []] = await ask(look, idValues(request));
+      const [same, free, known] = row;
+      if (isSet(known)) return 'known';
+      if (isSet(same)) return 'same';
+      return isSet(free) ? 'free' : 'other';
+    },
+  };
+}
+
+function idValues(request: ClaimRequest): readonly SqlValue[] {
+  return inputValues([reserveRow(request)], RESERVE_INPUT.length, 'one');
+}
+
+function isSet(flag: unknown): boolean {
+  return number(flag) === 1;
+}
+
+/** A text as SQL of digits alone: no setting of the session reads it another way. */
+function literal(text: string): string {
+  return `convert_from(decode('${Buffer.from(text, 'utf8').toString('hex')}', 'hex'), 'UTF8')`;
+}

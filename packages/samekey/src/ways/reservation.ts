@@ -1,0 +1,216 @@
+/**
+ * `reserve: 'in-transaction'` (contract §5.3): one transaction and one commit for a new key. A lock that the transaction
+ * takes is the claim and its owner's sign of life; the record is written whole by the last statement, or there is none.
+ *
+ * Invariants
+ * - What cannot be reserved at once (a record stands there, no connection is free, the store refuses) is claimed as
+ *   always, in a commit of its own: a replay needs no connection of the application's.
+ * - If the last statement finds that somebody was first, all is rolled back, and the request is answered as a retry.
+ * - An unclear COMMIT is looked into once the lock is free: then the transaction has ended, and what is read afterwards
+ *   is what it left. It runs again only under a new reservation in the database of its writes: should that be another
+ *   server by now, which has not heard of the commit, it has not heard of the writes either.
+ * - What is kept of an attempt that was rolled back (its answer, its count, that nobody knows) is written under a claim
+ *   that is made for it. A process that dies leaves nothing.
+ */
+
+import type { Owner } from '../engine/owner.ts';
+import type { NewMessage } from '../store/message.ts';
+import type { ClaimRequest, FinishResult, HandResult } from '../store/store.ts';
+import type { NewRecord, Reservation, Reserved, Within } from '../store/transaction.ts';
+import type { Reserving } from '../engine/work.ts';
+import type { Timer, World } from '../core/world.ts';
+import { type Look, runPlan, type Transactions } from './commit.ts';
+import {
+  type Again,
+  type Commit,
+  type CommitPlan,
+  type Entered,
+  follow,
+  isThere,
+  launch,
+  newRun,
+  type Run,
+} from './commit-once.ts';
+
+/** A connection of the application's is waited for so long, in milliseconds; then a claim is asked for. */
+const CONNECTION_TIME_MAX_MS = 250;
+/** What nobody knows, or may have been committed, is noted however long that takes, in milliseconds. */
+const NOTE_TIME_MAX_MS = 10_000;
+
+/** The transaction is to be rolled back: nothing has run in it. */
+class NotReserved extends Error {
+  readonly kind: 'known' | 'taken';
+
+  constructor(kind: 'known' | 'taken') {
+    super('The key is not reserved: the transaction is rolled back.');
+    this.kind = kind;
+  }
+}
+
+/** A transaction that has reserved the key, and waits for its handler. */
+interface Held<Tx> {
+  readonly run: Run<unknown>;
+  readonly ending: Promise<void>;
+  /** Null: nothing will run. */
+  readonly go: (entered: Pick<Entered<Tx, unknown>, 'owner' | 'plan'> | null) => void;
+}
+
+/** The reservation of one request. */
+export class KeyReservation<Tx> implements Reserving {
+  readonly #world: World;
+  readonly #transactions: Transactions<Tx>;
+  #claim: ClaimRequest | null = null;
+  #held: Held<Tx> | null = null;
+
+  constructor(world: World, transactions: Transactions<Tx>) {
+    this.#world = world;
+    this.#transactions = transactions;
+  }
+
+  async reserve(claim: ClaimRequest): Promise<Reserved | 'late'> {
+    this.#claim = claim;
+    const run = newRun<unknown>();
+    let go: Held<Tx>['go'] = () => undefined;
+    const going = new Promise<Parameters<typeof go>[0]>((resolve) => {
+      go = resolve;
+    });
+    return new Promise((resolve) => {
+      let isGivenUp = false;
+      const tell = (reserved: Reserved | 'late'): void => {
+        timer.cancel();
+        isGivenUp = reserved !== 'reserved';
+        resolve(reserved);
+      };
+      const timer: Timer = this.#world.setTimer(CONNECTION_TIME_MAX_MS, () => tell('late'));
+      const ending = launch(this.#transactions, run, {
+        opening: async (connection) => {
+          if (isGivenUp) throw new NotReserved('known');
+          return this.#opening(connection, claim);
+        },
+        enter: async (within) => {
+          await reserveWithin(within, claim);
+          if (isGivenUp) throw new NotReserved('known');
+          this.#held = { run, ending, go };
+          tell('reserved');
+          const entered = await going;
+          if (entered === null) throw new NotReserved('known');
+          return { ...entered, within: withRecord(within, claim) };
+        },
+      });
+      // Told only now that it is rolled back: its own locks are not met by whoever looks who has the key.
+      ending.then(
+        () => undefined,
+        (error: unknown) => {
+          if (this.#held === null) tell(error instanceof NotReserved ? error.kind : 'known');
+        },
+      );
+    });
+  }
+
+  look(claim: ClaimRequest): Promise<Reservation> {
+    const { reservation } = this.#transactions.store;
+    if (reservation === undefined) throw new Error('The store reserves no keys.');
+    return reservation(claim);
+  }
+
+  release(): void {
+    this.#held?.go(null);
+  }
+
+  /** Whether the attempt runs in the transaction that has reserved its key. */
+  get isHeld(): boolean {
+    return this.#held !== null;
+  }
+
+  /** Runs the plan in it, to its end. Rejects for bugs only. */
+  async commit<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done>> {
+    const ended = await runPlan<Done>(owner, {
+      tryOnce: () => this.#tryOnce(owner, plan),
+      lookInto: (done) => this.#lookInto(owner, plan, done),
+    });
+    if (ended.kind !== 'rolled-back' && ended.kind !== 'stopped') return ended;
+    // Its own record, for what is to be kept of it.
+    const isOpen = ended.kind === 'stopped' || owner.attempt.saidUnknown !== null;
+    const until = this.#world.monotonicNow() + (isOpen ? NOTE_TIME_MAX_MS : 0);
+    return (await owner.note(this.#claimed(), until)) ?? ended;
+  }
+
+  async #tryOnce<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done> | Again<Done>> {
+    if (this.#held === null) {
+      const [sentAt, sentWallAt] = [this.#world.monotonicNow(), this.#world.wallNow()];
+      // Rolled back to let others through: one of them may have the key by now.
+      if ((await this.reserve(this.#claimed())) !== 'reserved')
+        return { kind: 'lost', record: (await owner.look()) ?? null };
+      owner.attempt.renewed(sentAt, sentWallAt);
+    }
+    const held = this.#held as Held<Tx> | null;
+    if (held === null) throw new Error('A key was reserved, and its transaction is not there.');
+    this.#held = null;
+    const { ending, go } = held;
+    const run = held.run as Run<Done>;
+    const followed = follow(owner, this.#transactions, plan, run, ending);
+    go({ owner, plan: plan as CommitPlan<Tx, unknown> });
+    return followed;
+  }
+
+  async #lookInto<Done>(
+    owner: Owner,
+    plan: CommitPlan<Tx, Done>,
+    done: Again<Done>['done'],
+  ): Promise<Look<Done>> {
+    if (done === null) return 'rolled-back';
+    try {
+      const has = await this.look(this.#claimed());
+      if (has === 'same' || has === 'other') return 'unclear';
+      // In another snapshot: it sees what was committed before the lock was free.
+      const record = await owner.look();
+      if (record === undefined) return 'unclear';
+      if (isThere(owner.attempt, plan, record, done.value)) return { kind: 'committed', done: done.value };
+      return record === null ? 'rolled-back' : { kind: 'lost', record };
+    } catch {
+      return 'unclear';
+    }
+  }
+
+  #opening(connection: object, claim: ClaimRequest): string | null {
+    return this.#transactions.store.opening?.(connection, claim.claimTtlMs, claim) ?? null;
+  }
+
+  #claimed(): ClaimRequest {
+    if (this.#claim === null) throw new Error('Nothing was reserved.');
+    return this.#claim;
+  }
+}
+
+async function reserveWithin(within: Within, claim: ClaimRequest): Promise<void> {
+  const reserved = (await within.reserve?.(claim, claim.claimTtlMs)) ?? 'known';
+  if (reserved !== 'reserved') throw new NotReserved(reserved);
+}
+
+/** The verbs of an attempt whose record is written at its end. */
+function withRecord(within: Within, claim: ClaimRequest): Within {
+  const ofRecord: NewMessage[] = [];
+  const record = async (end: NewRecord['end']): Promise<FinishResult> => {
+    if (within.record === undefined) throw new Error('The store writes no records of reserved keys.');
+    return within.record({ claim, end });
+  };
+  return {
+    ...within,
+    finish: (end) => record(end),
+    enqueue(messages) {
+      // What goes on with the record follows it.
+      ofRecord.push(...messages.filter(({ owner }) => owner !== null));
+      return within.enqueue(messages.filter(({ owner }) => owner === null));
+    },
+    async handOver(): Promise<HandResult> {
+      const written = await record(null);
+      if (written.kind !== 'applied') return { kind: 'refused', record: recordIn(written) };
+      await within.enqueue(ofRecord.splice(0));
+      return { kind: 'applied' };
+    },
+  };
+}
+
+function recordIn(result: FinishResult): Extract<HandResult, { kind: 'refused' }>['record'] {
+  return result.kind === 'refused' ? result.record : null;
+}
