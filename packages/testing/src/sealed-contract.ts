@@ -78,6 +78,7 @@ const HOLDS_NOTHING: readonly string[] = [
   'transaction',
   'transactionFault',
   'opening',
+  'reservation',
   'reapBodies',
 ];
 
@@ -100,6 +101,12 @@ const VERBS: Readonly<Record<string, Walk>> = {
     await t.transaction(store, async (within) => within.finish(finishRequest(ends, 'completed', ended)));
     await t.transaction(store, async (within) => within.checkpoint(stepsOf(goesOn)));
     if ('messages' in store) await t.transaction(store, async (within) => within.enqueue([MESSAGE]));
+    const claim = claimRequest({ key: 'reserved' });
+    const end = finishRequest({ ...claim, attempt: 1 }, 'completed', ended);
+    await t.transaction(store, async (within) => {
+      await within.reserve?.(claim, 30_000);
+      await within.record?.({ claim, end });
+    });
   },
   async completionItem(_, store) {
     const handedOut = await (store as unknown as HandsOut).completionItem(

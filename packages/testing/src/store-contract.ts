@@ -45,6 +45,7 @@ import { serverClockTests } from './contract/server-clock.ts';
 import { stateTests } from './contract/states.ts';
 import { transitionAuditTests } from './contract/transition-audit.ts';
 import { sweepingTests } from './contract/sweeping.ts';
+import { reservationTests } from './contract/reservations.ts';
 import { transactionTests } from './contract/transactions.ts';
 import { unknownTests } from './contract/unknown.ts';
 
@@ -82,6 +83,7 @@ export function storeContract(runner: TestRunner, harness: StoreHarness): void {
     runner.describe('verdicts', () => verdictTests(test));
     runner.describe('by hand', () => byHandTests(test));
     runner.describe('transactions', () => transactionTests(test));
+    runner.describe('reservations', () => reservationTests(test));
     runner.describe('offers', () => offerTests(test));
     runner.describe('transitions', () =>
       harness.auditsTransitions === true

@@ -71,8 +71,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   });
 
   async function begin(work: Work, reserving: Reserving | null): Promise<Begun> {
-    // While a bridge stands, a record is made where pointers lead to it.
-    if (reserving !== null && work.younger.length === 0) {
+    if (reserving !== null && isReservable(work)) {
       const begun = await reserve(work, reserving);
       if (begun !== null) return begun;
     }
@@ -310,6 +309,14 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   }
 
   return { begin, find: (work) => bridges.locate(work), compare, handBack };
+}
+
+/**
+ * What is left to a worker, or taken up by one, has a record of its own from the first. So has a key while a bridge
+ * stands: pointers lead to it.
+ */
+function isReservable({ entry, input, younger }: Work): boolean {
+  return entry === 'run' && input === null && younger.length === 0;
 }
 
 /** A reservation is asked for so often at most: who looks at it takes its locks for a moment. */

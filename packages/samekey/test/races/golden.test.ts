@@ -11,6 +11,7 @@ import { type Golden, type GoldenProcess, startGolden } from '../processes/golde
 import { goldenRace, goldenRestart } from '../processes/golden-load.ts';
 import type { Rule } from '../processes/golden-protocol.ts';
 import { goldenRound, goldenRoundOf, RESUMERS, STOPS } from '../processes/golden-round.ts';
+import { ORDER_BLOWS, orderRound, orderRoundOf } from '../processes/order-round.ts';
 import { anyMysql } from '../processes/backends/mysql.ts';
 import { type MysqlServer, startMysql } from '../services/mysql.ts';
 import { anyPostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
@@ -56,6 +57,15 @@ describe.each(servers)('the golden path on $name', ({ start, isFirst, endsIdle }
     'a payment killed at $stop.point and brought to its end by $by is made once (seed $seed)',
     async (round) => {
       const { failures } = await goldenRound(golden, round);
+      expect(failures).toEqual([]);
+    },
+  );
+
+  // F13, F14: of one commit, beside processes that reserve before it.
+  it.each(ORDER_BLOWS.map((blow, i) => ({ ...orderRoundOf(seed + i), blow })))(
+    'an order that meets "$blow" at $stop is written and answered once (seed $seed)',
+    async (round) => {
+      const { failures } = await orderRound(golden, round);
       expect(failures).toEqual([]);
     },
   );

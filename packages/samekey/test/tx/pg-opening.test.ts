@@ -146,7 +146,83 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     await store.close();
   });
 
-  async function setUp(options: Partial<PostgresStoreOptions> = {}, greeted?: number) {
+  describe('with keys that are reserved in the transaction', () => {
+    const odd = `it's "odd" \\ $1 {}`;
+
+    it('go out so once the table is large, with any key and tenant, in four messages for a new key', async () => {
+      await using t = await setUp({}, undefined, 'in-transaction');
+      await t.warm();
+      expect(t.sent.filter((text) => text.includes('EXECUTE'))).toEqual([]);
+      await fill(t.pool, 2_000);
+      await t.warm('on-a-large-table');
+      t.sent.length = 0;
+      const insert = async (tx: PoolClient): Promise<void> => {
+        await tx.query('INSERT INTO orders VALUES ($1)', [odd]);
+      };
+      expect(await t.run(odd, insert)).toMatchObject({ kind: 'executed' });
+      expect(t.sent).toEqual([
+        expect.stringMatching(/^BEGIN; EXECUTE samekey_reserve_\w+\(.*, 30000\)$/),
+        expect.stringContaining('INSERT INTO orders'),
+        expect.stringContaining('samekey_records AS r (scope, key'),
+        'COMMIT',
+      ]);
+      expect(await t.run(odd, insert)).toMatchObject({ kind: 'replay' });
+      const { rows } = await t.pool.query('SELECT key, attempt FROM samekey_records WHERE key = $1', [odd]);
+      expect(rows).toEqual([{ key: odd, attempt: 1 }]);
+    });
+
+    it('reserve in a session that has forgotten its names, and behind a pooler, by themselves', async () => {
+      for (const greeted of [undefined, 1]) {
+        await using t = await setUp({}, greeted, 'in-transaction');
+        await fill(t.pool, 2_000);
+        for (const name of ['warm', 'warmer']) await t.warm(name);
+        await t.pool.query('DISCARD ALL');
+        let runs = 0;
+        for (const key of ['key-after-1', 'key-after-2']) {
+          await t.run(key, async (tx) => {
+            runs += 1;
+            expect((await tx.query('SHOW lock_timeout')).rows[0].lock_timeout).toBe('30s');
+          });
+        }
+        expect(runs).toBe(2);
+        const { rows } = await t.pool.query(
+          "SELECT count(*)::int FROM samekey_records WHERE key LIKE 'key-after-%'",
+        );
+        expect(rows).toEqual([{ count: 2 }]);
+      }
+    });
+
+    it('a transaction that is ended inside frees its key, and its outcome is unknown', async () => {
+      await using t = await setUp({}, undefined, 'in-transaction');
+      const end = async (tx: PoolClient): Promise<void> => {
+        await tx.query('INSERT INTO orders VALUES (1)');
+        await tx.query('COMMIT');
+        await tx.query('BEGIN');
+      };
+      for (let i = 0; i < 2; i += 1) expect((await t.run('key-ended', end)).kind).toBe('unknown');
+      expect((await t.pool.query('SELECT id FROM orders')).rows).toEqual([{ id: '1' }]);
+    });
+
+    it('an owner that is cut off leaves nothing, and the next request runs at once', async () => {
+      await using t = await setUp({}, undefined, 'in-transaction');
+      const cut = t.run('key-cut', async (tx) => {
+        await tx.query('INSERT INTO orders VALUES (1)');
+        await t.admin.query('SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = $1', [
+          'advisory',
+        ]);
+        await tx.query('SELECT 1');
+      });
+      await expect(cut).rejects.toThrow();
+      expect(await t.run('key-cut', async () => undefined)).toMatchObject({ kind: 'executed' });
+      expect((await t.pool.query('SELECT id FROM orders')).rows).toEqual([]);
+    });
+  });
+
+  async function setUp(
+    options: Partial<PostgresStoreOptions> = {},
+    greeted?: number,
+    reserve: 'before' | 'in-transaction' = 'before',
+  ) {
     const connectionString = await server.createDatabase();
     const connect = () => new Client({ connectionString });
     const store = postgresStore({ service: 'test', connect, ...options });
@@ -154,6 +230,8 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     // What goes over the wire is asked of the client itself.
     const sent: string[] = [];
     const pool = new Pool({ connectionString, max: 1 });
+    pool.on('error', () => undefined);
+    const admin = new Pool({ connectionString, max: 1 });
     pool.on('connect', (client) => {
       if (greeted !== undefined) Object.assign(client, { processID: greeted });
       const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -168,6 +246,7 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     const bodies = new Map<string, (tx: PoolClient) => Promise<void>>();
     const placeOrder = samekey.transactional({
       name: 'place-order',
+      reserve,
       run: async (_input: null, { key, tx }) => {
         await bodies.get(key)?.(tx);
         return { done: true };
@@ -175,18 +254,20 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     });
     const run = (key: string, body: (tx: PoolClient) => Promise<void>) => {
       bodies.set(key, body);
-      return placeOrder.run({ scope: ['tenant-1'], key, input: null });
+      return placeOrder.run({ scope: ["o'tenant"], key, input: null });
     };
     return {
       pool,
+      admin,
       sent,
       run,
-      async warm() {
-        for (let i = 0; i < 2; i += 1) await run(`key-warm-${i}`, async () => undefined);
+      async warm(name = 'warm') {
+        for (let i = 0; i < 2; i += 1) await run(`key-${name}-${i}`, async () => undefined);
       },
       async [Symbol.asyncDispose]() {
         await samekey.close();
         await pool.end();
+        await admin.end();
         await store.close();
       },
     };

@@ -9,6 +9,7 @@ import { createSamekey, reply } from '../../src/index.ts';
 import { internalsOf } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 import { pushDue } from '../../src/ways/completer.ts';
+import { fromMemory } from '../../src/tx/memory/index.ts';
 import { fromPg } from '../../src/tx/pg/index.ts';
 import { anyPostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
@@ -45,6 +46,25 @@ describe('deferred', () => {
     expect(runs).toEqual([{ month: 5, attempt: 1 }]);
     expect(await report.run(request)).toMatchObject({ kind: 'replay', value: { pages: 5 } });
     expect(await pushDue(internalsOf(samekey), 10)).toEqual([]);
+  });
+
+  it('one that reserves its keys in its transaction is noted first all the same', async () => {
+    const store = memoryStore();
+    const samekey = createSamekey({ store, transactions: fromMemory(store) });
+    const report = samekey.deferred(
+      samekey.transactional({
+        name: 'report',
+        reserve: 'in-transaction',
+        run: (_input: { month: number }, { tx, number }) => {
+          tx.set('report', number);
+          return number;
+        },
+      }),
+    );
+    expect(await report.run(request)).toMatchObject({ kind: 'pending' });
+    expect(store.rows.get('report')).toBeUndefined();
+    await pushDue(internalsOf(samekey), 10);
+    expect(await report.run(request)).toMatchObject({ kind: 'replay', value: 1 });
   });
 
   it('a process that does not know the operation leaves it alone', async () => {

@@ -27,7 +27,7 @@ export interface TestRunner {
 }
 
 /** The store's verbs inside a user's transaction. */
-export type WithinTransaction = Pick<Within, 'finish' | 'checkpoint' | 'handOver'>;
+export type WithinTransaction = Pick<Within, 'finish' | 'checkpoint' | 'handOver' | 'reserve' | 'record'>;
 
 /** A fresh, empty store and the means to test it. */
 export interface StoreUnderTest {

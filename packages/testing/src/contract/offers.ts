@@ -36,8 +36,12 @@ export function offerTests(test: AddTest): void {
   }) => {
     assert.throws(() => define(createSamekey({ store })), REFUSED);
     const source = sourceOf(store.name);
-    if (store.capabilities.transactions) define(createSamekey({ store, transactions: source }));
-    else assert.throws(() => createSamekey({ store, transactions: source }), REFUSED);
+    if (store.capabilities.transactions) {
+      define(createSamekey({ store, transactions: source }));
+      const reserve = (): unknown => define(createSamekey({ store, transactions: source }), 'in-transaction');
+      if (store.capabilities.transactionLock) reserve();
+      else assert.throws(reserve, REFUSED);
+    } else assert.throws(() => createSamekey({ store, transactions: source }), REFUSED);
     // Those of another database would commit apart from the record.
     const elsewhere = sourceOf(`not-${store.name}`);
     assert.throws(() => createSamekey({ store, transactions: elsewhere }), REFUSED);
@@ -118,8 +122,8 @@ export function withoutTransitionsTests(runner: TestRunner, harness: StoreHarnes
   });
 }
 
-function define(samekey: Samekey): unknown {
-  return samekey.transactional({ name: 'order', run: () => null });
+function define(samekey: Samekey, reserve: 'before' | 'in-transaction' = 'before'): unknown {
+  return samekey.transactional({ name: 'order', reserve, run: () => null });
 }
 
 /** Of a library that says it is in this database; nothing is run in it. */

@@ -48,8 +48,10 @@ export function application(own: ApplicationOptions): Application {
   const { scenario } = context;
   const planOf = (key: string): WorkPlan => scenario.operations.find((work) => work.key === key) as WorkPlan;
   const run = ({ key }: Input, attempt: Attempt): Promise<unknown> => transact(own, planOf(key), attempt);
+  // Both forms are at work on one table, as during a deploy.
+  const reserve = isNew ? 'in-transaction' : 'before';
   const known = new Map<WorkName, Operation<Input, unknown>>([
-    ['order', samekey.transactional({ name: 'order', run })],
+    ['order', samekey.transactional({ name: 'order', reserve, run })],
     [
       'pay',
       samekey.phased({
@@ -68,7 +70,7 @@ export function application(own: ApplicationOptions): Application {
       }),
     ],
   ]);
-  if (isNew) known.set('report', samekey.deferred(samekey.transactional({ name: 'report', run })));
+  if (isNew) known.set('report', samekey.deferred(samekey.transactional({ name: 'report', reserve, run })));
   return {
     knows: (operation) => known.has(operation),
     async ask({ operation, key }) {

@@ -115,8 +115,13 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
   const table = new Map<string, Box>();
   const conflicts = new WeakSet<object>();
   const begun = new WeakMap<MemoryTransaction, Staged>();
-  /** What is reserved, by id: the fingerprint of the request. */
-  const reservations = new Map<string, Fingerprint>();
+  /** What is reserved, by id. Of one whose time is up nothing can be committed any more. */
+  const reservations = new Map<string, { readonly staged: Staged; readonly fingerprint: Fingerprint }>();
+
+  function reservedBy(id: string): Fingerprint | undefined {
+    const held = reservations.get(id);
+    return held === undefined || now() > held.staged.commitUntil ? undefined : held.fingerprint;
+  }
 
   function begin(): readonly [MemoryTransaction, Staged] {
     const staged: Staged = {
@@ -183,7 +188,8 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
         return result;
       } finally {
         staged.isOpen = false;
-        if (staged.reserved !== null) reservations.delete(staged.reserved);
+        const { reserved } = staged;
+        if (reserved !== null && reservations.get(reserved)?.staged === staged) reservations.delete(reserved);
       }
     },
 
@@ -226,8 +232,8 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
           const id = idText(request);
           // Where there is no room, a claim says so.
           if (records.has(id) || options.isFull()) return 'known';
-          if (reservations.has(id)) return 'taken';
-          reservations.set(id, request.fingerprint);
+          if (reservedBy(id) !== undefined) return 'taken';
+          reservations.set(id, { staged, fingerprint: request.fingerprint });
           staged.reserved = id;
           return 'reserved';
         },
@@ -247,7 +253,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
 
     async reservation(request) {
       const id = idText(request);
-      const taken = reservations.get(id);
+      const taken = reservedBy(id);
       if (records.has(id)) return 'known';
       if (taken === undefined) return 'free';
       return isAnother(taken, request.fingerprint) ? 'other' : 'same';
