@@ -14,6 +14,7 @@ import { phased } from './phased.mjs';
 import { postgres } from './postgres.mjs';
 import { reconcile } from './reconcile.mjs';
 import { redis } from './redis.mjs';
+import { reserved } from './reserved.mjs';
 import { seal } from './seal.mjs';
 import { sqlite } from './sqlite.mjs';
 import { values } from './values.mjs';
@@ -27,6 +28,7 @@ export const AREAS = [
   { name: 'batcher', mutants: batcher },
   { name: 'engine', mutants: engine },
   { name: 'phased', mutants: phased },
+  { name: 'reserved', mutants: reserved },
   { name: 'values', mutants: values },
   { name: 'calls', mutants: calls },
   { name: 'messages', mutants: messages },

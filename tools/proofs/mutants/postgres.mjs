@@ -371,8 +371,8 @@ export const postgres = [
   {
     name: 'postgres-plan-kept-on-an-empty-table',
     file: 'stores/postgres/within.ts',
-    find: 'return number(row.at(-1)) === 1;',
-    put: 'return number(row.at(-1)) >= 0;',
+    find: 'isLarge = number(row.at(-1)) === 1;',
+    put: 'isLarge = number(row.at(-1)) >= 0;',
     tests: ['stores/postgres-plans.test.ts'],
     only: 'what a user’s session keeps prepared',
     breaks:
@@ -381,8 +381,8 @@ export const postgres = [
   {
     name: 'postgres-prepares-behind-a-pooler',
     file: 'stores/postgres/lent-sessions.ts',
-    find: 'prepare === true || Number(pid) === greeted',
-    put: 'prepare !== false && greeted !== Number.NaN',
+    find: 'if (prepare !== true && Number(pid) !== greeted) {',
+    put: 'if (greeted === Number.NaN) {',
     tests: ['tx/pg-opening.test.ts'],
     breaks: 'Behind a pooler a name means another session’s statement, or none: the transaction is lost.',
   },
@@ -398,7 +398,7 @@ export const postgres = [
   {
     name: 'commit-begins-before-its-claim-is-sure',
     file: 'ways/commit-once.ts',
-    find: 'await makeSure(owner, source);\n    isSure = true;',
+    find: 'await makeSure(owner, source);\n      isSure = true;',
     put: 'isSure = true;',
     tests: ['tx/pg.test.ts'],
     only: 'outlasts two renewals',

@@ -14,6 +14,7 @@ import type { Limits, Room } from '../core/limits.ts';
 import { metOnly, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { callerOf } from '../core/scope.ts';
+import type { Reserver } from './reserver.ts';
 import type { Reserving, Work } from './work.ts';
 import type { World } from '../core/world.ts';
 
@@ -22,7 +23,7 @@ export type Refused = Extract<Outcome, { readonly kind: 'limited' | 'unavailable
 
 /** What lets requests in. */
 export interface Admission {
-  /** As {@link Claimer.begin}, within the limits of the work. */
+  /** As {@link Reserver.begin}, within the limits of the work. */
   begin(work: Work, reserving: Reserving | null): Promise<Begun>;
   /** Whether somebody may look at how a request stands; null: yes. */
   look(limits: Limits | null, scope: string, operation: string): Promise<Refused | null>;
@@ -39,20 +40,20 @@ interface Undecided {
 }
 
 /** Makes the admission of one engine. */
-export function createAdmission(world: World, claimer: Claimer, emit: Emit): Admission {
+export function createAdmission(world: World, claimer: Claimer, reserver: Reserver, emit: Emit): Admission {
   const asked = new Map<Limits, string>();
 
   async function begin(work: Work, reserving: Reserving | null): Promise<Begun> {
     const { limits } = work.settings;
     if (limits?.flush !== undefined && asked.size < LIMITS_MAX) asked.set(limits, work.operation);
     // A worker takes what was let in before.
-    if (limits === null || work.entry === 'take') return claimer.begin(work, reserving);
+    if (limits === null || work.entry === 'take') return reserver.begin(work, reserving);
     const asker = { caller: callerOf(work.id.scope), operation: work.operation };
     const room = await bounded(world, limits.decisionTimeMaxMs, limits.takeNewKey(asker));
     if ('error' in room) {
       emit?.({ type: 'limiter-failed', operation: work.operation, error: room.error });
-      if (limits.whenLimiterFails === 'open') return claimer.begin(work, reserving);
-      return (await unlessKnown(work, unavailable('limiter'))) ?? claimer.begin(work, null);
+      if (limits.whenLimiterFails === 'open') return reserver.begin(work, reserving);
+      return (await unlessKnown(work, unavailable('limiter'))) ?? reserver.begin(work, null);
     }
     if (room.fullForMs === null) return beginIn(room, work, reserving);
     const limited = { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) } as const;
@@ -69,7 +70,7 @@ export function createAdmission(world: World, claimer: Claimer, emit: Emit): Adm
   async function beginIn(room: Room, work: Work, reserving: Reserving | null): Promise<Begun> {
     let used = false;
     try {
-      const begun = await claimer.begin(work, reserving);
+      const begun = await reserver.begin(work, reserving);
       used = 'run' in begun ? isNew(begun.run) : begun.isNew === true;
       return begun;
     } finally {

@@ -9,6 +9,7 @@
 import type { Abandoned } from './abandoned.ts';
 import { RunningAttempt } from './attempt.ts';
 import { createBridges, HOPS_MAX, isTooShort, type Located, type Spot } from './bridge/bridge.ts';
+import { claimRequestOf } from './claim-request.ts';
 import { finishRequest } from './ending/conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
@@ -16,12 +17,12 @@ import type { Met } from './flight.ts';
 import { metOnly, outcomeOf, unavailable } from './meeting.ts';
 import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { isPointer } from './bridge/pointer.ts';
-import { isForgotten, isPurgeable, NAME_EXPIRED, type RecordId, type SamekeyRecord } from '../core/record.ts';
+import { isForgotten, isPurgeable, NAME_EXPIRED, type SamekeyRecord } from '../core/record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
-import type { ClaimRequest, ClaimResult, FoundReason } from '../store/store.ts';
+import type { ClaimResult, FoundReason } from '../store/store.ts';
 import type { Unfit } from './unfit.ts';
-import { askAgainAfter, type Running, type UsualLengths } from './usual.ts';
-import type { Reserving, Work } from './work.ts';
+import type { Running, UsualLengths } from './usual.ts';
+import type { Work } from './work.ts';
 import type { World } from '../core/world.ts';
 
 /** The right to run, or what was met instead. */
@@ -29,7 +30,7 @@ export type Begun = { readonly run: RunningAttempt } | Met;
 
 /** What looks for the right to run. */
 export interface Claimer {
-  begin(work: Work, reserving: Reserving | null): Promise<Begun>;
+  begin(work: Work): Promise<Begun>;
   /**
    * What stands for the work, under all identities of its operation; what the store's silence is answered with. Writes
    * nothing.
@@ -70,11 +71,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     readVersion: options.readVersion,
   });
 
-  async function begin(work: Work, reserving: Reserving | null): Promise<Begun> {
-    if (reserving !== null && isReservable(work)) {
-      const begun = await reserve(work, reserving);
-      if (begun !== null) return begun;
-    }
+  async function begin(work: Work): Promise<Begun> {
     let prepared: Spot | Met =
       work.younger.length === 0
         ? { id: work.id, fingerprint: work.fingerprint, via: null, until: null, isLaid: true }
@@ -146,96 +143,14 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
   }
 
-  function find(id: RecordId): Promise<SamekeyRecord | null> {
-    return dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
-  }
-
   async function lives({ id }: Spot): Promise<boolean> {
     try {
-      const record = await find(id);
+      const record = await dispatch.find(id, world.monotonicNow() + callTimeMaxMs);
       return record !== null && !isForgotten(record) && !isPurgeable(record, world.wallNow());
     } catch (error) {
       if (!isStoreError(error)) throw error;
       return false;
     }
-  }
-
-  function requestOf(work: Work, { id, fingerprint }: Pick<Spot, 'id' | 'fingerprint'>): ClaimRequest {
-    const { settings } = work;
-    return {
-      scope: id.scope,
-      key: id.key,
-      operation: work.operation,
-      claimId: world.newClaimId(),
-      claimTtlMs: settings.claimTtlMs,
-      fingerprint,
-      whenClaimEnds: settings.whenClaimEnds,
-      retentionMs: settings.retentionMs,
-      replayMinMs: settings.replayMinMs,
-      tombstoneMs: settings.tombstoneMs,
-      attemptMax: settings.attemptMax,
-      formatVersion: options.writeVersion,
-      readVersion: options.readVersion,
-      entry: work.entry,
-      input: work.input,
-      pendingTimeMaxMs: work.pendingTimeMaxMs,
-      takesSteps: work.takesSteps === true && !options.unfit.has(id),
-    };
-  }
-
-  /** Reserves the key in the transaction that will do the work; null: a claim must be asked for. */
-  async function reserve(work: Work, reserving: Reserving): Promise<Begun | null> {
-    const { id, settings } = work;
-    let others = 0;
-    for (let turn = 0; turn < RESERVE_TURNS_MAX; turn += 1) {
-      if (world.probe !== undefined) await world.probe('claim.before', id);
-      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-      const request = requestOf(work, work);
-      const reserved = await reserving.reserve(request);
-      if (reserved === 'known') return null;
-      if (reserved === 'reserved') {
-        if (options.isClosing()) {
-          reserving.release();
-          return metOnly(unavailable('closing'));
-        }
-        cache.drop(id);
-        const granted = { resumed: null, createdAt: sentWallAt, fingerprint: work.fingerprint, sentWallAt };
-        const fence = { claimId: request.claimId, attempt: 1 };
-        const attempt = new RunningAttempt(id, work.operation, settings, fence, granted, sentAt);
-        attempt.isReserved = true;
-        // There is no record to renew: the transaction is its sign of life.
-        attempt.held = true;
-        return { run: attempt };
-      }
-      try {
-        const held = await reserving.look(request);
-        if (held === 'known' || (held === 'free' && reserved === 'late')) return null;
-        if (held === 'same') return reservedElsewhere(work);
-        others += held === 'other' ? 1 : 0;
-        // The one that was met may have ended in that moment, and been of this very request.
-        if (others === 2) return (await find(id)) === null ? metOnly({ kind: 'mismatch' }) : null;
-      } catch (error) {
-        if (!isStoreError(error)) throw error;
-        return metOnly(unavailable('store', retryAfter(error.retryAfterMs ?? 0)));
-      }
-    }
-    return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
-  }
-
-  /** Another transaction works on it; how long for already, nobody knows. */
-  function reservedElsewhere({ id, operation, settings }: Work): Met {
-    const running: Running = {
-      ageMs: 0,
-      claimLeftMs: settings.claimTtlMs,
-      usualMs: options.usual.of(operation),
-    };
-    return {
-      outcome: { kind: 'in-progress', retryAfterMs: askAgainAfter(running) },
-      claimLeftMs: UNSEEN_LOOK_MS,
-      running,
-      foundAt: id,
-      isUnseen: true,
-    };
   }
 
   async function claim(work: Work, { id, fingerprint }: Spot): Promise<Asked | Met> {
@@ -244,7 +159,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     const asked = cache.asking();
     const sentAt = asked.monotonic;
     const sentWallAt = world.wallNow();
-    const request = requestOf(work, { id, fingerprint });
+    const request = claimRequestOf(work, { id, fingerprint }, options);
     const { claimId } = request;
     let result: ClaimResult;
     try {
@@ -310,19 +225,6 @@ export function createClaimer(options: ClaimerOptions): Claimer {
 
   return { begin, find: (work) => bridges.locate(work), compare, handBack };
 }
-
-/**
- * What is left to a worker, or taken up by one, has a record of its own from the first. So has a key while a bridge
- * stands: pointers lead to it.
- */
-function isReservable({ entry, input, younger }: Work): boolean {
-  return entry === 'run' && input === null && younger.length === 0;
-}
-
-/** A reservation is asked for so often at most: who looks at it takes its locks for a moment. */
-const RESERVE_TURNS_MAX = 4;
-/** An attempt that nobody sees is asked about anew after so long, in milliseconds. */
-const UNSEEN_LOOK_MS = 250;
 
 /** The reason of an attempt that was given back because the pointer to its record would end before the record. */
 const POINTER_ENDS = 'pointer-ends';

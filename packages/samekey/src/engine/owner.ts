@@ -62,7 +62,7 @@ export interface Owner {
 }
 
 /** Why an attempt has no record: somebody else's stands there, or the store did not say whether it was made. */
-export type NotNoted =
+type NotNoted =
   | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
   | { readonly kind: 'not-started'; readonly error: StoreError };
 

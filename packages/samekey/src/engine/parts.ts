@@ -6,6 +6,7 @@
 import { type Abandoned, createAbandoned } from './abandoned.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { createClaimer } from './claimer.ts';
+import { createReserver } from './reserver.ts';
 import { createDispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
 import type { EventListener } from './events.ts';
@@ -92,6 +93,7 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
   const waiter = createWaiter({ ...calls, waitersMax: options.waitersMax, hints });
   const claims = { abandoned, cache, usual, unfit, writeVersion, readVersion, isClosing };
   const claimer = createClaimer({ ...calls, ...claims });
+  const reserver = createReserver({ ...calls, ...claims, claimer });
   const settler = createSettler({
     ...calls,
     renewer,
@@ -130,7 +132,7 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
     usual,
     cache,
     abandoned,
-    admission: createAdmission(world, claimer, emit),
+    admission: createAdmission(world, claimer, reserver, emit),
     waiter,
     standing: createStanding({ ...calls, claimer, usual, readVersion, isClosing }),
     join: createJoin(world, flights, usual),

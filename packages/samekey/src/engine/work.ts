@@ -47,8 +47,8 @@ export const NO_PLACES: readonly Place[] = [];
 /** Reserves a key inside the transaction that does the work (`reserve: 'in-transaction'`). */
 export interface Reserving {
   /**
-   * `reserved`: the handler is to start, or to be released · `known`: a claim is asked for, as always · `taken`: look who
-   * has it · `late`: no connection came soon; look, and ask for a claim if nobody has it. Never rejects.
+   * `reserved`: the handler is to start, or to be released · `known`: a claim is asked for, as always · `taken`: look
+   * who has it · `late`: no connection came soon; look, and ask for a claim if nobody has it. Never rejects.
    */
   reserve(request: ClaimRequest): Promise<Reserved | 'late'>;
   /** Who has the key. Rejects with `StoreError`. */

@@ -63,8 +63,8 @@ export interface Capabilities {
   /** User transactions on the same database (`within`). False: the transactional way is refused at start. */
   readonly transactions: boolean;
   /**
-   * A key can be reserved by a lock of the transaction that does its work. False: `reserve: 'in-transaction'` is refused
-   * at start.
+   * A key can be reserved by a lock of the transaction that does its work. False: `reserve: 'in-transaction'` is
+   * refused at start.
    */
   readonly transactionLock: boolean;
   /** Decides claims by the store's own clock. False: a contender must have watched `renewals` stand still. */

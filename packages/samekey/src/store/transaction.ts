@@ -3,8 +3,8 @@
  * `fromPg`, `fromKysely` …), and the store's verbs inside it (`Within`, made by the store). Types only; no driver, no
  * library.
  *
- * Invariant: what is written inside a user's transaction is conditional on the fence; a record is inserted there only as
- * its last statement, and only by the transaction that has reserved the key.
+ * Invariant: what is written inside a user's transaction is conditional on the fence; a record is inserted there only
+ * as its last statement, and only by the transaction that has reserved the key.
  */
 
 import type { NewMessage } from './message.ts';

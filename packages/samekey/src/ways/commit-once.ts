@@ -48,7 +48,7 @@ export interface CommitPlan<Tx, Done> {
 }
 
 /** Thrown by a body whose write to the record was refused. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly record: SamekeyRecord | null;
 
   constructor(record: SamekeyRecord | null) {
@@ -102,7 +102,7 @@ export interface Entered<Tx, Done> {
 }
 
 /** How a transaction comes to run for an attempt. */
-export interface Entrance<Tx, Done> {
+interface Entrance<Tx, Done> {
   /** As `TransactionSource.run` says. Rejects when none may begin. */
   opening(connection: object): Promise<string | null>;
   /** The transaction is open: sets its limits, and says what runs in it. Rejects when nothing may. */

@@ -1,6 +1,7 @@
 /**
- * `reserve: 'in-transaction'` (contract §5.3): one transaction and one commit for a new key. A lock that the transaction
- * takes is the claim and its owner's sign of life; the record is written whole by the last statement, or there is none.
+ * `reserve: 'in-transaction'` (contract §5.3): one transaction and one commit for a new key. A lock that the
+ * transaction takes is the claim and its owner's sign of life; the record is written whole by the last statement, or
+ * there is none.
  *
  * Invariants
  * - What cannot be reserved at once (a record stands there, no connection is free, the store refuses) is claimed as
@@ -51,8 +52,26 @@ class NotReserved extends Error {
 interface Held<Tx> {
   readonly run: Run<unknown>;
   readonly ending: Promise<void>;
-  /** Null: nothing will run. */
-  readonly go: (entered: Pick<Entered<Tx, unknown>, 'owner' | 'plan'> | null) => void;
+  readonly start: Start<Tx>;
+}
+
+/** What is to run in it; null: nothing. */
+type Work<Tx> = Pick<Entered<Tx, unknown>, 'owner' | 'plan'> | null;
+
+/** Told once. */
+class Start<Tx> {
+  readonly given: Promise<Work<Tx>>;
+  #resolve: ((work: Work<Tx>) => void) | null = null;
+
+  constructor() {
+    this.given = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  give(work: Work<Tx>): void {
+    this.#resolve?.(work);
+  }
 }
 
 /** The reservation of one request. */
@@ -70,10 +89,7 @@ export class KeyReservation<Tx> implements Reserving {
   async reserve(claim: ClaimRequest): Promise<Reserved | 'late'> {
     this.#claim = claim;
     const run = newRun<unknown>();
-    let go: Held<Tx>['go'] = () => undefined;
-    const going = new Promise<Parameters<typeof go>[0]>((resolve) => {
-      go = resolve;
-    });
+    const start = new Start<Tx>();
     return new Promise((resolve) => {
       let isGivenUp = false;
       const tell = (reserved: Reserved | 'late'): void => {
@@ -90,9 +106,9 @@ export class KeyReservation<Tx> implements Reserving {
         enter: async (within) => {
           await reserveWithin(within, claim);
           if (isGivenUp) throw new NotReserved('known');
-          this.#held = { run, ending, go };
+          this.#held = { run, ending, start };
           tell('reserved');
-          const entered = await going;
+          const entered = await start.given;
           if (entered === null) throw new NotReserved('known');
           return { ...entered, within: withRecord(within, claim) };
         },
@@ -108,13 +124,13 @@ export class KeyReservation<Tx> implements Reserving {
   }
 
   look(claim: ClaimRequest): Promise<Reservation> {
-    const { reservation } = this.#transactions.store;
-    if (reservation === undefined) throw new Error('The store reserves no keys.');
-    return reservation(claim);
+    const { store } = this.#transactions;
+    if (store.reservation === undefined) throw new Error('The store reserves no keys.');
+    return store.reservation(claim);
   }
 
   release(): void {
-    this.#held?.go(null);
+    this.#held?.start.give(null);
   }
 
   /** Whether the attempt runs in the transaction that has reserved its key. */
@@ -143,13 +159,13 @@ export class KeyReservation<Tx> implements Reserving {
         return { kind: 'lost', record: (await owner.look()) ?? null };
       owner.attempt.renewed(sentAt, sentWallAt);
     }
-    const held = this.#held as Held<Tx> | null;
+    const held = this.#held;
     if (held === null) throw new Error('A key was reserved, and its transaction is not there.');
     this.#held = null;
-    const { ending, go } = held;
+    const { ending, start } = held;
     const run = held.run as Run<Done>;
     const followed = follow(owner, this.#transactions, plan, run, ending);
-    go({ owner, plan: plan as CommitPlan<Tx, unknown> });
+    start.give({ owner, plan });
     return followed;
   }
 

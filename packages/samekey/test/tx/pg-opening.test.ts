@@ -194,12 +194,14 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
 
     it('a transaction that is ended inside frees its key, and its outcome is unknown', async () => {
       await using t = await setUp({}, undefined, 'in-transaction');
-      const end = async (tx: PoolClient): Promise<void> => {
-        await tx.query('INSERT INTO orders VALUES (1)');
-        await tx.query('COMMIT');
-        await tx.query('BEGIN');
-      };
-      for (let i = 0; i < 2; i += 1) expect((await t.run('key-ended', end)).kind).toBe('unknown');
+      for (let i = 0; i < 2; i += 1) {
+        const result = await t.run('key-ended', async (tx) => {
+          await tx.query('INSERT INTO orders VALUES (1)');
+          await tx.query('COMMIT');
+          await tx.query('BEGIN');
+        });
+        expect(result.kind).toBe('unknown');
+      }
       expect((await t.pool.query('SELECT id FROM orders')).rows).toEqual([{ id: '1' }]);
     });
 

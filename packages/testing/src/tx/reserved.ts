@@ -161,7 +161,7 @@ export function reservedTests(test: AddTest): void {
       );
       assert.equal((await elsewhere.run({ ...REQUEST, key: 'a' })).kind, 'in-progress');
       assert.equal((await elsewhere.run({ ...OTHER, key: 'a' })).kind, 'mismatch');
-      for (const { go } of held) go();
+      for (const each of held) each.go();
       for (const { running } of held) await running;
     },
     { connectionsMax: 2 },
@@ -236,9 +236,8 @@ function hold(
 
 /** One of its own for each id. */
 function amountOf(id: string): number {
-  return (
-    [...id].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_000, 7) + 1_000
-  );
+  const codes = Array.from(id, (character) => character.codePointAt(0) ?? 0);
+  return codes.reduce((sum, code) => (sum * 31 + code) % 1_000_000, 7) + 1_000;
 }
 
 async function orderAt(t: Context, { samekey }: Instance): Promise<Operation<Order, unknown>> {

@@ -176,6 +176,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       if (owner !== null && reference !== undefined) referring.put(owner, { reference, effect: null });
     },
   });
+  const isFull = (): boolean => records.size >= recordsMax || bytes >= bytesMax;
   const transactions = createTransactions({
     records,
     now,
@@ -186,10 +187,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     put: (messages) => outbox.put(messages),
     refer: (owner, reference) => referring.put(owner, reference),
   });
-
-  function isFull(): boolean {
-    return records.size >= recordsMax || bytes >= bytesMax;
-  }
 
   return {
     name: 'memory',

@@ -115,13 +115,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
   const table = new Map<string, Box>();
   const conflicts = new WeakSet<object>();
   const begun = new WeakMap<MemoryTransaction, Staged>();
-  /** What is reserved, by id. Of one whose time is up nothing can be committed any more. */
-  const reservations = new Map<string, { readonly staged: Staged; readonly fingerprint: Fingerprint }>();
-
-  function reservedBy(id: string): Fingerprint | undefined {
-    const held = reservations.get(id);
-    return held === undefined || now() > held.staged.commitUntil ? undefined : held.fingerprint;
-  }
+  const reservations = createReservations(now);
 
   function begin(): readonly [MemoryTransaction, Staged] {
     const staged: Staged = {
@@ -188,8 +182,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
         return result;
       } finally {
         staged.isOpen = false;
-        const { reserved } = staged;
-        if (reserved !== null && reservations.get(reserved)?.staged === staged) reservations.delete(reserved);
+        reservations.end(staged);
       }
     },
 
@@ -232,9 +225,8 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
           const id = idText(request);
           // Where there is no room, a claim says so.
           if (records.has(id) || options.isFull()) return 'known';
-          if (reservedBy(id) !== undefined) return 'taken';
-          reservations.set(id, { staged, fingerprint: request.fingerprint });
-          staged.reserved = id;
+          if (reservations.of(id) !== undefined) return 'taken';
+          reservations.add(id, staged, request.fingerprint);
           return 'reserved';
         },
         record: ({ claim, end }) => {
@@ -253,7 +245,7 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
 
     async reservation(request) {
       const id = idText(request);
-      const taken = reservedBy(id);
+      const taken = reservations.of(id);
       if (records.has(id)) return 'known';
       if (taken === undefined) return 'free';
       return isAnother(taken, request.fingerprint) ? 'other' : 'same';
@@ -262,6 +254,33 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
     transactionFault(error) {
       if (typeof error === 'object' && error !== null && conflicts.has(error)) return 'again';
       return isStoreError(error) && error.applied === 'no' ? 'rolled-back' : 'unclear';
+    },
+  };
+}
+
+/** What is reserved, by id. */
+interface Reservations {
+  /** Undefined: nobody has it. Of one whose time is up nothing can be committed any more. */
+  of(id: string): Fingerprint | undefined;
+  add(id: string, staged: Staged, fingerprint: Fingerprint): void;
+  /** The transaction has ended. */
+  end(staged: Staged): void;
+}
+
+function createReservations(now: () => number): Reservations {
+  const all = new Map<string, { readonly staged: Staged; readonly fingerprint: Fingerprint }>();
+  return {
+    of(id) {
+      const held = all.get(id);
+      return held === undefined || now() > held.staged.commitUntil ? undefined : held.fingerprint;
+    },
+    add(id, staged, fingerprint) {
+      all.set(id, { staged, fingerprint });
+      staged.reserved = id;
+    },
+    end(staged) {
+      const { reserved } = staged;
+      if (reserved !== null && all.get(reserved)?.staged === staged) all.delete(reserved);
     },
   };
 }

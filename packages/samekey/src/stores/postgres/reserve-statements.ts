@@ -67,8 +67,8 @@ function isHeld(number: string): string {
 }
 
 /**
- * Who has the key: whether one of an equal request has, or one that is compared in another way and may be equal; whether
- * nobody has; whether a record is known.
+ * Who has the key: whether one of an equal request has, or one that is compared in another way and may be equal;
+ * whether nobody has; whether a record is known.
  */
 export function reservationStatement(tables: Tables): Statement {
   return statement(

@@ -12,7 +12,7 @@ import type { Records } from './records.ts';
 import { recordStatement, reservationStatement, reserveStatement } from './reserve-statements.ts';
 
 /** What reserves. */
-export interface Reserving {
+interface Reserving {
   readonly statement: Statement;
   values(request: ClaimRequest, timeMaxMs: number): readonly SqlValue[];
   /** The same as SQL without parameters, for a session that keeps the statement prepared. */

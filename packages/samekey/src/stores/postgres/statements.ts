@@ -220,7 +220,7 @@ export function limitColumns(
   };
 }
 
-/** Sets the limits of a user's transaction to $1. Gives the process that answers and, last, whether the table is large. */
+/** Sets the limits of a user's transaction to $1. Gives the process that answers and, last, if the table is large. */
 export function limitStatement(tables: Tables): Statement {
   const { limits, large } = limitColumns(tables, '$1');
   return statement('limit', `SELECT pg_backend_pid() AS pid, ${limits}, ${large}`);

@@ -172,9 +172,9 @@ export function createWithin(
         await bound(limits, [String(timeMaxMs)], sessions.canPrepare(tx));
       },
       async reserve(request, timeMaxMs) {
-        const { statement, values } = reserving;
         const prepare = isTableLarge && sessions.canPrepare(tx);
-        return reserving.reserved(await bound(statement, values(request, timeMaxMs), prepare));
+        const values = reserving.values(request, timeMaxMs);
+        return reserving.reserved(await bound(reserving.statement, values, prepare));
       },
       record: (record) => reserving.record(ask, record),
       async undoes(error) {
