@@ -105,4 +105,12 @@ export const reserved = [
     only: 'its transactional way',
     breaks: 'On a store without such locks every request takes the slow way, and nobody is told.',
   },
+  {
+    name: 'reserved-late-although-connected',
+    file: 'ways/reservation.ts',
+    find: 'timer?.cancel();\n      };',
+    put: '};',
+    tests: ['ways/reservation.test.ts'],
+    breaks: 'On a busy machine a new key meets its own lock, and is answered 409.',
+  },
 ];

@@ -19,7 +19,7 @@ import type { NewMessage } from '../store/message.ts';
 import type { ClaimRequest, FinishResult, HandResult } from '../store/store.ts';
 import type { NewRecord, Reservation, Reserved, Within } from '../store/transaction.ts';
 import type { Reserving } from '../engine/work.ts';
-import type { Timer, World } from '../core/world.ts';
+import type { World } from '../core/world.ts';
 import { type Look, runPlan, type Transactions } from './commit.ts';
 import {
   type Again,
@@ -86,28 +86,37 @@ export class KeyReservation<Tx> implements Reserving {
     this.#transactions = transactions;
   }
 
-  async reserve(claim: ClaimRequest): Promise<Reserved | 'late'> {
+  reserve(claim: ClaimRequest): Promise<Reserved | 'late'> {
     this.#claim = claim;
+    return this.#begin(claim, CONNECTION_TIME_MAX_MS);
+  }
+
+  /** `timeMaxMs`: how long a connection is waited for; null: as long as the library waits. */
+  #begin(claim: ClaimRequest, timeMaxMs: number | null): Promise<Reserved | 'late'> {
     const run = newRun<unknown>();
     const start = new Start<Tx>();
     return new Promise((resolve) => {
-      let isGivenUp = false;
-      const tell = (reserved: Reserved | 'late'): void => {
-        timer.cancel();
-        isGivenUp = reserved !== 'reserved';
-        resolve(reserved);
+      let isLate = false;
+      const late = (): void => {
+        isLate = true;
+        resolve('late');
       };
-      const timer: Timer = this.#world.setTimer(CONNECTION_TIME_MAX_MS, () => tell('late'));
+      const timer = timeMaxMs === null ? null : this.#world.setTimer(timeMaxMs, late);
+      /** From here on the key may be locked by this very transaction: nobody looks who has it before it has ended. */
+      const connected = (): void => {
+        if (isLate) throw new NotReserved('known');
+        timer?.cancel();
+      };
       const ending = launch(this.#transactions, run, {
         opening: async (connection) => {
-          if (isGivenUp) throw new NotReserved('known');
+          connected();
           return this.#opening(connection, claim);
         },
         enter: async (within) => {
+          connected();
           await reserveWithin(within, claim);
-          if (isGivenUp) throw new NotReserved('known');
           this.#held = { run, ending, start };
-          tell('reserved');
+          resolve('reserved');
           const entered = await start.given;
           if (entered === null) throw new NotReserved('known');
           return { ...entered, within: withRecord(within, claim) };
@@ -117,7 +126,8 @@ export class KeyReservation<Tx> implements Reserving {
       ending.then(
         () => undefined,
         (error: unknown) => {
-          if (this.#held === null) tell(error instanceof NotReserved ? error.kind : 'known');
+          timer?.cancel();
+          if (this.#held === null) resolve(error instanceof NotReserved ? error.kind : 'known');
         },
       );
     });
@@ -155,7 +165,7 @@ export class KeyReservation<Tx> implements Reserving {
     if (this.#held === null) {
       const [sentAt, sentWallAt] = [this.#world.monotonicNow(), this.#world.wallNow()];
       // Rolled back to let others through: one of them may have the key by now.
-      if ((await this.reserve(this.#claimed())) !== 'reserved')
+      if ((await this.#begin(this.#claimed(), null)) !== 'reserved')
         return { kind: 'lost', record: (await owner.look()) ?? null };
       owner.attempt.renewed(sentAt, sentWallAt);
     }

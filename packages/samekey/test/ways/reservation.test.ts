@@ -1,0 +1,96 @@
+/** How long a connection is waited for, and what becomes of one that comes too late. */
+
+import { expect, it } from 'vitest';
+import type { World } from '../../src/core/world.ts';
+import type { ClaimRequest } from '../../src/store/store.ts';
+import type { Reserved, TransactionSource, Within } from '../../src/store/transaction.ts';
+import type { Transactions } from '../../src/ways/commit.ts';
+import { KeyReservation } from '../../src/ways/reservation.ts';
+
+const CLAIM = { scope: 't', key: 'k', claimTtlMs: 30_000 } as ClaimRequest;
+
+/** A library whose connection, and a store whose answer, come when the test says so. */
+function setUp() {
+  const timers: (() => void)[] = [];
+  const world = {
+    setTimer(_ms: number, due: () => void) {
+      timers.push(due);
+      return { cancel: () => void timers.splice(timers.indexOf(due), 1) };
+    },
+  } as unknown as World;
+  const [connection, answer] = [deferred<void>(), deferred<Reserved>()];
+  let reserves = 0;
+  const within = {
+    reserve() {
+      reserves += 1;
+      return answer.promise;
+    },
+  } as unknown as Within;
+  const ended: Promise<unknown>[] = [];
+  const source: TransactionSource<unknown, unknown> = {
+    name: 'a library',
+    dialect: 'postgres',
+    tellsCommit: true,
+    exclusive: false,
+    run(body) {
+      const result = (async () => {
+        await connection.promise;
+        return body({}, {});
+      })();
+      ended.push(result.catch((error: unknown) => error));
+      return result;
+    },
+  };
+  const store = { within: () => within, transactionFault: () => 'rolled-back' };
+  const transactions = { source, store } as unknown as Transactions<unknown>;
+  return {
+    reservation: new KeyReservation(world, transactions),
+    connection,
+    answer,
+    ended,
+    isTimeUp() {
+      for (const due of timers.splice(0)) due();
+    },
+    reserves: () => reserves,
+  };
+}
+
+function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let settle: ((value: T) => void) | undefined;
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, resolve: (value) => settle?.(value) };
+}
+
+it('a connection that comes too late reserves nothing, and its transaction is rolled back', async () => {
+  const t = setUp();
+  const reserving = t.reservation.reserve(CLAIM);
+  t.isTimeUp();
+  expect(await reserving).toBe('late');
+  t.connection.resolve();
+  expect(await t.ended[0]).toBeInstanceOf(Error);
+  expect([t.reserves(), t.reservation.isHeld]).toEqual([0, false]);
+});
+
+// Its own locks would be met by whoever looks who has the key: a new key was answered 409 on a busy machine.
+it('with its connection it is not late, however long the statement takes', async () => {
+  const t = setUp();
+  const reserving = t.reservation.reserve(CLAIM);
+  t.connection.resolve();
+  await expect.poll(t.reserves).toBe(1);
+  t.isTimeUp();
+  t.answer.resolve('reserved');
+  expect(await reserving).toBe('reserved');
+  t.reservation.release();
+  expect(await t.ended[0]).toBeInstanceOf(Error);
+});
+
+it('what is taken is told once its own transaction has ended', async () => {
+  const t = setUp();
+  const reserving = t.reservation.reserve(CLAIM);
+  t.connection.resolve();
+  t.answer.resolve('taken');
+  expect(await reserving).toBe('taken');
+  expect(await t.ended[0]).toBeInstanceOf(Error);
+});
