@@ -47,30 +47,36 @@ export function createAdmission(world: World, claimer: Claimer, reserver: Reserv
     const { limits } = work.settings;
     if (limits?.flush !== undefined && asked.size < LIMITS_MAX) asked.set(limits, work.operation);
     // A worker takes what was let in before.
-    if (limits === null || work.entry === 'take') return reserver.begin(work, reserving);
+    if (limits === null || work.entry === 'take')
+      return reserving === null ? claimer.begin(work) : reserver.begin(work, reserving);
     const asker = { caller: callerOf(work.id.scope), operation: work.operation };
     const room = await bounded(world, limits.decisionTimeMaxMs, limits.takeNewKey(asker));
     if ('error' in room) {
       emit?.({ type: 'limiter-failed', operation: work.operation, error: room.error });
-      if (limits.whenLimiterFails === 'open') return reserver.begin(work, reserving);
-      return (await unlessKnown(work, unavailable('limiter'))) ?? reserver.begin(work, null);
+      if (limits.whenLimiterFails === 'open')
+        return reserving === null ? claimer.begin(work) : reserver.begin(work, reserving);
+      return (
+        (await unlessKnown(work, unavailable('limiter'), reserving)) ??
+        (reserving === null ? claimer.begin(work) : reserver.begin(work, reserving))
+      );
     }
     if (room.fullForMs === null) return beginIn(room, work, reserving);
     const limited = { kind: 'limited', retryAfterMs: retryAfter(room.fullForMs) } as const;
-    const met = await unlessKnown(work, limited);
+    const met = await unlessKnown(work, limited, reserving);
     if (met !== null) return met;
-    const begun = await beginIn(room, work, null);
+    const begun = await beginIn(room, work, reserving);
     // Known when it was looked up and gone when it was claimed (expired, reaped): it began as new, which is over the
     // limit.
     if (!('run' in begun) || !isNew(begun.run)) return begun;
-    await claimer.handBack(begun.run, LIMITED);
+    if (begun.run.unrecorded === null) await claimer.handBack(begun.run, LIMITED);
+    else reserving?.release();
     return metOnly(limited);
   }
 
   async function beginIn(room: Room, work: Work, reserving: Reserving | null): Promise<Begun> {
     let used = false;
     try {
-      const begun = await reserver.begin(work, reserving);
+      const begun = await (reserving === null ? claimer.begin(work) : reserver.begin(work, reserving));
       used = 'run' in begun ? isNew(begun.run) : begun.isNew === true;
       return begun;
     } finally {
@@ -79,11 +85,12 @@ export function createAdmission(world: World, claimer: Claimer, reserver: Reserv
   }
 
   /** Null for a key that has a record; the store's silence is answered before any limit. */
-  async function unlessKnown(work: Work, outcome: Outcome): Promise<Met | null> {
+  async function unlessKnown(work: Work, outcome: Outcome, reserving: Reserving | null): Promise<Met | null> {
     const known = await claimer.find(work);
     if ('outcome' in known) return known;
     const counts = known.records.some(({ state, reason }) => state !== 'retryable' || reason !== LIMITED);
-    return counts ? null : metOnly(outcome);
+    const isRunning = reserving !== null && (await reserver.isRunning(work, reserving));
+    return counts || isRunning ? null : metOnly(outcome);
   }
 
   async function flush(limits: Limits, operation: string): Promise<void> {

@@ -6,7 +6,7 @@ import { FenceLostError, isNotExecutedError, isOutcomeUnknownError } from '../co
 import type { Fence, Fingerprint, Proof, RecordId, SamekeyRecord } from '../core/record.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { SAID_UNKNOWN, unknownReason } from './said-unknown.ts';
-import type { Resumed } from '../store/store.ts';
+import type { ClaimRequest, Resumed } from '../store/store.ts';
 import type { OperationSettings } from '../core/settings.ts';
 
 /** How a handler ended. `response` of a throw is what a client should see of it, if the policy stores it. */
@@ -118,7 +118,7 @@ export class RunningAttempt implements HeardAttempt {
   readonly id: RecordId;
   readonly operation: string;
   readonly settings: OperationSettings;
-  readonly fence: Fence;
+  fence: Fence;
   readonly resumed: Attempt['resumed'];
   /** Steps that earlier attempts left; their results are nobody's but the handler's. */
   readonly left: Pick<Resumed, 'steps' | 'intentAgeMs' | 'intentAgeMaxMs' | 'unreadable'>;
@@ -139,8 +139,8 @@ export class RunningAttempt implements HeardAttempt {
   renewing: Promise<void> | null = null;
   /** Whether renewals stand still: an open transaction would fail on a row that changed under its snapshot. */
   held = false;
-  /** Whether its transaction has reserved the key, and there is no record of it yet. */
-  isReserved = false;
+  /** The claim that its transaction stands for: the key is reserved by it, and there is no record yet. */
+  unrecorded: ClaimRequest | null = null;
   /** Whether a renewal found that the claim is somebody else's. */
   lost = false;
   declared: { readonly correctable: boolean } | null = null;
@@ -182,6 +182,15 @@ export class RunningAttempt implements HeardAttempt {
     this.startedAt = startedAt;
     this.renewedAt = startedAt;
     this.renewedWallAt = granted.sentWallAt;
+  }
+
+  /** It has a record from now on, under a claim that had been sent at this moment and was granted for this number. */
+  recorded(attempt: number, sentAt: number, sentWallAt: number): void {
+    this.fence = { claimId: this.fence.claimId, attempt };
+    this.unrecorded = null;
+    this.renewedAt = sentAt;
+    this.renewedWallAt = sentWallAt;
+    this.held = false;
   }
 
   /** A renewal was granted that had been sent at this moment. */

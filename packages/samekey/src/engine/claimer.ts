@@ -9,7 +9,6 @@
 import type { Abandoned } from './abandoned.ts';
 import { RunningAttempt } from './attempt.ts';
 import { createBridges, HOPS_MAX, isTooShort, type Located, type Spot } from './bridge/bridge.ts';
-import { claimRequestOf } from './claim-request.ts';
 import { finishRequest } from './ending/conclude.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
@@ -19,10 +18,10 @@ import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { isPointer } from './bridge/pointer.ts';
 import { isForgotten, isPurgeable, NAME_EXPIRED, type SamekeyRecord } from '../core/record.ts';
 import { keepRecord, type ReplayCache } from './replay-cache.ts';
-import type { ClaimResult, FoundReason } from '../store/store.ts';
+import type { ClaimRequest, ClaimResult, FoundReason } from '../store/store.ts';
 import type { Unfit } from './unfit.ts';
 import type { Running, UsualLengths } from './usual.ts';
-import type { Work } from './work.ts';
+import type { Place, Work } from './work.ts';
 import type { World } from '../core/world.ts';
 
 /** The right to run, or what was met instead. */
@@ -224,6 +223,42 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   }
 
   return { begin, find: (work) => bridges.locate(work), compare, handBack };
+}
+
+/** What a claim is made with. */
+interface ClaimRequestOptions {
+  readonly world: Pick<World, 'newClaimId'>;
+  readonly unfit: Pick<Unfit, 'has'>;
+  readonly writeVersion: number;
+  readonly readVersion: number;
+}
+
+/** A work as a claim, under a new claimId: of a record of its own, or of one that a transaction makes. */
+export function claimRequestOf(
+  work: Work,
+  { id, fingerprint }: Pick<Place, 'id'> & Pick<Work, 'fingerprint'>,
+  { world, unfit, writeVersion, readVersion }: ClaimRequestOptions,
+): ClaimRequest {
+  const { settings } = work;
+  return {
+    scope: id.scope,
+    key: id.key,
+    operation: work.operation,
+    claimId: world.newClaimId(),
+    claimTtlMs: settings.claimTtlMs,
+    fingerprint,
+    whenClaimEnds: settings.whenClaimEnds,
+    retentionMs: settings.retentionMs,
+    replayMinMs: settings.replayMinMs,
+    tombstoneMs: settings.tombstoneMs,
+    attemptMax: settings.attemptMax,
+    formatVersion: writeVersion,
+    readVersion,
+    entry: work.entry,
+    input: work.input,
+    pendingTimeMaxMs: work.pendingTimeMaxMs,
+    takesSteps: work.takesSteps === true && !unfit.has(id),
+  };
 }
 
 /** The reason of an attempt that was given back because the pointer to its record would end before the record. */

@@ -102,7 +102,7 @@ export function createExecute(options: ExecuteOptions): Execute {
     if (attempt.lost || world.monotonicNow() - renewedAt >= settings.claimTtlMs) {
       // This process stood still since it asked: by now the attempt may be somebody else's. Nothing ran, so it is given
       // back.
-      if (attempt.isReserved) handler.reserving?.release();
+      if (attempt.unrecorded !== null) handler.reserving?.release();
       else await options.claimer.handBack(attempt, 'claim-over');
       renewer.remove(attempt);
       flights.close(flight, null);

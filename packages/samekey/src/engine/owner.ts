@@ -10,15 +10,9 @@ import type { RunningAttempt } from './attempt.ts';
 import type { Dispatch } from './dispatch.ts';
 import { FenceLostError, isStoreError, StoreError } from '../core/errors.ts';
 import { CLAIM_ENDED } from '../store/machine/decision.ts';
-import { pause } from '../core/pause.ts';
-import type { Fence, SamekeyRecord, State } from '../core/record.ts';
-import type {
-  CheckpointRequest,
-  CheckpointResult,
-  ClaimRequest,
-  FinishRequest,
-  RenewResult,
-} from '../store/store.ts';
+import type { SamekeyRecord, State } from '../core/record.ts';
+import type { Recording } from './recording.ts';
+import type { CheckpointRequest, CheckpointResult, RenewResult } from '../store/store.ts';
 import type { ProbePoint, World } from '../core/world.ts';
 
 /** The owner's hand on its record. */
@@ -46,11 +40,10 @@ export interface Owner {
    */
   checkpoint(request: CheckpointRequest): Promise<CheckpointResult>;
   /**
-   * Makes the record of an attempt that had none: the transaction that had reserved its key is rolled back. `null`: it
-   * is made, and its claim is renewed from now on. `until` (monotonic): asked again until then while the store cannot
-   * say.
+   * Makes the record of an attempt whose transaction has reserved the key, if the store can at once; else it is made
+   * when the attempt's end is written. Before a rollback nobody else has the key yet.
    */
-  note(claim: ClaimRequest, until: number): Promise<NotNoted | null>;
+  note(): Promise<void>;
   /** The record as it is; undefined when the store cannot say. Presence is proof, absence is not. */
   look(): Promise<SamekeyRecord | null | undefined>;
   probe(point: ProbePoint): Promise<void>;
@@ -61,15 +54,11 @@ export interface Owner {
   contradicts(effect: string, found: State | null): void;
 }
 
-/** Why an attempt has no record: somebody else's stands there, or the store did not say whether it was made. */
-type NotNoted =
-  | { readonly kind: 'lost'; readonly record: SamekeyRecord | null }
-  | { readonly kind: 'not-started'; readonly error: StoreError };
-
 /** What owners are made with, the same for all of an engine. */
 export interface OwnerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
+  readonly recording: Pick<Recording, 'record'>;
   readonly callTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
   readonly contradicts: (attempt: RunningAttempt, effect: string, found: State | null) => void;
@@ -179,31 +168,12 @@ class RunningOwner implements Owner {
     return record.state === 'in_progress' || (record.state === 'unknown' && record.reason === CLAIM_ENDED);
   }
 
-  async note(claim: ClaimRequest, until: number): Promise<NotNoted | null> {
-    const { attempt, world } = this;
-    const { dispatch, callTimeMaxMs } = this.#options;
-    for (;;) {
-      const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
-      try {
-        const result = await dispatch.claim(claim, sentAt + callTimeMaxMs);
-        if (result.kind === 'found') return { kind: 'lost', record: result.record };
-        if (result.kind !== 'claimed') return { kind: 'not-started', error: noRoom() };
-        const fence = { claimId: claim.claimId, attempt: result.attempt };
-        if (result.attempt !== attempt.number) {
-          // Others have been rolled back since: this attempt counts as one more, and that is all.
-          await dispatch.finish(rolledBack(attempt, fence), world.monotonicNow() + callTimeMaxMs);
-          return { kind: 'lost', record: null };
-        }
-        attempt.isReserved = false;
-        attempt.renewedAt = sentAt;
-        attempt.renewedWallAt = sentWallAt;
-        attempt.held = false;
-        return null;
-      } catch (error) {
-        if (!isStoreError(error)) throw error;
-        if (world.monotonicNow() >= until) return { kind: 'not-started', error };
-        await pause(world, NOTE_PAUSE_MS);
-      }
+  async note(): Promise<void> {
+    const { recording, callTimeMaxMs } = this.#options;
+    try {
+      await recording.record(this.attempt, this.world.monotonicNow() + callTimeMaxMs);
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
     }
   }
 
@@ -226,29 +196,6 @@ class RunningOwner implements Owner {
     const { world, attempt } = this;
     if (world.probe !== undefined) await world.probe(point, attempt.id);
   }
-}
-
-/** Between two tries to make a record, in milliseconds. */
-const NOTE_PAUSE_MS = 100;
-
-function noRoom(): StoreError {
-  return new StoreError('The store has no room for another key.', { applied: 'no' });
-}
-
-/** The end of an attempt of another number than its claim was granted for. */
-function rolledBack({ id }: RunningAttempt, fence: Fence): FinishRequest {
-  return {
-    ...id,
-    ...fence,
-    to: 'retryable',
-    proof: 'rolledBack',
-    reason: 'rolled-back',
-    response: null,
-    unbindFingerprint: false,
-    extendMs: 0,
-    reconcileAfterMs: 0,
-    handedOver: false,
-  };
 }
 
 /** Whether the record holds what cannot be opened now. */

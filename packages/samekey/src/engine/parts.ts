@@ -16,6 +16,7 @@ import { Flights } from './flight.ts';
 import { createJoin, type Join } from './join.ts';
 import { createNoter } from './ending/noter.ts';
 import type { OwnerOptions } from './owner.ts';
+import { createRecording } from './recording.ts';
 import { createRenewer } from './renewer.ts';
 import { createReplayCache, type ReplayCache } from './replay-cache.ts';
 import { createSaver } from './ending/saver.ts';
@@ -94,8 +95,10 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
   const claims = { abandoned, cache, usual, unfit, writeVersion, readVersion, isClosing };
   const claimer = createClaimer({ ...calls, ...claims });
   const reserver = createReserver({ ...calls, ...claims, claimer });
+  const recording = createRecording(world, dispatch);
   const settler = createSettler({
     ...calls,
+    recording,
     renewer,
     abandoned,
     saver,
@@ -120,6 +123,7 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
   });
   const ownerOptions: OwnerOptions = {
     ...calls,
+    recording,
     recordSizeMaxBytes,
     // It wanted to go on with what its call gave.
     contradicts: (attempt, effect, found) =>

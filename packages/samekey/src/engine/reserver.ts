@@ -7,14 +7,14 @@
  */
 
 import { RunningAttempt } from './attempt.ts';
-import { claimRequestOf } from './claim-request.ts';
-import type { Begun, Claimer } from './claimer.ts';
+import { type Begun, type Claimer, claimRequestOf } from './claimer.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
 import type { Met } from './flight.ts';
 import { metOnly, unavailable } from './meeting.ts';
 import { retryAfter } from '../core/outcome.ts';
 import type { ReplayCache } from './replay-cache.ts';
+import type { ClaimRequest } from '../store/store.ts';
 import type { Unfit } from './unfit.ts';
 import { askAgainAfter, type Running, type UsualLengths } from './usual.ts';
 import type { Reserving, Work } from './work.ts';
@@ -22,8 +22,10 @@ import type { World } from '../core/world.ts';
 
 /** What gives it. */
 export interface Reserver {
-  /** As {@link Claimer.begin}; `reserving` null: by a claim. */
-  begin(work: Work, reserving: Reserving | null): Promise<Begun>;
+  /** As {@link Claimer.begin}. */
+  begin(work: Work, reserving: Reserving): Promise<Begun>;
+  /** Whether a transaction works on the key, which has no record yet. */
+  isRunning(work: Work, reserving: Reserving): Promise<boolean>;
 }
 
 /** What it needs. */
@@ -56,13 +58,19 @@ export function createReserver(options: ReserverOptions): Reserver {
       if (world.probe !== undefined) await world.probe('claim.before', work.id);
       const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
       const request = claimRequestOf(work, work, options);
-      const reserved = await reserving.reserve(request);
+      // Who was met is looked for before a transaction is begun for it again.
+      const reserved = reserving.hasMet ? 'taken' : await reserving.reserve(request);
+      reserving.hasMet = false;
       if (reserved === 'known') return null;
-      if (reserved === 'reserved') return began(work, reserving, request.claimId, { sentAt, sentWallAt });
+      if (reserved === 'silent') return metOnly(unavailable('store'));
+      if (reserved === 'reserved') return began(work, reserving, request, { sentAt, sentWallAt });
       try {
         const held = await reserving.look(request);
         if (held === 'known' || (held === 'free' && reserved === 'late')) return null;
-        if (held === 'same') return elsewhere(work);
+        if (held === 'same') {
+          reserving.hasMet = true;
+          return elsewhere(work);
+        }
         others += held === 'other' ? 1 : 0;
         // The one that was met may have ended in that moment, and been of this very request.
         if (others === 2) {
@@ -80,7 +88,7 @@ export function createReserver(options: ReserverOptions): Reserver {
   function began(
     { id, operation, settings, fingerprint }: Work,
     reserving: Reserving,
-    claimId: string,
+    request: ClaimRequest,
     { sentAt, sentWallAt }: { readonly sentAt: number; readonly sentWallAt: number },
   ): Begun {
     if (options.isClosing()) {
@@ -89,8 +97,15 @@ export function createReserver(options: ReserverOptions): Reserver {
     }
     options.cache.drop(id);
     const granted = { resumed: null, createdAt: sentWallAt, fingerprint, sentWallAt };
-    const attempt = new RunningAttempt(id, operation, settings, { claimId, attempt: 1 }, granted, sentAt);
-    attempt.isReserved = true;
+    const attempt = new RunningAttempt(
+      id,
+      operation,
+      settings,
+      { claimId: request.claimId, attempt: 1 },
+      granted,
+      sentAt,
+    );
+    attempt.unrecorded = request;
     // There is no record to renew: the transaction is its sign of life.
     attempt.held = true;
     return { run: attempt };
@@ -110,8 +125,18 @@ export function createReserver(options: ReserverOptions): Reserver {
   }
 
   return {
+    async isRunning(work, reserving) {
+      if (!isReservable(work)) return false;
+      try {
+        const held = await reserving.look(claimRequestOf(work, work, options));
+        return held === 'same' || held === 'other';
+      } catch (error) {
+        if (!isStoreError(error)) throw error;
+        return false;
+      }
+    },
     async begin(work, reserving) {
-      const begun = reserving !== null && isReservable(work) ? await reserve(work, reserving) : null;
+      const begun = isReservable(work) ? await reserve(work, reserving) : null;
       return begun ?? claimer.begin(work);
     },
   };

@@ -48,9 +48,12 @@ export const NO_PLACES: readonly Place[] = [];
 export interface Reserving {
   /**
    * `reserved`: the handler is to start, or to be released · `known`: a claim is asked for, as always · `taken`: look
-   * who has it · `late`: no connection came soon; look, and ask for a claim if nobody has it. Never rejects.
+   * who has it · `late`: no connection came soon; look, and ask for a claim if nobody has it · `silent`: the database
+   * did not answer. Never rejects.
    */
-  reserve(request: ClaimRequest): Promise<Reserved | 'late'>;
+  reserve(request: ClaimRequest): Promise<Reserved | 'late' | 'silent'>;
+  /** Whether this request has met one that has the key. */
+  hasMet: boolean;
   /** Who has the key. Rejects with `StoreError`. */
   look(request: ClaimRequest): Promise<Reservation>;
   /** Nothing will start in what was reserved. */

@@ -6,10 +6,11 @@
  * changes nothing.
  */
 
+import { isStoreError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../engine/meeting.ts';
 import { namesOldestFirst } from '../core/operation.ts';
-import type { Outcome } from '../core/outcome.ts';
+import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { firstLiving, isExpired, isForgotten, type SamekeyRecord } from '../core/record.ts';
 import { problemResponse, type StoredResponse } from '../core/response.ts';
 import { encodeScope } from '../core/scope.ts';
@@ -56,7 +57,7 @@ export function createStatus<Native>(
     if (!mayBeKey(wanted)) return NOT_FOUND;
     const scopes = await scopesOf(internals, route, request, parts);
     const record = await find(internals, scopes, wanted);
-    const outcome = record === undefined ? unavailable('store') : standing(record, internals);
+    const outcome = record === null ? await unseen(internals, scopes, wanted) : standingOf(record, internals);
     if (outcome === null) return NOT_FOUND;
     if (outcome.kind === 'replay') {
       const { response, expiresAt } = outcome;
@@ -103,6 +104,32 @@ async function find(
   const found = records.filter((record) => record !== null && record !== undefined);
   const record = firstLiving(found, engine.world.wallNow()) ?? found[0];
   return record ?? (records.includes(undefined) ? undefined : null);
+}
+
+/** There is no record; a transaction may work on it that writes one at its end. */
+async function unseen(
+  internals: OperationInternals<never>,
+  scopes: readonly string[],
+  key: string,
+): Promise<Outcome | null> {
+  const { isUnseen } = internals;
+  if (isUnseen === undefined) return null;
+  try {
+    const held = await Promise.all(scopes.map((scope) => isUnseen({ scope, key })));
+    if (held.includes(true)) return { kind: 'pending', retryAfterMs: retryAfter(0) };
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+    return unavailable('store');
+  }
+  // It may have ended since the first look.
+  return standingOf(await find(internals, scopes, key), internals);
+}
+
+function standingOf(
+  record: SamekeyRecord | null | undefined,
+  internals: OperationInternals<never>,
+): Outcome | null {
+  return record === undefined ? unavailable('store') : standing(record, internals);
 }
 
 /** What is told; null: as if it had never been. */

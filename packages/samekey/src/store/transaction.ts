@@ -7,6 +7,7 @@
  * as its last statement, and only by the transaction that has reserved the key.
  */
 
+import type { RecordId } from '../core/record.ts';
 import type { NewMessage } from './message.ts';
 import type {
   CheckpointRequest,
@@ -102,6 +103,9 @@ export type Reserved =
   /** Another transaction has the key, or somebody has looked whether one has. */
   | 'taken';
 
+/** A key, and the request that it may be reserved for. */
+export type ReservedId = RecordId & Pick<ClaimRequest, 'fingerprint'>;
+
 /** What stands in the way of a reservation, asked from outside of any. */
 export type Reservation =
   /** Nobody has the key now. */
@@ -168,7 +172,7 @@ export interface TransactionalStore {
    */
   opening?(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
   /** Who has the key, asked on a connection of the store's own; reserves nothing. Rejects with `StoreError`. */
-  reservation?(request: ClaimRequest): Promise<Reservation>;
+  reservation?(request: ReservedId): Promise<Reservation>;
   /** Of an error that a transaction on this database ended with, in whatever a library wrapped it. */
   transactionFault(error: unknown): TransactionFault;
 }

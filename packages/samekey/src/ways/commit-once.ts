@@ -48,7 +48,7 @@ export interface CommitPlan<Tx, Done> {
 }
 
 /** Thrown by a body whose write to the record was refused. */
-class Refused extends Error {
+export class Refused extends Error {
   readonly record: SamekeyRecord | null;
 
   constructor(record: SamekeyRecord | null) {
@@ -187,7 +187,7 @@ function underClaim<Tx, Done>(
 }
 
 /** Begins the transaction of a run. Resolves when the library says that it was committed. */
-export function launch<Tx, Done>(
+export async function launch<Tx, Done>(
   { source, store }: Transactions<Tx>,
   run: Run<Done>,
   entrance: Entrance<Tx, Done>,

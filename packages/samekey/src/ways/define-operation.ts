@@ -3,6 +3,7 @@
  * deferred. Wrapped, never pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
+import type { RecordId } from '../core/record.ts';
 import { comparableBytes, type Comparable } from '../fingerprint/digest.ts';
 import type { Engine } from '../engine/engine.ts';
 import { OptionsError } from '../core/errors.ts';
@@ -84,6 +85,8 @@ export interface OperationInternals<Input> {
   readonly takesSteps: boolean;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
+  /** Whether a transaction works on a key that has no record yet. Rejects with `StoreError`. Absent: there are none. */
+  readonly isUnseen?: ((id: RecordId) => Promise<boolean>) | undefined;
   /** By which door its requests come: each compares something else, so a record of one is none for the other (F120). */
   door?: 'serve' | 'run';
 }

@@ -10,8 +10,8 @@
  * - An unclear COMMIT is looked into once the lock is free: then the transaction has ended, and what is read afterwards
  *   is what it left. It runs again only under a new reservation in the database of its writes: should that be another
  *   server by now, which has not heard of the commit, it has not heard of the writes either.
- * - What is kept of an attempt that was rolled back (its answer, its count, that nobody knows) is written under a claim
- *   that is made for it. A process that dies leaves nothing.
+ * - An attempt that fails gets a record before its transaction is rolled back: nobody runs the key in between.
+ *   A process that dies leaves nothing.
  */
 
 import type { Owner } from '../engine/owner.ts';
@@ -30,13 +30,14 @@ import {
   isThere,
   launch,
   newRun,
+  Refused,
   type Run,
 } from './commit-once.ts';
 
 /** A connection of the application's is waited for so long, in milliseconds; then a claim is asked for. */
 const CONNECTION_TIME_MAX_MS = 250;
-/** What nobody knows, or may have been committed, is noted however long that takes, in milliseconds. */
-const NOTE_TIME_MAX_MS = 10_000;
+/** The statement that reserves may take so long, in milliseconds. */
+const STATEMENT_TIME_MAX_MS = 5_000;
 
 /** The transaction is to be rolled back: nothing has run in it. */
 class NotReserved extends Error {
@@ -76,36 +77,47 @@ class Start<Tx> {
 
 /** The reservation of one request. */
 export class KeyReservation<Tx> implements Reserving {
+  hasMet = false;
   readonly #world: World;
   readonly #transactions: Transactions<Tx>;
   #claim: ClaimRequest | null = null;
   #held: Held<Tx> | null = null;
+  /** Waits for a connection that came too late: there is never more than one in the library's queue. */
+  #isWaiting = false;
+  /** Why the last run was rolled back. */
+  #failure: unknown = null;
 
   constructor(world: World, transactions: Transactions<Tx>) {
     this.#world = world;
     this.#transactions = transactions;
   }
 
-  reserve(claim: ClaimRequest): Promise<Reserved | 'late'> {
+  reserve(claim: ClaimRequest): Promise<Reserved | 'late' | 'silent'> {
+    if (this.#isWaiting) return Promise.resolve('late');
     this.#claim = claim;
     return this.#begin(claim, CONNECTION_TIME_MAX_MS);
   }
 
   /** `timeMaxMs`: how long a connection is waited for; null: as long as the library waits. */
-  #begin(claim: ClaimRequest, timeMaxMs: number | null): Promise<Reserved | 'late'> {
+  #begin(claim: ClaimRequest, timeMaxMs: number | null): Promise<Reserved | 'late' | 'silent'> {
     const run = newRun<unknown>();
     const start = new Start<Tx>();
     return new Promise((resolve) => {
-      let isLate = false;
-      const late = (): void => {
-        isLate = true;
-        resolve('late');
+      let isGivenUp = false;
+      const giveUp = (why: 'late' | 'silent'): void => {
+        isGivenUp = true;
+        this.#isWaiting = true;
+        resolve(why);
       };
-      const timer = timeMaxMs === null ? null : this.#world.setTimer(timeMaxMs, late);
+      let timer = timeMaxMs === null ? null : this.#world.setTimer(timeMaxMs, () => giveUp('late'));
+      let isConnected = false;
       /** From here on the key may be locked by this very transaction: nobody looks who has it before it has ended. */
       const connected = (): void => {
-        if (isLate) throw new NotReserved('known');
+        if (isGivenUp) throw new NotReserved('known');
+        if (isConnected) return;
+        isConnected = true;
         timer?.cancel();
+        timer = this.#world.setTimer(STATEMENT_TIME_MAX_MS, () => giveUp('silent'));
       };
       const ending = launch(this.#transactions, run, {
         opening: async (connection) => {
@@ -115,21 +127,24 @@ export class KeyReservation<Tx> implements Reserving {
         enter: async (within) => {
           connected();
           await reserveWithin(within, claim);
+          if (isGivenUp) throw new NotReserved('known');
+          timer?.cancel();
           this.#held = { run, ending, start };
           resolve('reserved');
           const entered = await start.given;
           if (entered === null) throw new NotReserved('known');
-          return { ...entered, within: withRecord(within, claim) };
+          return { ...entered, within };
         },
       });
       // Told only now that it is rolled back: its own locks are not met by whoever looks who has the key.
-      ending.then(
-        () => undefined,
-        (error: unknown) => {
-          timer?.cancel();
+      ending
+        .catch((error: unknown) => {
           if (this.#held === null) resolve(error instanceof NotReserved ? error.kind : 'known');
-        },
-      );
+        })
+        .finally(() => {
+          timer?.cancel();
+          if (isGivenUp) this.#isWaiting = false;
+        });
     });
   }
 
@@ -149,24 +164,44 @@ export class KeyReservation<Tx> implements Reserving {
   }
 
   /** Runs the plan in it, to its end. Rejects for bugs only. */
-  async commit<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done>> {
-    const ended = await runPlan<Done>(owner, {
-      tryOnce: () => this.#tryOnce(owner, plan),
-      lookInto: (done) => this.#lookInto(owner, plan, done),
+  commit<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done>> {
+    const own = this.#noting(owner, plan);
+    return runPlan<Done>(owner, {
+      tryOnce: () => this.#tryOnce(owner, own),
+      lookInto: (done) => this.#lookInto(owner, own, done),
     });
-    if (ended.kind !== 'rolled-back' && ended.kind !== 'stopped') return ended;
-    // Its own record, for what is to be kept of it.
-    const isOpen = ended.kind === 'stopped' || owner.attempt.saidUnknown !== null;
-    const until = this.#world.monotonicNow() + (isOpen ? NOTE_TIME_MAX_MS : 0);
-    return (await owner.note(this.#claimed(), until)) ?? ended;
+  }
+
+  /** The same, with a record made of an attempt that fails while its transaction still has the key. */
+  #noting<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): CommitPlan<Tx, Done> {
+    const claim = this.#claimed();
+    return {
+      ...plan,
+      body: async (tx, within) => {
+        const own = withRecord(within, claim);
+        try {
+          return await plan.body(tx, own.within);
+        } catch (error) {
+          // Where its insert is not committed a claim would wait for it.
+          if (!own.hasWritten() && this.#isKept(owner, error)) await owner.note();
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** Whether something of an attempt that fails with this error is kept; else it runs again, or somebody was first. */
+  #isKept({ attempt }: Owner, error: unknown): boolean {
+    if (error instanceof Refused) return false;
+    return attempt.saidUnknown !== null || this.#transactions.store.transactionFault(error) !== 'again';
   }
 
   async #tryOnce<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done> | Again<Done>> {
     if (this.#held === null) {
       const [sentAt, sentWallAt] = [this.#world.monotonicNow(), this.#world.wallNow()];
-      // Rolled back to let others through: one of them may have the key by now.
+      // Who has it by now, if anybody, is found when what was rolled back is noted.
       if ((await this.#begin(this.#claimed(), null)) !== 'reserved')
-        return { kind: 'lost', record: (await owner.look()) ?? null };
+        return { kind: 'rolled-back', error: this.#failure };
       owner.attempt.renewed(sentAt, sentWallAt);
     }
     const held = this.#held;
@@ -176,7 +211,13 @@ export class KeyReservation<Tx> implements Reserving {
     const run = held.run as Run<Done>;
     const followed = follow(owner, this.#transactions, plan, run, ending);
     start.give({ owner, plan });
-    return followed;
+    const tried = await followed;
+    if (tried.kind !== 'again') return tried;
+    this.#failure = tried.error;
+    // It has a record, and runs in no transaction that reserves one.
+    return tried.done === null && owner.attempt.unrecorded === null
+      ? { kind: 'rolled-back', error: tried.error }
+      : tried;
   }
 
   async #lookInto<Done>(
@@ -214,25 +255,34 @@ async function reserveWithin(within: Within, claim: ClaimRequest): Promise<void>
 }
 
 /** The verbs of an attempt whose record is written at its end. */
-function withRecord(within: Within, claim: ClaimRequest): Within {
+function withRecord(
+  within: Within,
+  claim: ClaimRequest,
+): { readonly within: Within; readonly hasWritten: () => boolean } {
   const ofRecord: NewMessage[] = [];
+  let hasWritten = false;
   const record = async (end: NewRecord['end']): Promise<FinishResult> => {
     if (within.record === undefined) throw new Error('The store writes no records of reserved keys.');
-    return within.record({ claim, end });
+    const result = await within.record({ claim, end });
+    hasWritten = result.kind === 'applied';
+    return result;
   };
   return {
-    ...within,
-    finish: (end) => record(end),
-    enqueue(messages) {
-      // What goes on with the record follows it.
-      ofRecord.push(...messages.filter(({ owner }) => owner !== null));
-      return within.enqueue(messages.filter(({ owner }) => owner === null));
-    },
-    async handOver(): Promise<HandResult> {
-      const written = await record(null);
-      if (written.kind !== 'applied') return { kind: 'refused', record: recordIn(written) };
-      await within.enqueue(ofRecord.splice(0));
-      return { kind: 'applied' };
+    hasWritten: () => hasWritten,
+    within: {
+      ...within,
+      finish: (end) => record(end),
+      enqueue(messages) {
+        // What goes on with the record follows it.
+        ofRecord.push(...messages.filter(({ owner }) => owner !== null));
+        return within.enqueue(messages.filter(({ owner }) => owner === null));
+      },
+      async handOver(): Promise<HandResult> {
+        const written = await record(null);
+        if (written.kind !== 'applied') return { kind: 'refused', record: recordIn(written) };
+        await within.enqueue(ofRecord.splice(0));
+        return { kind: 'applied' };
+      },
     },
   };
 }

@@ -81,6 +81,9 @@ export async function runTransactional<Tx>(
     case 'committed':
       return ended.done;
     case 'rolled-back':
+      // Rolled back to let others through, it is run no more by who does not know what it did.
+      if (owner.attempt.saidUnknown !== null && transactions.store.transactionFault(ended.error) === 'again')
+        return { kind: 'answered', response: response(500), rolledBack: true };
       return ended.error instanceof RollBack
         ? { kind: 'answered', response: ended.error.answered, rolledBack: true }
         : { kind: 'threw', error: ended.error, response: response(500), rolledBack: true };

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RunningAttempt } from '../../src/engine/attempt.ts';
 import type { Dispatch } from '../../src/engine/dispatch.ts';
 import { createOwner, type Owner } from '../../src/engine/owner.ts';
+import { createRecording } from '../../src/engine/recording.ts';
 import { resolveSettings } from '../../src/core/settings.ts';
 import { FINGERPRINT, ID } from '../../../testing/src/contract/context.ts';
 import { type FakeWorld, fakeWorld } from '../../../testing/src/fake-world.ts';
@@ -32,6 +33,7 @@ function ownerOn(world: FakeWorld, said: 'granted' | 'lost' = 'granted'): Owner 
     world,
     callTimeMaxMs: 5_000,
     recordSizeMaxBytes: null,
+    recording: createRecording(world, dispatch as Dispatch),
     contradicts: () => undefined,
   };
   return createOwner(attempt, { ...options, dispatch: dispatch as Dispatch });

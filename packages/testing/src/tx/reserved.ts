@@ -7,8 +7,20 @@ import assert from 'node:assert/strict';
 import type { RunOutcome } from 'samekey/internals/ways/direct';
 import type { Operation } from 'samekey/internals/ways/define-operation';
 import { reply } from 'samekey/internals/ways/reply';
+import { StoreError } from 'samekey/internals/core/errors';
+import { createLimits } from 'samekey/internals/guard/index';
+import { createStatus } from 'samekey/internals/http/status';
 import type { StoreWithMessages } from 'samekey/internals/store/message';
-import { type AddTest, type Context, type Instance, type Order, ORDER, REQUEST, signal } from './kit.ts';
+import {
+  type AddTest,
+  type Context,
+  type Instance,
+  type Order,
+  ORDER,
+  REQUEST,
+  signal,
+  until,
+} from './kit.ts';
 import { valueOf } from './reruns.ts';
 
 const OTHER = { ...REQUEST, input: { id: 'o-2', amount: 6 } };
@@ -199,6 +211,153 @@ export function reservedTests(test: AddTest): void {
       [REQUEST.key],
     );
     assert.equal(await t.count(), 1);
+  });
+
+  // Between its ROLLBACK and the record of it nobody else has the key.
+  test('what an attempt said of itself stands before its lock is gone', async (t) => {
+    const first = t.instance();
+    const stop = first.stopAt('finish.before');
+    let calls = 0;
+    const define = ({ samekey }: Instance): Operation<Order, unknown> =>
+      samekey.transactional({
+        name: 'order',
+        async run(input: Order, attempt) {
+          calls += 1;
+          await t.insert(attempt.tx, input.id, input.amount);
+          attempt.unknown('no reply');
+          throw new Error('socket hang up');
+        },
+      });
+    const running = define(first).run(REQUEST);
+    running.catch(() => undefined);
+    await stop.reached;
+    const second = define(t.instance({ store: await t.another() }));
+    assert.equal((await second.run(REQUEST)).kind, 'in-progress');
+    stop.release();
+    await assert.rejects(running, /hang up/);
+    assert.equal((await second.run(REQUEST)).kind, 'unknown');
+    assert.deepEqual([calls, await t.count(), (await only(t)).state], [1, 0, 'unknown']);
+  });
+
+  test('what it said stands although its time is up and its transaction never ends', async (t) => {
+    const { samekey } = t.instance({ attemptTimeMaxMs: 300, claimTtlMs: 30_000 });
+    const go = signal();
+    let runs = 0;
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: Order, attempt) {
+        runs += 1;
+        await t.insert(attempt.tx, input.id, input.amount);
+        attempt.unknown('no reply');
+        await go.given;
+        return 'late';
+      },
+    });
+    assert.equal((await order.run(REQUEST)).kind, 'unknown');
+    assert.equal((await only(t)).state, 'unknown');
+    go.give();
+    await until('its transaction is gone', async () => (await order.run(REQUEST)).kind === 'unknown');
+    assert.deepEqual([runs, await t.count()], [1, 0]);
+  });
+
+  test('an attempt that fails while the store is away keeps its own error, and is noted once the store is back', async (t) => {
+    let isAway = false;
+    const away = <Verb extends (...args: never[]) => unknown>(verb: Verb): Verb =>
+      ((...args: never[]) => {
+        if (isAway) return Promise.reject(new StoreError('away', { applied: 'no' }));
+        return verb(...args);
+      }) as Verb;
+    const store = { ...t.store, claim: away(t.store.claim), finish: away(t.store.finish) };
+    const { samekey } = t.instance({ store });
+    const order = samekey.transactional({
+      name: 'order',
+      async run(input: Order, attempt) {
+        await t.insert(attempt.tx, input.id, input.amount);
+        isAway = true;
+        throw new Error('out of paper');
+      },
+    });
+    await assert.rejects(order.run(REQUEST), /out of paper/);
+    assert.equal(await found(t), null);
+    isAway = false;
+    await until('it is noted', async () => (await found(t)) !== null);
+    const { state, proof, attempt } = await only(t);
+    assert.deepEqual([state, proof, attempt], ['retryable', 'rolledBack', 1]);
+  });
+
+  test('a duplicate of what runs is known, however much its caller is over a limit', async (t) => {
+    const held = hold(t, t.instance());
+    await held.inside;
+    let taken = 0;
+    const limits = createLimits({
+      newKeys: {
+        async consume() {
+          taken += 1;
+          if (taken > 1) throw Object.assign(new Error('over the limit'), { msBeforeNext: 5_000 });
+        },
+        reward: async () => undefined,
+      },
+    });
+    const elsewhere = await orderAt(t, t.instance({ store: await t.another(), limits }));
+    assert.equal((await elsewhere.run({ ...REQUEST, key: 'k-other', input: OTHER.input })).kind, 'executed');
+    assert.equal((await elsewhere.run(REQUEST)).kind, 'in-progress');
+    assert.equal((await elsewhere.run({ ...REQUEST, key: 'k-new' })).kind, 'limited');
+    held.go();
+    await held.running;
+  });
+
+  for (const isolation of ['read committed', 'repeatable read', 'serializable'] as const) {
+    test(
+      `at ${isolation.toUpperCase()} different keys do not disturb each other`,
+      async (t) => {
+        const { samekey } = t.instance();
+        let runs = 0;
+        const order = samekey.transactional({
+          name: 'order',
+          async run(input: Order, attempt) {
+            runs += 1;
+            await t.insert(attempt.tx, input.id, input.amount);
+            return attempt.number;
+          },
+        });
+        const outcomes = await Promise.all(
+          Array.from({ length: 8 }, (_, i) =>
+            order.run({ ...REQUEST, key: `k-${i}`, input: { id: `o-${i}`, amount: 100 + i } }),
+          ),
+        );
+        assert.deepEqual(new Set(outcomes.map(({ kind }) => kind)), new Set(['executed']));
+        assert.equal(await t.count(), 8);
+        // The business table itself may conflict where predicates are locked.
+        assert.ok(isolation === 'serializable' ? runs <= 24 : runs === 8, `${runs} runs`);
+      },
+      { isolation },
+    );
+  }
+
+  test('who asks for the status of what runs is told that it runs', async (t) => {
+    const instance = t.instance();
+    const [inside, go] = [signal(), signal()];
+    const order = instance.samekey.transactional({
+      name: 'order',
+      async run(input: Order, attempt) {
+        await t.insert(attempt.tx, input.id, input.amount);
+        inside.give();
+        await go.given;
+        return attempt.number;
+      },
+    });
+    const status = createStatus<string>(order as Operation<never, unknown>, {
+      scope: () => 't1',
+      key: (key) => key,
+    });
+    assert.equal((await status(REQUEST.key)).status, 404);
+    const running = order.run(REQUEST);
+    await inside.given;
+    assert.equal((await status(REQUEST.key)).status, 202);
+    assert.equal((await status('k-never')).status, 404);
+    go.give();
+    await running;
+    assert.equal((await status(REQUEST.key)).status, 200);
   });
 }
 

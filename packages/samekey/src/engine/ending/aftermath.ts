@@ -16,6 +16,7 @@ import { asForRetry, metOnly } from '../meeting.ts';
 import { contradictionRow, type Noter } from './noter.ts';
 import { type Outcome, retryAfter } from '../../core/outcome.ts';
 import type { SamekeyRecord, State } from '../../core/record.ts';
+import type { Recording } from '../recording.ts';
 import { about, type Renewer } from '../renewer.ts';
 import type { Saver } from './saver.ts';
 import type { ChangeHints, FinishResult } from '../../store/store.ts';
@@ -36,6 +37,7 @@ export interface Contradiction {
 export interface SettlerOptions {
   readonly world: World;
   readonly dispatch: Dispatch;
+  readonly recording: Pick<Recording, 'finish'>;
   readonly renewer: Renewer;
   readonly abandoned: Pick<Abandoned, 'addGranted'>;
   readonly saver: Saver;
@@ -60,6 +62,8 @@ type End = Pick<Conclusion, 'to' | 'proof' | 'reason'>;
 export interface Aftermath {
   /** Writes the end, within its time. */
   save(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult>;
+  /** Writes the end for as long as it is kept; null when it was given up. */
+  keep(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult | null>;
   /** Tells that its end stands in the record; `sentAt` null when a transaction had written it. */
   finished(attempt: RunningAttempt, end: End, sentAt: number | null): void;
   /** The attempt has succeeded: its length is worth knowing. */
@@ -76,8 +80,18 @@ export interface Aftermath {
 export function createAftermath(options: SettlerOptions): Aftermath {
   const { world, dispatch, renewer, flights, emit } = options;
 
-  function save(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult> {
-    return dispatch.finish(finishRequest(attempt, conclusion), world.monotonicNow() + options.saveTimeMaxMs);
+  function save(
+    attempt: RunningAttempt,
+    conclusion: Conclusion,
+    deadline: number = world.monotonicNow() + options.saveTimeMaxMs,
+  ): Promise<FinishResult> {
+    return attempt.unrecorded === null
+      ? dispatch.finish(finishRequest(attempt, conclusion), deadline)
+      : options.recording.finish(attempt, conclusion, deadline);
+  }
+
+  function keep(attempt: RunningAttempt, conclusion: Conclusion): Promise<FinishResult | null> {
+    return options.saver.keep(conclusion.response, (deadline) => save(attempt, conclusion, deadline));
   }
 
   /** Tells that its end stands in the record; `sentAt` as for {@link times}. */
@@ -116,5 +130,5 @@ export function createAftermath(options: SettlerOptions): Aftermath {
     flights.close(flight, outcome === null ? null : metOnly(outcome));
   }
 
-  return { save, finished, noteLength, contradicts, lost, leave };
+  return { save, keep, finished, noteLength, contradicts, lost, leave };
 }

@@ -7,7 +7,7 @@
 
 import type { Aftermath, SettlerOptions } from './aftermath.ts';
 import type { RunningAttempt } from '../attempt.ts';
-import { type Conclusion, conclude, finishRequest, isLost, type OpenEnding } from './conclude.ts';
+import { type Conclusion, conclude, isLost, type OpenEnding } from './conclude.ts';
 import { isStoreError } from '../../core/errors.ts';
 import type { Flight } from '../flight.ts';
 import { notStored } from '../meeting.ts';
@@ -32,7 +32,7 @@ interface AnswerSaving {
 
 /** Makes it. */
 export function createAnswerSaving(options: SettlerOptions, aftermath: Aftermath): AnswerSaving {
-  const { world, saver, emit } = options;
+  const { world, emit } = options;
 
   async function settleOpen(attempt: RunningAttempt, flight: Flight, ending: OpenEnding): Promise<Outcome> {
     const conclusion = conclude(attempt, ending, options.recordSizeMaxBytes);
@@ -68,7 +68,7 @@ export function createAnswerSaving(options: SettlerOptions, aftermath: Aftermath
     flight.unsaved =
       response === null || response.body === null ? null : { response, attempt: attempt.number };
     options.track(
-      saver.keep(finishRequest(attempt, conclusion)).then((result) => {
+      aftermath.keep(attempt, conclusion).then((result) => {
         if (result === null) {
           emit?.({ type: 'save-abandoned', ...about(attempt) });
           return aftermath.leave(attempt, flight, null);

@@ -6,16 +6,14 @@
  * time.
  */
 
-import { responseBytes } from '../../core/response.ts';
-import type { Dispatch } from '../dispatch.ts';
+import { responseBytes, type StoredResponse } from '../../core/response.ts';
 import { pause } from '../../core/pause.ts';
-import type { FinishRequest, FinishResult } from '../../store/store.ts';
+import type { FinishResult } from '../../store/store.ts';
 import type { World } from '../../core/world.ts';
 
 /** Bounds of the saver. */
 interface SaverOptions {
   readonly world: World;
-  readonly dispatch: Dispatch;
   /** Answers kept at most. */
   readonly countMax: number;
   /** Bytes of answers kept at most. */
@@ -25,12 +23,18 @@ interface SaverOptions {
   readonly callTimeMaxMs: number;
 }
 
+/** Writes an end, by a deadline (monotonic). */
+type SendEnd = (deadline: number) => Promise<FinishResult>;
+
 /** What keeps saving. */
 export interface Saver {
   /** How many answers are being kept. */
   readonly size: number;
-  /** Resolves with the store's word, or null when it was given up. */
-  keep(request: FinishRequest): Promise<FinishResult | null>;
+  /**
+   * `send` until it resolves: with the store's word, or null when it was given up. `response`: the answer that is kept
+   * meanwhile.
+   */
+  keep(response: StoredResponse | null, send: SendEnd): Promise<FinishResult | null>;
   stop(): void;
 }
 
@@ -39,13 +43,13 @@ const PAUSE_MAX_MS = 5_000;
 
 /** Makes the saver of one engine. */
 export function createSaver(options: SaverOptions): Saver {
-  const { world, dispatch } = options;
+  const { world } = options;
   let size = 0;
   let bytes = 0;
   let stopped = false;
 
-  async function keep(request: FinishRequest): Promise<FinishResult | null> {
-    const weight = responseBytes(request.response);
+  async function keep(response: StoredResponse | null, send: SendEnd): Promise<FinishResult | null> {
+    const weight = responseBytes(response);
     if (size >= options.countMax || bytes + weight > options.bytesMax) return null;
     size += 1;
     bytes += weight;
@@ -56,7 +60,7 @@ export function createSaver(options: SaverOptions): Saver {
         const now = world.monotonicNow();
         if (stopped || now >= until) return null;
         try {
-          return await dispatch.finish(request, Math.min(until, now + options.callTimeMaxMs));
+          return await send(Math.min(until, now + options.callTimeMaxMs));
         } catch {
           // The dispatcher has told of the error; the store may be back at the next look.
         }

@@ -67,6 +67,7 @@ export function createSettler(options: SettlerOptions): Settler {
     flight: Flight,
     { to, reason, response, stored, expiresAt }: Extract<Ending, { kind: 'committed' }>,
   ): Outcome {
+    attempt.unrecorded = null;
     aftermath.finished(attempt, { to, proof: null, reason }, null);
     if (to === 'completed') aftermath.noteLength(attempt, null);
     const outcome: Executed = {
@@ -84,6 +85,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   /** The record waits for its worker: the answer is this caller's alone. */
   function settleHandedOver(attempt: RunningAttempt, flight: Flight, response: StoredResponse): Outcome {
+    attempt.unrecorded = null;
     emit?.({ type: 'handed-over', ...about(attempt) });
     aftermath.leave(attempt, flight, { kind: 'pending', retryAfterMs: retryAfter(0) });
     const { number } = attempt;
@@ -120,6 +122,9 @@ export function createSettler(options: SettlerOptions): Settler {
         return unknown;
       }
       if (result?.kind === 'refused') {
+        // What its transaction committed stands beside what somebody else has done.
+        if (reason === ENDED_INSIDE)
+          aftermath.contradicts(attempt, { wanted: to, found: result.record?.state ?? null, reason });
         const outcome = aftermath.lost(attempt, result.record);
         aftermath.leave(attempt, flight, outcome);
         return outcome;

@@ -6,7 +6,7 @@
 
 import type { Aftermath, SettlerOptions } from './aftermath.ts';
 import type { RunningAttempt } from '../attempt.ts';
-import { type Conclusion, finishRequest } from './conclude.ts';
+import type { Conclusion } from './conclude.ts';
 import { isStoreError } from '../../core/errors.ts';
 import type { Flight } from '../flight.ts';
 import { asForRetry } from '../meeting.ts';
@@ -33,7 +33,7 @@ const HUNG: Conclusion = {
 
 /** Makes it. */
 export function createUnanswered(options: SettlerOptions, aftermath: Aftermath): Unanswered {
-  const { world, saver } = options;
+  const { world } = options;
 
   async function timeUp(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
     // A resumable record is left to the end of its claim: until then nothing may run beside the hung handler.
@@ -64,7 +64,7 @@ export function createUnanswered(options: SettlerOptions, aftermath: Aftermath):
       result = await aftermath.save(attempt, conclusion);
     } catch (error) {
       if (!isStoreError(error)) throw error;
-      result = await saver.keep(finishRequest(attempt, conclusion));
+      result = await aftermath.keep(attempt, conclusion);
     }
     const { to, reason } = conclusion;
     if (result?.kind === 'applied') aftermath.finished(attempt, conclusion, sentAt);

@@ -29,7 +29,13 @@ import type {
   FinishResult,
   HandResult,
 } from '../../store/store.ts';
-import type { NewRecord, Reservation, Reserved, TransactionFault } from '../../store/transaction.ts';
+import type {
+  NewRecord,
+  Reservation,
+  Reserved,
+  ReservedId,
+  TransactionFault,
+} from '../../store/transaction.ts';
 import { createOverlay, type Overlay } from './overlay.ts';
 
 /**
@@ -90,7 +96,7 @@ export interface MemoryTransactions {
   transaction<T>(body: (tx: MemoryTransaction) => T | Promise<T>): Promise<T>;
   within(tx: MemoryTransaction): WithinMemory;
   transactionFault(error: unknown): TransactionFault;
-  reservation(request: ClaimRequest): Promise<Reservation>;
+  reservation(request: ReservedId): Promise<Reservation>;
 }
 
 /** A row of the application's; a new one for each write. */

@@ -17,7 +17,7 @@ import type {
 import { auditValues } from '../sql/audit-row.ts';
 import { exact, linesText, shown } from '../sql/record-row.ts';
 import { Bodies, type Cell } from './parameters.ts';
-import type { NewRecord } from '../../store/transaction.ts';
+import type { NewRecord, ReservedId } from '../../store/transaction.ts';
 import type { Seen } from './seen.ts';
 
 /** A row of `CLAIM_INPUT`. */
@@ -40,7 +40,7 @@ export function claimRow(request: ClaimRequest): readonly Cell[] {
 }
 
 /** A row of `RESERVE_INPUT`. */
-export function reserveRow({ scope, key, fingerprint }: ClaimRequest): readonly Cell[] {
+export function reserveRow({ scope, key, fingerprint }: ReservedId): readonly Cell[] {
   return [exact(scope), exact(key), exact(fingerprint.label), exact(fingerprint.digest)];
 }
 

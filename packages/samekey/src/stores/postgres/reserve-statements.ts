@@ -39,23 +39,30 @@ function numbers({ records }: Tables): string {
   hashtextextended(${way} || ${APART} || q.fingerprint_digest, ${table} + 2) AS request`;
 }
 
+/** 1 where a record is seen; by the index, whatever the plan. */
 function known({ records }: Tables): string {
-  return `(SELECT count(*)::int FROM (SELECT FROM ${records} r WHERE r.scope = q.scope AND r.key = q.key LIMIT 1) r) AS known`;
+  return `coalesce((SELECT 1 FROM ${records} r WHERE r.scope = q.scope AND r.key = q.key LIMIT 1), 0)`;
 }
 
 /**
  * Sets the limits of a transaction, as `limitStatement` does with the time that comes last, and reserves its key. Gives
- * what that gives, and before the last column: whether the key was free, whether a record is known.
+ * what that gives, and before the last column: whether the key was free, whether a record is known. `isLarge`: the
+ * table is known to be large, and is not looked at.
+ *
+ * At SERIALIZABLE every key is "known", which means that it is claimed: what is read of the table there conflicts with
+ * the inserts of other keys. Subqueries with volatile functions are not flattened, so each lock is tried once.
  */
-export function reserveStatement(tables: Tables): Statement {
+export function reserveStatement(tables: Tables, isLarge: boolean): Statement {
   const { limits, large } = limitColumns(tables, `$${RESERVE_INPUT.length + 1}`);
   return statement(
-    'reserve',
-    `WITH q AS MATERIALIZED (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVE_INPUT, 'one')}),
-r AS MATERIALIZED (SELECT q.*, pg_try_advisory_xact_lock(q.request) AS mine FROM q),
-w AS MATERIALIZED (SELECT r.*, CASE WHEN r.mine THEN pg_try_advisory_xact_lock_shared(r.way) ELSE false END AS told FROM r),
-l AS MATERIALIZED (SELECT w.*, CASE WHEN w.told THEN pg_try_advisory_xact_lock(w.id) ELSE false END AS free FROM w)
-SELECT pg_backend_pid() AS pid, ${limits}, q.free::int AS free, ${known(tables)}, ${large} FROM l AS q`,
+    isLarge ? 'reserve' : 'reserve_first',
+    `SELECT pg_backend_pid() AS pid, ${limits}, q.free::int AS free,
+  CASE current_setting('transaction_isolation') WHEN 'serializable' THEN 1 ELSE ${known(tables)} END AS known,
+  ${isLarge ? '1 AS large' : large}
+FROM (SELECT q.*, CASE WHEN q.told THEN pg_try_advisory_xact_lock(q.id) ELSE false END AS free
+  FROM (SELECT q.*, CASE WHEN q.mine THEN pg_try_advisory_xact_lock_shared(q.way) ELSE false END AS told
+    FROM (SELECT q.*, pg_try_advisory_xact_lock(q.request) AS mine
+      FROM (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVE_INPUT, 'one')}) q OFFSET 0) q OFFSET 0) q OFFSET 0) q`,
   );
 }
 
@@ -73,11 +80,11 @@ function isHeld(number: string): string {
 export function reservationStatement(tables: Tables): Statement {
   return statement(
     'reservation',
-    `WITH q AS MATERIALIZED (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVE_INPUT, 'one')}),
-r AS MATERIALIZED (SELECT q.*, pg_try_advisory_xact_lock_shared(q.request) AS nobodys FROM q),
-l AS MATERIALIZED (SELECT r.*, pg_try_advisory_xact_lock_shared(r.id) AS free FROM r)
-SELECT (CASE WHEN NOT q.nobodys THEN 1 WHEN q.free THEN 0 WHEN ${isHeld('q.way')} THEN 0 ELSE 1 END) AS same,
-  q.free::int AS free, ${known(tables)} FROM l AS q`,
+    `SELECT (CASE WHEN NOT q.nobodys THEN 1 WHEN q.free THEN 0 WHEN ${isHeld('q.way')} THEN 0 ELSE 1 END) AS same,
+  q.free::int AS free, ${known(tables)} AS known
+FROM (SELECT q.*, CASE WHEN q.nobodys THEN pg_try_advisory_xact_lock_shared(q.id) ELSE false END AS free
+  FROM (SELECT q.*, pg_try_advisory_xact_lock_shared(q.request) AS nobodys
+    FROM (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVE_INPUT, 'one')}) q OFFSET 0) q OFFSET 0) q`,
   );
 }
 
@@ -87,7 +94,9 @@ SELECT (CASE WHEN NOT q.nobodys THEN 1 WHEN q.free THEN 0 WHEN ${isHeld('q.way')
  */
 export function recordStatement(tables: Tables): Statement {
   const { records, clockOpen } = tables;
-  const expiresAt = `t.later + greatest(${interval('q.retention_ms')}, ${interval('q.replay_min_ms')}) + ${interval('q.extend_ms')}`;
+  // As a claim says it while it is open, and as its end says it.
+  const replayMs = "CASE q.state WHEN 'pending' THEN 0 ELSE q.replay_min_ms END";
+  const expiresAt = `t.later + ${interval(`(greatest(q.retention_ms, ${replayMs}) + q.extend_ms)`)}`;
   return statement(
     'record',
     `WITH ${clockOpen}

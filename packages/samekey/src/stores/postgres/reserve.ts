@@ -1,7 +1,7 @@
 /** Reserves keys by a lock of the user's transaction, and writes their records in it (see reserve-statements.ts). */
 
 import type { ClaimRequest, FinishResult } from '../../store/store.ts';
-import type { NewRecord, Reservation, Reserved } from '../../store/transaction.ts';
+import type { NewRecord, Reservation, Reserved, ReservedId } from '../../store/transaction.ts';
 import { idText } from '../../core/record.ts';
 import { number } from '../sql/record-row.ts';
 import type { Ask, SqlRow, SqlValue, Statement } from './client.ts';
@@ -13,7 +13,10 @@ import { recordStatement, reservationStatement, reserveStatement } from './reser
 
 /** What reserves. */
 interface Reserving {
-  readonly statement: Statement;
+  /** `isLarge`: the table is known to be large; then it may be kept prepared. */
+  statement(isLarge: boolean): Statement;
+  /** Of the one that a session may keep. */
+  readonly preparedName: string;
   values(request: ClaimRequest, timeMaxMs: number): readonly SqlValue[];
   /** The same as SQL without parameters, for a session that keeps the statement prepared. */
   execute(request: ClaimRequest, timeMaxMs: number): string;
@@ -22,18 +25,19 @@ interface Reserving {
   /** Inserts the record. */
   record(ask: Ask, record: NewRecord): Promise<FinishResult>;
   /** Who has the key. */
-  reservation(ask: Ask, request: ClaimRequest): Promise<Reservation>;
+  reservation(ask: Ask, request: ReservedId): Promise<Reservation>;
 }
 
 /** Makes it. */
 export function createReserving(records: Records): Reserving {
   const { tables } = records;
-  const reserve = reserveStatement(tables);
+  const [first, reserve] = [reserveStatement(tables, false), reserveStatement(tables, true)];
   const insert = recordStatement(tables);
   const look = reservationStatement(tables);
 
   return {
-    statement: reserve,
+    statement: (isLarge) => (isLarge ? reserve : first),
+    preparedName: reserve.name,
     values: (request, timeMaxMs) => [...idValues(request), String(timeMaxMs)],
     execute(request, timeMaxMs) {
       const values = reserveRow(request).map((cell) => literal(String(cell)));
@@ -61,7 +65,7 @@ export function createReserving(records: Records): Reserving {
   };
 }
 
-function idValues(request: ClaimRequest): readonly SqlValue[] {
+function idValues(request: ReservedId): readonly SqlValue[] {
   return inputValues([reserveRow(request)], RESERVE_INPUT.length, 'one');
 }
 

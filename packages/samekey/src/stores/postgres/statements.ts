@@ -201,7 +201,10 @@ function ownLimit(name: string): string {
 
 /** Sets it to so many milliseconds, or leaves it where it is stricter. */
 function leastLimit(name: string, ms: string): string {
-  return `set_config('${name}', least(${ms}::bigint, coalesce(${ownLimit(name)}, ${ms}::bigint))::text, true) AS ${name}`;
+  const least = `least(${ms}::bigint, coalesce(${ownLimit(name)}, ${ms}::bigint))`;
+  // Mostly there is none, and none is quickly read.
+  const value = `CASE current_setting('${name}') WHEN '0' THEN ${ms}::bigint ELSE ${least} END`;
+  return `set_config('${name}', (${value})::text, true) AS ${name}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The store's verbs inside a user's transaction: they commit or roll back with it. Only ever an UPDATE: no INSERT of
- * ours runs there, so no collision of keys can abort the transaction (F14), and what PostgreSQL would refuse is refused
- * before it is sent.
+ * The store's verbs inside a user's transaction: they commit or roll back with it. No collision of keys can abort the
+ * transaction (F14): a record is inserted only by `record`, which inserts nothing where one stands. What PostgreSQL
+ * would refuse is refused before it is sent.
  */
 
 import { StoreError } from '../../core/errors.ts';
@@ -17,7 +17,7 @@ import type {
   HandResult,
 } from '../../store/store.ts';
 import type { NewMessage } from '../../store/message.ts';
-import type { Reservation, Within } from '../../store/transaction.ts';
+import type { Reservation, ReservedId, Within } from '../../store/transaction.ts';
 import { number } from '../sql/record-row.ts';
 import { notFinished, notNoted } from './hot-path.ts';
 import { checkpointRow, finishRows, handOverRow } from './input-rows.ts';
@@ -84,7 +84,7 @@ export function createWithin(
 ): {
   within(tx: PostgresTransaction): WithinPostgres;
   opening(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
-  reservation(request: ClaimRequest): Promise<Reservation>;
+  reservation(request: ReservedId): Promise<Reservation>;
 } {
   const { tables } = records;
   const [unlimited, limited] = [false, true].map((isLimited) => ({
@@ -174,7 +174,7 @@ export function createWithin(
       async reserve(request, timeMaxMs) {
         const prepare = isTableLarge && sessions.canPrepare(tx);
         const values = reserving.values(request, timeMaxMs);
-        return reserving.reserved(await bound(reserving.statement, values, prepare));
+        return reserving.reserved(await bound(reserving.statement(prepare), values, prepare));
       },
       record: (record) => reserving.record(ask, record),
       async undoes(error) {
@@ -199,7 +199,7 @@ export function createWithin(
     opening(connection, timeMaxMs, reserve) {
       if (reserve === undefined)
         return sessions.keeps(connection, limits.name) ? `EXECUTE ${limits.name}(${timeMaxMs})` : null;
-      return sessions.keeps(connection, reserving.statement.name)
+      return sessions.keeps(connection, reserving.preparedName)
         ? reserving.execute(reserve, timeMaxMs)
         : null;
     },
