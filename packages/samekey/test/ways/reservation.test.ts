@@ -11,11 +11,12 @@ const CLAIM = { scope: 't', key: 'k', claimTtlMs: 30_000 } as ClaimRequest;
 
 /** A library whose connection, and a store whose answer, come when the test says so. */
 function setUp() {
-  const timers: (() => void)[] = [];
+  const timers = new Set<{ readonly ms: number; readonly due: () => void }>();
   const world = {
-    setTimer(_ms: number, due: () => void) {
-      timers.push(due);
-      return { cancel: () => void timers.splice(timers.indexOf(due), 1) };
+    setTimer(ms: number, due: () => void) {
+      const timer = { ms, due };
+      timers.add(timer);
+      return { cancel: () => timers.delete(timer) };
     },
   } as unknown as World;
   const [connection, answer] = [deferred<void>(), deferred<Reserved>()];
@@ -48,8 +49,9 @@ function setUp() {
     connection,
     answer,
     ended,
-    isTimeUp() {
-      for (const due of timers.splice(0)) due();
+    /** So many milliseconds have passed. */
+    pass(passedMs: number) {
+      for (const timer of timers) if (timer.ms <= passedMs && timers.delete(timer)) timer.due();
     },
     reserves: () => reserves,
   };
@@ -66,7 +68,7 @@ function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void 
 it('a connection that comes too late reserves nothing, and its transaction is rolled back', async () => {
   const t = setUp();
   const reserving = t.reservation.reserve(CLAIM);
-  t.isTimeUp();
+  t.pass(1_000);
   expect(await reserving).toBe('late');
   t.connection.resolve();
   expect(await t.ended[0]).toBeInstanceOf(Error);
@@ -79,7 +81,7 @@ it('with its connection it is not late, however long the statement takes', async
   const reserving = t.reservation.reserve(CLAIM);
   t.connection.resolve();
   await expect.poll(t.reserves).toBe(1);
-  t.isTimeUp();
+  t.pass(1_000);
   t.answer.resolve('reserved');
   expect(await reserving).toBe('reserved');
   t.reservation.release();
@@ -93,4 +95,18 @@ it('what is taken is told once its own transaction has ended', async () => {
   t.answer.resolve('taken');
   expect(await reserving).toBe('taken');
   expect(await t.ended[0]).toBeInstanceOf(Error);
+});
+
+it('a database that does not answer at all is told, and what comes later is rolled back', async () => {
+  const t = setUp();
+  const reserving = t.reservation.reserve(CLAIM);
+  t.connection.resolve();
+  await expect.poll(t.reserves).toBe(1);
+  t.pass(5_000);
+  expect(await reserving).toBe('silent');
+  // Meanwhile no second transaction waits in the library's queue.
+  expect(await t.reservation.reserve(CLAIM)).toBe('late');
+  t.answer.resolve('reserved');
+  expect(await t.ended[0]).toBeInstanceOf(Error);
+  expect([t.ended.length, t.reservation.isHeld]).toEqual([1, false]);
 });
