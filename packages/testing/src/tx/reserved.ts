@@ -262,12 +262,11 @@ export function reservedTests(test: AddTest): void {
 
   test('an attempt that fails while the store is away keeps its own error, and is noted once the store is back', async (t) => {
     let isAway = false;
-    const away = <Verb extends (...args: never[]) => unknown>(verb: Verb): Verb =>
-      ((...args: never[]) => {
-        if (isAway) return Promise.reject(new StoreError('away', { applied: 'no' }));
-        return verb(...args);
-      }) as Verb;
-    const store = { ...t.store, claim: away(t.store.claim), finish: away(t.store.finish) };
+    const store: typeof t.store = {
+      ...t.store,
+      claim: (requests) => (isAway ? Promise.reject(away()) : t.store.claim(requests)),
+      finish: (requests) => (isAway ? Promise.reject(away()) : t.store.finish(requests)),
+    };
     const { samekey } = t.instance({ store });
     const order = samekey.transactional({
       name: 'order',
@@ -346,7 +345,7 @@ export function reservedTests(test: AddTest): void {
         return attempt.number;
       },
     });
-    const status = createStatus<string>(order as Operation<never, unknown>, {
+    const status = createStatus<string>(order, {
       scope: () => 't1',
       key: (key) => key,
     });
@@ -359,6 +358,10 @@ export function reservedTests(test: AddTest): void {
     await running;
     assert.equal((await status(REQUEST.key)).status, 200);
   });
+}
+
+function away(): StoreError {
+  return new StoreError('away', { applied: 'no' });
 }
 
 /** An order that waits inside its handler. */
