@@ -134,8 +134,8 @@ export const reserved = [
   {
     name: 'reserved-duplicate-over-the-limit',
     file: 'engine/admission.ts',
-    find: 'return counts || isRunning ? null : metOnly(outcome);',
-    put: 'return counts || (isRunning && work.entry === "take") ? null : metOnly(outcome);',
+    find: 'if (isRunning) return null;',
+    put: '',
     tests: FORM,
     only: RESERVED,
     breaks: 'A duplicate of what runs is answered 429.',
@@ -148,5 +148,14 @@ export const reserved = [
     tests: FORM,
     only: RESERVED,
     breaks: 'Who asks how its request stands is told that there is none, and sends it under a new key.',
+  },
+  {
+    name: 'reserved-invalid-retry',
+    file: 'engine/standing.ts',
+    find: "if (!isUnseen || 'outcome' in found || found.record !== null) return found;",
+    put: 'if (isUnseen || !isUnseen) return found;',
+    tests: FORM,
+    only: RESERVED,
+    breaks: 'A retry of what runs is told that its input is not valid, and comes again under a new key.',
   },
 ];

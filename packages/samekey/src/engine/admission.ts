@@ -86,11 +86,14 @@ export function createAdmission(world: World, claimer: Claimer, reserver: Reserv
 
   /** Null for a key that has a record; the store's silence is answered before any limit. */
   async function unlessKnown(work: Work, outcome: Outcome, reserving: Reserving | null): Promise<Met | null> {
+    // The lock first: what ends in between has left a record.
+    const isRunning = reserving !== null && (await reserver.isRunning(work, reserving));
+    if (isRunning === 'unclear') return metOnly(unavailable('store'));
     const known = await claimer.find(work);
     if ('outcome' in known) return known;
+    if (isRunning) return null;
     const counts = known.records.some(({ state, reason }) => state !== 'retryable' || reason !== LIMITED);
-    const isRunning = reserving !== null && (await reserver.isRunning(work, reserving));
-    return counts || isRunning ? null : metOnly(outcome);
+    return counts ? null : metOnly(outcome);
   }
 
   async function flush(limits: Limits, operation: string): Promise<void> {

@@ -188,6 +188,7 @@ export class RunningAttempt implements HeardAttempt {
   recorded(attempt: number, sentAt: number, sentWallAt: number): void {
     this.fence = { claimId: this.fence.claimId, attempt };
     this.unrecorded = null;
+    this.renewals = 0;
     this.renewedAt = sentAt;
     this.renewedWallAt = sentWallAt;
     this.held = false;

@@ -170,10 +170,11 @@ class RunningOwner implements Owner {
 
   async note(): Promise<void> {
     const { recording, callTimeMaxMs } = this.#options;
+    const timeMaxMs = Math.min(NOTE_TIME_MAX_MS, callTimeMaxMs);
     try {
-      await recording.record(this.attempt, this.world.monotonicNow() + callTimeMaxMs);
-    } catch (error) {
-      if (!isStoreError(error)) throw error;
+      await recording.record(this.attempt, this.world.monotonicNow() + timeMaxMs);
+    } catch {
+      // Told by the dispatcher. The end of the attempt is written with its record.
     }
   }
 
@@ -197,6 +198,9 @@ class RunningOwner implements Owner {
     if (world.probe !== undefined) await world.probe(point, attempt.id);
   }
 }
+
+/** A transaction that is to be rolled back holds its locks no longer than this for its record, in milliseconds. */
+const NOTE_TIME_MAX_MS = 250;
 
 /** Whether the record holds what cannot be opened now. */
 function isSealed(record: SamekeyRecord | null): boolean {

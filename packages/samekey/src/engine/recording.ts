@@ -30,8 +30,14 @@ export function createRecording(world: World, dispatch: Pick<Dispatch, 'claim' |
   async function record(attempt: RunningAttempt, deadline: number): Promise<SamekeyRecord | undefined> {
     if (attempt.unrecorded === null) return undefined;
     const [sentAt, sentWallAt] = [world.monotonicNow(), world.wallNow()];
+    const { claimId } = attempt.unrecorded;
     const result = await dispatch.claim(attempt.unrecorded, deadline);
-    if (result.kind === 'found') return result.record;
+    if (result.kind === 'found') {
+      if (result.record.claimId !== claimId) return result.record;
+      // Its own, whose reply was lost, and that was swept since: an end still counts.
+      attempt.recorded(result.record.attempt, sentAt, sentWallAt);
+      return undefined;
+    }
     if (result.kind !== 'claimed')
       throw new StoreError('The store has no room for a key.', { applied: 'no' });
     // Others may have been rolled back meanwhile: then it is a later attempt than its handler was told.

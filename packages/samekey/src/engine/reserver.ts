@@ -25,7 +25,7 @@ export interface Reserver {
   /** As {@link Claimer.begin}. */
   begin(work: Work, reserving: Reserving): Promise<Begun>;
   /** Whether a transaction works on the key, which has no record yet. */
-  isRunning(work: Work, reserving: Reserving): Promise<boolean>;
+  isRunning(work: Work, reserving: Reserving): Promise<boolean | 'unclear'>;
 }
 
 /** What it needs. */
@@ -132,7 +132,7 @@ export function createReserver(options: ReserverOptions): Reserver {
         return held === 'same' || held === 'other';
       } catch (error) {
         if (!isStoreError(error)) throw error;
-        return false;
+        return 'unclear';
       }
     },
     async begin(work, reserving) {

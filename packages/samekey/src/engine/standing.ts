@@ -11,7 +11,7 @@ import { isPointer, targetOf } from './bridge/pointer.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
-import { asAccepted, outcomeSeen, unavailable } from './meeting.ts';
+import { asAccepted, outcomeSeen, unavailable, metOnly } from './meeting.ts';
 import { type Outcome, retryAfter } from '../core/outcome.ts';
 import { isExpired, isForgotten, isPurgeable, type RecordId, type SamekeyRecord } from '../core/record.ts';
 import type { UsualLengths } from './usual.ts';
@@ -49,7 +49,7 @@ export function createStanding(options: StandingOptions): Standing {
 
   async function of(work: Work): Promise<Outcome | null> {
     if (options.isClosing()) return unavailable('closing');
-    const found = await claimer.find(work);
+    const found = await locate(work);
     if ('outcome' in found) return found.outcome;
     const now = world.wallNow();
     const { record } = found;
@@ -67,10 +67,27 @@ export function createStanding(options: StandingOptions): Standing {
     return asAccepted(work, seen, record.input === null && record.unreadable === undefined);
   }
 
+  /**
+   * As `claimer.find`; where a transaction works on the key that has no record yet, that it is in progress. The lock is
+   * looked at first: what ends in between has left a record.
+   */
+  async function locate(work: Work): ReturnType<Claimer['find']> {
+    let isUnseen = false;
+    try {
+      isUnseen = work.isUnseen !== undefined && (await work.isUnseen(work.id));
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      return metOnly(unavailable('store'));
+    }
+    const found = await claimer.find(work);
+    if (!isUnseen || 'outcome' in found || found.record !== null) return found;
+    return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
+  }
+
   async function ifNew(work: Work, refused: Outcome): Promise<Outcome | null> {
     if (options.isClosing()) return unavailable('closing');
-    const found = await claimer.find(work);
-    if ('outcome' in found) return found.outcome;
+    const found = await locate(work);
+    if ('outcome' in found) return found.outcome.kind === 'in-progress' ? null : found.outcome;
     return found.record === null ? refused : null;
   }
 

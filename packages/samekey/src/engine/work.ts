@@ -39,6 +39,8 @@ export interface Work extends Place {
   readonly ifNew?: Outcome | null;
   /** As {@link ClaimRequest.takesSteps}; default false. */
   readonly takesSteps?: boolean;
+  /** Whether a transaction works on a key that has no record yet. Rejects with `StoreError`. Absent: none does. */
+  readonly isUnseen?: ((id: RecordId) => Promise<boolean>) | undefined;
 }
 
 /** No bridge stands. */

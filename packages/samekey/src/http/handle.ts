@@ -230,6 +230,7 @@ function workOf<Native>(
     pendingTimeMaxMs: prepared.pendingTimeMaxMs,
     ifNew,
     takesSteps: prepared.takesSteps === true,
+    isUnseen: prepared.isUnseen,
   };
 }
 

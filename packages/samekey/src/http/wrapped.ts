@@ -14,11 +14,13 @@ export interface Wrapped<Native> {
 }
 
 /** A handler, and the input that is kept with the record for workers. */
-export interface Prepared extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps'> {
+export interface Prepared
+  extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'> {
   readonly handler: Handler;
 }
 
 /** What its schema says is wrong with a request: it is looked up and never claimed. */
-export interface Invalid extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps'> {
+export interface Invalid
+  extends Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'> {
   readonly invalid: readonly Issue[];
 }

@@ -24,6 +24,8 @@ export function defer<Input, Value>(
   return createOperation<Input, Value>({
     ...operationInternals<Input>(operation),
     keepsInput: true,
+    // Its requests have records from the first.
+    isUnseen: undefined,
     pendingTimeMaxMs: readOptions('samekey.deferred', ROWS, options).pendingTimeMaxMs,
   });
 }

@@ -3,7 +3,6 @@
  * deferred. Wrapped, never pass-through: they may run again, and nothing may leave before the record stands for it.
  */
 
-import type { RecordId } from '../core/record.ts';
 import { comparableBytes, type Comparable } from '../fingerprint/digest.ts';
 import type { Engine } from '../engine/engine.ts';
 import { OptionsError } from '../core/errors.ts';
@@ -85,8 +84,8 @@ export interface OperationInternals<Input> {
   readonly takesSteps: boolean;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
-  /** Whether a transaction works on a key that has no record yet. Rejects with `StoreError`. Absent: there are none. */
-  readonly isUnseen?: ((id: RecordId) => Promise<boolean>) | undefined;
+  /** As {@link Work.isUnseen}. */
+  readonly isUnseen?: Work['isUnseen'];
   /** By which door its requests come: each compares something else, so a record of one is none for the other (F120). */
   door?: 'serve' | 'run';
 }
@@ -163,14 +162,15 @@ export function keptInput<Input>(
 export function entryOf({
   pendingTimeMaxMs,
   takesSteps,
-}: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'takesSteps'>): Entry {
+  isUnseen,
+}: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'>): Entry {
   return pendingTimeMaxMs === null
-    ? { entry: 'run', pendingTimeMaxMs: 0, takesSteps }
+    ? { entry: 'run', pendingTimeMaxMs: 0, takesSteps, isUnseen }
     : { entry: 'accept', pendingTimeMaxMs, takesSteps };
 }
 
 /** How a request enters the store. */
-type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps'>;
+type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'>;
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */
 export function operationInternals<Input>(operation: Operation<Input, unknown>): OperationInternals<Input> {

@@ -10,8 +10,8 @@
  * - An unclear COMMIT is looked into once the lock is free: then the transaction has ended, and what is read afterwards
  *   is what it left. It runs again only under a new reservation in the database of its writes: should that be another
  *   server by now, which has not heard of the commit, it has not heard of the writes either.
- * - An attempt that fails gets a record before its transaction is rolled back: nobody runs the key in between.
- *   A process that dies leaves nothing.
+ * - An attempt whose handler fails gets a record before its transaction is rolled back, if the store answers in time:
+ *   nobody runs the key in between. What fails at COMMIT gets it afterwards. A process that dies leaves nothing.
  */
 
 import type { Owner } from '../engine/owner.ts';
@@ -199,9 +199,10 @@ export class KeyReservation<Tx> implements Reserving {
   async #tryOnce<Done>(owner: Owner, plan: CommitPlan<Tx, Done>): Promise<Commit<Done> | Again<Done>> {
     if (this.#held === null) {
       const [sentAt, sentWallAt] = [this.#world.monotonicNow(), this.#world.wallNow()];
-      // Who has it by now, if anybody, is found when what was rolled back is noted.
-      if ((await this.#begin(this.#claimed(), null)) !== 'reserved')
-        return { kind: 'rolled-back', error: this.#failure };
+      const reserved = await this.#begin(this.#claimed(), null);
+      // A claim would throw out who has it by now: it sees no locks.
+      if (reserved === 'taken') return { kind: 'lost', record: null };
+      if (reserved !== 'reserved') return { kind: 'rolled-back', error: this.#failure };
       owner.attempt.renewed(sentAt, sentWallAt);
     }
     const held = this.#held;
@@ -263,6 +264,8 @@ function withRecord(
   let hasWritten = false;
   const record = async (end: NewRecord['end']): Promise<FinishResult> => {
     if (within.record === undefined) throw new Error('The store writes no records of reserved keys.');
+    // Whatever becomes of the reply, it may stand there until the transaction ends.
+    hasWritten = true;
     const result = await within.record({ claim, end });
     hasWritten = result.kind === 'applied';
     return result;

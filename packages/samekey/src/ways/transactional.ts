@@ -51,7 +51,7 @@ export interface TransactionalDefinition<Input, Returned, Tx> extends Definition
   readonly input?: InputCodec<Input>;
   /**
    * Where a new key is reserved. `before` (default): in a commit of its own, before the transaction. `in-transaction`:
-   * by a lock of the transaction, so that key, writes, messages and answer are one commit; `claimTtlMs` bounds it.
+   * by a lock of the transaction, so that key, writes, messages and answer are one commit.
    * Needs a store whose capability `transactionLock` is true.
    */
   readonly reserve?: 'before' | 'in-transaction';

@@ -19,7 +19,7 @@ function setUp() {
       return { cancel: () => timers.delete(timer) };
     },
   } as unknown as World;
-  const [connection, answer] = [deferred<void>(), deferred<Reserved>()];
+  const [connection, answer, rollBack] = [deferred<void>(), deferred<Reserved>(), deferred<void>()];
   let reserves = 0;
   const within = {
     reserve() {
@@ -36,7 +36,12 @@ function setUp() {
     run(body) {
       const result = (async () => {
         await connection.promise;
-        return body({}, {});
+        try {
+          return await body({}, {});
+        } catch (error) {
+          await rollBack.promise;
+          throw error;
+        }
       })();
       ended.push(result.catch((error: unknown) => error));
       return result;
@@ -48,6 +53,7 @@ function setUp() {
     reservation: new KeyReservation(world, transactions),
     connection,
     answer,
+    rollBack,
     ended,
     /** So many milliseconds have passed. */
     pass(passedMs: number) {
@@ -67,6 +73,7 @@ function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void 
 
 it('a connection that comes too late reserves nothing, and its transaction is rolled back', async () => {
   const t = setUp();
+  t.rollBack.resolve();
   const reserving = t.reservation.reserve(CLAIM);
   t.pass(1_000);
   expect(await reserving).toBe('late');
@@ -78,6 +85,7 @@ it('a connection that comes too late reserves nothing, and its transaction is ro
 // Its own locks would be met by whoever looks who has the key: a new key was answered 409 on a busy machine.
 it('with its connection it is not late, however long the statement takes', async () => {
   const t = setUp();
+  t.rollBack.resolve();
   const reserving = t.reservation.reserve(CLAIM);
   t.connection.resolve();
   await expect.poll(t.reserves).toBe(1);
@@ -93,12 +101,19 @@ it('what is taken is told once its own transaction has ended', async () => {
   const reserving = t.reservation.reserve(CLAIM);
   t.connection.resolve();
   t.answer.resolve('taken');
+  let isTold = false;
+  void reserving.then(() => (isTold = true));
+  await expect.poll(t.reserves).toBe(1);
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(isTold).toBe(false);
+  t.rollBack.resolve();
   expect(await reserving).toBe('taken');
   expect(await t.ended[0]).toBeInstanceOf(Error);
 });
 
 it('a database that does not answer at all is told, and what comes later is rolled back', async () => {
   const t = setUp();
+  t.rollBack.resolve();
   const reserving = t.reservation.reserve(CLAIM);
   t.connection.resolve();
   await expect.poll(t.reserves).toBe(1);

@@ -239,8 +239,8 @@ export function reservedTests(test: AddTest): void {
     assert.deepEqual([calls, await t.count(), (await only(t)).state], [1, 0, 'unknown']);
   });
 
-  test('what it said stands although its time is up and its transaction never ends', async (t) => {
-    const { samekey } = t.instance({ attemptTimeMaxMs: 300, claimTtlMs: 30_000 });
+  test('what it said stands although its time is up and its transaction ends much later', async (t) => {
+    const { samekey, events } = t.instance({ attemptTimeMaxMs: 300, claimTtlMs: 30_000 });
     const go = signal();
     let runs = 0;
     const order = samekey.transactional({
@@ -256,7 +256,8 @@ export function reservedTests(test: AddTest): void {
     assert.equal((await order.run(REQUEST)).kind, 'unknown');
     assert.equal((await only(t)).state, 'unknown');
     go.give();
-    await until('its transaction is gone', async () => (await order.run(REQUEST)).kind === 'unknown');
+    await until('its handler has ended', async () => events.some(({ type }) => type === 'handler-ended'));
+    await samekey.close({ drainMs: 5_000 });
     assert.deepEqual([runs, await t.count()], [1, 0]);
   });
 
@@ -279,7 +280,7 @@ export function reservedTests(test: AddTest): void {
     await assert.rejects(order.run(REQUEST), /out of paper/);
     assert.equal(await found(t), null);
     isAway = false;
-    await until('it is noted', async () => (await found(t)) !== null);
+    await until('it is noted', async () => (await found(t))?.state === 'retryable');
     const { state, proof, attempt } = await only(t);
     assert.deepEqual([state, proof, attempt], ['retryable', 'rolledBack', 1]);
   });
@@ -303,6 +304,23 @@ export function reservedTests(test: AddTest): void {
     assert.equal((await elsewhere.run({ ...REQUEST, key: 'k-new' })).kind, 'limited');
     held.go();
     await held.running;
+  });
+
+  // F102: what a deploy made stricter turns no retry away while its first request runs.
+  test('a retry whose input is not valid any more is told that its request runs', async (t) => {
+    const held = hold(t, t.instance());
+    await held.inside;
+    const { samekey } = t.instance({ store: await t.another() });
+    const stricter = samekey.transactional({
+      name: 'order',
+      schema: { '~standard': { version: 1, vendor: 'test', validate: tooSmall } },
+      run: async (_input: Order) => 0,
+    });
+    assert.equal((await stricter.run(REQUEST)).kind, 'in-progress');
+    assert.equal((await stricter.run({ ...REQUEST, key: 'k-new' })).kind, 'request-invalid');
+    held.go();
+    await held.running;
+    assert.equal((await stricter.run(REQUEST)).kind, 'replay');
   });
 
   for (const isolation of ['read committed', 'repeatable read', 'serializable'] as const) {
@@ -358,6 +376,10 @@ export function reservedTests(test: AddTest): void {
     await running;
     assert.equal((await status(REQUEST.key)).status, 200);
   });
+}
+
+function tooSmall(): { readonly issues: readonly { readonly message: string }[] } {
+  return { issues: [{ message: 'too small' }] };
 }
 
 function away(): StoreError {

@@ -141,9 +141,10 @@ export function createSettler(options: SettlerOptions): Settler {
   /** The handler did not run: the next request may try at once. */
   async function giveBack(attempt: RunningAttempt, flight: Flight): Promise<Outcome> {
     // If this cannot be written now, it is written as soon as the record is seen.
-    await aftermath
-      .save(attempt, NOT_STARTED)
-      .catch(() => options.abandoned.addGranted(attempt.id, attempt.fence, attempt.operation));
+    if (attempt.unrecorded === null)
+      await aftermath
+        .save(attempt, NOT_STARTED)
+        .catch(() => options.abandoned.addGranted(attempt.id, attempt.fence, attempt.operation));
     aftermath.leave(attempt, flight, null);
     return unavailable('store');
   }
