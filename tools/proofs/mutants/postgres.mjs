@@ -370,7 +370,7 @@ export const postgres = [
   },
   {
     name: 'postgres-plan-kept-on-an-empty-table',
-    file: 'stores/postgres/within.ts',
+    file: 'stores/postgres/within/within.ts',
     find: 'isLarge = number(row.at(-1)) === 1;',
     put: 'isLarge = number(row.at(-1)) >= 0;',
     tests: ['stores/postgres-plans.test.ts'],
@@ -380,7 +380,7 @@ export const postgres = [
   },
   {
     name: 'postgres-prepares-behind-a-pooler',
-    file: 'stores/postgres/lent-sessions.ts',
+    file: 'stores/postgres/within/lent-sessions.ts',
     find: 'if (prepare !== true && Number(pid) !== greeted) {',
     put: 'if (greeted === Number.NaN) {',
     tests: ['tx/pg-opening.test.ts'],

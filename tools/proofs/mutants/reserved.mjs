@@ -11,7 +11,7 @@ const RESERVED = 'reserved in the transaction';
 export const reserved = [
   {
     name: 'reserved-second-record-taken-for-written',
-    file: 'stores/postgres/reserve.ts',
+    file: 'stores/postgres/within/reserve.ts',
     find: "if (row !== undefined) return { kind: 'applied', expiresAt: number(row[0]) };",
     put: "if (record !== null) return { kind: 'applied', expiresAt: number(row?.[0] ?? 0) };",
     tests: STORES,
@@ -20,7 +20,7 @@ export const reserved = [
   },
   {
     name: 'reserved-without-lock',
-    file: 'stores/postgres/reserve-statements.ts',
+    file: 'stores/postgres/within/reserve-statements.ts',
     find: 'CASE WHEN q.told THEN pg_try_advisory_xact_lock(q.id) ELSE false END AS free',
     put: 'q.told AS free',
     tests: STORES,
@@ -29,7 +29,7 @@ export const reserved = [
   },
   {
     name: 'reserved-duplicate-told-as-another-request',
-    file: 'stores/postgres/reserve.ts',
+    file: 'stores/postgres/within/reserve.ts',
     find: "if (isSet(same)) return 'same';",
     put: '',
     tests: STORES,
@@ -38,7 +38,7 @@ export const reserved = [
   },
   {
     name: 'reserved-compared-in-another-way',
-    file: 'stores/postgres/reserve-statements.ts',
+    file: 'stores/postgres/within/reserve-statements.ts',
     find: "WHEN ${isHeld('q.way')} THEN 0 ELSE 1 END",
     put: "WHEN ${isHeld('q.way')} THEN 0 ELSE 0 END",
     tests: STORES,
@@ -47,7 +47,7 @@ export const reserved = [
   },
   {
     name: 'reserved-where-a-record-stands',
-    file: 'stores/postgres/reserve.ts',
+    file: 'stores/postgres/within/reserve.ts',
     find: "if (isSet(known)) return 'known';\n      return isSet(free)",
     put: 'return isSet(free)',
     tests: STORES,
@@ -124,7 +124,7 @@ export const reserved = [
   },
   {
     name: 'reserved-serializable-reads',
-    file: 'stores/postgres/reserve-statements.ts',
+    file: 'stores/postgres/within/reserve-statements.ts',
     find: "WHEN 'serializable' THEN 1",
     put: "WHEN 'never' THEN 1",
     tests: ['tx/pg.test.ts'],

@@ -10,4 +10,4 @@ export type {
   PostgresTransaction,
 } from './client.ts';
 export { type PostgresSchemaStatus, type PostgresStore, postgresStore } from './postgres-store.ts';
-export type { WithinPostgres } from './within.ts';
+export type { WithinPostgres } from './within/within.ts';

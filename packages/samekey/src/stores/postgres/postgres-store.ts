@@ -34,9 +34,9 @@ import { checkDatabase, checkTransitions, missingIndexes, schemaState, missingTr
 import { checkPooler } from './server-check.ts';
 import { createPostgresTime } from './statement-times.ts';
 import { createTables, milliseconds } from './tables.ts';
-import { transactionFault } from './transaction-fault.ts';
-import { createLentSessions } from './lent-sessions.ts';
-import { createWithin, type WithinPostgres } from './within.ts';
+import { transactionFault } from './within/transaction-fault.ts';
+import { createLentSessions } from './within/lent-sessions.ts';
+import { createWithin, type WithinPostgres } from './within/within.ts';
 
 /** How far the schema is. */
 export interface PostgresSchemaStatus {

@@ -13,7 +13,7 @@ import { storeError } from '../errors.ts';
 import type { ServerTime } from '../../../store/time/server-time.ts';
 import { timedValues } from '../statement-times.ts';
 import { statement } from '../statements.ts';
-import { checkOpen, type WithinPostgres } from '../within.ts';
+import { checkOpen, type WithinPostgres } from '../within/within.ts';
 import { type Records } from './records.ts';
 
 /** Makes `within`. */

@@ -7,8 +7,8 @@
  * https://www.prisma.io/docs/orm/reference/error-reference (P2034: write conflict or deadlock).
  */
 
-import type { TransactionFault } from '../../store/transaction.ts';
-import { appliedBy } from './errors.ts';
+import type { TransactionFault } from '../../../store/transaction.ts';
+import { appliedBy } from '../errors.ts';
 
 /** Rolled back to let others through: a new run may succeed. */
 const AGAIN = new Set(['40001', '40P01', 'P2034']);

@@ -5,7 +5,7 @@
  * a name.
  */
 
-import { isSqlTransaction, type PostgresTransaction } from './client.ts';
+import { isSqlTransaction, type PostgresTransaction } from '../client.ts';
 
 /** Sessions by the connections of their drivers. */
 export interface LentSessions {

@@ -1,14 +1,14 @@
 /** Reserves keys by a lock of the user's transaction, and writes their records in it (see reserve-statements.ts). */
 
-import type { ClaimRequest, FinishResult } from '../../store/store.ts';
-import type { NewRecord, Reservation, Reserved, ReservedId } from '../../store/transaction.ts';
-import { idText } from '../../core/record.ts';
-import { number } from '../sql/record-row.ts';
-import type { Ask, SqlRow, SqlValue, Statement } from './client.ts';
-import { RECORD_INPUT, RESERVE_INPUT } from './input-columns.ts';
-import { recordRows, reserveRow } from './input-rows.ts';
-import { inputValues } from './parameters.ts';
-import type { Records } from './records.ts';
+import type { ClaimRequest, FinishResult } from '../../../store/store.ts';
+import type { NewRecord, Reservation, Reserved, ReservedId } from '../../../store/transaction.ts';
+import { idText } from '../../../core/record.ts';
+import { number } from '../../sql/record-row.ts';
+import type { Ask, SqlRow, SqlValue, Statement } from '../client.ts';
+import { RECORD_INPUT, RESERVE_INPUT } from '../input-columns.ts';
+import { recordRows, reserveRow } from '../input-rows.ts';
+import { inputValues } from '../parameters.ts';
+import type { Records } from '../records.ts';
 import { recordStatement, reservationStatement, reserveStatement } from './reserve-statements.ts';
 
 /** What reserves. */

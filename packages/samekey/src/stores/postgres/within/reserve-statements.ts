@@ -17,12 +17,12 @@
  * https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS.
  */
 
-import { RECORD_INPUT, RESERVE_INPUT } from './input-columns.ts';
-import { inputRows } from './parameters.ts';
-import type { Statement } from './client.ts';
-import { body, limitColumns, statement } from './statements.ts';
-import { instant, interval, milliseconds, type Tables } from './tables.ts';
-import { NEVER } from '../../store/machine/index.ts';
+import { RECORD_INPUT, RESERVE_INPUT } from '../input-columns.ts';
+import { inputRows } from '../parameters.ts';
+import type { Statement } from '../client.ts';
+import { body, limitColumns, statement } from '../statements.ts';
+import { instant, interval, milliseconds, type Tables } from '../tables.ts';
+import { NEVER } from '../../../store/machine/index.ts';
 
 /** Separates what is hashed; neither scopes, keys nor digests hold it. */
 const APART = 'chr(31)';

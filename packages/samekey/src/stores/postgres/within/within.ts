@@ -4,9 +4,9 @@
  * would refuse is refused before it is sent.
  */
 
-import { StoreError } from '../../core/errors.ts';
-import { idText } from '../../core/record.ts';
-import { decideHandOver } from '../../store/machine/index.ts';
+import { StoreError } from '../../../core/errors.ts';
+import { idText } from '../../../core/record.ts';
+import { decideHandOver } from '../../../store/machine/index.ts';
 import type {
   CheckpointRequest,
   CheckpointResult,
@@ -15,14 +15,14 @@ import type {
   FinishRequest,
   FinishResult,
   HandResult,
-} from '../../store/store.ts';
-import type { NewMessage } from '../../store/message.ts';
-import type { Reservation, ReservedId, Within } from '../../store/transaction.ts';
-import { number } from '../sql/record-row.ts';
-import { notFinished, notNoted } from './hot-path.ts';
-import { checkpointRow, finishRows, handOverRow } from './input-rows.ts';
-import { CHECKPOINT_INPUT, FINISH_INPUT, HAND_OVER_INPUT } from './input-columns.ts';
-import { inputValues } from './parameters.ts';
+} from '../../../store/store.ts';
+import type { NewMessage } from '../../../store/message.ts';
+import type { Reservation, ReservedId, Within } from '../../../store/transaction.ts';
+import { number } from '../../sql/record-row.ts';
+import { notFinished, notNoted } from '../hot-path.ts';
+import { checkpointRow, finishRows, handOverRow } from '../input-rows.ts';
+import { CHECKPOINT_INPUT, FINISH_INPUT, HAND_OVER_INPUT } from '../input-columns.ts';
+import { inputValues } from '../parameters.ts';
 import {
   type Ask,
   askTransaction,
@@ -33,14 +33,14 @@ import {
   type SqlRow,
   type SqlValue,
   type Statement,
-} from './client.ts';
-import { storeError } from './errors.ts';
+} from '../client.ts';
+import { storeError } from '../errors.ts';
 import type { LentSessions } from './lent-sessions.ts';
-import type { Records } from './records.ts';
+import type { Records } from '../records.ts';
 import { createReserving } from './reserve.ts';
-import type { ServerTime } from '../../store/time/server-time.ts';
-import { timedValues } from './statement-times.ts';
-import { ENDED_MARK } from './tables.ts';
+import type { ServerTime } from '../../../store/time/server-time.ts';
+import { timedValues } from '../statement-times.ts';
+import { ENDED_MARK } from '../tables.ts';
 import { codesOf, forgetsOurs, losesConnection, textsOf } from './transaction-fault.ts';
 import {
   checkpointWithinStatement,
@@ -48,7 +48,7 @@ import {
   handOverStatement,
   isOpenStatement,
   limitStatement,
-} from './statements.ts';
+} from '../statements.ts';
 
 /** The store's verbs inside a user's transaction. */
 export interface WithinPostgres extends Within {
