@@ -15,6 +15,7 @@ import { type AddTest, onTxBench } from './tx/kit.ts';
 import { nestedTests } from './tx/nested.ts';
 import { oneWriterTests } from './tx/one-writer.ts';
 import { ownerTests } from './tx/owners.ts';
+import { reservedEndTests } from './tx/reserved-ends.ts';
 import { reservedTests } from './tx/reserved.ts';
 import { conflictTests, rerunTests } from './tx/reruns.ts';
 import { togetherTests } from './tx/together.ts';
@@ -39,13 +40,14 @@ const PARTS: readonly (readonly [
   ['unclear commits', ['postgres', 'mysql'], commitTests],
   ['one writer', ['sqlite'], oneWriterTests],
   ['reserved in the transaction', null, reservedTests],
+  ['reserved in the transaction: ends', null, reservedEndTests],
 ];
 
 /** Describes the contract of transaction sources to a test runner, for the source of this harness. */
 export function txContract(runner: TestRunner, harness: TxHarness): void {
   for (const [part, on, addTests] of PARTS) {
     if (on?.includes(harness.dialect) === false) continue;
-    if (part === 'reserved in the transaction' && harness.reserve === undefined) continue;
+    if (part.startsWith('reserved') && harness.reserve === undefined) continue;
     if (part === 'ended inside' && harness.noticesEnds === false) continue;
     runner.describe(`${harness.name} keeps the transaction contract: ${part}`, () => {
       addTests((title, body, options = {}) => void runner.it(title, () => onTxBench(harness, options, body)));
