@@ -16,6 +16,7 @@ import { nestedTests } from './tx/nested.ts';
 import { oneWriterTests } from './tx/one-writer.ts';
 import { ownerTests } from './tx/owners.ts';
 import { reservedEndTests } from './tx/reserved-ends.ts';
+import { reservedLostTests } from './tx/reserved-lost.ts';
 import { reservedTests } from './tx/reserved.ts';
 import { conflictTests, rerunTests } from './tx/reruns.ts';
 import { togetherTests } from './tx/together.ts';
@@ -27,7 +28,7 @@ export type { ContractIsolation, ContractRow, TxBench, TxHarness, TxOpenOptions 
 const PARTS: readonly (readonly [
   title: string,
   on: readonly TxHarness['dialect'][] | null,
-  add: (test: AddTest) => void,
+  add: (test: AddTest, harness: TxHarness) => void,
 ])[] = [
   ['together', null, togetherTests],
   ['nested', ['postgres', 'mysql', 'sqlite'], nestedTests],
@@ -41,6 +42,7 @@ const PARTS: readonly (readonly [
   ['one writer', ['sqlite'], oneWriterTests],
   ['reserved in the transaction', null, reservedTests],
   ['reserved in the transaction: ends', null, reservedEndTests],
+  ['reserved in the transaction: lost connections', ['postgres'], reservedLostTests],
 ];
 
 /** Describes the contract of transaction sources to a test runner, for the source of this harness. */
@@ -48,9 +50,12 @@ export function txContract(runner: TestRunner, harness: TxHarness): void {
   for (const [part, on, addTests] of PARTS) {
     if (on?.includes(harness.dialect) === false) continue;
     if (part.startsWith('reserved') && harness.reserve === undefined) continue;
+    if (part.endsWith('lost connections') && harness.endsWhenLost !== true) continue;
     if (part === 'ended inside' && harness.noticesEnds === false) continue;
     runner.describe(`${harness.name} keeps the transaction contract: ${part}`, () => {
-      addTests((title, body, options = {}) => void runner.it(title, () => onTxBench(harness, options, body)));
+      const test: AddTest = (title, body, options = {}) =>
+        void runner.it(title, () => onTxBench(harness, options, body));
+      addTests(test, harness);
     });
   }
 }

@@ -158,4 +158,13 @@ export const reserved = [
     only: RESERVED,
     breaks: 'A retry of what runs is told that its input is not valid, and comes again under a new key.',
   },
+  {
+    name: 'reserved-note-of-the-lost',
+    file: 'engine/owner.ts',
+    find: 'if (this.attempt.lost) return;',
+    put: '',
+    tests: ['tx/postgres-js.test.ts'],
+    only: 'claims nothing',
+    breaks: 'A handler that ran on after its end takes the key with a claim that nobody ends.',
+  },
 ];

@@ -141,7 +141,7 @@ export class RunningAttempt implements HeardAttempt {
   held = false;
   /** The claim that its transaction stands for: the key is reserved by it, and there is no record yet. */
   unrecorded: ClaimRequest | null = null;
-  /** Whether a renewal found that the claim is somebody else's. */
+  /** Whether it is known that the key is somebody else's by now. */
   lost = false;
   declared: { readonly correctable: boolean } | null = null;
   /** The reason to keep, if the handler said that it does not know whether it took effect. */

@@ -169,6 +169,8 @@ class RunningOwner implements Owner {
   }
 
   async note(): Promise<void> {
+    // Its handler ran on after it had ended: a claim now would be nobody's.
+    if (this.attempt.lost) return;
     const { recording, callTimeMaxMs } = this.#options;
     const timeMaxMs = Math.min(NOTE_TIME_MAX_MS, callTimeMaxMs);
     try {

@@ -34,6 +34,7 @@ contractOnPostgres<Tx>({
 contractOnPostgres<TxOverPostgresJs>({
   name: 'Drizzle over postgres.js',
   refusesLateUse: true,
+  endsWhenLost: true,
   async open(url, begin, max) {
     const client = postgres(url, { max, onnotice: () => undefined });
     const db = drizzleOverPostgresJs({ client });

@@ -47,6 +47,8 @@ export interface Library<Tx> {
   readonly straysRunFirst?: boolean;
   /** Whether limits go out with BEGIN once a session is known: then the contract runs on such sessions. */
   readonly opens?: boolean;
+  /** As `TxHarness` says. */
+  readonly endsWhenLost?: boolean;
   open(url: string, begin: BeginOptions, connectionsMax: number): Promise<OpenLibrary<Tx>>;
 }
 
@@ -108,6 +110,7 @@ function harness<Tx>(
     dialect: 'postgres',
     refusesLateUse: library.refusesLateUse,
     straysRunFirst: library.straysRunFirst ?? true,
+    endsWhenLost: library.endsWhenLost ?? false,
     // The engines that it is for agree in no setting that ends with its transaction.
     noticesEnds: make !== distributed,
     open: (options) => open(library, server(), make, warm, options),

@@ -8,6 +8,7 @@ contractOnPostgres<postgres.TransactionSql>(
   {
     name: 'postgres.js',
     refusesLateUse: true,
+    endsWhenLost: true,
     async open(url, begin, max) {
       const sql = postgres(url, { max, onnotice: () => undefined, transform: postgres.camel });
       return {

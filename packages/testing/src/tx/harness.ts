@@ -60,6 +60,8 @@ export interface TxHarness {
   readonly straysRunFirst: boolean;
   /** Whether the store notices that its transaction was ended inside the handler; default true. */
   readonly noticesEnds?: boolean;
+  /** Whether the loss of its connection ends a transaction while its handler still runs; default false. */
+  readonly endsWhenLost?: boolean;
   /** Where transactional operations reserve their keys; default: before the transaction. */
   readonly reserve?: 'in-transaction';
   open(options: TxOpenOptions): Promise<TxBench>;

@@ -118,6 +118,7 @@ export function createAftermath(options: SettlerOptions): Aftermath {
 
   /** The record has moved on: this attempt's caller is told what stands there. */
   function lost(attempt: RunningAttempt, record: SamekeyRecord | null): Outcome {
+    attempt.lost = true;
     emit?.({ type: 'fence-lost', ...about(attempt), found: record?.state ?? null });
     return record === null
       ? { kind: 'in-progress', retryAfterMs: retryAfter(0) }
