@@ -152,8 +152,8 @@ export const reserved = [
   {
     name: 'reserved-invalid-retry',
     file: 'engine/standing.ts',
-    find: "if (!isUnseen || 'outcome' in found || found.record !== null) return found;",
-    put: 'if (isUnseen || !isUnseen) return found;',
+    find: "if (!isReserved || 'outcome' in found || found.record !== null) return found;",
+    put: 'if (isReserved || !isReserved) return found;',
     tests: FORM,
     only: RESERVED,
     breaks: 'A retry of what runs is told that its input is not valid, and comes again under a new key.',
@@ -166,5 +166,13 @@ export const reserved = [
     tests: ['tx/postgres-js.test.ts'],
     only: 'claims nothing',
     breaks: 'A handler that ran on after its end takes the key with a claim that nobody ends.',
+  },
+  {
+    name: 'reserved-too-large-retry',
+    file: 'engine/standing.ts',
+    find: 'if (isReserved || (record !== null && counts(record)))',
+    put: 'if (record !== null && counts(record))',
+    tests: ['http/too-large-while-reserved.test.ts'],
+    breaks: 'A retry of what runs is told that its body is too large, and comes again under a new key.',
   },
 ];

@@ -115,9 +115,9 @@ export class Engine {
    * What a request meets whose body nobody will read, under any identity of its operation; null where its key is not
    * known.
    */
-  async meetUnread(ids: readonly RecordId[]): Promise<Outcome | null> {
+  async meetUnread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null> {
     this.#store.refuseCaller?.();
-    return this.#parts.standing.unread(ids);
+    return this.#parts.standing.unread(ids, isUnseen);
   }
 
   /** Emits the outcome of a request that never got as far as `run`. */

@@ -25,7 +25,7 @@ export interface Standing {
   /** What a request meets that breaks a rule for fresh keys; null: its key is known. */
   ifNew(work: Work, refused: Outcome): Promise<Outcome | null>;
   /** What one meets whose body nobody will read, under any identity of its operation; null: its key is not known. */
-  unread(ids: readonly RecordId[]): Promise<Outcome | null>;
+  unread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null>;
   /** A record as it is now; undefined when the store cannot say. */
   find(id: RecordId): Promise<SamekeyRecord | null | undefined>;
   /** The same of the record that a pointer there leads to. */
@@ -72,16 +72,22 @@ export function createStanding(options: StandingOptions): Standing {
    * looked at first: what ends in between has left a record.
    */
   async function locate(work: Work): ReturnType<Claimer['find']> {
-    let isUnseen = false;
+    const isReserved = await asked(work.isUnseen, work.id);
+    if (isReserved === undefined) return metOnly(unavailable('store'));
+    const found = await claimer.find(work);
+    if (!isReserved || 'outcome' in found || found.record !== null) return found;
+    return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
+  }
+
+  /** Whether a transaction works on the key that has no record yet; undefined when the store cannot say. */
+  async function asked(isUnseen: Work['isUnseen'], id: RecordId): Promise<boolean | undefined> {
+    if (isUnseen === undefined) return false;
     try {
-      isUnseen = work.isUnseen !== undefined && (await work.isUnseen(work.id));
+      return await isUnseen(id);
     } catch (error) {
       if (!isStoreError(error)) throw error;
-      return metOnly(unavailable('store'));
+      return undefined;
     }
-    const found = await claimer.find(work);
-    if (!isUnseen || 'outcome' in found || found.record !== null) return found;
-    return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
   }
 
   async function ifNew(work: Work, refused: Outcome): Promise<Outcome | null> {
@@ -91,13 +97,14 @@ export function createStanding(options: StandingOptions): Standing {
     return found.record === null ? refused : null;
   }
 
-  async function unread(ids: readonly RecordId[]): Promise<Outcome | null> {
+  async function unread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null> {
     const now = world.wallNow();
     const counts = (record: SamekeyRecord): boolean => !isForgotten(record) && !isPurgeable(record, now);
     for (const id of ids) {
+      const isReserved = await asked(isUnseen, id);
       const record = await findKept(id);
-      if (record === undefined) return unavailable('store');
-      if (record !== null && counts(record)) return unavailable('too-large-now', 5_000);
+      if (record === undefined || isReserved === undefined) return unavailable('store');
+      if (isReserved || (record !== null && counts(record))) return unavailable('too-large-now', 5_000);
     }
     return null;
   }

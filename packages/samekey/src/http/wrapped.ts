@@ -9,6 +9,8 @@ export interface Wrapped<Native> {
    * Makes the handler of one request, before any claim. A `NotExecutedError` refuses the request: it cannot be read.
    */
   prepare(request: Native, body: Uint8Array, schema: StandardSchema | null): Promise<Prepared | Invalid>;
+  /** As {@link Work.isUnseen}: asked also for a request whose body is not read. */
+  readonly isUnseen?: Work['isUnseen'];
   /** Where the client can ask how a request stands that is left to a worker; null for none. */
   location(request: Native, key: string): string | null;
 }
