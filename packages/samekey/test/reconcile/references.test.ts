@@ -1,7 +1,8 @@
 /** Webhooks find their record by references: what of others is not read, what has ended is found, and what is past decides nothing. */
 
+import * as mysql2 from 'mysql2/promise';
 import { Client } from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StoreWithMessages } from '../../src/store/message.ts';
 import { referenceOf } from '../../src/store/references.ts';
 import { readSteps } from '../../src/ways/steps.ts';
@@ -9,11 +10,13 @@ import type { Store } from '../../src/store/store.ts';
 import { callerScope, createSamekey, reply } from '../../src/index.ts';
 import { createReconciler, type Told } from '../../src/reconcile/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
+import { mysqlStore } from '../../src/stores/mysql/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { systemWorld } from '../../src/system.ts';
 import { claimRequest, eraseRequest, finishRequest } from '../../../testing/src/contract/context.ts';
 import { FAKE_WALL_START, fakeWorld } from '../../../testing/src/index.ts';
 import { message, take } from '../../../testing/src/outbox/bench.ts';
+import { availableMysql, type MysqlServer, startMysql } from '../services/mysql.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { useServer } from '../stores/postgres-setup.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
@@ -185,6 +188,47 @@ for (const source of availablePostgres().slice(0, 1)) {
       };
     });
   });
+}
+
+for (const source of availableMysql().slice(0, 1)) {
+  describe('references on MySQL', () => {
+    let server: MysqlServer | undefined;
+    beforeAll(async () => {
+      server = await startMysql(source);
+    });
+    afterAll(() => server?.stop());
+    references(source.name, async () => {
+      const url = await (server as MysqlServer).createDatabase();
+      const sockets: { readonly bytesRead?: number }[] = [];
+      const store = mysqlStore({
+        service: 'test',
+        async connect() {
+          const connection = await mysql2.createConnection(url);
+          sockets.push((connection as unknown as WithSocket).connection.stream);
+          return connection;
+        },
+      });
+      await store.migrate();
+      const admin = await mysql2.createConnection(url);
+      toEnd.push(
+        () => admin.end(),
+        () => store.close(),
+      );
+      return {
+        store,
+        bytesRead: () => sockets.reduce((sum, { bytesRead = 0 }) => sum + bytesRead, 0),
+        async references() {
+          const [rows] = await admin.query(COUNT);
+          return Number((rows as { readonly n: number }[])[0]?.n);
+        },
+      };
+    });
+  });
+}
+
+/** The socket of mysql2. */
+interface WithSocket {
+  readonly connection: { readonly stream: { readonly bytesRead?: number } };
 }
 
 /** The socket of pg. */

@@ -57,6 +57,18 @@ export function outboxReferenceTests(test: AddOutboxTest): void {
     assert.deepEqual((await references?.find(['sent k', 'undefined', ''], 10)) ?? [], []);
   });
 
+  test('a note that comes after its owner’s record has ended leads to no later life of the key', async (t) => {
+    const { messages, references } = t.store;
+    const owner = await handOver(t, 'k');
+    const taken = await takeOne(messages);
+    assert.equal((await t.store.finish([endOf(owner)]))[0]?.kind, 'applied');
+    await t.advance(claimOf(owner).retentionMs + 1);
+    const [next] = await t.store.claim([claimOf({ ...owner, claimId: 'claim of a later life' })]);
+    assert.equal(next?.kind, 'claimed');
+    await messages.note([{ ...taken, providerId: 'p-1', reference: 'noted' }]);
+    assert.deepEqual((await references?.find(['noted', 'sent k'], 10)) ?? [], []);
+  });
+
   test('a delivery without a noted id is under way while its lease is, and its record waits for it', async (t) => {
     const { messages, references } = t.store;
     await handOver(t, 'k');

@@ -14,7 +14,8 @@
 import type { RecordId } from '../../core/record.ts';
 import { decoded } from './literals.ts';
 import type { Ask } from './client.ts';
-import { idCondition, type Seen } from './records.ts';
+import { idCondition } from './conditions.ts';
+import type { Seen } from './records.ts';
 import type { Tables } from './tables.ts';
 
 /**

@@ -23,6 +23,7 @@ import type { Link } from './link.ts';
 import { literalOf } from './literals.ts';
 import type { Ask } from './client.ts';
 import { isConflict } from './errors.ts';
+import { putReferences } from './references.ts';
 import { apply, checkIds, inOrder, read, type SeenById, viewOf } from './records.ts';
 import { COMMITS_ITSELF } from './session.ts';
 import { quote, type Tables, TEXTS } from './tables.ts';
@@ -88,7 +89,14 @@ export function createHotPath(
     async checkpoint(requests) {
       checkIds(requests);
       if (requests.length === 0) return [];
-      return links.ends.together((ask) => apply(ask, tables, requests, decideCheckpoint));
+      return links.ends.together(async (ask) => {
+        const results = await apply(ask, tables, requests, decideCheckpoint);
+        const referred = requests.flatMap(({ reference, ...owner }, i) =>
+          reference === undefined || results[i]?.kind !== 'applied' ? [] : [{ owner, ...reference }],
+        );
+        await putReferences(ask, tables, referred);
+        return results;
+      });
     },
     async finish(requests) {
       checkIds(requests);

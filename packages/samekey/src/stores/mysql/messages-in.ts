@@ -12,6 +12,7 @@ import { numberOf } from './literals.ts';
 import { INSERTED, insertedRow } from './message-rows.ts';
 import type { Ask } from './client.ts';
 import { checkIds } from './records.ts';
+import { putReferences } from './references.ts';
 import { GROUP_SLOTS, type Tables } from './tables.ts';
 
 /** No literal holds it: they are digits. */
@@ -30,11 +31,18 @@ export async function enqueue(ask: Ask, tables: Tables, all: readonly NewMessage
   );
   await lockGroups(ask, tables, all);
   for (const statement of statements) await ask(statement.replaceAll(NOW, tables.now));
+  await putReferences(
+    ask,
+    tables,
+    all.flatMap(({ owner, reference }) =>
+      owner === null || reference === undefined ? [] : [{ owner, reference, effect: null }],
+    ),
+  );
 }
 
 /** Whether all of it is one statement that commits by itself. */
 export function needsTransaction(all: readonly NewMessage[]): boolean {
-  return all.length > 1 || all.some(({ group }) => group !== null);
+  return all.length > 1 || all.some(({ group, reference }) => group !== null || reference !== undefined);
 }
 
 /** Messages that leave their place for one at the end of their group, with their own times. */

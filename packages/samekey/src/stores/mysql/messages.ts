@@ -40,10 +40,17 @@ import { enqueue, enqueueAgain, lockGroups, needsTransaction } from './messages-
 import { createTake } from './messages-out.ts';
 import type { Ask } from './client.ts';
 import { apply, type Lock, read } from './records.ts';
+import { putReferences } from './references.ts';
 import { quote, type Tables } from './tables.ts';
 
 /** Groups looked at in one round of tidying. */
 const GROUPS_MAX = 1_000;
+
+/** A message whose lease holds, as it was. */
+interface HeldMessage<Request extends Lease> {
+  readonly message: StoredMessage;
+  readonly request: Request;
+}
 
 /** The end of a delivery, which may end a record too. */
 type End = Lease & { readonly record: FinishRequest | null };
@@ -62,10 +69,11 @@ export function createMessages(
     for (const heard of listeners) heard();
   }
 
-  /** Each lease that still holds, with what becomes of its message. */
+  /** Each lease that still holds, with what becomes of its message; `also`: what else is written with those. */
   async function each<Request extends Lease>(
     requests: readonly Request[],
     after: (message: StoredMessage, request: Request, now: number) => StoredMessage,
+    also?: (ask: Ask, held: readonly HeldMessage<Request>[]) => Promise<void>,
   ): Promise<readonly LeaseResult[]> {
     if (requests.length === 0) return [];
     return writes.together(async (ask) => {
@@ -75,14 +83,17 @@ export function createMessages(
         requests.map(({ place }) => place),
       );
       const changes = new Map<number, MessageChange>();
+      const held: HeldMessage<Request>[] = [];
       const results = requests.map((request): LeaseResult => {
         const { message = null, now = 0 } = seen.get(request.place) ?? {};
         const current = changes.get(request.place)?.after ?? message;
         if (message === null || !holds(current, request)) return 'lost';
         changes.set(request.place, { before: message, after: after(current, request, now) });
+        held.push({ message, request });
         return 'applied';
       });
       await writeMessages(ask, tables, [...changes.values()]);
+      await also?.(ask, held);
       return results;
     });
   }
@@ -188,7 +199,18 @@ export function createMessages(
     take: createTake(tables, links.takes),
     extend: (leases, leaseMs) => each(leases, (message, _, now) => ({ ...message, dueAt: now + leaseMs })),
     note: (requests) =>
-      each(requests, (message, { providerId }) => ({ ...message, providerId: exact(providerId) })),
+      each(
+        requests,
+        (message, { providerId }) => ({ ...message, providerId: exact(providerId) }),
+        (ask, noted) =>
+          putReferences(
+            ask,
+            tables,
+            noted.flatMap(({ message: { owner }, request: { reference } }) =>
+              owner === null || reference === undefined ? [] : [{ owner, reference, effect: null }],
+            ),
+          ),
+      ),
     retry: (requests) => each(requests, decideRetry),
     done: (requests) => end(requests, () => null),
     dead: (requests) => end(requests, decideDead),

@@ -23,6 +23,7 @@ import { createMessages } from './messages.ts';
 import type { MysqlTransaction } from './client.ts';
 import { checkOptions, type MysqlStoreOptions } from './options.ts';
 import { createOperator } from './operator.ts';
+import { createReferences } from './references.ts';
 import { checkDatabase, migrate, type MysqlSchemaStatus, schemaStatus } from './schema.ts';
 import { moveTime, readTimes } from './shared-time-row.ts';
 import { createTables } from './tables.ts';
@@ -98,6 +99,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...createAudit(tables, { upkeep, reads }),
     ...createOperator(tables, reads),
     counters,
+    references: createReferences(tables, { upkeep, reads }),
     messages: createMessages(tables, { takes, writes, reads }),
     async migrate({ newIdentity = false } = {}) {
       // It waits for whoever uses the tables, and looks itself at whose they are.

@@ -9,12 +9,13 @@ import type { ListRequest, OperatorStore } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { createErase } from '../verbs/erase.ts';
 import { countsOf, listLimit } from '../verbs/reads.ts';
+import { isOneOf } from './conditions.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
 import { dropDeadOf } from './message-rows.ts';
+import { dropReferencesOf } from './references.ts';
 import { apply, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
-import { isOneOf } from './upkeep.ts';
 
 /** Records of one transaction at most. */
 const ERASE_ROWS_MAX = 500;
@@ -52,6 +53,11 @@ export function createOperator(tables: Tables, reads: Link): Pick<OperatorStore,
           );
           const results = await apply(ask, tables, ids, decide, { rowOf });
           await dropDeadOf(ask, tables, ids);
+          await dropReferencesOf(
+            ask,
+            tables,
+            ids.filter((_, i) => results[i] === 'erased'),
+          );
           return { found: ids.length, erased: results.filter((result) => result === 'erased').length };
         }),
       async left(scope) {

@@ -15,8 +15,10 @@ import { idText, type RecordId, type SamekeyRecord } from '../../core/record.ts'
 import { exact, number, RECORD_COLUMNS, recordValues, rowRecord } from '../sql/record-row.ts';
 import { BUSY, type Decide, type RowOf } from '../verbs/change.ts';
 import { insertAudit } from './audit.ts';
+import { idCondition } from './conditions.ts';
 import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import type { Ask, SqlRow } from './client.ts';
+import { dropReferences } from './references.ts';
 import { WRITABLE } from './session.ts';
 import { BYTE_TEXTS, COLUMNS, quote, type Tables, TEXTS } from './tables.ts';
 
@@ -91,11 +93,6 @@ export function seenOf(row: SqlRow): Seen {
   return { now: number(row[0]), laterNow: number(row[1]), row: String(row[2]), record };
 }
 
-/** The row of an id, called `r`. */
-export function idCondition({ scope, key }: RecordId): string {
-  return `r.scope = ${bytesOf(scope)} AND r.${KEY} = ${bytesOf(key)}`;
-}
-
 /**
  * Row by row by the unique index, whatever the statistics say: a derived table first, then a look-up for each of its
  * rows.
@@ -168,6 +165,11 @@ async function writeChanges(ask: Ask, tables: Tables, changes: readonly Change[]
   if (gone.length > 0) {
     const fences = gone.map(({ seen }) => `(${fence('', seen)})`);
     await ask(`DELETE FROM ${tables.records} WHERE (${fences.join(' OR ')}) AND (${WRITABLE}) = 0`);
+    await dropReferences(
+      ask,
+      tables,
+      gone.map(({ seen }) => seen.row),
+    );
   }
   const statement = updateStatement(tables, written);
   if (statement !== undefined) await ask(statement);

@@ -152,7 +152,14 @@ async function checkServer(ask: Ask): Promise<void> {
 
 /** One row per (scope, key), compared byte by byte (F35), in an engine that keeps what it was told. */
 async function checkTables(ask: Ask, tables: Tables): Promise<void> {
-  for (const table of [tables.records, tables.audit, tables.counters, tables.messages, tables.groups]) {
+  for (const table of [
+    tables.records,
+    tables.audit,
+    tables.counters,
+    tables.messages,
+    tables.groups,
+    tables.references,
+  ]) {
     const text = String(decoded((await ask(`SHOW CREATE TABLE ${table}`))[0]?.[1]));
     if (!/ENGINE=InnoDB/i.test(text))
       throw new SchemaError(
@@ -173,13 +180,14 @@ async function checkTables(ask: Ask, tables: Tables): Promise<void> {
 /** EXPLAIN takes the privileges of what it explains, and changes nothing. */
 async function checkPrivileges(
   ask: Ask,
-  { records, audit, counters, messages, groups }: Tables,
+  { records, audit, counters, messages, groups, references }: Tables,
 ): Promise<void> {
   const all = ['INSERT', 'UPDATE', 'DELETE'] as const;
   const needs = [
     [records, 'scope', all],
     [messages, 'topic', all],
     [counters, 'scope', all],
+    [references, 'reference', all],
     [audit, 'scope', ['INSERT']],
     [groups, 'slot', ['UPDATE']],
   ] as const;

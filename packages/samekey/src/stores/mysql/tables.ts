@@ -10,6 +10,7 @@ export interface Tables {
   readonly counters: string;
   readonly messages: string;
   readonly groups: string;
+  readonly references: string;
   readonly meta: string;
   /** Where they are; undefined: in the connection's own. */
   readonly database: string | undefined;
@@ -80,6 +81,7 @@ export function createTables(
     counters: `${prefix}samekey_counters`,
     messages: `${prefix}samekey_messages`,
     groups: `${prefix}samekey_groups`,
+    references: `${prefix}samekey_references`,
     meta: `${prefix}samekey_meta`,
     database,
     clock,

@@ -8,7 +8,6 @@ import type { Counters } from '../../store/counters.ts';
 import type { DueRequest, LifecycleStore, OperatorStore } from '../../store/store.ts';
 import type { ServerTime } from '../../store/time/server-time.ts';
 import { isLeftToCodeSql } from '../sql/left-to-code.ts';
-import { exact } from '../sql/record-row.ts';
 import { type Change, takeBy } from '../verbs/change.ts';
 import { createHand } from '../verbs/by-hand.ts';
 import {
@@ -19,10 +18,12 @@ import {
   overByState,
   reapedByState,
 } from '../verbs/upkeep.ts';
+import { isOneOf } from './conditions.ts';
 import { endHolders, HELD_MAX_MS } from './holders.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf } from './literals.ts';
 import type { Ask } from './client.ts';
+import { dropReferences } from './references.ts';
 import { apply, checkIds, read, seenColumns, seenOf } from './records.ts';
 import { quote, type Tables } from './tables.ts';
 
@@ -63,8 +64,9 @@ export function createUpkeep(tables: Tables, upkeep: Link, counters: Counters, t
         `SELECT r.id, r.scope FROM ${records} AS r WHERE r.state = '${state}'${idle} AND r.due_at <= ${tables.now} ORDER BY r.due_at ` +
           `LIMIT ${numberOf(limit)} FOR UPDATE SKIP LOCKED`,
       );
-      if (rows.length > 0)
-        await ask(`DELETE FROM ${records} WHERE id IN (${rows.map((row) => String(row[0])).join(', ')})`);
+      const gone = rows.map((row) => String(row[0]));
+      if (gone.length > 0) await ask(`DELETE FROM ${records} WHERE id IN (${gone.join(', ')})`);
+      await dropReferences(ask, tables, gone);
       return rows.map((row) => String(decoded(row[1])));
     });
   }
@@ -113,11 +115,6 @@ export function createUpkeep(tables: Tables, upkeep: Link, counters: Counters, t
     }),
     ...createHand({ change, checkIds, counters }),
   };
-}
-
-/** Byte by byte: the column's collation would take `a ` for `a`. */
-export function isOneOf(operations: readonly string[]): string {
-  return `CAST(r.operation AS BINARY) IN (${operations.map((name) => bytesOf(exact(name))).join(', ')})`;
 }
 
 /** Only what comes after it in the order of `DuePlace`. */

@@ -16,6 +16,10 @@
  * - Rows lie in the order of `place`, which grows and is what a group goes by.
  * - `samekey_groups` has a fixed number of rows, which transactions that enqueue into a group lock: a lock that ends
  *   with them, without a row per group that somebody must make and delete. Two groups may share one.
+ *
+ * References: where a webhook's words lead. Written with intents, notes and handed-over messages only, deleted with
+ * their records, which they name by the number of the row. Calls under way are looked for among the records that are
+ * not final: an index on `intent_at` would have an entry for each record, because nulls have one here.
  */
 
 import { GROUP_SLOTS } from '../tables.ts';
@@ -29,7 +33,7 @@ export const tables: Migration = {
   number: 1,
   name: 'tables',
   minReader: 1,
-  statements: ({ records, audit, counters, messages, groups, meta }) => [
+  statements: ({ records, audit, counters, messages, groups, references, meta }) => [
     `CREATE TABLE IF NOT EXISTS ${records} (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   scope VARBINARY(1024) NOT NULL,
@@ -125,6 +129,15 @@ export const tables: Migration = {
   KEY samekey_messages_dead_owner (dead_scope, \`key\`)
 ) ${ENGINE}`,
     `CREATE TABLE IF NOT EXISTS ${groups} (slot INT NOT NULL PRIMARY KEY) ${ENGINE}`,
+    `CREATE TABLE IF NOT EXISTS ${references} (
+  reference VARBINARY(512) NOT NULL,
+  record_id BIGINT UNSIGNED NOT NULL,
+  created_at BIGINT NOT NULL,
+  attempt INT NOT NULL,
+  effect TEXT ${TEXT},
+  PRIMARY KEY (reference, record_id),
+  KEY samekey_references_record (record_id)
+) ${ENGINE}`,
     // Without WHERE its ON would be a join's.
     `INSERT INTO ${meta} (name, value) VALUES ('last_now', 0) ON DUPLICATE KEY UPDATE value = value`,
     `INSERT INTO ${groups} (slot) SELECT ${numbers(GROUP_SLOTS)} WHERE TRUE ON DUPLICATE KEY UPDATE slot = VALUES(slot)`,
