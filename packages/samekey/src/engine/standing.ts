@@ -79,17 +79,6 @@ export function createStanding(options: StandingOptions): Standing {
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
   }
 
-  /** Whether a transaction works on the key that has no record yet; undefined when the store cannot say. */
-  async function asked(isUnseen: Work['isUnseen'], id: RecordId): Promise<boolean | undefined> {
-    if (isUnseen === undefined) return false;
-    try {
-      return await isUnseen(id);
-    } catch (error) {
-      if (!isStoreError(error)) throw error;
-      return undefined;
-    }
-  }
-
   async function ifNew(work: Work, refused: Outcome): Promise<Outcome | null> {
     if (options.isClosing()) return unavailable('closing');
     const found = await locate(work);
@@ -130,4 +119,15 @@ export function createStanding(options: StandingOptions): Standing {
   }
 
   return { of, ifNew, unread, find, findKept };
+}
+
+/** Whether a transaction works on the key that has no record yet; undefined when the store cannot say. */
+async function asked(isUnseen: Work['isUnseen'], id: RecordId): Promise<boolean | undefined> {
+  if (isUnseen === undefined) return false;
+  try {
+    return await isUnseen(id);
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+    return undefined;
+  }
 }
