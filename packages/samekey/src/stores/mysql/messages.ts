@@ -4,9 +4,8 @@
  * claim.
  */
 
-import { checkByHand } from '../../store/audit.ts';
 import { isStoreError } from '../../core/errors.ts';
-import { decideFinish, decideHandOverAgain } from '../../store/machine/index.ts';
+import { decideFinish } from '../../store/machine/index.ts';
 import {
   type Lease,
   type LeaseResult,
@@ -14,17 +13,13 @@ import {
   type MessageListRequest,
   type MessageState,
   type MessageStore,
-  messageRow,
-  ofAttempt,
   type StoredMessage,
 } from '../../store/message.ts';
-import { decideDead, decideRequeue, decideRetry, holds, mayRequeue } from '../../store/machine/messages.ts';
-import { idText, type SamekeyRecord } from '../../core/record.ts';
+import { decideDead, decideRetry, holds } from '../../store/machine/messages.ts';
 import type { FinishRequest } from '../../store/store.ts';
 import { exact, number } from '../sql/record-row.ts';
 import { BUSY } from '../verbs/change.ts';
 import { listLimit } from '../verbs/reads.ts';
-import { insertAudit } from './audit.ts';
 import type { Link } from './link.ts';
 import { bytesOf, decoded, numberOf, textOf } from './literals.ts';
 import {
@@ -32,14 +27,14 @@ import {
   lockPlaces,
   type MessageChange,
   messageColumns,
-  readDead,
   seenMessage,
   writeMessages,
 } from './message-rows.ts';
-import { enqueue, enqueueAgain, lockGroups, needsTransaction } from './messages-in.ts';
+import { enqueue, needsTransaction } from './messages-in.ts';
 import { createTake } from './messages-out.ts';
 import type { Ask } from './client.ts';
-import { apply, type Lock, read } from './records.ts';
+import { apply, type Lock } from './records.ts';
+import { createByHand } from './messages-by-hand.ts';
 import { putReferences } from './references.ts';
 import { quote, type Tables } from './tables.ts';
 
@@ -214,70 +209,7 @@ export function createMessages(
     retry: (requests) => each(requests, decideRetry),
     done: (requests) => end(requests, () => null),
     dead: (requests) => end(requests, decideDead),
-    async requeue(ids, by) {
-      checkByHand([by]);
-      const done = await writes.together(async (ask) => {
-        const dead = await readDead(ask, tables, ids, 'FOR UPDATE');
-        const owners = dead.flatMap(({ message }) => message.owner ?? []);
-        const records = await read(ask, tables, owners, 'FOR UPDATE');
-        const recordOf = ({ owner }: StoredMessage): SamekeyRecord | null =>
-          (owner === null ? undefined : records.get(idText(owner)))?.record ?? null;
-        const again = dead.filter(({ message }) => mayRequeue(message, recordOf(message)));
-        const handed = again.flatMap(({ message }) => message.owner ?? []);
-        await apply(ask, tables, handed, decideHandOverAgain, { lock: 'FOR UPDATE' });
-        await lockGroups(
-          ask,
-          tables,
-          again.map(({ message }) => message),
-        );
-        await writeMessages(
-          ask,
-          tables,
-          again.map(({ message, now }) => ({
-            before: message,
-            after:
-              message.group === null ? decideRequeue(message, message.place, now, recordOf(message)) : null,
-          })),
-        );
-        const moved = again.filter(({ message }) => message.group !== null);
-        await enqueueAgain(
-          ask,
-          tables,
-          moved.map(({ message, now }) => decideRequeue(message, 0, now, recordOf(message))),
-        );
-        await insertAudit(
-          ask,
-          tables,
-          again.map(({ message }) => messageRow('requeue', message, recordOf(message), by)),
-        );
-        return again.map(({ message }) => message.id);
-      });
-      if (done.length > 0) ring();
-      return done;
-    },
-    async drop(ids, by) {
-      checkByHand([by]);
-      return writes.together(async (ask) => {
-        const dead = await readDead(ask, tables, ids, 'FOR UPDATE');
-        const owners = dead.flatMap(({ message }) => message.owner ?? []);
-        const records = await read(ask, tables, owners, 'FOR UPDATE');
-        const recordOf = (message: StoredMessage): SamekeyRecord | null =>
-          message.owner === null
-            ? null
-            : ofAttempt(message, records.get(idText(message.owner))?.record ?? null);
-        await insertAudit(
-          ask,
-          tables,
-          dead.map(({ message }) => messageRow('drop', message, recordOf(message), by)),
-        );
-        await writeMessages(
-          ask,
-          tables,
-          dead.map(({ message }) => ({ before: message, after: null })),
-        );
-        return dead.map(({ message }) => message.id);
-      });
-    },
+    ...createByHand(tables, writes, ring),
     async list(request) {
       if (request.states?.length === 0) return [];
       const rows = await reads.alone((ask) => ask(listStatement(tables, request)));

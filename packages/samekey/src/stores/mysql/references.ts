@@ -16,7 +16,7 @@ import { bytesOf, decoded, literalOf, numberOf } from './literals.ts';
 import { quote, type Tables } from './tables.ts';
 
 /** A reference, and the attempt that writes it. */
-export interface OwnedReference extends NewReference {
+interface OwnedReference extends NewReference {
   readonly owner: FencedId;
 }
 
@@ -29,7 +29,8 @@ export async function putReferences(
   { records, references }: Tables,
   all: readonly OwnedReference[],
 ): Promise<void> {
-  // Locked, so that nobody empties the record meanwhile. One by one, not by joining a table made of the values (see `records.ts`): few statements bring one.
+  // Locked, so that nobody empties the record meanwhile. One by one, not by joining a table made of the values (see
+  // `records.ts`): few statements bring one.
   for (const { owner, reference, effect } of all) {
     const own = `${idCondition(owner)} AND r.claim_id = ${bytesOf(owner.claimId)} AND r.attempt = ${numberOf(owner.attempt)}`;
     const from = `${records} AS r FORCE INDEX (samekey_identity)`;

@@ -90,12 +90,7 @@ export const tables: Migration = {
   KEY samekey_audit_key (scope, \`key\`),
   KEY samekey_audit_act (act, at)
 ) ${ENGINE}`,
-    `CREATE TABLE IF NOT EXISTS ${counters} (
-  scope VARBINARY(1024) NOT NULL,
-  shard INT NOT NULL,
-  count BIGINT NOT NULL,
-  PRIMARY KEY (scope, shard)
-) ${ENGINE}`,
+    countersTable(counters),
     `CREATE TABLE IF NOT EXISTS ${messages} (
   place BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   id VARBINARY(512) NOT NULL,
@@ -129,7 +124,24 @@ export const tables: Migration = {
   KEY samekey_messages_dead_owner (dead_scope, \`key\`)
 ) ${ENGINE}`,
     `CREATE TABLE IF NOT EXISTS ${groups} (slot INT NOT NULL PRIMARY KEY) ${ENGINE}`,
-    `CREATE TABLE IF NOT EXISTS ${references} (
+    referencesTable(references),
+    // Without WHERE its ON would be a join's.
+    `INSERT INTO ${meta} (name, value) VALUES ('last_now', 0) ON DUPLICATE KEY UPDATE value = value`,
+    `INSERT INTO ${groups} (slot) SELECT ${numbers(GROUP_SLOTS)} WHERE TRUE ON DUPLICATE KEY UPDATE slot = VALUES(slot)`,
+  ],
+};
+
+function countersTable(counters: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${counters} (
+  scope VARBINARY(1024) NOT NULL,
+  shard INT NOT NULL,
+  count BIGINT NOT NULL,
+  PRIMARY KEY (scope, shard)
+) ${ENGINE}`;
+}
+
+function referencesTable(references: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${references} (
   reference VARBINARY(512) NOT NULL,
   record_id BIGINT UNSIGNED NOT NULL,
   created_at BIGINT NOT NULL,
@@ -137,12 +149,8 @@ export const tables: Migration = {
   effect TEXT ${TEXT},
   PRIMARY KEY (reference, record_id),
   KEY samekey_references_record (record_id)
-) ${ENGINE}`,
-    // Without WHERE its ON would be a join's.
-    `INSERT INTO ${meta} (name, value) VALUES ('last_now', 0) ON DUPLICATE KEY UPDATE value = value`,
-    `INSERT INTO ${groups} (slot) SELECT ${numbers(GROUP_SLOTS)} WHERE TRUE ON DUPLICATE KEY UPDATE slot = VALUES(slot)`,
-  ],
-};
+) ${ENGINE}`;
+}
 
 /** SQL that gives 0 … count - 1, a power of 16. */
 function numbers(count: number): string {
