@@ -207,6 +207,14 @@ const OF_CLI = [
   },
 ];
 
+/** The explainer: what is played knows no screen, and what is laid out draws nothing. @type {Rule[]} */
+const OF_EXPLAINER = [
+  { at: 'model', may: [], packages: ['samekey', '@samekey/testing'], globals: PURE },
+  { at: 'layout', may: ['type:model'], globals: PURE },
+  { at: 'view', may: ['model', 'layout'], packages: ['lit'], globals: NODE_ONLY },
+  { at: 'page.html', may: [] },
+];
+
 /**
  * The row for a file below src, and the part it belongs to.
  * @param {string} path
@@ -377,15 +385,20 @@ function isPlainName(node, parent) {
 }
 
 /** The table of each package that is imported; without one it may import what its manifest names. @type {Record<string, Rule[]>} */
-const TABLES = { [PACKAGE]: TABLE, 'packages/client': OF_CLIENT, 'packages/cli': OF_CLI };
+const TABLES = {
+  [PACKAGE]: TABLE,
+  'packages/client': OF_CLIENT,
+  'packages/cli': OF_CLI,
+  'packages/explainer': OF_EXPLAINER,
+};
 
 /**
  * @param {string} root
  * @returns {Problem[]}
  */
 export function checkImports(root) {
-  return importedPackages(root).flatMap((folder) =>
-    TABLES[folder] === undefined ? [] : importsOf(root, folder, TABLES[folder]),
+  return Object.entries(TABLES).flatMap(([folder, table]) =>
+    existsSync(join(root, folder, 'src')) ? importsOf(root, folder, table) : [],
   );
 }
 
@@ -398,7 +411,8 @@ export function checkImports(root) {
 function importsOf(root, folder, table) {
   const src = join(root, folder, 'src');
   const self = readJson(root, `${folder}/package.json`).name;
-  const entries = readEntries(root, folder);
+  // A package that nobody imports has none.
+  const entries = importedPackages(root).includes(folder) ? readEntries(root, folder) : [];
   /** @type {Problem[]} */
   const problems = [];
   /** @type {Map<string, Specifier[]>} */

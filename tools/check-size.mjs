@@ -18,7 +18,11 @@ import { packFolder } from './pack.mjs';
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
-export const LIMITS = [{ file: 'packages/client/src/index.ts', maxBytes: 6144 }];
+export const LIMITS = [
+  { file: 'packages/client/src/index.ts', maxBytes: 6144 },
+  // With the engine, which runs in the page.
+  { file: 'packages/explainer/src/view/index.ts', maxBytes: 120 * 1024 },
+];
 
 /**
  * The size of an entry with all it reaches, in bytes.
@@ -31,6 +35,7 @@ export async function sizeOf(path) {
     platform: 'browser',
     logLevel: 'silent',
     external: [/^node:/],
+    resolve: { conditionNames: ['@samekey/source', 'import', 'default'] },
   });
   try {
     const { output } = await bundle.generate({ format: 'esm', minify: true });

@@ -22,6 +22,7 @@ const PROOFS = [
   'simulator-phased',
   'simulator-workers',
   'reconcile',
+  'explainer',
   'simulator-stores',
   'races',
   'golden',

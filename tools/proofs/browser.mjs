@@ -2,10 +2,8 @@
  * Why: what people do to pages that pay (reload, double click, two tabs, offline, back) is where second payments come from, and
  * only a real browser has real tabs, storage and locks. Each round is one habit with faults from its seed; one execution each.
  */
-import {
-  chromiumProgram,
-  startBrowser,
-} from '../../packages/samekey/test/processes/.out/processes/browser-round.js';
+import { startBrowser } from '../../packages/samekey/test/processes/.out/processes/browser-round.js';
+import { chromiumProgram } from '../../packages/samekey/test/processes/.out/services/chromium.js';
 import { roundsOf } from './rounds.mjs';
 
 export const name = 'browser';

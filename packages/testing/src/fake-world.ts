@@ -7,8 +7,8 @@
  * any order · a dead world does nothing any more.
  */
 
-import { createHash, createHmac } from 'node:crypto';
 import type { Timer, World } from 'samekey/internals/core/world';
+import { hmacSha256Bytes, sha256Bytes } from 'samekey/internals/fingerprint/sha256';
 import { createRandom, type Random } from './random.ts';
 import { createTimeline, type Timeline, turn } from './timeline.ts';
 
@@ -97,10 +97,10 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
     },
     newClaimId: () => `${name}.${(claims += 1)}`,
     random: () => random.next(),
-    sha256: fast ? fastDigest : (bytes) => createHash('sha256').update(bytes).digest('base64url'),
+    sha256: fast ? fastDigest : (bytes) => base64url(sha256Bytes(bytes)),
     hmacSha256: fast
       ? (secret, bytes) => `${fastDigest(secret)}${fastDigest(bytes)}`
-      : (secret, bytes) => createHmac('sha256', secret).update(bytes).digest('base64url'),
+      : (secret, bytes) => base64url(hmacSha256Bytes(secret, bytes)),
     warn: (code, message) => void warnings.push(`${code}: ${message}`),
     async advance(ms) {
       const until = timeline.now + ms;
@@ -131,6 +131,13 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
     deliver,
     ...(options.probe === undefined ? {} : { probe: options.probe }),
   };
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
 }
 
 /** FNV-1a twice, from two starts: equal bytes give equal texts, and different ones in tests do not meet. */

@@ -1,8 +1,9 @@
 /** A slice of what users do in a real browser; the long run is `node tools/prove.mjs browser`. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserBench, chromiumProgram, HABITS, startBrowser } from '../processes/browser-round.ts';
+import { type BrowserBench, HABITS, startBrowser } from '../processes/browser-round.ts';
 import { seedOf } from '../races/seed.ts';
+import { chromiumProgram } from '../services/chromium.ts';
 
 const program = chromiumProgram();
 

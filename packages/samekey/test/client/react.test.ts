@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { chromiumProgram } from '../processes/browser-round.ts';
 import { type Shop, startShop } from '../processes/client-shop.ts';
+import { chromiumProgram } from '../services/chromium.ts';
 
 const program = chromiumProgram();
 

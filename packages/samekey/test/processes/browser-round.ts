@@ -6,7 +6,6 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { type Fault, type Shop, startShop } from './client-shop.ts';
 import { shopPages } from './browser-pages.ts';
-import { lack, programOnPath } from '../services/lacking.ts';
 
 /** What can be done, by name. */
 export const HABITS: readonly Habit[] = ['reload', 'double-click', 'two-tabs', 'offline', 'back'];
@@ -17,15 +16,6 @@ export interface BrowserBench {
   /** One user doing one thing; what was wrong. */
   round(options: { seed: number; habit?: Habit }): Promise<{ failures: readonly string[]; note: string }>;
   close(): Promise<void>;
-}
-
-/** The program, if this machine has it. */
-export function chromiumProgram(): string | undefined {
-  return (
-    programOnPath('chromium') ??
-    programOnPath('google-chrome') ??
-    lack('tests in a browser: no chromium on PATH', 'Run: apt-get install chromium')
-  );
 }
 
 /** Starts it, without a window. */

@@ -1,0 +1,200 @@
+/**
+ * The app of the customer: it sends, waits for a while, is told something, and knows what that means for an order.
+ */
+
+import type { Intent } from './judge.ts';
+import type { Stage } from './stage.ts';
+import type { LaneId, Mark, Tone } from './trace.ts';
+import { euros, type HttpAnswer, type HttpRequest, header, type Serve } from './http-lines.ts';
+
+/** One try. */
+interface Try {
+  readonly intent: Intent;
+  readonly key: string;
+  readonly to: LaneId;
+  readonly serve: Serve;
+  readonly caption: string;
+  readonly isRetry?: boolean;
+  /** What gets lost on the way; default nothing. */
+  readonly loses?: 'request' | 'answer' | null;
+  /** How long the app waits for an answer, in milliseconds; default 2,000. */
+  readonly patienceMs?: number;
+}
+
+/** Sends it. Null: the app has heard nothing in its time. */
+export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
+  const { timeline, random, recorder } = stage;
+  const { intent, to, serve, loses = null, patienceMs = 2_000 } = one;
+  const request = requestOf(one);
+  const [asked = -1] = recorder.happens({
+    lane: 'client',
+    caption: one.caption,
+    marks: [one.isRetry === true ? 'sent-again' : 'sent'],
+    sends: [
+      {
+        from: 'client',
+        to,
+        label: `pay ${euros(intent.amountCents)}`,
+        headers: [['POST', '/payments'], ...request.headers],
+        body: request.body,
+      },
+    ],
+  });
+  const wayMs = (): number => random.between(20, 60);
+  return new Promise((resolve) => {
+    let isOver = false;
+    const end = (answer: HttpAnswer | null): void => {
+      if (isOver) return;
+      isOver = true;
+      patience.cancel();
+      resolve(answer);
+    };
+    const patience = timeline.setTimer(patienceMs, () => {
+      recorder.happens({
+        lane: 'client',
+        caption: `The app has heard nothing for ${patienceMs / 1000} seconds. It cannot know whether it has paid.`,
+        tone: 'danger',
+      });
+      end(null);
+    });
+    timeline.setTimer(wayMs(), () => {
+      if (loses === 'request') {
+        recorder.loses(asked, {
+          lane: 'network',
+          caption: 'The request is lost on its way. Nobody has heard of the payment.',
+          tone: 'danger',
+        });
+        return;
+      }
+      stage.world(to).deliver(() => {
+        recorder.arrives(asked);
+        void serve(request).then((answer) => {
+          const sent = answers(stage, to, answer);
+          timeline.setTimer(wayMs(), () => {
+            if (loses === 'answer') {
+              recorder.loses(sent, {
+                lane: 'network',
+                caption: 'The answer is lost on its way back. The app will never see it.',
+                tone: 'danger',
+                marks: ['answer-lost'],
+              });
+              return;
+            }
+            recorder.arrives(sent);
+            if (!isOver) tells(stage, intent, answer);
+            end(answer);
+          });
+        });
+      });
+    });
+  });
+}
+
+function requestOf({ intent, key }: Try): HttpRequest {
+  return {
+    method: 'POST',
+    path: '/payments',
+    headers: [
+      ['Idempotency-Key', `"${key}"`],
+      ['Content-Type', 'application/json'],
+    ],
+    body: JSON.stringify({ order: intent.order, amountCents: intent.amountCents }),
+  };
+}
+
+/** What the server says about an answer, by what stands in it. */
+function answers({ recorder }: Stage, lane: LaneId, answer: HttpAnswer): number {
+  const me = recorder.titleOf(lane);
+  const { caption, tone, marks } = saying(me, answer);
+  const [sent = -1] = recorder.happens({
+    lane,
+    caption,
+    tone,
+    marks,
+    sends: [
+      {
+        from: lane,
+        to: 'client',
+        label: String(answer.status),
+        headers: answer.headers,
+        body: answer.body,
+        tone,
+      },
+    ],
+  });
+  return sent;
+}
+
+function saying(
+  me: string,
+  answer: HttpAnswer,
+): { readonly caption: string; readonly tone: Tone; readonly marks: readonly Mark[] } {
+  if (header(answer, 'Idempotency-Replayed') === 'true')
+    return {
+      caption: `${me} sends the stored answer once more, byte for byte. The handler did not run.`,
+      tone: 'good',
+      marks: ['replayed'],
+    };
+  switch (codeOf(answer)) {
+    case 'in-progress':
+      return {
+        caption: `${me} answers 409: this payment is being made right now. Ask again in a moment.`,
+        tone: 'claim',
+        marks: ['in-progress'],
+      };
+    case 'outcome-unknown':
+      return {
+        caption: `${me} answers 409: nobody knows yet what became of this payment. Do not pay again with another key.`,
+        tone: 'claim',
+        marks: ['unknown'],
+      };
+    case 'key-reused':
+      return {
+        caption: `${me} answers 422: this key was used for another request. Nothing runs.`,
+        tone: 'good',
+        marks: ['mismatch'],
+      };
+    default:
+      return {
+        caption:
+          answer.status < 400 ? `${me} answers ${answer.status}: paid.` : `${me} answers ${answer.status}.`,
+        tone: answer.status < 400 ? 'good' : 'danger',
+        marks: [],
+      };
+  }
+}
+
+/** What the app makes of it. */
+function tells({ recorder }: Stage, intent: Intent, answer: HttpAnswer): void {
+  const amount = euros(intent.amountCents);
+  const code = codeOf(answer);
+  if (answer.status < 400) {
+    intent.told = 'paid';
+    recorder.happens({
+      lane: 'client',
+      caption: `The app shows: order ${intent.order} is paid, ${amount}.`,
+      tone: 'good',
+      marks: ['told-paid'],
+    });
+  } else if (code === 'in-progress' || code === 'outcome-unknown') {
+    recorder.happens({ lane: 'client', caption: 'The app shows: we are finding out. It keeps the key.' });
+  } else {
+    intent.told = 'not-paid';
+    recorder.happens({
+      lane: 'client',
+      caption:
+        code === 'key-reused'
+          ? `The app is told that it has used one key for two orders. Order ${intent.order} is not paid.`
+          : `The app shows: order ${intent.order} is not paid.`,
+    });
+  }
+}
+
+/** The code of a problem document; undefined for other answers. */
+export function codeOf({ body }: HttpAnswer): string | undefined {
+  try {
+    return (JSON.parse(body) as { readonly code?: string }).code;
+  } catch {
+    return undefined;
+  }
+}

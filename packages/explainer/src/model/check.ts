@@ -1,0 +1,62 @@
+/**
+ * Holds a version to what its story tells, seed by seed: a sound one never does harm, however its knobs are
+ * turned, and a broken one does the harm that is told of it. For tests and for the long run.
+ */
+
+import { createRandom } from '@samekey/testing/world';
+import { play } from './play.ts';
+import type { KnobValues, Scenario, Variant } from './story.ts';
+import type { Trace } from './trace.ts';
+
+/** What a run of a seed has shown. */
+interface Checked {
+  /** Null: as it must be. */
+  readonly fault: string | null;
+  /** Whether a broken version did its harm. */
+  readonly didHarm: boolean;
+}
+
+/** Plays one version with one seed. */
+export async function check(scenario: Scenario, variant: Variant, seed: number): Promise<Checked> {
+  const { breaks } = variant;
+  const knobs = breaks === null ? drawnKnobs(scenario, seed) : {};
+  const trace = await play({ scenario, variant: variant.id, seed, knobs });
+  const where = `${scenario.id}/${variant.id}/${seed} ${JSON.stringify(knobs)}`;
+  const untidy = untidyOf(trace);
+  if (untidy !== null) return { fault: `${where}: ${untidy}`, didHarm: false };
+  const { harms } = trace;
+  if (breaks === null)
+    return { fault: harms.length === 0 ? null : `${where}: ${harms.join(', ')}`, didHarm: false };
+  const other = harms.find((harm) => harm !== breaks.harm);
+  return {
+    fault: other === undefined ? null : `${where}: ${other}, and its story tells of ${breaks.harm}`,
+    didHarm: harms.includes(breaks.harm),
+  };
+}
+
+/** Every third seed has them as usual. */
+function drawnKnobs({ knobs }: Scenario, seed: number): KnobValues {
+  if (seed % 3 === 0) return {};
+  const random = createRandom(seed);
+  return Object.fromEntries(
+    knobs.map(({ id, least, most, by }) => [
+      id,
+      least + by * random.between(0, Math.floor((most - least) / by)),
+    ]),
+  );
+}
+
+/** What no run may show: time that goes back, arrows that end before they begin, money that comes back. */
+function untidyOf({ steps, messages }: Trace): string | null {
+  for (const [i, step] of steps.entries()) {
+    const before = steps[i - 1];
+    if (step.n !== i) return `step ${i} is numbered ${step.n}`;
+    if (before !== undefined && step.at < before.at) return `time goes back in step ${i}`;
+    if (before !== undefined && step.takenCents < before.takenCents) return `money comes back in step ${i}`;
+    if (step.caption === '') return `step ${i} says nothing`;
+  }
+  for (const { n, sentIn, endedIn } of messages) {
+    if (endedIn !== null && endedIn <= sentIn) return `message ${n} ends before it begins`;
+  }
+  return null;
+}

@@ -1,0 +1,59 @@
+/** The handler of the shop, and the ways in which people put keys around it by hand. */
+
+import type { StageHandler } from './stage-exchange.ts';
+import { type CallFault, NoReply } from './stage-provider.ts';
+import type { Stage } from './stage.ts';
+import type { LaneId } from './trace.ts';
+import { type HttpAnswer, type HttpRequest, header, json, type Serve } from './http-lines.ts';
+
+/** How a handler calls the provider. */
+interface HandlerOptions {
+  readonly fault?: CallFault;
+  /** The key for the provider; default none. */
+  readonly providerKey?: (request: HttpRequest) => string | null;
+}
+
+/** Charges and answers 201. When the provider does not reply it answers 502. */
+export function chargeAndAnswer(stage: Stage, lane: LaneId, options: HandlerOptions = {}): StageHandler {
+  const { fault = {}, providerKey = () => null } = options;
+  return async (request) => {
+    const { order, amountCents } = JSON.parse(request.body) as OrderBody;
+    try {
+      const caller = { lane, world: stage.world(lane) };
+      const charge = await stage.provider.charge(
+        caller,
+        { order, amountCents, key: providerKey(request) },
+        fault,
+      );
+      return json(201, { order, paid: amountCents, charge: charge.id });
+    } catch (error) {
+      if (error instanceof NoReply) return json(502, { error: 'the provider did not answer' });
+      throw error;
+    }
+  };
+}
+
+interface OrderBody {
+  readonly order: string;
+  readonly amountCents: number;
+}
+
+/** No protection at all: each request runs. */
+export function unprotected(handler: StageHandler): Serve {
+  return (request) => handler(request, NO_ATTEMPT);
+}
+
+/** Looks whether the key is known, works, and remembers the key afterwards. */
+export function lookThenRemember(stage: Stage, lane: LaneId, handler: StageHandler): Serve {
+  return async (request): Promise<HttpAnswer> => {
+    const key = (header(request, 'Idempotency-Key') ?? '').replaceAll('"', '');
+    const known = await stage.byHand.read(lane, key);
+    if (known !== null) return { ...known, headers: [...known.headers, ['Idempotency-Replayed', 'true']] };
+    const answer = await handler(request, NO_ATTEMPT);
+    await stage.byHand.write(lane, key, answer);
+    return answer;
+  };
+}
+
+/** Handlers written by hand have no attempt, and those of the stage ask for none. */
+const NO_ATTEMPT = undefined as never;

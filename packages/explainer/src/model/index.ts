@@ -1,0 +1,7 @@
+/** The model: stories, their versions, and runs of them. It has no screen. */
+
+export { check } from './check.ts';
+export { play } from './play.ts';
+export type { Knob, KnobValues, Scenario, Task, Variant } from './story.ts';
+export { SCENARIOS } from './scenarios/index.ts';
+export type { Field, LaneId, Message, Row, RowState, Step, Tone, Trace } from './trace.ts';

@@ -1,0 +1,103 @@
+/** The answer is lost on its way back, and the app sends the payment again. */
+
+import { send } from '../app.ts';
+import { chargeAndAnswer, lookThenRemember, unprotected } from '../handlers.ts';
+import { protect, startInstance } from '../process.ts';
+import { hasMark, isSeenWhole, LANES, type Scenario } from '../story.ts';
+import type { Stage } from '../stage.ts';
+import type { LaneId } from '../trace.ts';
+import { NO_CLAIM, SAMEKEY, UNPROTECTED } from '../variants.ts';
+import type { Serve } from '../http-lines.ts';
+
+/** Why a retry needs a key at all. */
+export const lostAnswer: Scenario = {
+  id: 'lost-answer',
+  title: 'The lost answer',
+  story:
+    'The customer pays €12.00. The payment is made, but the answer is lost on its way back. The app hears nothing, so it sends the payment again.',
+  lanes: LANES,
+  variants: [
+    UNPROTECTED,
+    {
+      id: 'new-key',
+      title: 'A new key for each try',
+      says: 'The API is protected, but the app makes a new key for each try. To the API these are two payments.',
+      breaks: { harm: 'paid-twice', share: 1 },
+      code: `await fetch('/payments', {
+  method: 'POST',
+  headers: { 'Idempotency-Key': \`"\${crypto.randomUUID()}"\` },
+  body,
+}); // and the same line again for the retry`,
+    },
+    SAMEKEY,
+  ],
+  knobs: [
+    {
+      id: 'patience',
+      title: 'The app waits',
+      unit: 'ms',
+      least: 500,
+      most: 5_000,
+      by: 500,
+      usual: 2_000,
+    },
+  ],
+  tasks: [
+    {
+      id: 'twice',
+      text: 'Make the customer pay twice. Choose “No protection” and play to the end.',
+      variant: 'no-protection',
+      learned: 'A lost answer looks like a lost request. An app that retries without a key may pay twice.',
+      isDone: (trace, step) => hasMark(trace, step, 'charged-again'),
+    },
+    {
+      id: 'new-key',
+      text: 'Choose “A new key for each try”, and see why the key alone did not help.',
+      variant: 'new-key',
+      learned: 'A key names one intention. The app must keep it and send the same one with each retry.',
+      isDone: (trace, step) => trace.variant === 'new-key' && hasMark(trace, step, 'charged-again'),
+    },
+    {
+      id: 'once',
+      text: 'Now with Samekey: play to the end.',
+      variant: 'samekey',
+      learned: 'The same key gets the same answer. The handler runs once, and the money is taken once.',
+      isDone: isSeenWhole('samekey'),
+    },
+  ],
+  async run(stage, variant, { patience: patienceMs = 2_000 }) {
+    const intent = stage.intends(1_200);
+    const key = 'pay-8f3a';
+    const first = await send(stage, {
+      intent,
+      key,
+      to: 'api-1',
+      serve: serveOf(stage, variant, 'api-1'),
+      caption: 'The customer presses “Pay €12.00”. The app sends the payment with a key.',
+      loses: 'answer',
+      patienceMs,
+    });
+    if (first !== null) return;
+    await stage.pause(stage.random.between(50, 200));
+    await send(stage, {
+      intent,
+      key: variant === 'new-key' ? 'pay-b71c' : key,
+      to: 'api-2',
+      serve: serveOf(stage, variant, 'api-2'),
+      caption:
+        variant === 'new-key'
+          ? 'The app sends the payment again, with a new key. Another process gets it.'
+          : 'The app sends the same payment again, with the same key. Another process gets it.',
+      isRetry: true,
+      patienceMs: Math.max(patienceMs, 2_000),
+    });
+  },
+};
+
+/** A process of the shop in one of the versions. */
+export function serveOf(stage: Stage, variant: string, lane: LaneId): Serve {
+  const handler = chargeAndAnswer(stage, lane);
+  if (variant === UNPROTECTED.id) return unprotected(handler);
+  if (variant === NO_CLAIM.id) return lookThenRemember(stage, lane, handler);
+  return protect(startInstance(stage, { lane }), { policy: 'payments', operation: 'pay' }, handler);
+}

@@ -1,0 +1,187 @@
+/**
+ * The payment provider: it takes money when it is asked to, remembers the keys that it is given, and can be asked
+ * what it has taken. It knows nothing of Samekey. A call that has left lands, whatever becomes of its sender.
+ */
+
+import type { FakeWorld, Random, Timeline } from '@samekey/testing/world';
+import type { Recorder } from './run-recorder.ts';
+import type { LaneId } from './trace.ts';
+import { euros } from './http-lines.ts';
+
+/** What is to be charged. */
+interface Charging {
+  readonly amountCents: number;
+  /** The order that it is for. */
+  readonly order: string;
+  /** Under one key the provider takes money once; null: two calls are two charges. */
+  readonly key: string | null;
+}
+
+/** Money that was taken. */
+export interface Charge {
+  readonly id: string;
+  readonly amountCents: number;
+  readonly order: string;
+}
+
+/** How a call goes wrong. */
+export interface CallFault {
+  /** The reply never comes; the caller gives up after its time. */
+  readonly losesReply?: boolean;
+  /** How long the call is on its way, in milliseconds. */
+  readonly wayMs?: number;
+}
+
+/** Who calls. */
+interface Caller {
+  readonly lane: LaneId;
+  readonly world: FakeWorld;
+}
+
+/** The provider. */
+export interface Provider {
+  readonly charges: readonly Charge[];
+  /** Rejects when there is no reply in time: the caller cannot know what happened. */
+  charge(caller: Caller, charging: Charging, fault?: CallFault): Promise<Charge>;
+  /** The charge for an order, or null. */
+  find(caller: Caller, order: string): Promise<Charge | null>;
+  /** How long callers wait for a reply, in milliseconds. */
+  readonly callTimeMaxMs: number;
+}
+
+/** Nobody knows what happened. */
+export class NoReply extends Error {}
+
+/** Opens a provider with empty books. */
+export function openProvider(timeline: Timeline, random: Random, recorder: Recorder): Provider {
+  const charges: Charge[] = [];
+  const byKey = new Map<string, Charge>();
+  const callTimeMaxMs = 1_000;
+
+  function take(charging: Charging): { readonly charge: Charge; readonly isNew: boolean } {
+    const known = charging.key === null ? undefined : byKey.get(charging.key);
+    if (known !== undefined) return { charge: known, isNew: false };
+    const { amountCents, order } = charging;
+    const charge = { id: `ch_${charges.length + 1}`, amountCents, order };
+    charges.push(charge);
+    if (charging.key !== null) byKey.set(charging.key, charge);
+    recorder.taken(amountCents);
+    return { charge, isNew: true };
+  }
+
+  function book(charging: Charging, lane: LaneId): { readonly charge: Charge; readonly sent: number } {
+    const before = charges.filter(({ order }) => order === charging.order).length;
+    const { charge, isNew } = take(charging);
+    const isSecond = isNew && before > 0;
+    const [sent = -1] = recorder.happens({
+      lane: 'provider',
+      caption: captionOf(charge, isNew, isSecond),
+      tone: isSecond ? 'danger' : isNew ? 'money' : 'good',
+      marks: [isSecond ? 'charged-again' : isNew ? 'charged' : 'already-charged'],
+      sends: [
+        {
+          from: 'provider',
+          to: lane,
+          label: `200 ${charge.id}`,
+          body: JSON.stringify(charge),
+          tone: isSecond ? 'danger' : 'money',
+        },
+      ],
+    });
+    return { charge, sent };
+  }
+
+  return {
+    charges,
+    callTimeMaxMs,
+
+    charge({ lane, world }, charging, { losesReply = false, wayMs } = {}) {
+      const me = recorder.titleOf(lane);
+      const [asked = -1] = recorder.happens({
+        lane,
+        caption: `${me} runs the handler: it asks the provider to take ${euros(charging.amountCents)}.`,
+        tone: 'money',
+        sends: [
+          {
+            from: lane,
+            to: 'provider',
+            label: `charge ${euros(charging.amountCents)}`,
+            headers: charging.key === null ? [] : [['Idempotency-Key', charging.key]],
+            body: JSON.stringify({ order: charging.order, amountCents: charging.amountCents }),
+            tone: 'money',
+          },
+        ],
+      });
+      return new Promise((resolve, reject) => {
+        let isOver = false;
+        const giveUp = world.setTimer(callTimeMaxMs, () => {
+          isOver = true;
+          reject(new NoReply('The provider did not answer in time.'));
+        });
+        timeline.setTimer(wayMs ?? random.between(60, 160), () => {
+          recorder.arrives(asked);
+          const { charge, sent } = book(charging, lane);
+          timeline.setTimer(random.between(20, 60), () => {
+            if (losesReply) {
+              recorder.loses(sent, {
+                lane: 'provider',
+                caption: `The provider's reply is lost. ${me} does not know that the money was taken.`,
+                tone: 'danger',
+                marks: ['answer-lost'],
+              });
+              return;
+            }
+            world.deliver(() => {
+              recorder.arrives(sent);
+              giveUp.cancel();
+              if (!isOver) resolve(charge);
+            });
+          });
+        });
+      });
+    },
+
+    find({ lane, world }, order) {
+      const [asked = -1] = recorder.happens({
+        lane,
+        caption: `${recorder.titleOf(lane)} asks the provider: was order ${order} paid?`,
+        sends: [{ from: lane, to: 'provider', label: `paid? ${order}`, tone: 'plain' }],
+      });
+      return new Promise((resolve) => {
+        timeline.setTimer(random.between(20, 60), () => {
+          recorder.arrives(asked);
+          const charge = charges.find((one) => one.order === order) ?? null;
+          const [sent = -1] = recorder.happens({
+            lane: 'provider',
+            caption:
+              charge === null
+                ? `The provider has no charge for order ${order}.`
+                : `The provider looks into its books: yes, ${euros(charge.amountCents)}, charge ${charge.id}.`,
+            tone: charge === null ? 'plain' : 'good',
+            sends: [
+              {
+                from: 'provider',
+                to: lane,
+                label: charge === null ? 'no' : `yes, ${charge.id}`,
+                tone: 'plain',
+              },
+            ],
+          });
+          timeline.setTimer(random.between(20, 60), () =>
+            world.deliver(() => {
+              recorder.arrives(sent);
+              resolve(charge);
+            }),
+          );
+        });
+      });
+    },
+  };
+}
+
+function captionOf({ id, amountCents, order }: Charge, isNew: boolean, isSecond: boolean): string {
+  if (!isNew)
+    return `The provider knows this key: ${id} was taken before. It takes nothing more and says so.`;
+  const taken = `The provider takes ${euros(amountCents)} for order ${order}`;
+  return isSecond ? `${taken}, a second time. The customer has paid twice.` : `${taken}: charge ${id}.`;
+}

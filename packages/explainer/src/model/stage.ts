@@ -1,0 +1,174 @@
+/**
+ * The stage of one run: virtual time, chance from the seed, the database, the provider, and machines that freeze
+ * and die. Time, chance and machines are those of the simulator.
+ */
+
+import {
+  createRandom,
+  createTimeline,
+  FAKE_WALL_START,
+  type FakeWorld,
+  fakeWorld,
+  type Random,
+  type Timeline,
+} from '@samekey/testing/world';
+import { type MemoryStore, memoryStore } from 'samekey/stores/memory';
+import type { Intent } from './judge.ts';
+import { openProvider, type Provider } from './stage-provider.ts';
+import { createRecorder, type Recorder } from './run-recorder.ts';
+import { rememberedRow } from './shown-row.ts';
+import type { Lane, LaneId } from './trace.ts';
+import type { HttpAnswer } from './http-lines.ts';
+
+/** Everything that takes part in a run. */
+export interface Stage {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly recorder: Recorder;
+  /** The database: the memory store of Samekey. */
+  readonly database: MemoryStore;
+  readonly provider: Provider;
+  readonly intents: readonly Intent[];
+  /** A table for handlers that are written by hand. */
+  readonly byHand: HandTable;
+  /** Somebody wants to pay. */
+  intends(amountCents: number): Intent;
+  /** The machine of a lane; the same one each time. */
+  world(lane: LaneId): FakeWorld;
+  pause(ms: number): Promise<void>;
+  freeze(lane: LaneId, caption: string): void;
+  thaw(lane: LaneId, caption: string): void;
+  kill(lane: LaneId, caption: string): void;
+}
+
+/** A table of answers by key, as people make it: read first, write afterwards. */
+interface HandTable {
+  read(lane: LaneId, key: string): Promise<HttpAnswer | null>;
+  write(lane: LaneId, key: string, answer: HttpAnswer): Promise<void>;
+}
+
+/** Opens it. */
+export function openStage(lanes: readonly Lane[], seed: number): Stage {
+  const random = createRandom(seed);
+  const timeline = createTimeline(random);
+  const recorder = createRecorder(lanes, () => timeline.now);
+  const worlds = new Map<LaneId, FakeWorld>();
+  const intents: Intent[] = [];
+  const world = (lane: LaneId): FakeWorld => {
+    const known = worlds.get(lane);
+    if (known !== undefined) return known;
+    const made = fakeWorld({ name: lane, timeline, random });
+    worlds.set(lane, made);
+    return made;
+  };
+  return {
+    timeline,
+    random,
+    recorder,
+    database: memoryStore({ now: () => Math.floor(FAKE_WALL_START + timeline.now) }),
+    provider: openProvider(timeline, random, recorder),
+    intents,
+    byHand: openHandTable(timeline, random, recorder, world),
+    intends(amountCents) {
+      const intent: Intent = { order: `A${intents.length + 1}`, amountCents, told: null };
+      intents.push(intent);
+      recorder.meant(amountCents);
+      return intent;
+    },
+    world,
+    pause: (ms) => new Promise((resolve) => void timeline.setTimer(ms, resolve)),
+    freeze(lane, caption) {
+      world(lane).freeze();
+      recorder.stopped(lane, 'frozen');
+      recorder.happens({ lane, caption, tone: 'danger', marks: ['frozen'] });
+    },
+    thaw(lane, caption) {
+      recorder.stopped(lane, null);
+      recorder.happens({ lane, caption, marks: ['thawed'] });
+      world(lane).thaw();
+    },
+    kill(lane, caption) {
+      world(lane).kill();
+      recorder.stopped(lane, 'dead');
+      recorder.happens({ lane, caption, tone: 'danger', marks: ['crashed'] });
+    },
+  };
+}
+
+function openHandTable(
+  timeline: Timeline,
+  random: Random,
+  recorder: Recorder,
+  world: (lane: LaneId) => FakeWorld,
+): HandTable {
+  const answers = new Map<string, HttpAnswer>();
+
+  function ask<T>(
+    lane: LaneId,
+    asks: { readonly label: string; readonly caption: string; readonly body: string },
+    apply: () => { readonly result: T; readonly caption: string; readonly reply: string },
+  ): Promise<T> {
+    const { label, caption, body } = asks;
+    const [asked = -1] = recorder.happens({
+      lane,
+      caption,
+      sends: [{ from: lane, to: 'store', label, body }],
+    });
+    return new Promise((resolve) => {
+      timeline.setTimer(random.between(2, 8), () => {
+        recorder.arrives(asked);
+        const { result, caption: says, reply } = apply();
+        const [answered = -1] = recorder.happens({
+          lane: 'store',
+          caption: says,
+          sends: [{ from: 'store', to: lane, label: reply }],
+        });
+        timeline.setTimer(random.between(2, 8), () =>
+          world(lane).deliver(() => {
+            recorder.arrives(answered);
+            resolve(result);
+          }),
+        );
+      });
+    });
+  }
+
+  return {
+    read: (lane, key) =>
+      ask(
+        lane,
+        {
+          label: 'key known?',
+          caption: `${recorder.titleOf(lane)} looks whether the key is known.`,
+          body: `SELECT answer FROM keys WHERE key = '${key}'`,
+        },
+        () => {
+          const result = answers.get(key) ?? null;
+          const caption =
+            result === null
+              ? 'The database finds no such key. It writes nothing: looking is not claiming.'
+              : 'The database finds the key, and the answer beside it.';
+          return { result, caption, reply: result === null ? 'no' : 'yes' };
+        },
+      ),
+    write: (lane, key, answer) =>
+      ask(
+        lane,
+        {
+          label: 'remember key',
+          caption: `${recorder.titleOf(lane)} remembers the key, now that the work is done.`,
+          body: `INSERT INTO keys VALUES ('${key}', '${answer.body}')\nON CONFLICT DO NOTHING`,
+        },
+        () => {
+          const isNew = !answers.has(key);
+          if (isNew) answers.set(key, answer);
+          const kept = answers.get(key) ?? answer;
+          recorder.row(rememberedRow(key, `${kept.status} ${kept.body}`));
+          const caption = isNew
+            ? 'The database keeps the key and its answer.'
+            : 'The database has the key already: another process was quicker. The money is gone all the same.';
+          return { result: undefined, caption, reply: 'ok' };
+        },
+      ),
+  };
+}

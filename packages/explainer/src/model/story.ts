@@ -1,0 +1,81 @@
+/** What a scenario is: a story with lanes, variants of it, and tasks for the reader. */
+
+import type { Stage } from './stage.ts';
+import type { Harm, Lane, Mark, Trace } from './trace.ts';
+
+/** A version of the story: with everything, or without one ingredient. */
+export interface Variant {
+  readonly id: string;
+  /** On the button: what is there, or what is missing. */
+  readonly title: string;
+  /** One sentence: what this version does. */
+  readonly says: string;
+  /**
+   * What goes wrong, and in which share of all seeds at least, with the knobs as usual; null: it never goes wrong,
+   * however the knobs are turned.
+   */
+  readonly breaks: { readonly harm: Harm; readonly share: number } | null;
+  /** What people write; shown beside the stage. */
+  readonly code: string;
+}
+
+/** A number that the reader may change. */
+export interface Knob {
+  readonly id: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly least: number;
+  readonly most: number;
+  readonly by: number;
+  readonly usual: number;
+}
+
+/** Values of a scenario's knobs. */
+export type KnobValues = Readonly<Record<string, number>>;
+
+/** What the reader is asked to bring about. */
+export interface Task {
+  readonly id: string;
+  readonly text: string;
+  /** The version in which it can be done. */
+  readonly variant: string;
+  /** Said when it is done: the idea behind it. */
+  readonly learned: string;
+  /** Whether the run has brought it about by this step. */
+  readonly isDone: (trace: Trace, step: number) => boolean;
+}
+
+/** A story. */
+export interface Scenario {
+  readonly id: string;
+  readonly title: string;
+  /** Two sentences at most. */
+  readonly story: string;
+  readonly lanes: readonly Lane[];
+  /** The first is the broken one that the story begins with, the last one is sound. */
+  readonly variants: readonly Variant[];
+  readonly knobs: readonly Knob[];
+  readonly tasks: readonly Task[];
+  run(stage: Stage, variant: string, knobs: KnobValues): Promise<void>;
+}
+
+/** The lanes that most stories have. */
+export const LANES: readonly Lane[] = [
+  { id: 'client', title: 'App' },
+  { id: 'network', title: 'Network' },
+  { id: 'api-1', title: 'API 1' },
+  { id: 'api-2', title: 'API 2' },
+  { id: 'store', title: 'Database' },
+  { id: 'provider', title: 'Provider' },
+];
+
+/** Whether something has happened by a step. */
+export function hasMark(trace: Trace, step: number, mark: Mark): boolean {
+  return trace.steps.slice(0, step + 1).some(({ marks }) => marks.includes(mark));
+}
+
+/** The version with everything has been seen to its end, and nothing is wrong. */
+export function isSeenWhole(variant: string): Task['isDone'] {
+  return (trace, step) =>
+    trace.variant === variant && step === trace.steps.length - 1 && trace.harms.length === 0;
+}

@@ -1,0 +1,149 @@
+/** How a stage looks that has a version, a counter, a caption and its controls. */
+
+import { css, type CSSResult } from 'lit';
+
+/** Of everything within `.desk`. */
+export const DESK_STYLE: CSSResult = css`
+  .stages {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr);
+    gap: 1.25rem;
+    min-width: 0;
+  }
+  .stages > section {
+    min-width: 0;
+    overflow: hidden;
+  }
+  .strip {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: space-between;
+    gap: 0.25rem 1rem;
+    padding: 0.75rem 1.25rem;
+    border-bottom: 1px solid var(--line);
+  }
+  .strip h2 {
+    font-size: 1rem;
+  }
+  .money {
+    display: flex;
+    align-items: baseline;
+    gap: 0.5rem;
+    font-size: 0.8125rem;
+    color: var(--soft);
+  }
+  .money .beside {
+    padding-left: 0.75rem;
+    border-left: 1px solid var(--line);
+  }
+  .money .beside output {
+    font-size: 0.875rem;
+  }
+  .money output {
+    padding: 0 0.625rem;
+    border-radius: 999px;
+    background: var(--money-wash);
+    color: var(--money);
+    font-size: 1.25rem;
+    font-weight: 700;
+    font-variant-numeric: tabular-nums;
+  }
+  .money .too-much {
+    background: var(--danger-wash);
+    color: var(--danger);
+  }
+  .caption {
+    display: grid;
+    grid-template-columns: auto 1fr;
+    gap: 0.75rem;
+    align-items: start;
+    min-height: 5.25rem;
+    padding: 0.875rem 1.25rem;
+    border-bottom: 1px solid var(--line);
+    font-size: 1.0625rem;
+  }
+  .caption .at {
+    min-width: 4.25rem;
+    padding-top: 0.1875rem;
+    color: var(--soft);
+    font-size: 0.8125rem;
+    font-variant-numeric: tabular-nums;
+  }
+  .plain {
+    border-left: 4px solid var(--plain);
+  }
+  .money-tone {
+    border-left: 4px solid var(--money);
+    background: var(--money-wash);
+  }
+  .claim {
+    border-left: 4px solid var(--claim);
+    background: var(--claim-wash);
+  }
+  .danger {
+    border-left: 4px solid var(--danger);
+    background: var(--danger-wash);
+  }
+  .good {
+    border-left: 4px solid var(--good);
+    background: var(--good-wash);
+  }
+  .verdict {
+    display: block;
+    font-weight: 600;
+  }
+  .verdict.harm {
+    color: var(--danger);
+  }
+  .verdict.well {
+    color: var(--good);
+  }
+  .bar {
+    position: sticky;
+    bottom: 0.5rem;
+    z-index: 2;
+    padding: 0.5rem;
+    box-shadow: 0 4px 20px rgb(0 0 0 / 0.07);
+  }
+  .knobs {
+    padding: 0 0.5rem;
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 0.5rem 1.25rem;
+    font-size: 0.875rem;
+  }
+  .knobs label {
+    display: flex;
+    align-items: center;
+    gap: 0.5rem;
+    min-height: 2rem;
+  }
+  .knobs input[type='range'] {
+    width: 8rem;
+    accent-color: var(--claim);
+  }
+  .knobs button {
+    min-height: 2.25rem;
+    padding: 0 0.75rem;
+    border: 1px solid var(--line);
+    border-radius: 8px;
+    background: var(--card);
+  }
+  .knobs button:hover {
+    background: var(--sunk);
+  }
+  .knobs small {
+    color: var(--soft);
+  }
+  .knobs input[type='checkbox'] {
+    width: 1.125rem;
+    height: 1.125rem;
+    accent-color: var(--claim);
+  }
+  .knobs output {
+    min-width: 4.5rem;
+    font-variant-numeric: tabular-nums;
+  }
+`;

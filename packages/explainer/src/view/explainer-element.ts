@@ -1,0 +1,292 @@
+/** The page: one story, one version, one seed, one step; and what the reader has done so far. */
+
+import { type CSSResultGroup, html, LitElement, type PropertyDeclarations, type TemplateResult } from 'lit';
+import {
+  type Knob,
+  play,
+  SCENARIOS,
+  type Scenario,
+  type Step,
+  type Task,
+  type Trace,
+  type Variant,
+} from '../model/index.ts';
+import { DESK_STYLE } from './desk-style.ts';
+import { addressOf, type Place, placeOf } from './step-address.ts';
+import { caption, knobs, stories, strip, tasks, transcript, variants } from './explainer-parts.ts';
+import { PAGE_STYLE } from './explainer-style.ts';
+import { type Played, Player } from './player.ts';
+import type { GoEvent } from './stage-element.ts';
+import { THEME } from './theme.ts';
+
+const SEED_MAX = 9_999;
+
+/** `samekey-explainer`. */
+export class ExplainerElement extends LitElement implements Played {
+  static override properties: PropertyDeclarations = {
+    place: { state: true },
+    trace: { state: true },
+    other: { state: true },
+    isCompared: { state: true },
+  };
+  static override styles: CSSResultGroup = [THEME, DESK_STYLE, PAGE_STYLE];
+
+  declare place: Place;
+  declare trace: Trace | null;
+  /** The version to compare with. */
+  declare other: Trace | null;
+  declare isCompared: boolean;
+  readonly #done = new Set<Task>();
+  readonly #player = new Player(this);
+  #plays = 0;
+
+  constructor() {
+    super();
+    this.place = placeOf(location.hash);
+    this.trace = null;
+    this.other = null;
+    this.isCompared = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    window.addEventListener('hashchange', this.#onHash);
+    window.addEventListener('keydown', this.#onKey);
+    void this.#replay();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    window.removeEventListener('hashchange', this.#onHash);
+    window.removeEventListener('keydown', this.#onKey);
+  }
+
+  get caption(): string | null {
+    const step = this.trace?.steps[this.place.step];
+    return step === undefined || this.#isAtEnd ? null : step.caption;
+  }
+
+  next(): void {
+    this.#go(this.place.step + 1);
+  }
+
+  override render(): TemplateResult {
+    const { place, trace } = this;
+    const { scenario } = place;
+    const variant = this.#variant(place.variant);
+    return html`<div class="page" @go=${this.#onGo} @toggle-play=${() => this.#toggle()}>
+      <header>
+        <p class="brand">Samekey</p>
+        <p class="lead">Same key, same answer. Watch what happens to a payment that is sent twice.</p>
+      </header>
+      ${stories(
+        SCENARIOS,
+        scenario,
+        (one) => one.tasks.every((task) => this.#done.has(task)),
+        (one) => this.#choose({ scenario: one, variant: one.variants[0]?.id ?? '', knobs: {} }),
+      )}
+      <main class=${this.isCompared ? 'two' : ''}>
+        <div class="story">
+          <h1>${scenario.title}</h1>
+          <p>${scenario.story}</p>
+        </div>
+        ${tasks(
+          scenario.tasks,
+          (task) => this.#done.has(task),
+          (task) => this.#show(task),
+          this.#nextStory(),
+        )}
+        <div class="desk">
+          ${variants(scenario.variants, place.variant, (id) => this.#choose({ variant: id }))}
+          <p class="says">${variant?.says}</p>
+          ${trace === null || variant === undefined ? '' : this.#stages(trace, variant)}
+        </div>
+        ${trace === null || variant === undefined ? '' : this.#behind(trace, variant)}
+        ${trace === null ? '' : transcript(trace, place.step, (one) => addressOf({ ...place, step: one }))}
+      </main>
+    </div>`;
+  }
+
+  #stages(trace: Trace, variant: Variant): TemplateResult {
+    const { place, isCompared } = this;
+    const beside = this.#beside();
+    return html`
+      <div class="stages">
+        ${this.#stage({ trace, step: place.step, variant }, isCompared ? null : beside, true)}
+        ${isCompared && beside !== null ? this.#stage(beside, null, false) : ''}
+      </div>
+      <div class="card bar">
+        <samekey-controls
+          .step=${place.step}
+          .count=${trace.steps.length}
+          .playing=${this.#player.isPlaying}
+          .said=${trace.steps[place.step]?.caption ?? ''}
+        ></samekey-controls>
+      </div>
+      <div class="knobs">
+        ${knobs(place.scenario.knobs, place.knobs, (knob, value) => this.#turn(knob, value))}
+        <button @click=${() => this.#choose({ seed: (place.seed % SEED_MAX) + 1 })}>
+          Other timing <small>seed ${place.seed}</small>
+        </button>
+        <button @click=${() => this.#player.faster()}>Speed <small>${this.#player.speed}×</small></button>
+        <label>
+          <input type="checkbox" .checked=${isCompared} @change=${this.#onCompare} />
+          Two versions side by side
+        </label>
+      </div>
+    `;
+  }
+
+  #behind(trace: Trace, { code }: Variant): TemplateResult {
+    const { step } = this.place;
+    return html`<aside aria-label="Behind the stage">
+      <section class="card">
+        <h2 class="small">The row in the database</h2>
+        <samekey-row .trace=${trace} .step=${step}></samekey-row>
+      </section>
+      <section class="card">
+        <h2 class="small">Messages of this step</h2>
+        <samekey-messages .trace=${trace} .step=${step}></samekey-messages>
+      </section>
+      <section class="card">
+        <h2 class="small">The code of this version</h2>
+        <pre tabindex="0"><code>${code}</code></pre>
+      </section>
+    </aside>`;
+  }
+
+  #stage({ trace, step: at, variant }: Shown, beside: Shown | null, isLive: boolean): TemplateResult {
+    const step = stepOf(trace, at);
+    const other =
+      beside === null ? null : { variant: beside.variant, step: stepOf(beside.trace, beside.step) };
+    return html`<section class="card" aria-label=${variant.title}>
+      ${strip(variant, step, other)} ${caption(trace, at, isLive)}
+      <samekey-stage .trace=${trace} .step=${at} .label="Messages of: ${variant.title}"></samekey-stage>
+    </section>`;
+  }
+
+  /** The other version, at the same moment; at the end, at its end. */
+  #beside(): Shown | null {
+    const { other } = this;
+    const variant = this.#variant(other?.variant ?? '');
+    if (other === null || variant === undefined) return null;
+    const now = this.trace?.steps[this.place.step]?.at ?? 0;
+    const passed = other.steps.filter(({ at }) => at <= now).length;
+    const step = this.#isAtEnd ? other.steps.length - 1 : Math.max(0, passed - 1);
+    return { trace: other, step, variant };
+  }
+
+  get #isAtEnd(): boolean {
+    return this.trace !== null && this.place.step >= this.trace.steps.length - 1;
+  }
+
+  #variant(id: string): Variant | undefined {
+    return this.place.scenario.variants.find((variant) => variant.id === id);
+  }
+
+  /** Another run, from its beginning. */
+  #choose(change: Partial<Place>): void {
+    this.#player.pause();
+    this.place = { ...this.place, ...change, step: 0 };
+    void this.#replay();
+  }
+
+  #show({ variant }: Task): void {
+    this.#choose({ variant });
+    this.#player.play();
+  }
+
+  #turn(knob: Knob, value: number): void {
+    this.#choose({ knobs: { ...this.place.knobs, [knob.id]: value } });
+  }
+
+  async #replay(): Promise<void> {
+    const turn = (this.#plays += 1);
+    const { scenario, variant, seed, knobs: values } = this.place;
+    const choice = { scenario, seed, knobs: values };
+    const trace = await play({ ...choice, variant });
+    const other = await play({ ...choice, variant: counterpartOf(scenario, variant) });
+    if (turn !== this.#plays) return;
+    this.trace = trace;
+    this.other = other;
+    this.#go(Math.min(this.place.step, trace.steps.length - 1));
+  }
+
+  #go(step: number): void {
+    const { trace } = this;
+    if (trace === null) return;
+    const at = Math.min(Math.max(0, step), trace.steps.length - 1);
+    this.place = { ...this.place, step: at };
+    for (const task of this.place.scenario.tasks) if (task.isDone(trace, at)) this.#done.add(task);
+    const address = addressOf(this.place);
+    if (location.hash !== address) history.replaceState(null, '', address);
+  }
+
+  #nextStory(): (() => void) | null {
+    const next = SCENARIOS[SCENARIOS.indexOf(this.place.scenario) + 1];
+    if (next === undefined) return null;
+    return () => this.#choose({ scenario: next, variant: next.variants[0]?.id ?? '', knobs: {} });
+  }
+
+  #toggle(): void {
+    if (this.#player.isPlaying) return this.#player.pause();
+    if (this.#isAtEnd) this.#go(0);
+    this.#player.play();
+  }
+
+  readonly #onGo = (event: GoEvent): void => {
+    this.#player.pause();
+    this.#go(event.step);
+  };
+
+  readonly #onCompare = (event: Event): void => {
+    this.isCompared = (event.target as HTMLInputElement).checked;
+  };
+
+  readonly #onHash = (): void => {
+    const { step, ...run } = placeOf(location.hash);
+    const before = this.place;
+    this.#player.pause();
+    this.place = { ...run, step };
+    const isSameRun = addressOf({ ...before, step: 0 }) === addressOf({ ...this.place, step: 0 });
+    if (isSameRun) this.#go(step);
+    else void this.#replay();
+  };
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey || isTyping(event)) return;
+    const { step } = this.place;
+    const last = (this.trace?.steps.length ?? 1) - 1;
+    const to = { ArrowRight: step + 1, ArrowLeft: step - 1, Home: 0, End: last }[event.key];
+    if (to === undefined && event.key !== ' ') return;
+    event.preventDefault();
+    if (to === undefined) return this.#toggle();
+    this.#player.pause();
+    this.#go(to);
+  };
+}
+
+/** A version at one of its steps. */
+interface Shown {
+  readonly trace: Trace;
+  readonly step: number;
+  readonly variant: Variant;
+}
+
+function stepOf(trace: Trace, at: number): Step {
+  return trace.steps[at] as Step;
+}
+
+/** The sound version beside a broken one, and the other way round. */
+function counterpartOf({ variants: all }: Scenario, id: string): string {
+  const isSound = all.find((variant) => variant.id === id)?.breaks === null;
+  return (all.find(({ breaks }) => (breaks === null) !== isSound) ?? all[0])?.id ?? id;
+}
+
+/** Keys that whatever has the focus needs itself. */
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.matches('input, select, textarea')) return true;
+  return event.key === ' ' && target.matches('button, summary, a');
+}

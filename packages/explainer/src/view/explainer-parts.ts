@@ -1,0 +1,162 @@
+/** The parts of the page that only show something. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Knob, KnobValues, Scenario, Step, Task, Tone, Trace, Variant } from '../model/index.ts';
+
+/** An amount as people write it. */
+function euros(cents: number): string {
+  return `€${(cents / 100).toFixed(2)}`;
+}
+
+/** The class of a tone; the one of money is also the name of a counter. */
+function classOf(tone: Tone): string {
+  return tone === 'money' ? 'money-tone' : tone;
+}
+
+/**
+ * The head of a stage: which version, and the counter that hurts; beside it that of another version at the same
+ * moment.
+ */
+export function strip(
+  variant: Variant,
+  step: Step,
+  beside: { readonly variant: Variant; readonly step: Step } | null,
+): TemplateResult {
+  return html`<div class="strip">
+    <h2>${variant.title}</h2>
+    <p class="money">
+      <span>${euros(step.meantCents)} meant, taken</span> ${counter(step)}
+      ${
+        beside === null
+          ? ''
+          : html`<span class="beside">${beside.variant.title} ${counter(beside.step)}</span>`
+      }
+    </p>
+  </div>`;
+}
+
+function counter({ takenCents, meantCents }: Step): TemplateResult {
+  return html`<output class=${takenCents > meantCents ? 'too-much' : ''}>${euros(takenCents)}</output>`;
+}
+
+/** What happens in this step; at the end, what is to be thought of it all. */
+export function caption(trace: Trace, at: number, isLive: boolean): TemplateResult {
+  const { tone, at: ms, caption: said } = trace.steps[at] as Step;
+  const isAtEnd = at === trace.steps.length - 1;
+  const isHarm = isAtEnd && trace.harms.length > 0;
+  return html`<p class="caption ${isHarm ? 'danger' : classOf(tone)}">
+    <span class="at">${(ms / 1000).toFixed(2)} s</span>
+    <span aria-live=${isLive ? 'polite' : 'off'}
+      >${said} ${isAtEnd ? html`<span class="verdict ${isHarm ? 'harm' : 'well'}">${trace.verdict}</span>` : ''}</span
+    >
+  </p>`;
+}
+
+/** All stories, with those ticked whose tasks are done. */
+export function stories(
+  scenarios: readonly Scenario[],
+  current: Scenario,
+  isDone: (scenario: Scenario) => boolean,
+  choose: (scenario: Scenario) => void,
+): TemplateResult {
+  return html`<nav aria-label="Stories">
+    <ol>
+      ${scenarios.map(
+        (scenario, i) => html`<li>
+          <button aria-current=${scenario === current ? 'true' : nothing} @click=${() => choose(scenario)}>
+            <span class="number ${isDone(scenario) ? 'done' : ''}">${isDone(scenario) ? '✓' : i + 1}</span>
+            ${scenario.title}
+          </button>
+        </li>`,
+      )}
+    </ol>
+  </nav>`;
+}
+
+/** The tasks of a story; the first that is not done is the one to do. */
+export function tasks(
+  all: readonly Task[],
+  isDone: (task: Task) => boolean,
+  show: (task: Task) => void,
+  next: (() => void) | null,
+): TemplateResult {
+  const current = all.find((task) => !isDone(task));
+  return html`<section class="card tasks" aria-label="Tasks">
+    <h2 class="small">Your tasks</h2>
+    <ol>
+      ${all.map((task, i) => {
+        const done = isDone(task);
+        return html`<li class=${done ? 'done' : task === current ? 'now' : ''}>
+          <span class="tick" aria-hidden="true">${done ? '✓' : i + 1}</span>
+          <span>
+            ${task.text} ${done ? html`<span class="learned"><span class="hidden">Done. </span>${task.learned}</span>` : ''}
+            ${task === current ? html`<button class="link" @click=${() => show(task)}>Show me</button>` : ''}
+          </span>
+        </li>`;
+      })}
+    </ol>
+    ${current === undefined && next !== null ? html`<button class="link" @click=${next}>Next story</button>` : ''}
+  </section>`;
+}
+
+/** The versions of a story. */
+export function variants(
+  all: readonly Variant[],
+  current: string,
+  choose: (variant: string) => void,
+): TemplateResult {
+  return html`<fieldset>
+    <legend class="hidden">Version of the API</legend>
+    <div class="variants">
+      ${all.map(
+        ({ id, title, breaks }) => html`<label class=${breaks === null ? 'sound' : ''}>
+          <input type="radio" name="variant" .checked=${id === current} @change=${() => choose(id)} />
+          <span class="mark"></span>${title}
+        </label>`,
+      )}
+    </div>
+  </fieldset>`;
+}
+
+/** The numbers that the reader may change. */
+export function knobs(
+  all: readonly Knob[],
+  values: KnobValues,
+  turn: (knob: Knob, value: number) => void,
+): readonly TemplateResult[] {
+  return all.map((knob) => {
+    const { id, title, unit, least, most, by, usual } = knob;
+    const value = values[id] ?? usual;
+    return html`<label>
+      ${title}
+      <input
+        type="range"
+        min=${least}
+        max=${most}
+        step=${by}
+        .value=${String(value)}
+        @change=${(event: Event) => turn(knob, Number((event.target as HTMLInputElement).value))}
+      />
+      <output>${value} ${unit}</output>
+    </label>`;
+  });
+}
+
+/** All steps as text, each with its address. */
+export function transcript(trace: Trace, step: number, addressOf: (step: number) => string): TemplateResult {
+  const titleOf = new Map(trace.lanes.map(({ id, title }) => [id, title]));
+  return html`<details class="card transcript">
+    <summary>Transcript of all ${trace.steps.length} steps</summary>
+    <ol>
+      ${trace.steps.map(
+        ({ n, at, lane, caption: said, takenCents }) => html`<li>
+          <a href=${addressOf(n)} aria-current=${n === step ? 'step' : nothing}
+            >${(at / 1000).toFixed(2)} s, ${titleOf.get(lane) ?? lane}: ${said}
+            ${takenCents > (trace.steps[n - 1]?.takenCents ?? 0) ? html`<strong>Taken so far: ${euros(takenCents)}.</strong>` : ''}</a
+          >
+        </li>`,
+      )}
+    </ol>
+    <p>${trace.verdict}</p>
+  </details>`;
+}

@@ -1,0 +1,187 @@
+/** The page as it is served: made from the sources, in a real browser, on a desktop and a phone, in light and dark. */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildExplainer } from '../../../tools/build-explainer.mjs';
+import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { SCENARIOS } from '../src/model/index.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const DESKTOP = { viewport: { width: 1440, height: 1000 } };
+const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
+const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
+  ['desktop, light', { ...DESKTOP, colorScheme: 'light' }],
+  ['desktop, dark', { ...DESKTOP, colorScheme: 'dark' }],
+  ['phone, light', { ...PHONE, colorScheme: 'light' }],
+  ['phone, dark', { ...PHONE, colorScheme: 'dark' }],
+];
+const RUNS = SCENARIOS.flatMap((scenario) =>
+  scenario.variants.map(({ id }) => [`${scenario.id}, ${id}`, `#${scenario.id}/${id}/1/0`] as const),
+);
+
+/** What axe finds, as `rule: element`. */
+async function axe(page: Page): Promise<string[]> {
+  await page.addScriptTag({ path: AXE });
+  return page.evaluate(async () => {
+    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
+    const { violations } = await runner.run();
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+}
+
+/** Presses a key until nothing moves any more; what the stage has shown, caption and picture, at each step. */
+function stepped(page: Page, key: 'ArrowRight' | 'ArrowLeft'): Promise<readonly string[]> {
+  return page.evaluate(async (pressed) => {
+    const root = document.querySelector('samekey-explainer')?.shadowRoot;
+    const look = (): string => {
+      const picture = root?.querySelector('samekey-stage')?.shadowRoot?.querySelector('svg');
+      return `${root?.querySelector('.caption')?.textContent ?? ''}\n${picture?.innerHTML ?? ''}`;
+    };
+    const seen = [look()];
+    for (;;) {
+      window.dispatchEvent(new KeyboardEvent('keydown', { key: pressed }));
+      // What is shown follows in microtasks.
+      await new Promise((resolve) => void setTimeout(resolve));
+      const now = look();
+      if (now === seen.at(-1)) return seen;
+      seen.push(now);
+    }
+  }, key);
+}
+
+/** The caption of the first stage. */
+const shown = (page: Page): Promise<string> => page.locator('.stages .caption').first().innerText();
+
+const program = chromiumProgram();
+
+describe.runIf(program !== undefined)('the page', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'samekey-explainer-'));
+  let server: Server;
+  let browser: Browser;
+  let origin = '';
+  /** What a page has complained of, and the hosts that it has asked. */
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    await buildExplainer(folder);
+    server = createServer((request, response) => {
+      const name = request.url === '/' ? 'index.html' : (request.url ?? '').slice(1);
+      const type = name.endsWith('.js') ? 'text/javascript' : 'text/html';
+      response.setHeader('Content-Type', `${type}; charset=utf-8`).end(readFileSync(join(folder, name)));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function open(hash: string, look: BrowserContextOptions = DESKTOP): Promise<Page> {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...look });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => void faults.push(String(error)));
+    page.on('console', (said) => {
+      if (said.type() === 'error') faults.push(said.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) faults.push(request.url());
+    });
+    await page.goto(`${origin}/${hash}`);
+    await page.locator('samekey-stage svg').first().waitFor();
+    return page;
+  }
+
+  it.each(RUNS)(
+    '%s: is stepped to its end and back, and shows the same on the way back',
+    async (_name, hash) => {
+      const page = await open(hash);
+      const there = await stepped(page, 'ArrowRight');
+      expect(there.length).toBeGreaterThan(5);
+      expect(there.at(-1)).toContain('Meant: €');
+      expect(page.url()).toContain(`/1/${there.length - 1}`);
+      const back = await stepped(page, 'ArrowLeft');
+      expect(back.toReversed()).toEqual(there);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it.each(LOOKS)(
+    '%s: axe finds nothing at the beginning, in the middle and at the end, side by side or not',
+    async (_name, look) => {
+      const page = await open('#double-click/no-claim/1/0', look);
+      expect(await axe(page)).toEqual([]);
+      await page.locator('.transcript summary').click();
+      await page.keyboard.press('Home');
+      for (let i = 0; i < 8; i += 1) await page.keyboard.press('ArrowRight');
+      for (const message of await page.locator('samekey-messages summary').all()) await message.click();
+      expect(await axe(page)).toEqual([]);
+      await page.getByLabel('Two versions side by side').check();
+      await page.locator('h1').click();
+      await page.keyboard.press('End');
+      await page.locator('.verdict').nth(1).waitFor();
+      expect(await axe(page)).toEqual([]);
+      const overflows = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(overflows).toBeLessThanOrEqual(0);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('opens at the step that its address names, and follows the address', async () => {
+    const page = await open('#other-amount/samekey/1/11');
+    await expect.poll(() => shown(page)).toContain('another one than that of the row');
+    expect(await page.locator('samekey-row dl').innerText()).toContain('completed');
+    await page.evaluate(() => {
+      location.hash = '#double-click/no-claim/1/9';
+    });
+    await expect.poll(() => shown(page)).toContain('a second time');
+    await page.context().close();
+  });
+
+  it('is worked by keyboard alone: a version is chosen, the task is shown, played and ticked off', async () => {
+    const page = await open('');
+    const focus = (): Promise<string> =>
+      page.evaluate(() => {
+        let element = document.activeElement;
+        for (let next = element; next !== null; next = next.shadowRoot?.activeElement ?? null) element = next;
+        return element?.textContent?.trim() ?? '';
+      });
+    for (let i = 0; i < 40 && (await focus()) !== 'Show me'; i += 1) await page.keyboard.press('Tab');
+    expect(await focus()).toBe('Show me');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.play').innerText()).toContain('Pause');
+    await page.keyboard.press('End');
+    await expect.poll(() => page.locator('.tasks .done').count()).toBe(1);
+    expect(await page.locator('.money output').first().innerText()).toBe('€24.00');
+    await page.context().close();
+  });
+
+  it('plays by itself to the end and stands still there', async () => {
+    const page = await open('#lost-answer/no-protection/1/7');
+    for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();
+    await page.getByRole('button', { name: 'Play' }).click();
+    await page.getByRole('button', { name: 'Again' }).waitFor();
+    expect(await page.locator('samekey-controls .of').innerText()).toBe('11 / 11');
+    await page.context().close();
+  });
+});
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}

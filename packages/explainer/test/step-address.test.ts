@@ -1,0 +1,30 @@
+/** Addresses of single steps. */
+
+import { describe, expect, it } from 'vitest';
+import { SCENARIOS } from '../src/model/index.ts';
+import { addressOf, placeOf } from '../src/view/step-address.ts';
+
+describe('the address of a step', () => {
+  it('leads back to the place that it was made of', () => {
+    for (const scenario of SCENARIOS) {
+      for (const { id: variant } of scenario.variants) {
+        const knobs = Object.fromEntries(scenario.knobs.map(({ id, most }) => [id, most]));
+        const place = { scenario, variant, seed: 42, step: 9, knobs };
+        expect(placeOf(addressOf(place))).toEqual(place);
+      }
+    }
+  });
+
+  it('leads to the first story where it says nothing, or nothing that there is', () => {
+    for (const hash of ['', '#', '#/', '#no-such-story/no-such-version/x/-3', '#%']) {
+      expect(placeOf(hash)).toMatchObject({ scenario: SCENARIOS[0], seed: 1, step: 0, knobs: {} });
+    }
+  });
+
+  it('keeps knobs within their bounds, and leaves out those that are as usual', () => {
+    expect(placeOf('#double-click/no-claim/1/0?gap=100000').knobs).toEqual({ gap: 600 });
+    expect(placeOf('#double-click/no-claim/1/0?gap=x&other=1').knobs).toEqual({});
+    const place = placeOf('#double-click/no-claim/1/0?gap=40');
+    expect(addressOf(place)).toBe('#double-click/no-claim/1/0');
+  });
+});
