@@ -77,6 +77,7 @@ const WEIGHTS = {
 const CLOSURES = {
   samekey: { files: 112, kilobytes: 320 },
   'samekey/express': { files: 155, kilobytes: 440 },
+  'samekey/fastify': { files: 155, kilobytes: 440 },
   'samekey/node': { files: 155, kilobytes: 440 },
   'samekey/hono': { files: 138, kilobytes: 410 },
   'samekey/fetch': { files: 136, kilobytes: 400 },

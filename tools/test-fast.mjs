@@ -13,7 +13,7 @@ import { binOf } from './lib/run.mjs';
 const PARTS = `
   core/ fingerprint/ store/ http/ http-node/ coverage/ operator/
   metrics/ engine/memory engine/sqlite engine/unfit engine/batcher engine/dispatch outbox/memory
-  stores/memory stores/sqlite outbox/sqlite tx/memory adapters/express5 adapters/node adapters/hono.test adapters/fetch.test
+  stores/memory stores/sqlite outbox/sqlite tx/memory adapters/express5 adapters/node adapters/hono.test adapters/fetch.test adapters/fastify.test
   seal/sealed seal/envelope worker/worker ways/commit-once ways/steps ways/completer ways/facts
   ways/late-call ways/last-look ways/served-answers ways/values ways/two-doors ways/unprotected-fetch ways/validation
   ways/provider-notes

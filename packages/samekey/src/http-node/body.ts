@@ -133,9 +133,12 @@ function isTaken(req: IncomingMessage): boolean {
 
 /** Whether the last byte is here: Node tells so (`complete`) one turn after it has given it. */
 function isWhole(req: IncomingMessage): boolean {
-  if (req.complete) return true;
-  const { 'transfer-encoding': chunked, 'content-length': length } = req.headers;
-  return chunked === undefined && req.readableLength === Number(length);
+  return req.complete || req.readableLength === declaredLength(req);
+}
+
+/** RFC 9112 §6.3: of two lengths the chunked one counts. */
+function declaredLength({ headers }: IncomingMessage): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
 }
 
 /** Everything buffered of a complete body; read() without the exact size would emit `end`. */
@@ -165,7 +168,8 @@ function collect(req: IncomingMessage, sizeMax: number): Promise<Uint8Array | Bo
         }
       }
       if (size > sizeMax) done({ kind: 'too-large' });
-      else if (req.complete)
+      // Requests that no parser made (`inject` of Fastify) never say that they are complete.
+      else if (req.complete || size === declaredLength(req))
         done(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size));
     };
     req.on('readable', onReadable);

@@ -38,6 +38,8 @@ export interface CaptureOptions {
   readonly onLateAnswer?: ((end: CaptureEnd) => void) | undefined;
   /** Header lines added to a head that leaves before the record is stored. Default: none. */
   readonly streamHeaders?: () => readonly HeaderLine[];
+  /** Headers that a framework keeps until it answers: as if they were on the response. Default: none. */
+  readonly outer?: Readonly<Record<string, HeaderValue | undefined>> | undefined;
 }
 
 /** An answer the application has given. */
@@ -154,6 +156,8 @@ export interface CaptureState {
   view: SocketView | undefined;
   /** Where the handler answers once something else was sent in its place. */
   late: ServerResponse | undefined;
+  /** The status of what was sent in its place. */
+  sentStatus: number;
   /** Inside a call to Node's own method, which must see the real socket. */
   inside: boolean;
 }

@@ -181,6 +181,12 @@ function nobody(): void {}
 function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
   const { writeHead, write, end, flushHeaders, addTrailers, destroy, emit } = res as unknown as Methods;
   const baseNames = rawHeaderNames(res);
+  const baseValues = baseNames.map((name) => headerValue(res, name));
+  for (const [name, value] of Object.entries(options.outer ?? {})) {
+    if (value === undefined || res.hasHeader(name)) continue;
+    baseNames.push(name);
+    baseValues.push(value);
+  }
   let ownBefore = 0;
   for (let i = 0; i < OVERRIDDEN.length; i++) {
     if (Object.hasOwn(res, OVERRIDDEN[i] as string)) ownBefore |= 1 << i;
@@ -192,7 +198,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     overrides: OVERRIDES,
     ownBefore,
     baseNames,
-    baseValues: baseNames.map((name) => headerValue(res, name)),
+    baseValues,
     baseSendDate: res.sendDate,
     baseStatus: res.statusCode,
     outerFinishListeners: res.listenerCount('finish'),
@@ -229,6 +235,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     socket: undefined,
     view: undefined,
     late: undefined,
+    sentStatus: 0,
     inside: false,
   };
   // Redefining `socket` turns the response into a table, where what is added costs nothing (node-exchange.ts); so it

@@ -17,31 +17,45 @@ import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } f
 import { headerLines, requestTarget } from './node-request.ts';
 import { sendAnswer } from './send-held.ts';
 
-/** What the framework does when it goes on. */
-interface NodeFlow {
+/** What the framework knows beside the request, and does when it goes on. */
+interface NodeFlow<Native> {
+  /** The framework's own request: scope functions get it. */
+  readonly native: Native;
   /** As {@link HttpRequest.route}. */
   readonly route: MatchedRoute | null;
+  /** Headers that the framework still keeps to itself: they belong to the request as those on the response do. */
+  readonly headers?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
   /** Hands the request to what comes after Samekey, once. */
   next(): void;
   /** Hands an error to the framework. */
   fail(error: unknown): void;
+  /** Tells the framework that the response is answered without it. */
+  take?(): void;
 }
 
 /** One request and its answer. */
-export class NodeExchange<Request extends IncomingMessage> implements Exchange<Request> {
+export class NodeExchange<Native> implements Exchange<Native> {
   readonly request: HttpRequest;
-  readonly native: Request;
+  readonly native: Native;
+  readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
-  readonly #flow: NodeFlow;
-  readonly #route: Route<Request>;
+  readonly #flow: NodeFlow<Native>;
+  readonly #route: Route<Native>;
   readonly #host: ExchangeHost;
   #isBroken = false;
   #late: ((end: HandlerEnd) => void) | null = null;
   #capture: Capture | null = null;
 
-  constructor(req: Request, res: ServerResponse, route: Route<Request>, host: ExchangeHost, flow: NodeFlow) {
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    route: Route<Native>,
+    host: ExchangeHost,
+    flow: NodeFlow<Native>,
+  ) {
     const { path, query } = requestTarget(req);
-    this.native = req;
+    this.native = flow.native;
+    this.#req = req;
     this.#res = res;
     this.#flow = flow;
     this.#route = route;
@@ -56,7 +70,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
-    const read = await readBody(this.native, { requestSizeMaxBytes: sizeMaxBytes });
+    const read = await readBody(this.#req, { requestSizeMaxBytes: sizeMaxBytes });
     // What was not read of it would be taken for the next request on this connection.
     if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
     return read;
@@ -73,6 +87,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
       return { kind: 'silent', error: new Error('The response was answered before the handler could run.') };
     }
     const capture = captureResponse(this.#res, {
+      outer: this.#flow.headers,
       responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
       bufferTimeMaxMs: this.#route.bufferTimeMaxMs,
       setTimer: (delayMs, callback) => this.#host.world.setTimer(delayMs, callback),
@@ -86,7 +101,7 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
       isDecidedEarly: (status) => !attempt.hasSpoken && isFinalStatus(this.#route, status),
     });
     this.#capture = capture;
-    attempts.set(this.native, attempt);
+    attempts.set(this.#req, attempt);
     this.#flow.next();
     const end = await capture.ended;
     if (end.kind === 'answer')
@@ -122,9 +137,12 @@ export class NodeExchange<Request extends IncomingMessage> implements Exchange<R
   }
 
   replace(answer: StoredResponse): void {
-    if (this.#capture === null) {
-      if (!this.#res.headersSent) sendAnswer(this.#res, answer);
-    } else this.#capture.replace(answer);
+    if (this.#capture !== null) return this.#capture.replace(answer);
+    if (this.#res.headersSent) return;
+    this.#flow.take?.();
+    for (const [name, value] of Object.entries(this.#flow.headers ?? {}))
+      if (value !== undefined) this.#res.setHeader(name, value);
+    sendAnswer(this.#res, answer);
   }
 
   fail(error: unknown): void {

@@ -240,6 +240,11 @@ function ruleForNew(key: string, options: KeyOptions): Outcome | null {
   return fault === null ? null : { kind: 'key-malformed', fault, detail: describeKeyFault(fault, options) };
 }
 
+/** Whether a request's body is read before its handler runs: for frameworks whose parsers stand in between. */
+export function readsBody<Native>(route: Route<Native>, request: HttpRequest): boolean {
+  return route.methods.has(request.method.toUpperCase()) && keyLines(route, request).length > 0;
+}
+
 /** The field lines of the first header that carries a key. */
 function keyLines<Native>({ header, otherHeaders }: Route<Native>, request: HttpRequest): readonly string[] {
   const lines = request.headerLines(header);

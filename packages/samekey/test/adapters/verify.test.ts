@@ -14,6 +14,7 @@ import type {
 } from '../../../testing/src/adapter-contract.ts';
 import { faultyStore, passageOf } from '../../../testing/src/faulty-store.ts';
 import { expressHarness } from './express-harness.ts';
+import { fastifyHarness } from './fastify-harness.ts';
 import { fetchHarness } from './fetch-harness.ts';
 import { honoHarness } from './hono-harness.ts';
 import { nodeHarness } from './node-harness.ts';
@@ -132,6 +133,7 @@ function ownerOf(request: ContractRequest): string {
 const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profile }[] = [
   { harness: expressHarness('Express 5', express), profile: 'ietf' },
   { harness: expressHarness('Express 5', express), profile: 'stripe' },
+  { harness: fastifyHarness, profile: 'ietf' },
   { harness: nodeHarness, profile: 'ietf' },
   { harness: honoHarness, profile: 'ietf' },
   { harness: fetchHarness, profile: 'ietf' },

@@ -40,6 +40,7 @@ export function idempotent(samekey: Samekey, options: RouteOptions<Request>): Re
     if (protects) asTables(req, res);
     hearErrors(req);
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
+      native: req,
       route: matchedRoute(req, next, protect),
       next: () => next(),
       fail: next,

@@ -30,6 +30,7 @@ export function serve<Input>(
   const answer: RequestHandler = (req, res, next) => {
     if (route.methods.has(req.method.toUpperCase())) asTables(req, res);
     const exchange = new NodeExchange<Request>(req, res, route, engine, {
+      native: req,
       route: null,
       next: () => next(),
       fail: next,

@@ -77,7 +77,7 @@ export function idempotent<Req extends IncomingMessage>(
     const outer = attemptOf(req);
     if (outer !== null && route.methods.has(req.method?.toUpperCase() ?? ''))
       return next(protectedTwice(engine, outer));
-    const flow = { route: null, next: () => next(), fail: next };
+    const flow = { native: req, route: null, next: () => next(), fail: next };
     return handle(engine, route, new NodeExchange<Req>(req, res, route, engine, flow));
   };
   if (handler === undefined)

@@ -26,7 +26,7 @@ export function serve<Input, Req extends IncomingMessage = IncomingMessage>(
   } as const;
   const answer: NodeListener<Req> = (req, res) =>
     new Promise((resolve, reject) => {
-      const flow = { route: null, next: () => sendAnswer(res, notAllowed), fail: reject };
+      const flow = { native: req, route: null, next: () => sendAnswer(res, notAllowed), fail: reject };
       void handle(engine, route, new NodeExchange<Req>(req, res, route, engine, flow), wrapped).then(resolve);
     });
   return markProtected(answer, { ...route, answers: true });

@@ -1,0 +1,16 @@
+/**
+ * Samekey for Fastify 5.
+ */
+
+export type { Attempt } from '../../engine/attempt.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions } from '../../http/route.ts';
+export type { ScopeFunction } from '../../http/scope-function.ts';
+export type { FreshnessOptions } from '../../http/freshness.ts';
+export { attemptOf, type FastifyRouteConfig, idempotent } from './fastify-adapter.ts';
+export { serve, serveStatus } from './serve.ts';
+export type { ServedBody, ServeOptions } from '../../http/serve.ts';
+export type { StatusOptions } from '../../http/status.ts';
