@@ -9,6 +9,7 @@
 import { StoreError } from 'samekey/internals/core/errors';
 import type { StoreVerb } from 'samekey/internals/engine/events';
 import type { HotStore, Store } from 'samekey/internals/store/store';
+import type { ReservedId, TransactionalStore } from 'samekey/internals/store/transaction';
 import { systemWorld } from 'samekey/internals/system';
 import type { Timers } from './timeline.ts';
 
@@ -112,9 +113,10 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
   ): Promise<readonly Result[]> {
     const passage = passageFor({ verb, requests });
     const { answerAfterMs } = passage;
-    const isHeld = verb === 'find' ? undefined : passage.isHeld;
     // A read locks nothing.
-    const answer = passage.answer === 'busy' && verb === 'find' ? 'no' : passage.answer;
+    const isRead = verb === 'find' || verb === 'reservations';
+    const isHeld = isRead ? undefined : passage.isHeld;
+    const answer = passage.answer === 'busy' && isRead ? 'no' : passage.answer;
     return new Promise((resolve, reject) => {
       for (const [i, ms] of passage.arriveAfterMs.entries()) {
         after(timers, ms, () => {
@@ -140,9 +142,13 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
     finish: (requests) => send('finish', requests, (rows) => store.finish(rows)),
     find: (ids) => send('find', ids, (rows) => store.find(rows)),
   };
+  const { reservations } = store as Partial<Pick<TransactionalStore, 'reservations'>>;
   return {
     ...store,
     ...hot,
+    ...(reservations !== undefined && {
+      reservations: (requests: readonly ReservedId[]) => send('reservations', requests, reservations),
+    }),
     inject,
   };
 }

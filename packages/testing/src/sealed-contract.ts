@@ -78,7 +78,7 @@ const HOLDS_NOTHING: readonly string[] = [
   'transaction',
   'transactionFault',
   'opening',
-  'reservation',
+  'reservations',
   'reapBodies',
 ];
 

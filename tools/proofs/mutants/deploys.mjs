@@ -134,7 +134,7 @@ export const deploys = [
   {
     name: 'size-rule-for-known-keys',
     file: 'engine/standing.ts',
-    find: "if (isReserved || (record !== null && counts(record))) return unavailable('too-large-now', 5_000);",
+    find: "if (reserved || (record !== null && counts(record))) return unavailable('too-large-now', 5_000);",
     put: '',
     tests: TABLE,
     breaks: 'A key that was paid is told that its request can never be answered.',

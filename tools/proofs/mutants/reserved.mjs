@@ -152,8 +152,8 @@ export const reserved = [
   {
     name: 'reserved-invalid-retry',
     file: 'engine/standing.ts',
-    find: "if (!isReserved || 'outcome' in found || found.record !== null) return found;",
-    put: 'if (isReserved || !isReserved) return found;',
+    find: "if (!reserved || 'outcome' in found || found.record !== null) return found;",
+    put: 'if (reserved || !reserved) return found;',
     tests: FORM,
     only: RESERVED,
     breaks: 'A retry of what runs is told that its input is not valid, and comes again under a new key.',
@@ -170,9 +170,27 @@ export const reserved = [
   {
     name: 'reserved-too-large-retry',
     file: 'engine/standing.ts',
-    find: 'if (isReserved || (record !== null && counts(record)))',
+    find: 'if (reserved || (record !== null && counts(record)))',
     put: 'if (record !== null && counts(record))',
     tests: ['http/too-large-while-reserved.test.ts'],
     breaks: 'A retry of what runs is told that its body is too large, and comes again under a new key.',
+  },
+  {
+    name: 'reserved-looks-one-by-one',
+    file: 'engine/dispatch.ts',
+    find: '() => String((asked += 1)),',
+    put: '',
+    tests: ['engine/dispatch.test.ts'],
+    breaks:
+      'A hundred duplicates that wait for one key ask one after the other, and renewals stand behind them.',
+  },
+  {
+    name: 'reserved-looks-shifted',
+    file: 'stores/postgres/within/reserve.ts',
+    find: 'return requests.map((_, place) => byPlace.get(place) ??',
+    put: 'return requests.map((_, place) => byPlace.get((place + 1) % requests.length) ??',
+    tests: ['stores/postgres.test.ts'],
+    only: 'who asks is told',
+    breaks: 'A request is told what another one met.',
   },
 ];

@@ -87,7 +87,7 @@ export function createAdmission(world: World, claimer: Claimer, reserver: Reserv
   /** Null for a key that has a record; the store's silence is answered before any limit. */
   async function unlessKnown(work: Work, outcome: Outcome, reserving: Reserving | null): Promise<Met | null> {
     // The lock first: what ends in between has left a record.
-    const isRunning = reserving !== null && (await reserver.isRunning(work, reserving));
+    const isRunning = reserving !== null && (await reserver.isRunning(work));
     if (isRunning === 'unclear') return metOnly(unavailable('store'));
     const known = await claimer.find(work);
     if ('outcome' in known) return known;

@@ -22,6 +22,7 @@ import type {
   RenewResult,
   Store,
 } from '../store/store.ts';
+import type { Reservation, ReservedId, TransactionalStore } from '../store/transaction.ts';
 import type { World } from '../core/world.ts';
 
 /** Limits of the dispatcher. */
@@ -41,11 +42,15 @@ export interface Dispatch {
   finish(request: FinishRequest, deadline: number): Promise<FinishResult>;
   checkpoint(request: CheckpointRequest, deadline: number): Promise<CheckpointResult>;
   find(id: RecordId, deadline: number): Promise<SamekeyRecord | null>;
+  /** Who has a key that a transaction may have reserved. */
+  reservation(request: ReservedId, deadline: number): Promise<Reservation>;
 }
 
 /** Wraps the hot path of a store. */
 export function createDispatch(
-  store: HotStore & Pick<Store, 'name' | 'refuseCaller' | 'callsAtOnceMax'>,
+  store: HotStore &
+    Pick<Store, 'name' | 'refuseCaller' | 'callsAtOnceMax'> &
+    Pick<TransactionalStore, 'reservations'>,
   world: World,
   options: DispatchOptions,
   emit: Emit,
@@ -57,10 +62,11 @@ export function createDispatch(
     send: (requests: readonly Request[]) => Promise<readonly Result[]>,
     checkResult: (request: Request, result: Result) => void,
     sizeOf: (request: Request) => number,
+    idOf: (request: Request) => string = idText,
   ): Lane<Request, Result> {
     const grouped = createLane<Request, Result>({
       world,
-      idOf: idText,
+      idOf,
       sizeOf,
       isBusy,
       rowsMax: options.batchRowsMax,
@@ -157,12 +163,7 @@ export function createDispatch(
     },
     (request) => ROW_BYTES + responseBytes(request.response),
   );
-  const finds = lane<RecordId, SamekeyRecord | null>(
-    'find',
-    (ids) => store.find(ids),
-    checkRecord,
-    () => ROW_BYTES,
-  );
+  const { finds, reservations } = readLanes(store, lane, checkRecord);
 
   return {
     claim(request, deadline) {
@@ -185,6 +186,49 @@ export function createDispatch(
       checkId(id);
       return finds.submit(id, deadline);
     },
+    reservation(request, deadline) {
+      checkId(request);
+      return reservations.submit(request, deadline);
+    },
+  };
+}
+
+type MakeLane = <Request extends RecordId, Result>(
+  verb: StoreVerb,
+  send: (requests: readonly Request[]) => Promise<readonly Result[]>,
+  checkResult: (request: Request, result: Result) => void,
+  sizeOf: (request: Request) => number,
+  idOf?: (request: Request) => string,
+) => Lane<Request, Result>;
+
+/** What writes nothing. */
+function readLanes(
+  store: HotStore & Pick<TransactionalStore, 'reservations'>,
+  lane: MakeLane,
+  checkRecord: (id: RecordId, record: SamekeyRecord | null) => void,
+): {
+  readonly finds: Lane<RecordId, SamekeyRecord | null>;
+  readonly reservations: Lane<ReservedId, Reservation>;
+} {
+  let asked = 0;
+  return {
+    finds: lane(
+      'find',
+      (ids) => store.find(ids),
+      checkRecord,
+      () => ROW_BYTES,
+    ),
+    reservations: lane(
+      'reservations',
+      async (requests) => {
+        if (store.reservations === undefined) throw new InvariantError('the store reserves no keys');
+        return store.reservations(requests);
+      },
+      () => undefined,
+      () => ROW_BYTES,
+      // Many ask about one key at once: they write nothing, and share a flush.
+      () => String((asked += 1)),
+    ),
   };
 }
 

@@ -115,9 +115,9 @@ export class Engine {
    * What a request meets whose body nobody will read, under any identity of its operation; null where its key is not
    * known.
    */
-  async meetUnread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null> {
+  async meetUnread(ids: readonly RecordId[], mayBeUnseen: boolean): Promise<Outcome | null> {
     this.#store.refuseCaller?.();
-    return this.#parts.standing.unread(ids, isUnseen);
+    return this.#parts.standing.unread(ids, mayBeUnseen);
   }
 
   /** Emits the outcome of a request that never got as far as `run`. */
@@ -138,6 +138,11 @@ export class Engine {
   /** The same of the record that a pointer there leads to. */
   findKept(id: RecordId): Promise<SamekeyRecord | null | undefined> {
     return this.#parts.standing.findKept(id);
+  }
+
+  /** Whether a transaction works on a key that may have no record yet; undefined when the store cannot say. */
+  isReserved(id: RecordId): Promise<boolean | undefined> {
+    return this.#parts.standing.isReserved(id);
   }
 
   /** Tells of a misuse, once per code; with `operation`, once for each. */

@@ -42,7 +42,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 type HandlerEnding = Ending['kind'];
 
 /** The verbs of a store that the engine calls. */
-export type StoreVerb = 'claim' | 'renew' | 'checkpoint' | 'finish' | 'find';
+export type StoreVerb = 'claim' | 'renew' | 'checkpoint' | 'finish' | 'find' | 'reservations';
 
 interface OfAttempt {
   readonly id: RecordId;

@@ -13,6 +13,7 @@ import { CLAIM_ENDED } from '../store/machine/decision.ts';
 import type { SamekeyRecord, State } from '../core/record.ts';
 import type { Recording } from './recording.ts';
 import type { CheckpointRequest, CheckpointResult, RenewResult } from '../store/store.ts';
+import type { Reservation } from '../store/transaction.ts';
 import type { ProbePoint, World } from '../core/world.ts';
 
 /** The owner's hand on its record. */
@@ -44,6 +45,8 @@ export interface Owner {
    * when the attempt's end is written. Before a rollback nobody else has the key yet.
    */
   note(): Promise<void>;
+  /** Who has the key that the attempt's transaction has reserved; undefined when the store cannot say. */
+  reservation(): Promise<Reservation | undefined>;
   /** The record as it is; undefined when the store cannot say. Presence is proof, absence is not. */
   look(): Promise<SamekeyRecord | null | undefined>;
   probe(point: ProbePoint): Promise<void>;
@@ -189,6 +192,17 @@ class RunningOwner implements Owner {
     try {
       const record = await dispatch.find(this.attempt.id, this.world.monotonicNow() + callTimeMaxMs);
       return isSealed(record) ? undefined : record;
+    } catch (error) {
+      if (isStoreError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async reservation(): Promise<Reservation | undefined> {
+    const { id, fingerprint } = this.attempt;
+    const { dispatch, callTimeMaxMs } = this.#options;
+    try {
+      return await dispatch.reservation({ ...id, fingerprint }, this.world.monotonicNow() + callTimeMaxMs);
     } catch (error) {
       if (isStoreError(error)) return undefined;
       throw error;

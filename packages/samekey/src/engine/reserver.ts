@@ -15,6 +15,7 @@ import { metOnly, unavailable } from './meeting.ts';
 import { retryAfter } from '../core/outcome.ts';
 import type { ReplayCache } from './replay-cache.ts';
 import type { ClaimRequest } from '../store/store.ts';
+import type { Reservation, ReservedId } from '../store/transaction.ts';
 import type { Unfit } from './unfit.ts';
 import { askAgainAfter, type Running, type UsualLengths } from './usual.ts';
 import type { Reserving, Work } from './work.ts';
@@ -25,13 +26,13 @@ export interface Reserver {
   /** As {@link Claimer.begin}. */
   begin(work: Work, reserving: Reserving): Promise<Begun>;
   /** Whether a transaction works on the key, which has no record yet. */
-  isRunning(work: Work, reserving: Reserving): Promise<boolean | 'unclear'>;
+  isRunning(work: Work): Promise<boolean | 'unclear'>;
 }
 
 /** What it needs. */
 interface ReserverOptions {
   readonly world: World;
-  readonly dispatch: Pick<Dispatch, 'find'>;
+  readonly dispatch: Pick<Dispatch, 'find' | 'reservation'>;
   readonly claimer: Pick<Claimer, 'begin'>;
   readonly cache: Pick<ReplayCache, 'drop'>;
   readonly usual: Pick<UsualLengths, 'of'>;
@@ -51,6 +52,10 @@ const UNSEEN_LOOK_MS = 250;
 export function createReserver(options: ReserverOptions): Reserver {
   const { world, dispatch, claimer, callTimeMaxMs } = options;
 
+  function look(request: ReservedId): Promise<Reservation> {
+    return dispatch.reservation(request, world.monotonicNow() + callTimeMaxMs);
+  }
+
   /** Null: a claim must be asked for. */
   async function reserve(work: Work, reserving: Reserving): Promise<Begun | null> {
     let others = 0;
@@ -65,7 +70,7 @@ export function createReserver(options: ReserverOptions): Reserver {
       if (reserved === 'silent') return metOnly(unavailable('store'));
       if (reserved === 'reserved') return began(work, reserving, request, { sentAt, sentWallAt });
       try {
-        const held = await reserving.look(request);
+        const held = await look(request);
         if (held === 'known' || (held === 'free' && reserved === 'late')) return null;
         if (held === 'same') {
           reserving.hasMet = true;
@@ -125,10 +130,10 @@ export function createReserver(options: ReserverOptions): Reserver {
   }
 
   return {
-    async isRunning(work, reserving) {
+    async isRunning(work) {
       if (!isReservable(work)) return false;
       try {
-        const held = await reserving.look(claimRequestOf(work, work, options));
+        const held = await look({ ...work.id, fingerprint: work.fingerprint });
         return held === 'same' || held === 'other';
       } catch (error) {
         if (!isStoreError(error)) throw error;

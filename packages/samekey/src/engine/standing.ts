@@ -13,7 +13,14 @@ import type { Dispatch } from './dispatch.ts';
 import { isStoreError } from '../core/errors.ts';
 import { asAccepted, outcomeSeen, unavailable, metOnly } from './meeting.ts';
 import { type Outcome, retryAfter } from '../core/outcome.ts';
-import { isExpired, isForgotten, isPurgeable, type RecordId, type SamekeyRecord } from '../core/record.ts';
+import {
+  type Fingerprint,
+  isExpired,
+  isForgotten,
+  isPurgeable,
+  type RecordId,
+  type SamekeyRecord,
+} from '../core/record.ts';
 import type { UsualLengths } from './usual.ts';
 import type { Work } from './work.ts';
 import type { World } from '../core/world.ts';
@@ -25,7 +32,9 @@ export interface Standing {
   /** What a request meets that breaks a rule for fresh keys; null: its key is known. */
   ifNew(work: Work, refused: Outcome): Promise<Outcome | null>;
   /** What one meets whose body nobody will read, under any identity of its operation; null: its key is not known. */
-  unread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null>;
+  unread(ids: readonly RecordId[], mayBeUnseen: boolean): Promise<Outcome | null>;
+  /** Whether a transaction works on a key, whatever its request; undefined when the store cannot say. */
+  isReserved(id: RecordId): Promise<boolean | undefined>;
   /** A record as it is now; undefined when the store cannot say. */
   find(id: RecordId): Promise<SamekeyRecord | null | undefined>;
   /** The same of the record that a pointer there leads to. */
@@ -72,10 +81,10 @@ export function createStanding(options: StandingOptions): Standing {
    * looked at first: what ends in between has left a record.
    */
   async function locate(work: Work): ReturnType<Claimer['find']> {
-    const isReserved = await asked(work.isUnseen, work.id);
-    if (isReserved === undefined) return metOnly(unavailable('store'));
+    const reserved = work.mayBeUnseen === true ? await isReserved(work.id) : false;
+    if (reserved === undefined) return metOnly(unavailable('store'));
     const found = await claimer.find(work);
-    if (!isReserved || 'outcome' in found || found.record !== null) return found;
+    if (!reserved || 'outcome' in found || found.record !== null) return found;
     return metOnly({ kind: 'in-progress', retryAfterMs: retryAfter(0) });
   }
 
@@ -86,16 +95,27 @@ export function createStanding(options: StandingOptions): Standing {
     return found.record === null ? refused : null;
   }
 
-  async function unread(ids: readonly RecordId[], isUnseen: Work['isUnseen']): Promise<Outcome | null> {
+  async function unread(ids: readonly RecordId[], mayBeUnseen: boolean): Promise<Outcome | null> {
     const now = world.wallNow();
     const counts = (record: SamekeyRecord): boolean => !isForgotten(record) && !isPurgeable(record, now);
     for (const id of ids) {
-      const isReserved = await asked(isUnseen, id);
+      const reserved = mayBeUnseen ? await isReserved(id) : false;
       const record = await findKept(id);
-      if (record === undefined || isReserved === undefined) return unavailable('store');
-      if (isReserved || (record !== null && counts(record))) return unavailable('too-large-now', 5_000);
+      if (record === undefined || reserved === undefined) return unavailable('store');
+      if (reserved || (record !== null && counts(record))) return unavailable('too-large-now', 5_000);
     }
     return null;
+  }
+
+  async function isReserved(id: RecordId): Promise<boolean | undefined> {
+    try {
+      const request = { ...id, fingerprint: NO_REQUEST };
+      const held = await dispatch.reservation(request, world.monotonicNow() + callTimeMaxMs);
+      return held === 'same' || held === 'other';
+    } catch (error) {
+      if (isStoreError(error)) return undefined;
+      throw error;
+    }
   }
 
   async function find(id: RecordId): Promise<SamekeyRecord | null | undefined> {
@@ -118,16 +138,8 @@ export function createStanding(options: StandingOptions): Standing {
     return record;
   }
 
-  return { of, ifNew, unread, find, findKept };
+  return { of, ifNew, unread, isReserved, find, findKept };
 }
 
-/** Whether a transaction works on the key that has no record yet; undefined when the store cannot say. */
-async function asked(isUnseen: Work['isUnseen'], id: RecordId): Promise<boolean | undefined> {
-  if (isUnseen === undefined) return false;
-  try {
-    return await isUnseen(id);
-  } catch (error) {
-    if (!isStoreError(error)) throw error;
-    return undefined;
-  }
-}
+/** Compared with nothing. */
+const NO_REQUEST: Fingerprint = { label: '', digest: '' };

@@ -8,7 +8,7 @@ import type { Owner } from './owner.ts';
 import type { Fingerprint, RecordId } from '../core/record.ts';
 import type { OperationSettings } from '../core/settings.ts';
 import type { ClaimRequest } from '../store/store.ts';
-import type { Reservation, Reserved } from '../store/transaction.ts';
+import type { Reserved } from '../store/transaction.ts';
 
 /** An identity that the operation has or had, and the request as it is compared under it. */
 export interface Place {
@@ -39,8 +39,8 @@ export interface Work extends Place {
   readonly ifNew?: Outcome | null;
   /** As {@link ClaimRequest.takesSteps}; default false. */
   readonly takesSteps?: boolean;
-  /** Whether a transaction works on a key that has no record yet. Rejects with `StoreError`. Absent: none does. */
-  readonly isUnseen?: ((id: RecordId) => Promise<boolean>) | undefined;
+  /** Whether a transaction may work on the key that has no record yet; default false. */
+  readonly mayBeUnseen?: boolean;
 }
 
 /** No bridge stands. */
@@ -56,8 +56,6 @@ export interface Reserving {
   reserve(request: ClaimRequest): Promise<Reserved | 'late' | 'silent'>;
   /** Whether this request has met one that has the key. */
   hasMet: boolean;
-  /** Who has the key. Rejects with `StoreError`. */
-  look(request: ClaimRequest): Promise<Reservation>;
   /** Nothing will start in what was reserved. */
   release(): void;
 }

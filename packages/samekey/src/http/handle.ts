@@ -186,7 +186,7 @@ async function prepare<Native>(
     const ids = (bridged?.all ?? [identityNow(route, asked)]).map(({ id }) => id);
     // A key that was paid under a looser rule is not told that its request can never be answered.
     return {
-      outcome: (await engine.meetUnread(ids, wrapped?.isUnseen)) ??
+      outcome: (await engine.meetUnread(ids, wrapped?.mayBeUnseen === true)) ??
         ifNew ?? { kind: 'request-too-large', sizeMaxBytes: route.requestSizeMaxBytes },
     };
   }
@@ -230,7 +230,7 @@ function workOf<Native>(
     pendingTimeMaxMs: prepared.pendingTimeMaxMs,
     ifNew,
     takesSteps: prepared.takesSteps === true,
-    isUnseen: prepared.isUnseen,
+    mayBeUnseen: prepared.mayBeUnseen === true,
   };
 }
 

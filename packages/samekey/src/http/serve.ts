@@ -107,7 +107,7 @@ export function compileServed<Native, Input>(
     engine: internals.engine,
     route,
     wrapped: {
-      isUnseen: internals.isUnseen,
+      mayBeUnseen: internals.mayBeUnseen,
       async prepare(request, bytes, schema) {
         const given = await input(request, bodyOf(bytes));
         const checked = await checkInput(internals, given, schema);

@@ -6,7 +6,6 @@
  * changes nothing.
  */
 
-import { isStoreError } from '../core/errors.ts';
 import { mayBeKey } from '../core/key.ts';
 import { outcomeSeen, unavailable } from '../engine/meeting.ts';
 import { namesOldestFirst } from '../core/operation.ts';
@@ -112,15 +111,11 @@ async function unseen(
   scopes: readonly string[],
   key: string,
 ): Promise<Outcome | null> {
-  const { isUnseen } = internals;
-  if (isUnseen === undefined) return null;
-  try {
-    const held = await Promise.all(scopes.map((scope) => isUnseen({ scope, key })));
-    if (held.includes(true)) return { kind: 'pending', retryAfterMs: retryAfter(0) };
-  } catch (error) {
-    if (!isStoreError(error)) throw error;
-    return unavailable('store');
-  }
+  const { engine, mayBeUnseen } = internals;
+  if (!mayBeUnseen) return null;
+  const held = await Promise.all(scopes.map((scope) => engine.isReserved({ scope, key })));
+  if (held.includes(true)) return { kind: 'pending', retryAfterMs: retryAfter(0) };
+  if (held.includes(undefined)) return unavailable('store');
   // It may have ended since the first look.
   return standingOf(await find(internals, scopes, key), internals);
 }

@@ -318,7 +318,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'transaction',
   'transactionFault',
   'opening',
-  'reservation',
+  'reservations',
   'reapBodies',
   'cacheCounts',
 ]);

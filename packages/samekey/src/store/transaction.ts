@@ -171,8 +171,11 @@ export interface TransactionalStore {
    * null where the store does not know that the connection can. Absent: the store has none.
    */
   opening?(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
-  /** Who has the key, asked on a connection of the store's own; reserves nothing. Rejects with `StoreError`. */
-  reservation?(request: ReservedId): Promise<Reservation>;
+  /**
+   * Who has each of these keys, asked on a connection of the store's own; reserves nothing. The same key may be asked
+   * for more than once. Rejects with `StoreError`.
+   */
+  reservations?(requests: readonly ReservedId[]): Promise<readonly Reservation[]>;
   /** Of an error that a transaction on this database ended with, in whatever a library wrapped it. */
   transactionFault(error: unknown): TransactionFault;
 }

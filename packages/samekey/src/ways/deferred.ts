@@ -25,7 +25,7 @@ export function defer<Input, Value>(
     ...operationInternals<Input>(operation),
     keepsInput: true,
     // Its requests have records from the first.
-    isUnseen: undefined,
+    mayBeUnseen: false,
     pendingTimeMaxMs: readOptions('samekey.deferred', ROWS, options).pendingTimeMaxMs,
   });
 }

@@ -84,8 +84,8 @@ export interface OperationInternals<Input> {
   readonly takesSteps: boolean;
   /** The handler for one request's input. */
   handler(input: Input): Handler;
-  /** As {@link Work.isUnseen}. */
-  readonly isUnseen?: Work['isUnseen'];
+  /** As {@link Work.mayBeUnseen}. */
+  readonly mayBeUnseen: boolean;
   /** By which door its requests come: each compares something else, so a record of one is none for the other (F120). */
   door?: 'serve' | 'run';
 }
@@ -162,15 +162,15 @@ export function keptInput<Input>(
 export function entryOf({
   pendingTimeMaxMs,
   takesSteps,
-  isUnseen,
-}: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'>): Entry {
+  mayBeUnseen,
+}: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'takesSteps' | 'mayBeUnseen'>): Entry {
   return pendingTimeMaxMs === null
-    ? { entry: 'run', pendingTimeMaxMs: 0, takesSteps, isUnseen }
+    ? { entry: 'run', pendingTimeMaxMs: 0, takesSteps, mayBeUnseen }
     : { entry: 'accept', pendingTimeMaxMs, takesSteps };
 }
 
 /** How a request enters the store. */
-type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'>;
+type Entry = Pick<Work, 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'mayBeUnseen'>;
 
 /** The inside of an operation, for adapters. Throws `OptionsError` for anything else. */
 export function operationInternals<Input>(operation: Operation<Input, unknown>): OperationInternals<Input> {

@@ -68,7 +68,7 @@ interface TakenRequest extends Pick<DirectRequest, 'scope' | 'key'> {
 }
 
 /** How the work enters the store, and what it keeps for others. */
-type How = Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'isUnseen'>;
+type How = Pick<Work, 'input' | 'entry' | 'pendingTimeMaxMs' | 'takesSteps' | 'mayBeUnseen'>;
 
 /** Runs a handler for one request. What the handler threw is thrown after the record was settled. */
 export async function runDirect<Value>(

@@ -80,6 +80,7 @@ export function definePhased<Input, Returned, Tx>(
     keepsInput: true,
     pendingTimeMaxMs: null,
     takesSteps: true,
+    mayBeUnseen: false,
     handler: (input): Handler => ({
       async start(attempt, owner) {
         const phases = openPhases<Tx>(owner, transactions);

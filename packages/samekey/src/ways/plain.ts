@@ -44,6 +44,7 @@ export function definePlain<Input, Returned>(
     keepsInput: false,
     pendingTimeMaxMs: null,
     takesSteps: false,
+    mayBeUnseen: false,
     handler: (input): Handler => outright((attempt) => definition.run(input, attempt)),
   });
 }

@@ -17,7 +17,7 @@
 import type { Owner } from '../engine/owner.ts';
 import type { NewMessage } from '../store/message.ts';
 import type { ClaimRequest, FinishResult, HandResult } from '../store/store.ts';
-import type { NewRecord, Reservation, Reserved, Within } from '../store/transaction.ts';
+import type { NewRecord, Reserved, Within } from '../store/transaction.ts';
 import type { Reserving } from '../engine/work.ts';
 import type { World } from '../core/world.ts';
 import { type Look, runPlan, type Transactions } from './commit.ts';
@@ -148,12 +148,6 @@ export class KeyReservation<Tx> implements Reserving {
     });
   }
 
-  look(claim: ClaimRequest): Promise<Reservation> {
-    const { store } = this.#transactions;
-    if (store.reservation === undefined) throw new Error('The store reserves no keys.');
-    return store.reservation(claim);
-  }
-
   release(): void {
     this.#held?.start.give(null);
   }
@@ -227,17 +221,13 @@ export class KeyReservation<Tx> implements Reserving {
     done: Again<Done>['done'],
   ): Promise<Look<Done>> {
     if (done === null) return 'rolled-back';
-    try {
-      const has = await this.look(this.#claimed());
-      if (has === 'same' || has === 'other') return 'unclear';
-      // In another snapshot: it sees what was committed before the lock was free.
-      const record = await owner.look();
-      if (record === undefined) return 'unclear';
-      if (isThere(owner.attempt, plan, record, done.value)) return { kind: 'committed', done: done.value };
-      return record === null ? 'rolled-back' : { kind: 'lost', record };
-    } catch {
-      return 'unclear';
-    }
+    const has = await owner.reservation();
+    if (has === undefined || has === 'same' || has === 'other') return 'unclear';
+    // In another snapshot: it sees what was committed before the lock was free.
+    const record = await owner.look();
+    if (record === undefined) return 'unclear';
+    if (isThere(owner.attempt, plan, record, done.value)) return { kind: 'committed', done: done.value };
+    return record === null ? 'rolled-back' : { kind: 'lost', record };
   }
 
   #opening(connection: object, claim: ClaimRequest): string | null {

@@ -7,7 +7,7 @@ import type { Attempt } from '../engine/attempt.ts';
 import type { Engine } from '../engine/engine.ts';
 import { OptionsError } from '../core/errors.ts';
 import { messageKeyText } from '../store/message.ts';
-import type { Fingerprint, Proof, RecordId } from '../core/record.ts';
+import type { Proof } from '../core/record.ts';
 import { referenceOf } from '../store/references.ts';
 import { newMessage, type OutboxMessage } from '../store/new-message.ts';
 import { aFunction, oneOf, readOptions, required, type Table } from '../core/options.ts';
@@ -86,7 +86,7 @@ export function defineTransactional<Input, Returned, Tx>(
     keepsInput: false,
     pendingTimeMaxMs: null,
     takesSteps: false,
-    isUnseen: reserve === 'in-transaction' ? (id) => isReserved(from, id) : undefined,
+    mayBeUnseen: reserve === 'in-transaction',
     handler(input): Handler {
       const reserving = reserve === 'in-transaction' ? new KeyReservation(engine.world, from) : null;
       async function body(attempt: Attempt, owner: Owner, tx: Tx, within: Within): Promise<Answered> {
@@ -111,15 +111,6 @@ export function defineTransactional<Input, Returned, Tx>(
     },
   });
 }
-
-/** Whether some transaction has the key, whatever its request. */
-async function isReserved<Tx>({ store }: Transactions<Tx>, id: RecordId): Promise<boolean> {
-  const held = await store.reservation?.({ ...id, fingerprint: NO_REQUEST });
-  return held === 'same' || held === 'other';
-}
-
-/** Compared with nothing. */
-const NO_REQUEST: Fingerprint = { label: '', digest: '' };
 
 /** Throws `OptionsError` where keys cannot be reserved inside transactions. */
 function checkReserves<Tx>({ store }: Transactions<Tx>, name: string): void {

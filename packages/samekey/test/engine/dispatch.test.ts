@@ -76,3 +76,35 @@ describe('A store', () => {
     });
   }
 });
+
+// Many duplicates of one key that wait are one statement, not one each beside the renewals.
+test('those who ask in one turn who has a key are one call of the store, also about the same key', async () => {
+  const calls: number[] = [];
+  const store = memoryStore();
+  const dispatch = createDispatch(
+    {
+      ...store,
+      async reservations(requests) {
+        calls.push(requests.length);
+        return store.reservations(requests);
+      },
+    },
+    systemWorld(),
+    LIMITS,
+    null,
+  );
+  const { fingerprint } = claimRequest();
+  const asked = ['a', 'a', 'b'].map((key) => dispatch.reservation({ ...ID, key, fingerprint }, DEADLINE));
+  expect(await Promise.all(asked)).toEqual(['free', 'free', 'free']);
+  expect(calls).toEqual([3]);
+});
+
+test('who asks who has a key is not held beyond the deadline', async () => {
+  const silent = { ...memoryStore(), reservations: () => new Promise<never>(() => undefined) };
+  const dispatch = createDispatch(silent, systemWorld(), { ...LIMITS, callTimeMaxMs: 5 }, null);
+  const asked = dispatch.reservation(
+    { ...ID, fingerprint: claimRequest().fingerprint },
+    performance.now() + 20,
+  );
+  await expect(asked).rejects.toMatchObject({ applied: 'unknown' });
+});

@@ -20,7 +20,7 @@ const TIME_MAX_MS = 30_000;
 export function reservationTests(test: AddTest): void {
   test('it reserves keys in transactions if it says so, and has none of that if not', async (t) => {
     const { transactionLock, transactions } = t.store.capabilities;
-    assert.equal('reservation' in t.store, transactionLock);
+    assert.equal('reservations' in t.store, transactionLock);
     if (!transactions) return assert.equal(transactionLock, false);
     await t.transaction?.(async (within) => {
       assert.equal('reserve' in within, transactionLock);
@@ -40,7 +40,13 @@ export function reservationTests(test: AddTest): void {
       { ...claim, fingerprint: { label: 'made-otherwise', digest: claim.fingerprint.digest } },
       { ...claim, key: 'another-key' },
     ];
-    const all = (): Promise<string[]> => Promise.all(asked.map((one) => t.store.reservation(one)));
+    const all = async (): Promise<readonly string[]> => {
+      const together = await t.store.reservations(asked);
+      for (const [i, one] of asked.entries())
+        assert.equal(only(await t.store.reservations([one])), together[i]);
+      return together;
+    };
+    assert.deepEqual(await t.store.reservations([]), []);
     assert.deepEqual(await all(), ['free', 'free', 'free', 'free']);
     const stopped = new Error('stop');
     await assert.rejects(
@@ -142,7 +148,7 @@ export function reservationTests(test: AddTest): void {
     if (met instanceof Error) assert.equal(t.store.transactionFault(met), 'again');
     else assert.deepEqual(met, { kind: 'refused', record: stands });
     const known = await t.transaction(async (within) => reserve(within, claimRequest({ claimId: 'later' })));
-    assert.deepEqual([known, await t.store.reservation(claim)], ['known', 'known']);
+    assert.deepEqual([known, ...(await t.store.reservations([claim]))], ['known', 'known']);
   });
 }
 
@@ -151,7 +157,7 @@ type Reserving = Within & Required<Pick<Within, 'reserve' | 'record'>>;
 /** A store that reserves keys. */
 interface ReservingStore {
   readonly store: StoreUnderTest['store'] &
-    Required<Pick<TransactionalStore, 'reservation' | 'transactionFault'>>;
+    Required<Pick<TransactionalStore, 'reservations' | 'transactionFault'>>;
   transaction<T>(body: (within: Reserving) => Promise<T>): Promise<T>;
 }
 

@@ -96,7 +96,7 @@ export interface MemoryTransactions {
   transaction<T>(body: (tx: MemoryTransaction) => T | Promise<T>): Promise<T>;
   within(tx: MemoryTransaction): WithinMemory;
   transactionFault(error: unknown): TransactionFault;
-  reservation(request: ReservedId): Promise<Reservation>;
+  reservations(requests: readonly ReservedId[]): Promise<readonly Reservation[]>;
 }
 
 /** A row of the application's; a new one for each write. */
@@ -249,12 +249,14 @@ export function createTransactions(options: MemoryTransactionsOptions): MemoryTr
       };
     },
 
-    async reservation(request) {
-      const id = idText(request);
-      const taken = reservations.of(id);
-      if (records.has(id)) return 'known';
-      if (taken === undefined) return 'free';
-      return isAnother(taken, request.fingerprint) ? 'other' : 'same';
+    async reservations(requests) {
+      return requests.map((request): Reservation => {
+        const id = idText(request);
+        const taken = reservations.of(id);
+        if (records.has(id)) return 'known';
+        if (taken === undefined) return 'free';
+        return isAnother(taken, request.fingerprint) ? 'other' : 'same';
+      });
     },
 
     transactionFault(error) {

@@ -30,6 +30,9 @@ export const RESERVE_INPUT: readonly InputColumn[] = [
   text('fingerprint_digest'),
 ];
 
+/** Who asks who has a key, by its place among those that ask. */
+export const RESERVATION_INPUT: readonly InputColumn[] = [...RESERVE_INPUT, int('place')];
+
 /** The record of a reserved key; `bodies` follow. */
 export const RECORD_INPUT: readonly InputColumn[] = [
   ...CLAIM_INPUT,

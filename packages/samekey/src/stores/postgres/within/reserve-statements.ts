@@ -17,8 +17,8 @@
  * https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS.
  */
 
-import { RECORD_INPUT, RESERVE_INPUT } from '../input-columns.ts';
-import { inputRows } from '../parameters.ts';
+import { RECORD_INPUT, RESERVATION_INPUT, RESERVE_INPUT } from '../input-columns.ts';
+import { type Arity, inputRows } from '../parameters.ts';
 import type { Statement } from '../client.ts';
 import { body, limitColumns, statement } from '../statements.ts';
 import { instant, interval, milliseconds, type Tables } from '../tables.ts';
@@ -74,17 +74,17 @@ function isHeld(number: string): string {
 }
 
 /**
- * Who has the key: whether one of an equal request has, or one that is compared in another way and may be equal;
- * whether nobody has; whether a record is known.
+ * Who has each key: the place of who asks; whether one of an equal request has it, or one that is compared in another
+ * way and may be equal; whether nobody has; whether a record is known.
  */
-export function reservationStatement(tables: Tables): Statement {
+export function reservationsStatement(tables: Tables, arity: Arity): Statement {
   return statement(
-    'reservation',
-    `SELECT (CASE WHEN NOT q.nobodys THEN 1 WHEN q.free THEN 0 WHEN ${isHeld('q.way')} THEN 0 ELSE 1 END) AS same,
+    'reservations',
+    `SELECT q.place, (CASE WHEN NOT q.nobodys THEN 1 WHEN q.free THEN 0 WHEN ${isHeld('q.way')} THEN 0 ELSE 1 END) AS same,
   q.free::int AS free, ${known(tables)} AS known
 FROM (SELECT q.*, CASE WHEN q.nobodys THEN pg_try_advisory_xact_lock_shared(q.id) ELSE false END AS free
   FROM (SELECT q.*, pg_try_advisory_xact_lock_shared(q.request) AS nobodys
-    FROM (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVE_INPUT, 'one')}) q OFFSET 0) q OFFSET 0) q`,
+    FROM (SELECT q.*, ${numbers(tables)} FROM ${inputRows(RESERVATION_INPUT, arity)}) q OFFSET 0) q OFFSET 0) q`,
   );
 }
 

@@ -5,11 +5,11 @@ import type { NewRecord, Reservation, Reserved, ReservedId } from '../../../stor
 import { idText } from '../../../core/record.ts';
 import { number } from '../../sql/record-row.ts';
 import type { Ask, SqlRow, SqlValue, Statement } from '../client.ts';
-import { RECORD_INPUT, RESERVE_INPUT } from '../input-columns.ts';
+import { RECORD_INPUT, RESERVATION_INPUT, RESERVE_INPUT } from '../input-columns.ts';
 import { recordRows, reserveRow } from '../input-rows.ts';
 import { inputValues } from '../parameters.ts';
 import type { Records } from '../records.ts';
-import { recordStatement, reservationStatement, reserveStatement } from './reserve-statements.ts';
+import { recordStatement, reservationsStatement, reserveStatement } from './reserve-statements.ts';
 
 /** What reserves. */
 interface Reserving {
@@ -24,8 +24,8 @@ interface Reserving {
   reserved(row: SqlRow): Reserved;
   /** Inserts the record. */
   record(ask: Ask, record: NewRecord): Promise<FinishResult>;
-  /** Who has the key. */
-  reservation(ask: Ask, request: ReservedId): Promise<Reservation>;
+  /** Who has each of these keys. */
+  reservations(ask: Ask, requests: readonly ReservedId[]): Promise<readonly Reservation[]>;
 }
 
 /** Makes it. */
@@ -33,7 +33,7 @@ export function createReserving(records: Records): Reserving {
   const { tables } = records;
   const [first, reserve] = [reserveStatement(tables, false), reserveStatement(tables, true)];
   const insert = recordStatement(tables);
-  const look = reservationStatement(tables);
+  const look = { one: reservationsStatement(tables, 'one'), many: reservationsStatement(tables, 'many') };
 
   return {
     statement: (isLarge) => (isLarge ? reserve : first),
@@ -55,18 +55,25 @@ export function createReserving(records: Records): Reserving {
       const found = await records.find(ask, [record.claim]);
       return { kind: 'refused', record: found.get(idText(record.claim))?.record ?? null };
     },
-    async reservation(ask, request) {
-      const [row = []] = await ask(look, idValues(request));
-      const [same, free, known] = row;
-      if (isSet(known)) return 'known';
-      if (isSet(same)) return 'same';
-      return isSet(free) ? 'free' : 'other';
+    async reservations(ask, requests) {
+      if (requests.length === 0) return [];
+      const rows = requests.map((request, place) => [...reserveRow(request), place]);
+      const arity = rows.length === 1 ? 'one' : 'many';
+      const found = await ask(look[arity], inputValues(rows, RESERVATION_INPUT.length, arity));
+      const byPlace = new Map(found.map((row) => [number(row[0]), reservationOf(row)]));
+      return requests.map((_, place) => byPlace.get(place) ?? 'other');
     },
   };
 }
 
 function idValues(request: ReservedId): readonly SqlValue[] {
   return inputValues([reserveRow(request)], RESERVE_INPUT.length, 'one');
+}
+
+function reservationOf([, same, free, known]: SqlRow): Reservation {
+  if (isSet(known)) return 'known';
+  if (isSet(same)) return 'same';
+  return isSet(free) ? 'free' : 'other';
 }
 
 function isSet(flag: unknown): boolean {

@@ -84,7 +84,7 @@ export function createWithin(
 ): {
   within(tx: PostgresTransaction): WithinPostgres;
   opening(connection: object, timeMaxMs: number, reserve?: ClaimRequest): string | null;
-  reservation(request: ReservedId): Promise<Reservation>;
+  reservations(requests: readonly ReservedId[]): Promise<readonly Reservation[]>;
 } {
   const { tables } = records;
   const [unlimited, limited] = [false, true].map((isLimited) => ({
@@ -203,7 +203,7 @@ export function createWithin(
         ? reserving.execute(reserve, timeMaxMs)
         : null;
     },
-    reservation: (request) => reserving.reservation(askOwn, request),
+    reservations: (requests) => reserving.reservations(askOwn, requests),
   };
 }
 
