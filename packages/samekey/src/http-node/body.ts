@@ -79,8 +79,8 @@ async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
   if (isTaken(req)) return { kind: 'consumed' };
   if (Number(req.headers['content-length']) > sizeMax) return { kind: 'too-large' };
   // Bytes that came together with the head are parsed right after the handler's first synchronous part.
-  if (!isWhole(req)) await Promise.resolve();
-  const raw = isWhole(req) ? takeBuffered(req) : await collect(req, sizeMax);
+  if (!isWhole(req, req.readableLength)) await Promise.resolve();
+  const raw = isWhole(req, req.readableLength) ? takeBuffered(req) : await collect(req, sizeMax);
   if (!ArrayBuffer.isView(raw)) return raw;
   if (raw.byteLength > sizeMax) return { kind: 'too-large' };
   if (raw.byteLength > 0) {
@@ -131,14 +131,14 @@ function isTaken(req: IncomingMessage): boolean {
   );
 }
 
-/** Whether the last byte is here: Node tells so (`complete`) one turn after it has given it. */
-function isWhole(req: IncomingMessage): boolean {
-  return req.complete || req.readableLength === declaredLength(req);
-}
-
-/** RFC 9112 §6.3: of two lengths the chunked one counts. */
-function declaredLength({ headers }: IncomingMessage): number {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
+/**
+ * Whether the last byte is here: Node tells so (`complete`) one turn after it has given it, and of requests that no
+ * parser made (`inject` of Fastify) never. RFC 9112 §6.3: of two lengths the chunked one counts.
+ */
+function isWhole(req: IncomingMessage, readBytes: number): boolean {
+  if (req.complete) return true;
+  const { 'transfer-encoding': chunked, 'content-length': length } = req.headers;
+  return chunked === undefined && readBytes === Number(length);
 }
 
 /** Everything buffered of a complete body; read() without the exact size would emit `end`. */
@@ -168,8 +168,7 @@ function collect(req: IncomingMessage, sizeMax: number): Promise<Uint8Array | Bo
         }
       }
       if (size > sizeMax) done({ kind: 'too-large' });
-      // Requests that no parser made (`inject` of Fastify) never say that they are complete.
-      else if (req.complete || size === declaredLength(req))
+      else if (isWhole(req, size))
         done(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size));
     };
     req.on('readable', onReadable);
