@@ -3,6 +3,7 @@
  */
 
 import type { Intent } from './judge.ts';
+import type { Recorder } from './run-recorder.ts';
 import type { Stage } from './stage.ts';
 import type { LaneId, Mark, Tone } from './trace.ts';
 import { euros, type HttpAnswer, type HttpRequest, header, type Serve } from './http-lines.ts';
@@ -104,8 +105,8 @@ function requestOf({ intent, key }: Try): HttpRequest {
 
 /** What the server says about an answer, by what stands in it. */
 function answers({ recorder }: Stage, lane: LaneId, answer: HttpAnswer): number {
-  const me = recorder.titleOf(lane);
-  const { caption, tone, marks } = saying(me, answer);
+  const me = recorder.nameOf(lane);
+  const { caption, tone, marks } = isLate(recorder) ? lateSaying(me) : saying(me, answer);
   const [sent = -1] = recorder.happens({
     lane,
     caption,
@@ -125,10 +126,26 @@ function answers({ recorder }: Stage, lane: LaneId, answer: HttpAnswer): number 
   return sent;
 }
 
-function saying(
-  me: string,
-  answer: HttpAnswer,
-): { readonly caption: string; readonly tone: Tone; readonly marks: readonly Mark[] } {
+interface Saying {
+  readonly caption: string;
+  readonly tone: Tone;
+  readonly marks: readonly Mark[];
+}
+
+/** A late owner has just been refused, and answers what the row holds. */
+function isLate({ steps }: Recorder): boolean {
+  return steps.at(-1)?.marks.includes('late-write-refused') === true;
+}
+
+function lateSaying(me: string): Saying {
+  return {
+    caption: `${me} answers what the row holds: the answer of the attempt that counts.`,
+    tone: 'good',
+    marks: [],
+  };
+}
+
+function saying(me: string, answer: HttpAnswer): Saying {
   if (header(answer, 'Idempotency-Replayed') === 'true')
     return {
       caption: `${me} sends the stored answer once more, byte for byte. The handler did not run.`,
@@ -155,10 +172,14 @@ function saying(
         marks: ['mismatch'],
       };
     default:
+      if (answer.status < 400)
+        return { caption: `${me} answers ${answer.status}: paid.`, tone: 'good', marks: [] };
       return {
         caption:
-          answer.status < 400 ? `${me} answers ${answer.status}: paid.` : `${me} answers ${answer.status}.`,
-        tone: answer.status < 400 ? 'good' : 'danger',
+          answer.status === 502
+            ? `${me} answers 502: it has no reply from the provider.`
+            : `${me} answers ${answer.status}: it did not work.`,
+        tone: 'danger',
         marks: [],
       };
   }
@@ -178,6 +199,11 @@ function tells({ recorder }: Stage, intent: Intent, answer: HttpAnswer): void {
     });
   } else if (code === 'in-progress' || code === 'outcome-unknown') {
     recorder.happens({ lane: 'client', caption: 'The app shows: we are finding out. It keeps the key.' });
+  } else if (answer.status >= 500) {
+    recorder.happens({
+      lane: 'client',
+      caption: 'The app shows: please wait. It will try again with the same key.',
+    });
   } else {
     intent.told = 'not-paid';
     recorder.happens({

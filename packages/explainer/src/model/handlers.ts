@@ -1,6 +1,6 @@
 /** The handler of the shop, and the ways in which people put keys around it by hand. */
 
-import type { StageHandler } from './stage-exchange.ts';
+import { NO_ATTEMPT, type StageHandler } from './stage-exchange.ts';
 import { type CallFault, NoReply } from './stage-provider.ts';
 import type { Stage } from './stage.ts';
 import type { LaneId } from './trace.ts';
@@ -8,14 +8,17 @@ import { type HttpAnswer, type HttpRequest, header, json, type Serve } from './h
 
 /** How a handler calls the provider. */
 interface HandlerOptions {
-  readonly fault?: CallFault;
+  /** What goes wrong with each call; default nothing. */
+  readonly fault?: () => CallFault;
+  /** The answer when the provider does not reply; default 502. */
+  readonly whenNoReply?: HttpAnswer;
   /** The key for the provider; default none. */
   readonly providerKey?: (request: HttpRequest) => string | null;
 }
 
 /** Charges and answers 201. When the provider does not reply it answers 502. */
 export function chargeAndAnswer(stage: Stage, lane: LaneId, options: HandlerOptions = {}): StageHandler {
-  const { fault = {}, providerKey = () => null } = options;
+  const { fault = () => ({}), whenNoReply = NO_REPLY, providerKey = () => null } = options;
   return async (request) => {
     const { order, amountCents } = JSON.parse(request.body) as OrderBody;
     try {
@@ -23,15 +26,17 @@ export function chargeAndAnswer(stage: Stage, lane: LaneId, options: HandlerOpti
       const charge = await stage.provider.charge(
         caller,
         { order, amountCents, key: providerKey(request) },
-        fault,
+        fault(),
       );
       return json(201, { order, paid: amountCents, charge: charge.id });
     } catch (error) {
-      if (error instanceof NoReply) return json(502, { error: 'the provider did not answer' });
+      if (error instanceof NoReply) return whenNoReply;
       throw error;
     }
   };
 }
+
+const NO_REPLY = json(502, { error: 'the provider did not answer' });
 
 interface OrderBody {
   readonly order: string;
@@ -54,6 +59,3 @@ export function lookThenRemember(stage: Stage, lane: LaneId, handler: StageHandl
     return answer;
   };
 }
-
-/** Handlers written by hand have no attempt, and those of the stage ask for none. */
-const NO_ATTEMPT = undefined as never;

@@ -1,6 +1,6 @@
 /** Judges a run by what was meant, what was taken and what people were told: the three must agree. */
 
-import type { Charge } from './stage-provider.ts';
+import type { Charge } from './books.ts';
 import type { Harm } from './trace.ts';
 import { euros } from './http-lines.ts';
 

@@ -37,8 +37,8 @@ export async function play({ scenario, variant, seed, knobs = {} }: Choice): Pro
     await turn();
   }
   if (run.failure !== null) throw run.failure;
-  const { recorder, intents, provider } = stage;
-  const harms = harmsOf(intents, provider.charges);
+  const { recorder, intents, books } = stage;
+  const harms = harmsOf(intents, books.charges);
   return {
     scenario: scenario.id,
     variant,
@@ -47,6 +47,6 @@ export async function play({ scenario, variant, seed, knobs = {} }: Choice): Pro
     steps: recorder.steps,
     messages: recorder.messages,
     harms,
-    verdict: verdictOf(harms, intents, provider.charges),
+    verdict: verdictOf(harms, intents, books.charges),
   };
 }

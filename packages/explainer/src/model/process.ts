@@ -1,13 +1,16 @@
 /** A process of the API: a Samekey instance of its own on the shared database, behind a connection. */
 
-import { createSamekey, type Samekey } from 'samekey';
+import { createSamekey, type Operation, type Samekey } from 'samekey';
 import { handle } from 'samekey/internals/http/handle';
 import { compileRoute, type RouteOptions } from 'samekey/internals/http/route';
+import { compileServed } from 'samekey/internals/http/serve';
 import { internalsOf } from 'samekey/internals/samekey';
 import type { Store } from 'samekey/internals/store/store';
+import type { MemoryTransaction } from 'samekey/stores/memory';
 import { connect } from './connection.ts';
 import type { StageHandler } from './stage-exchange.ts';
 import { StageExchange } from './stage-exchange.ts';
+import { stageTransactions } from './stage-transactions.ts';
 import type { Stage } from './stage.ts';
 import type { LaneId } from './trace.ts';
 import type { HttpRequest, Serve } from './http-lines.ts';
@@ -20,18 +23,23 @@ interface ProcessOptions {
 }
 
 /** Starts a Samekey instance on the machine of a lane. */
-export function startInstance(stage: Stage, { lane, behind = (store) => store }: ProcessOptions): Samekey {
+export function startInstance(
+  stage: Stage,
+  { lane, behind = (store) => store }: ProcessOptions,
+): Samekey<MemoryTransaction> {
   const { timeline, random, recorder, database } = stage;
   const world = stage.world(lane);
-  const store = connect({ lane, world, timeline, random, recorder, store: behind(database) });
+  const connection = connect({ lane, world, timeline, random, recorder, store: behind(database) });
+  const { store, source } = stageTransactions(stage, lane, connection);
   return createSamekey({
     store,
+    transactions: source,
     world,
     onEvent(event) {
       if (event.type === 'contradiction')
         recorder.happens({
           lane,
-          caption: `${recorder.titleOf(lane)} tells its operator: my attempt ended, and the record says something else. Look at it.`,
+          caption: `${recorder.nameOf(lane)} tells its operator: my attempt ended, and the record says something else. Look at it.`,
           tone: 'danger',
         });
     },
@@ -40,7 +48,7 @@ export function startInstance(stage: Stage, { lane, behind = (store) => store }:
 
 /** A route of that instance, protected. */
 export function protect(
-  samekey: Samekey,
+  samekey: Samekey<never>,
   options: Omit<RouteOptions<HttpRequest>, 'scope'>,
   handler: StageHandler,
 ): Serve {
@@ -54,6 +62,18 @@ export function protect(
   return async (request) => {
     const exchange = new StageExchange(request, handler);
     await handle(engine, route, exchange);
+    return exchange.answer;
+  };
+}
+
+/** An operation of that instance, served. */
+export function serveOperation<Input>(operation: Operation<Input, unknown>): Serve {
+  const { engine, route, wrapped } = compileServed<HttpRequest, Input>(operation, {
+    scope: () => ['shop', 'customer-1'],
+  });
+  return async (request) => {
+    const exchange = new StageExchange(request, () => Promise.reject(new Error('The operation answers.')));
+    await handle(engine, route, exchange, wrapped);
     return exchange.answer;
   };
 }

@@ -40,7 +40,8 @@ export interface Recorder {
   taken(cents: number): void;
   meant(cents: number): void;
   stopped(lane: LaneId, how: 'frozen' | 'dead' | null): void;
-  titleOf(lane: LaneId): string;
+  /** How a lane is called in sentences. */
+  nameOf(lane: LaneId): string;
 }
 
 type Draft = { -readonly [Name in keyof Message]: Message[Name] };
@@ -106,6 +107,9 @@ export function createRecorder(lanes: readonly Lane[], now: () => number): Recor
       const { [lane]: _before, ...others } = stopped;
       stopped = how === null ? others : { ...others, [lane]: how };
     },
-    titleOf: (lane) => lanes.find(({ id }) => id === lane)?.title ?? lane,
+    nameOf(lane) {
+      const found = lanes.find(({ id }) => id === lane);
+      return found?.name ?? found?.title ?? lane;
+    },
   };
 }

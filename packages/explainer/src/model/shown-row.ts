@@ -18,7 +18,7 @@ export function rowOf(record: SamekeyRecord, lanes: readonly Lane[]): Row {
   if (record.recoveryPoint !== null) fields.push({ name: 'recovery point', value: record.recoveryPoint });
   if (record.steps !== null) fields.push({ name: 'steps', value: stepsOf(record.steps) });
   if (record.reason !== null) fields.push({ name: 'reason', value: record.reason });
-  if (record.proof !== null) fields.push({ name: 'proof of no effect', value: record.proof });
+  if (record.proof !== null) fields.push({ name: 'proof', value: record.proof });
   fields.push({ name: 'answer', value: answerOf(record) });
   return { state: record.state, fields };
 }

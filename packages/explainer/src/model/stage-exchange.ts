@@ -7,10 +7,13 @@
 import type { HeaderLine, StoredResponse } from 'samekey/internals/core/response';
 import type { HeardAttempt } from 'samekey/internals/engine/attempt';
 import type { HttpRequest as Asked, BodyRead, Exchange, HandlerEnd } from 'samekey/internals/http/exchange';
-import type { HttpAnswer, HttpRequest } from './http-lines.ts';
+import { type HttpAnswer, type HttpRequest, json } from './http-lines.ts';
 
 /** A handler of the application. */
 export type StageHandler = (request: HttpRequest, attempt: HeardAttempt) => Promise<HttpAnswer>;
+
+/** Without protection there is no attempt, and handlers of the stage ask for none. */
+export const NO_ATTEMPT: never = undefined as never;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -24,7 +27,6 @@ export class StageExchange implements Exchange<HttpRequest> {
   readonly #handler: StageHandler;
   #held: HttpAnswer | null = null;
   #respond: (answer: HttpAnswer) => void = () => undefined;
-  #reject: (error: unknown) => void = () => undefined;
 
   constructor(request: HttpRequest, handler: StageHandler) {
     this.native = request;
@@ -37,9 +39,8 @@ export class StageExchange implements Exchange<HttpRequest> {
       headerLines: (name) =>
         request.headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value),
     };
-    this.answer = new Promise((resolve, reject) => {
+    this.answer = new Promise((resolve) => {
       this.#respond = resolve;
-      this.#reject = reject;
     });
   }
 
@@ -48,7 +49,7 @@ export class StageExchange implements Exchange<HttpRequest> {
   }
 
   pass(): void {
-    this.#reject(new Error('The stage has no request that is not protected.'));
+    void this.#handler(this.native, NO_ATTEMPT).then((answer) => this.#respond(answer));
   }
 
   async run(attempt: HeardAttempt): Promise<HandlerEnd> {
@@ -73,7 +74,8 @@ export class StageExchange implements Exchange<HttpRequest> {
     this.#respond({ status, headers, body: body === null ? '' : decoder.decode(body) });
   }
 
-  fail(error: unknown): void {
-    this.#reject(error);
+  /** As frameworks do: what the handler threw is answered 500. */
+  fail(): void {
+    this.#respond(json(500, { error: 'Internal error' }));
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { FakeWorld, Random, Timeline } from '@samekey/testing/world';
+import type { Books, Charge } from './books.ts';
 import type { Recorder } from './run-recorder.ts';
 import type { LaneId } from './trace.ts';
 import { euros } from './http-lines.ts';
@@ -15,13 +16,6 @@ interface Charging {
   readonly order: string;
   /** Under one key the provider takes money once; null: two calls are two charges. */
   readonly key: string | null;
-}
-
-/** Money that was taken. */
-export interface Charge {
-  readonly id: string;
-  readonly amountCents: number;
-  readonly order: string;
 }
 
 /** How a call goes wrong. */
@@ -40,7 +34,6 @@ interface Caller {
 
 /** The provider. */
 export interface Provider {
-  readonly charges: readonly Charge[];
   /** Rejects when there is no reply in time: the caller cannot know what happened. */
   charge(caller: Caller, charging: Charging, fault?: CallFault): Promise<Charge>;
   /** The charge for an order, or null. */
@@ -53,26 +46,20 @@ export interface Provider {
 export class NoReply extends Error {}
 
 /** Opens a provider with empty books. */
-export function openProvider(timeline: Timeline, random: Random, recorder: Recorder): Provider {
-  const charges: Charge[] = [];
+export function openProvider(timeline: Timeline, random: Random, recorder: Recorder, books: Books): Provider {
   const byKey = new Map<string, Charge>();
   const callTimeMaxMs = 1_000;
 
-  function take(charging: Charging): { readonly charge: Charge; readonly isNew: boolean } {
-    const known = charging.key === null ? undefined : byKey.get(charging.key);
-    if (known !== undefined) return { charge: known, isNew: false };
-    const { amountCents, order } = charging;
-    const charge = { id: `ch_${charges.length + 1}`, amountCents, order };
-    charges.push(charge);
-    if (charging.key !== null) byKey.set(charging.key, charge);
-    recorder.taken(amountCents);
-    return { charge, isNew: true };
+  function take({ key, order, amountCents }: Charging): Taken {
+    const known = key === null ? undefined : byKey.get(key);
+    if (known !== undefined) return { charge: known, isNew: false, isSecond: false };
+    const taken = books.take(order, amountCents);
+    if (key !== null) byKey.set(key, taken.charge);
+    return { ...taken, isNew: true };
   }
 
   function book(charging: Charging, lane: LaneId): { readonly charge: Charge; readonly sent: number } {
-    const before = charges.filter(({ order }) => order === charging.order).length;
-    const { charge, isNew } = take(charging);
-    const isSecond = isNew && before > 0;
+    const { charge, isNew, isSecond } = take(charging);
     const [sent = -1] = recorder.happens({
       lane: 'provider',
       caption: captionOf(charge, isNew, isSecond),
@@ -92,11 +79,10 @@ export function openProvider(timeline: Timeline, random: Random, recorder: Recor
   }
 
   return {
-    charges,
     callTimeMaxMs,
 
     charge({ lane, world }, charging, { losesReply = false, wayMs } = {}) {
-      const me = recorder.titleOf(lane);
+      const me = recorder.nameOf(lane);
       const [asked = -1] = recorder.happens({
         lane,
         caption: `${me} runs the handler: it asks the provider to take ${euros(charging.amountCents)}.`,
@@ -144,13 +130,13 @@ export function openProvider(timeline: Timeline, random: Random, recorder: Recor
     find({ lane, world }, order) {
       const [asked = -1] = recorder.happens({
         lane,
-        caption: `${recorder.titleOf(lane)} asks the provider: was order ${order} paid?`,
+        caption: `${recorder.nameOf(lane)} asks the provider: was order ${order} paid?`,
         sends: [{ from: lane, to: 'provider', label: `paid? ${order}`, tone: 'plain' }],
       });
       return new Promise((resolve) => {
         timeline.setTimer(random.between(20, 60), () => {
           recorder.arrives(asked);
-          const charge = charges.find((one) => one.order === order) ?? null;
+          const charge = books.charges.find((one) => one.order === order) ?? null;
           const [sent = -1] = recorder.happens({
             lane: 'provider',
             caption:
@@ -177,6 +163,13 @@ export function openProvider(timeline: Timeline, random: Random, recorder: Recor
       });
     },
   };
+}
+
+interface Taken {
+  readonly charge: Charge;
+  /** False: it was taken under this key before. */
+  readonly isNew: boolean;
+  readonly isSecond: boolean;
 }
 
 function captionOf({ id, amountCents, order }: Charge, isNew: boolean, isSecond: boolean): string {

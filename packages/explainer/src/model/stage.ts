@@ -13,6 +13,7 @@ import {
   type Timeline,
 } from '@samekey/testing/world';
 import { type MemoryStore, memoryStore } from 'samekey/stores/memory';
+import { type Books, openBooks } from './books.ts';
 import type { Intent } from './judge.ts';
 import { openProvider, type Provider } from './stage-provider.ts';
 import { createRecorder, type Recorder } from './run-recorder.ts';
@@ -28,6 +29,9 @@ export interface Stage {
   /** The database: the memory store of Samekey. */
   readonly database: MemoryStore;
   readonly provider: Provider;
+  readonly books: Books;
+  /** Rows of the shop whose money is in the books. */
+  readonly counted: Set<string>;
   readonly intents: readonly Intent[];
   /** A table for handlers that are written by hand. */
   readonly byHand: HandTable;
@@ -36,6 +40,11 @@ export interface Stage {
   /** The machine of a lane; the same one each time. */
   world(lane: LaneId): FakeWorld;
   pause(ms: number): Promise<void>;
+  /** The machine of a lane is busy for so long; longer if it stands still. */
+  work(lane: LaneId, ms: number): Promise<void>;
+  /** Resolves when the handler of a lane says that it is at work, right after it has said so. */
+  atWork(lane: LaneId): Promise<void>;
+  tellAtWork(lane: LaneId): void;
   freeze(lane: LaneId, caption: string): void;
   thaw(lane: LaneId, caption: string): void;
   kill(lane: LaneId, caption: string): void;
@@ -52,8 +61,10 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
   const random = createRandom(seed);
   const timeline = createTimeline(random);
   const recorder = createRecorder(lanes, () => timeline.now);
+  const books = openBooks(recorder, 'ch');
   const worlds = new Map<LaneId, FakeWorld>();
   const intents: Intent[] = [];
+  const waiting = new Map<LaneId, () => void>();
   const world = (lane: LaneId): FakeWorld => {
     const known = worlds.get(lane);
     if (known !== undefined) return known;
@@ -66,7 +77,9 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
     random,
     recorder,
     database: memoryStore({ now: () => Math.floor(FAKE_WALL_START + timeline.now) }),
-    provider: openProvider(timeline, random, recorder),
+    provider: openProvider(timeline, random, recorder, books),
+    books,
+    counted: new Set(),
     intents,
     byHand: openHandTable(timeline, random, recorder, world),
     intends(amountCents) {
@@ -77,6 +90,9 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
     },
     world,
     pause: (ms) => new Promise((resolve) => void timeline.setTimer(ms, resolve)),
+    work: (lane, ms) => new Promise((resolve) => void world(lane).setTimer(ms, resolve)),
+    atWork: (lane) => new Promise((resolve) => void waiting.set(lane, resolve)),
+    tellAtWork: (lane) => waiting.get(lane)?.(),
     freeze(lane, caption) {
       world(lane).freeze();
       recorder.stopped(lane, 'frozen');
@@ -139,7 +155,7 @@ function openHandTable(
         lane,
         {
           label: 'key known?',
-          caption: `${recorder.titleOf(lane)} looks whether the key is known.`,
+          caption: `${recorder.nameOf(lane)} looks whether the key is known.`,
           body: `SELECT answer FROM keys WHERE key = '${key}'`,
         },
         () => {
@@ -156,7 +172,7 @@ function openHandTable(
         lane,
         {
           label: 'remember key',
-          caption: `${recorder.titleOf(lane)} remembers the key, now that the work is done.`,
+          caption: `${recorder.nameOf(lane)} remembers the key, now that the work is done.`,
           body: `INSERT INTO keys VALUES ('${key}', '${answer.body}')\nON CONFLICT DO NOTHING`,
         },
         () => {

@@ -7,6 +7,8 @@
 export interface Lane {
   readonly id: LaneId;
   readonly title: string;
+  /** How sentences begin with it; default its title. */
+  readonly name?: string;
 }
 
 /** The lanes that there are; a scenario has some of them. */

@@ -4,6 +4,7 @@
  */
 
 import type { Store } from 'samekey/internals/store/store';
+import type { Within } from 'samekey/internals/store/transaction';
 
 /** All requests under a key look the same. */
 export function withoutFingerprint(store: Store): Store {
@@ -12,4 +13,32 @@ export function withoutFingerprint(store: Store): Store {
     ...store,
     claim: (requests) => store.claim(requests.map((request) => ({ ...request, fingerprint }))),
   };
+}
+
+/** A store with transactions, as the engine finds it. */
+interface Transactional extends Store {
+  within(handle: unknown): Within;
+}
+
+/**
+ * Whoever writes an end is taken for the owner, however late it comes; and a transaction may take as long as it
+ * likes.
+ */
+export function withoutFence(store: Store): Store {
+  const inner = store as Transactional;
+  return {
+    ...store,
+    within(handle: unknown): Within {
+      const verbs = inner.within(handle);
+      return {
+        ...verbs,
+        limit: async () => undefined,
+        async finish(request) {
+          const [record] = await store.find([request]);
+          const { claimId, attempt } = record ?? request;
+          return verbs.finish({ ...request, claimId, attempt });
+        },
+      };
+    },
+  } as Store;
 }

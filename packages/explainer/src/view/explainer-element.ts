@@ -6,14 +6,13 @@ import {
   play,
   SCENARIOS,
   type Scenario,
-  type Step,
   type Task,
   type Trace,
   type Variant,
 } from '../model/index.ts';
 import { DESK_STYLE } from './desk-style.ts';
 import { addressOf, type Place, placeOf } from './step-address.ts';
-import { caption, knobs, stories, strip, tasks, transcript, variants } from './explainer-parts.ts';
+import { caption, knobs, stepOf, stories, strip, tasks, transcript, variants } from './explainer-parts.ts';
 import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
 import type { GoEvent } from './stage-element.ts';
@@ -271,10 +270,6 @@ interface Shown {
   readonly trace: Trace;
   readonly step: number;
   readonly variant: Variant;
-}
-
-function stepOf(trace: Trace, at: number): Step {
-  return trace.steps[at] as Step;
 }
 
 /** The sound version beside a broken one, and the other way round. */

@@ -8,6 +8,13 @@ function euros(cents: number): string {
   return `€${(cents / 100).toFixed(2)}`;
 }
 
+/** The step that is shown; the last one where there is no such. */
+export function stepOf({ steps }: Trace, at: number): Step {
+  const step = steps[at] ?? steps.at(-1);
+  if (step === undefined) throw new Error('A run has at least one step.');
+  return step;
+}
+
 /** The class of a tone; the one of money is also the name of a counter. */
 function classOf(tone: Tone): string {
   return tone === 'money' ? 'money-tone' : tone;
@@ -41,7 +48,7 @@ function counter({ takenCents, meantCents }: Step): TemplateResult {
 
 /** What happens in this step; at the end, what is to be thought of it all. */
 export function caption(trace: Trace, at: number, isLive: boolean): TemplateResult {
-  const { tone, at: ms, caption: said } = trace.steps[at] as Step;
+  const { tone, at: ms, caption: said } = stepOf(trace, at);
   const isAtEnd = at === trace.steps.length - 1;
   const isHarm = isAtEnd && trace.harms.length > 0;
   return html`<p class="caption ${isHarm ? 'danger' : classOf(tone)}">

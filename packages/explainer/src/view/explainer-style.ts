@@ -195,7 +195,7 @@ export const PAGE_STYLE: CSSResult = css`
     grid-template-columns: minmax(0, 1fr);
     gap: 0.75rem;
     min-width: 0;
-    --stage-height: clamp(17rem, 100vh - 29rem, 33rem);
+    --stage-height: clamp(17rem, 100vh - 33rem, 33rem);
   }
   aside {
     display: grid;

@@ -208,7 +208,7 @@ export class StageElement extends LitElement {
     const scroll = this.renderRoot.querySelector('.scroll');
     if (scroll === null || this.trace === null) return;
     const { y } = frameOf(this.trace, this.step, this.width);
-    const wanted = y - scroll.clientHeight * 0.62;
+    const wanted = y - scroll.clientHeight * 0.48;
     scroll.scrollTop = Math.max(0, wanted);
   }
 

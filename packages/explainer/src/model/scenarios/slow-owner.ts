@@ -1,0 +1,141 @@
+/** A process stands still in the middle of a payment, another one takes over, and the first one wakes. */
+
+import { reply } from 'samekey';
+import { codeOf, send } from '../app.ts';
+import type { Serve } from '../http-lines.ts';
+import { serveOperation, startInstance } from '../process.ts';
+import type { Debit } from '../stage-transactions.ts';
+import type { Stage } from '../stage.ts';
+import { hasMark, isSeenWhole, LANES, type Scenario } from '../story.ts';
+import type { LaneId } from '../trace.ts';
+import { withoutFence } from '../without.ts';
+
+/** What the fence does. */
+export const slowOwner: Scenario = {
+  id: 'slow-owner',
+  title: 'The slow owner',
+  story:
+    'The shop takes the money from a balance in its own database. API 1 stands still in the middle of the payment: its machine was paused. Its claim ends, API 2 takes over, and then API 1 wakes and goes on as if nothing had happened.',
+  lanes: LANES.filter(({ id }) => id !== 'provider'),
+  variants: [
+    {
+      id: 'no-fence',
+      title: 'No fence',
+      says: 'A claim ends after some time, and another process takes over. But a write is not asked from which attempt it comes.',
+      breaks: { harm: 'paid-twice', share: 1 },
+      code: `UPDATE keys SET state = 'completed', answer = $1
+ WHERE key = $2
+-- not: AND claim_id = $3 AND attempt = $4`,
+    },
+    {
+      id: 'samekey',
+      title: 'Samekey',
+      says: 'Each attempt has a number. The debit and the answer are one transaction, which commits only if the row still belongs to this attempt.',
+      breaks: null,
+      code: `const pay = samekey.transactional({
+  name: 'pay',
+  run: async ({ order, amountCents }, { tx }) => {
+    await tx.query('INSERT INTO debits …');
+    return reply(201, { order, paid: amountCents });
+  },
+});`,
+    },
+  ],
+  knobs: [
+    { id: 'lease', title: 'A claim lasts', unit: 'ms', least: 2_000, most: 10_000, by: 1_000, usual: 4_000 },
+    {
+      id: 'pause',
+      title: 'API 1 stands still for',
+      unit: 'ms',
+      least: 0,
+      most: 12_000,
+      by: 1_000,
+      usual: 9_000,
+    },
+  ],
+  tasks: [
+    {
+      id: 'twice',
+      text: 'Make the customer pay twice: choose “No fence” and play to the end.',
+      variant: 'no-fence',
+      learned: 'A process that stands still cannot know it. It wakes and finishes what is no longer its own.',
+      isDone: (trace, step) => trace.variant === 'no-fence' && hasMark(trace, step, 'charged-again'),
+    },
+    {
+      id: 'refused',
+      text: 'Now with Samekey: find the step in which the late write is refused.',
+      variant: 'samekey',
+      learned: 'The row says which attempt may write. The late one is rolled back, with its debit.',
+      isDone: (trace, step) => trace.variant === 'samekey' && hasMark(trace, step, 'late-write-refused'),
+    },
+    {
+      id: 'short',
+      text: 'Let API 1 stand still for less time than a claim lasts, and play to the end: nobody takes over.',
+      variant: 'samekey',
+      learned:
+        'A longer claim is more patient with a slow owner, and lets the app wait longer after a crash.',
+      isDone: (trace, step) => isSeenWhole('samekey')(trace, step) && !hasMark(trace, step, 'taken-over'),
+    },
+  ],
+  async run(stage, variant, { lease = 4_000, pause = 9_000 }) {
+    const intent = stage.intends(1_200);
+    const key = 'pay-8f3a';
+    const serve = (lane: LaneId): Serve => serveOf(stage, variant, lane, lease);
+    const awake = sleepOnce(stage, pause);
+    const first = await send(stage, {
+      intent,
+      key,
+      to: 'api-1',
+      serve: serve('api-1'),
+      caption: 'The customer presses “Pay €12.00”. The app sends the payment with a key.',
+    });
+    if (first?.status === 201) return;
+    const second = serve('api-2');
+    for (;;) {
+      const answer = await send(stage, {
+        intent,
+        key,
+        to: 'api-2',
+        serve: second,
+        caption: 'The app sends the same payment again, with the same key.',
+        isRetry: true,
+      });
+      if (answer !== null && codeOf(answer) !== 'in-progress') break;
+      await stage.pause(1_000);
+    }
+    await awake;
+    // What the late owner still does.
+    await stage.pause(1_500);
+  },
+};
+
+/** API 1 stands still as soon as it is at work. */
+async function sleepOnce(stage: Stage, pauseMs: number): Promise<void> {
+  if (pauseMs === 0) return;
+  await stage.atWork('api-1');
+  stage.freeze('api-1', 'API 1 stands still: its machine is paused. It does not notice.');
+  await stage.pause(pauseMs);
+  stage.thaw('api-1', 'API 1 wakes. To itself it looks as if no time had passed.');
+}
+
+function serveOf(stage: Stage, variant: string, lane: LaneId, claimTtlMs: number): Serve {
+  const behind = variant === 'no-fence' ? { behind: withoutFence } : {};
+  const samekey = startInstance(stage, { lane, ...behind });
+  const { recorder } = stage;
+  const pay = samekey.transactional({
+    name: 'pay',
+    claimTtlMs,
+    run: async ({ order, amountCents }: Debit, { tx, number }) => {
+      recorder.happens({
+        lane,
+        caption: `${recorder.nameOf(lane)} begins a transaction and writes the debit. Nothing is committed yet.`,
+        tone: 'money',
+      });
+      tx.set(`debit ${stage.random.next()} of attempt ${number}`, { order, amountCents });
+      stage.tellAtWork(lane);
+      await stage.work(lane, 100);
+      return reply(201, { order, paid: amountCents });
+    },
+  });
+  return serveOperation(pay);
+}

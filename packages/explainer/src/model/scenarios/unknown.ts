@@ -1,0 +1,175 @@
+/** The provider's reply is lost: nobody knows whether the money was taken, until somebody asks. */
+
+import { createReconciler } from 'samekey/reconcile';
+import { codeOf, send } from '../app.ts';
+import { connect } from '../connection.ts';
+import { chargeAndAnswer } from '../handlers.ts';
+import { json, type Serve } from '../http-lines.ts';
+import { protect, startInstance } from '../process.ts';
+import type { CallFault } from '../stage-provider.ts';
+import type { Stage } from '../stage.ts';
+import { hasMark, isSeenWhole, type Scenario } from '../story.ts';
+
+/** When "unknown" is right. */
+export const unknown: Scenario = {
+  id: 'unknown',
+  title: 'Nobody knows',
+  story:
+    'The API asks the provider to take €12.00, and the provider’s reply is lost. Was the money taken? The API cannot know. What it does now decides who pays.',
+  lanes: [
+    { id: 'client', title: 'App' },
+    { id: 'network', title: 'Network' },
+    { id: 'api-1', title: 'API 1' },
+    { id: 'helper', title: 'Reconciler', name: 'The reconciler' },
+    { id: 'store', title: 'Database' },
+    { id: 'provider', title: 'Provider' },
+  ],
+  variants: [
+    {
+      id: 'guess',
+      title: 'Guess: it failed',
+      says: 'The handler takes a time-out for a failure. It says that nothing happened, so the next try runs again.',
+      breaks: { harm: 'paid-twice', share: 1 },
+      code: `try {
+  charge = await provider.charge(order);
+} catch {
+  // "It did not work."
+  return res.status(503).json({ error: 'try again' });
+}`,
+    },
+    {
+      id: 'no-reconciler',
+      title: 'Nobody asks',
+      says: 'The row says “unknown”, and nothing runs again. But nobody asks the provider, so the app never learns that the customer has paid.',
+      breaks: { harm: 'left-unpaid', share: 1 },
+      code: `idempotent(samekey, { policy: 'payments', scope }, handler);
+// and no reconciler`,
+    },
+    {
+      id: 'samekey',
+      title: 'Samekey',
+      says: 'The row says “unknown”, and nothing runs again. A reconciler asks the provider and writes down the answer.',
+      breaks: null,
+      code: `createReconciler({
+  samekey,
+  operations: {
+    pay: {
+      inquire: async ({ key }) => {
+        const charge = await provider.find(key);
+        return charge
+          ? { kind: 'completed', answer: reply(201, charge) }
+          : { kind: 'no-effect' };
+      },
+    },
+  },
+}).start();`,
+    },
+  ],
+  knobs: [
+    {
+      id: 'asks',
+      title: 'The reconciler looks after',
+      unit: 'ms',
+      least: 500,
+      most: 6_000,
+      by: 500,
+      usual: 2_500,
+    },
+  ],
+  tasks: [
+    {
+      id: 'twice',
+      text: 'Make the customer pay twice: choose “Guess: it failed” and play to the end.',
+      variant: 'guess',
+      learned:
+        'A time-out says nothing about what happened. Whoever guesses pays for it in one case or in the other.',
+      isDone: (trace, step) => trace.variant === 'guess' && hasMark(trace, step, 'charged-again'),
+    },
+    {
+      id: 'unknown',
+      text: 'Choose “Nobody asks” and see what the app is told.',
+      variant: 'no-reconciler',
+      learned:
+        '“Unknown” is right when the money may have been taken. It stops the second charge, and somebody has to find out.',
+      isDone: (trace, step) =>
+        trace.variant === 'no-reconciler' &&
+        step === trace.steps.length - 1 &&
+        hasMark(trace, step, 'unknown'),
+    },
+    {
+      id: 'settled',
+      text: 'Now with Samekey: play to the end, and watch who asks whom.',
+      variant: 'samekey',
+      learned: 'The reconciler asks the provider. The app only repeats its request, and gets the answer.',
+      isDone: (trace, step) => isSeenWhole('samekey')(trace, step) && hasMark(trace, step, 'settled'),
+    },
+  ],
+  async run(stage, variant, { asks = 2_500 }) {
+    const intent = stage.intends(1_200);
+    const serve = serveOf(stage, variant);
+    const asking = variant === 'samekey' ? reconcile(stage, asks) : null;
+    const tries = variant === 'no-reconciler' ? 3 : 12;
+    for (let i = 0; i < tries; i += 1) {
+      const answer = await send(stage, {
+        intent,
+        key: 'pay-8f3a',
+        to: 'api-1',
+        serve,
+        isRetry: i > 0,
+        caption:
+          i === 0
+            ? 'The customer presses “Pay €12.00”. The app sends the payment with a key.'
+            : 'The app sends the same payment again, with the same key.',
+        patienceMs: 3_000,
+      });
+      if (answer !== null && answer.status < 400) break;
+      if (answer !== null && codeOf(answer) === 'key-reused') break;
+      await stage.pause(1_500);
+    }
+    await asking;
+  },
+};
+
+/** The first call's reply is lost, and no other. */
+function serveOf(stage: Stage, variant: string): Serve {
+  const faults: CallFault[] = [{ losesReply: true }];
+  const fault = (): CallFault => faults.shift() ?? {};
+  const samekey = startInstance(stage, { lane: 'api-1' });
+  const isGuess = variant === 'guess';
+  const whenNoReply = isGuess ? { whenNoReply: json(503, { error: 'It did not work, try again.' }) } : {};
+  return protect(
+    samekey,
+    // `standard`: a 5xx says that nothing happened. `payments`: it says that nobody knows.
+    { policy: isGuess ? 'standard' : 'payments', operation: 'pay', reconcileAfterMs: 200 },
+    chargeAndAnswer(stage, 'api-1', { fault, ...whenNoReply }),
+  );
+}
+
+/** A reconciler on a machine of its own: it looks once, and asks about what it finds. */
+async function reconcile(stage: Stage, afterMs: number): Promise<void> {
+  const { timeline, random, recorder, database, provider } = stage;
+  const lane = 'helper';
+  const world = stage.world(lane);
+  const store = connect({ lane, world, timeline, random, recorder, store: database });
+  const reconciler = createReconciler({
+    store,
+    world,
+    operations: {
+      pay: {
+        inquire: async () => {
+          const order = stage.intents[0]?.order ?? '';
+          const charge = await provider.find({ lane, world }, order);
+          if (charge === null) return { kind: 'no-effect' };
+          const { status, headers, body } = json(201, { order, paid: charge.amountCents, charge: charge.id });
+          return { kind: 'completed', response: { status, headers, body: new TextEncoder().encode(body) } };
+        },
+      },
+    },
+  });
+  await stage.pause(afterMs);
+  for (;;) {
+    const { resolved } = await reconciler.run();
+    if (resolved > 0) return;
+    await stage.pause(1_000);
+  }
+}
