@@ -80,4 +80,12 @@ export const verbs = [
     tests: ROOM,
     breaks: 'Of a caller with many records one round is erased, and the call ends.',
   },
+  {
+    name: 'verbs-reaped-and-not-told',
+    file: 'stores/verbs/upkeep.ts',
+    find: 'if (reaped.length === 0) throw error;',
+    put: 'throw error;',
+    tests: ROOM,
+    breaks: 'Keys that are deleted before a fault are counted for ever, and their callers meet their limit.',
+  },
 ];

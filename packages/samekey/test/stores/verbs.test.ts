@@ -229,6 +229,20 @@ describe('upkeep', () => {
   });
 });
 
+describe('reaping state by state', () => {
+  it('tells what it has deleted when the store fails behind it, and the failure when it has deleted nothing', async () => {
+    const away = new StoreError('away', { applied: 'no' });
+    const failingAt = (at: string) =>
+      reapedByState(3, async (state) => {
+        if (state === at) throw away;
+        return [state];
+      });
+    expect(await failingAt('failed')).toEqual(['completed']);
+    expect(await failingAt('retryable')).toEqual(['completed', 'failed']);
+    await expect(failingAt('completed')).rejects.toBe(away);
+  });
+});
+
 describe('erasing', () => {
   it('goes in rounds until one finds fewer than it may, or empties none', async () => {
     const asked: number[] = [];

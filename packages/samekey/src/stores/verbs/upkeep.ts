@@ -102,12 +102,26 @@ export function overByState<Found>(
   return untilFull(states, limit, ([state, overMs], left) => find(state, overMs, left));
 }
 
-/** The states of which a reap deletes what is past its time; of `retryable` only what has no open intent. */
-export function reapedByState<Found>(
+/**
+ * The states of which a reap deletes what is past its time; of `retryable` only what has no open intent. What was
+ * deleted before the store failed is told, so that it is counted: the next reap meets the fault.
+ */
+export async function reapedByState<Found>(
   limit: number,
-  find: (state: 'completed' | 'failed' | 'retryable', limit: number) => Promise<readonly Found[]>,
+  reap: (state: 'completed' | 'failed' | 'retryable', limit: number) => Promise<readonly Found[]>,
 ): Promise<readonly Found[]> {
-  return untilFull(['completed', 'failed', 'retryable'] as const, limit, find);
+  const reaped: Found[] = [];
+  const keep = async (state: Parameters<typeof reap>[0], left: number): Promise<readonly Found[]> => {
+    const these = await reap(state, left);
+    reaped.push(...these);
+    return these;
+  };
+  try {
+    await untilFull(['completed', 'failed', 'retryable'] as const, limit, keep);
+  } catch (error) {
+    if (reaped.length === 0) throw error;
+  }
+  return reaped;
 }
 
 /** Deletes those of the records found that are still past their time; gives their scopes. */
