@@ -1,30 +1,35 @@
 /**
  * Why: the explainer is a page of static files that runs the engine itself. This makes them from the sources, in a second and without
- * network: `packages/explainer/dist/page/index.html` and `explainer.js`. Where they cannot be made it says why and ends well, because
+ * network, in `packages/explainer/dist/page`. Where they cannot be made it says why and ends well, because
  * `npm start` has a payments API to run all the same.
  */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMain, ROOT } from './lib/report.mjs';
 
+const SRC = join(ROOT, 'packages/explainer/src');
 const PAGE = join(ROOT, 'packages/explainer/dist/page');
+/** What is loaded by which page: the stories, and the buttons that the demo's API has beside them. */
+const SCRIPTS = { 'explainer.js': 'view/index.ts', 'live.js': 'view/live-element.ts' };
 
 /** @param {string} [folder] where the files go */
 export async function buildExplainer(folder = PAGE) {
   const { rolldown } = await import('rolldown');
   mkdirSync(folder, { recursive: true });
-  const bundle = await rolldown({
-    input: join(ROOT, 'packages/explainer/src/view/index.ts'),
-    platform: 'browser',
-    logLevel: 'silent',
-    resolve: { conditionNames: ['@samekey/source', 'import', 'default'] },
-  });
-  try {
-    await bundle.write({ file: join(folder, 'explainer.js'), format: 'esm', minify: true });
-  } finally {
-    await bundle.close();
+  for (const [name, entry] of Object.entries(SCRIPTS)) {
+    const bundle = await rolldown({
+      input: join(SRC, entry),
+      platform: 'browser',
+      logLevel: 'silent',
+      resolve: { conditionNames: ['@samekey/source', 'import', 'default'] },
+    });
+    try {
+      await bundle.write({ file: join(folder, name), format: 'esm', minify: true });
+    } finally {
+      await bundle.close();
+    }
   }
-  copyFileSync(join(ROOT, 'packages/explainer/src/page.html'), join(folder, 'index.html'));
+  for (const name of ['index.html', 'live.html']) copyFileSync(join(SRC, name), join(folder, name));
 }
 
 if (isMain(import.meta.url)) {

@@ -212,7 +212,8 @@ const OF_EXPLAINER = [
   { at: 'model', may: [], packages: ['samekey', '@samekey/testing'], globals: PURE },
   { at: 'layout', may: ['type:model'], globals: PURE },
   { at: 'view', may: ['model', 'layout'], packages: ['lit'], globals: NODE_ONLY },
-  { at: 'page.html', may: [] },
+  { at: 'index.html', may: [] },
+  { at: 'live.html', may: [] },
 ];
 
 /**

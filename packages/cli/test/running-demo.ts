@@ -81,8 +81,8 @@ export class RunningDemo extends Command {
   origin = '';
 
   /** Starts one on any free port and waits until it says that it takes requests. */
-  static async start(dir: string): Promise<RunningDemo> {
-    const demo = new RunningDemo(['demo'], { SAMEKEY_DEMO_PORT: '0', SAMEKEY_DEMO_DIR: dir });
+  static async start(dir: string, flags: readonly string[] = []): Promise<RunningDemo> {
+    const demo = new RunningDemo(['demo', ...flags], { SAMEKEY_DEMO_PORT: '0', SAMEKEY_DEMO_DIR: dir });
     demo.origin = (await demo.line(/API +(http:\S+)/))[1] ?? '';
     await demo.line(/one line per request/);
     return demo;

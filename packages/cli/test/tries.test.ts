@@ -50,6 +50,19 @@ describe.skipIf(!HAS_SHELL)('the lines that the demo prints to try', () => {
   });
 });
 
+describe('a demo whose explainer could not be made', () => {
+  it('says so and runs, with the things to try at /', async () => {
+    const folder = freshFolder();
+    const demo = await RunningDemo.start(folder.dir, ['--explainer', folder.dir]);
+    expect(demo.stdout).toContain(`The explainer is not in ${folder.dir}`);
+    expect(await (await fetch(demo.origin)).text()).toContain('curl -i');
+    expect((await fetch(`${demo.origin}/live`)).status).toBe(404);
+    expect((await demo.pay('without-page')).status).toBe(201);
+    await demo.interrupt();
+    folder.remove();
+  });
+});
+
 /** What the command writes to standard output, whatever its exit code. */
 async function paste(command: string): Promise<string> {
   const run = promisify(execFile)('sh', ['-c', command]);

@@ -6,7 +6,6 @@ import { CliError, explain } from '../cli-error.ts';
 import { runChaos } from '../demo/chaos.ts';
 import type { Port } from '../demo/listen.ts';
 import { createLoad, type Load } from '../demo/load.ts';
-import { page } from '../demo/page.ts';
 import {
   liveLine,
   outliveReader,
@@ -17,8 +16,10 @@ import {
   sayLedger,
   sayRequest,
   sayTries,
+  sayNoExplainer,
   sayWhere,
 } from '../demo/narration.ts';
+import { hasExplainer } from '../demo/explainer-pages.ts';
 import { type Api, startDemo } from '../demo/start.ts';
 import { stopOnSignals } from '../demo/stop-on-signals.ts';
 import { DEMO_TENANT } from '../demo/tenant.ts';
@@ -28,6 +29,7 @@ import { wholeNumber } from '../operate/arguments.ts';
 interface DemoFlags {
   readonly port?: number;
   readonly dir: string;
+  readonly explainer?: string;
   readonly load?: true;
   readonly chaos?: true;
   readonly seed?: number;
@@ -53,6 +55,10 @@ export function demoCommand(): Command {
     )
     .addOption(
       new Option('--dir <folder>', 'where the data is kept').env('SAMEKEY_DEMO_DIR').default('.samekey-demo'),
+    )
+    .option(
+      '--explainer <folder>',
+      'serve the explainer beside the API: the folder that its page was made in',
     )
     .option('--load', 'add customers who click twice and lose answers, and print the ledger', undefined)
     .option(
@@ -91,13 +97,15 @@ async function run(flags: DemoFlags): Promise<void> {
     return;
   }
   const tag = randomBytes(3).toString('hex');
+  const explainer = flags.explainer !== undefined && hasExplainer(flags.explainer) ? flags.explainer : null;
   // Requests begun earlier are not logged: thousands of lines of a load would bury its ledger.
   let logFrom = flags.load === true ? Number.POSITIVE_INFINITY : 0;
   const demo = await startDemo({
     dir: flags.dir,
     port: portOf(flags),
     quiet: flags.load === true,
-    page: (origin) => page(tries(origin, tag)),
+    tries: (origin) => tries(origin, tag),
+    explainer,
     onRequest(seen) {
       if (seen.startedAt >= logFrom) sayRequest(seen);
     },
@@ -107,7 +115,8 @@ async function run(flags: DemoFlags): Promise<void> {
     onError: (error) => say(explain(error)),
   });
   const stopping = stopOnSignals(async () => sayLeft(await demo.stop()));
-  sayWhere(demo.origin, demo.folder);
+  sayWhere(demo.origin, demo.folder, explainer !== null);
+  if (flags.explainer !== undefined && explainer === null) sayNoExplainer(flags.explainer);
   if (flags.exit !== true) sayTries(tries(demo.origin, tag));
   if (flags.load !== true) {
     say('From here on, one line per request:');

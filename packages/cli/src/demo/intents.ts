@@ -39,3 +39,19 @@ export function chargesOf(
   }
   return [...intents.values()];
 }
+
+const LISTED_MAX = 50;
+
+/** What `GET /ledger` answers: the sums, and the latest of them. */
+export function ledgerOf(
+  tenant: string,
+  intents: readonly IntentCharges[],
+): Readonly<Record<string, unknown>> {
+  return {
+    tenant,
+    intents: intents.length,
+    charges: intents.reduce((sum, { charges }) => sum + charges, 0),
+    oneChargePerIntent: intents.every(({ charges }) => charges === 1),
+    latest: intents.slice(0, LISTED_MAX),
+  };
+}

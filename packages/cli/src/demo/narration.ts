@@ -18,11 +18,19 @@ export function outliveReader(): void {
 }
 
 /** Says where the demo runs. */
-export function sayWhere(origin: string, folder: string): void {
+export function sayWhere(origin: string, folder: string, hasPages: boolean): void {
   say('Samekey demo: a payments API whose requests may be retried, with a worker and a payment provider');
   say();
   say(`  API   ${origin}`);
+  if (hasPages)
+    say(`  Page  ${origin}/ in a browser: see what happens; ${origin}/live: buttons for this API`);
   say(`  Data  ${folder} (kept; remove it to start anew): the shop's file, and the provider's`);
+  say();
+}
+
+/** Says that the API runs without the explainer. */
+export function sayNoExplainer(folder: string): void {
+  say(`  The explainer is not in ${folder}: its page could not be made. The API runs without it.`);
   say();
 }
 

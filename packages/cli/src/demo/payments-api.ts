@@ -6,7 +6,7 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { Operation } from 'samekey';
 import { type ServeOptions, serve, serveStatus } from 'samekey/express';
-import { chargesOf } from './intents.ts';
+import { chargesOf, ledgerOf } from './intents.ts';
 import type { Ledger } from './ledger.ts';
 import type { PaymentInput } from './pay.ts';
 import { sendJson, sendProblem } from './api-answers.ts';
@@ -23,6 +23,8 @@ interface PaymentsApiOptions {
   readonly requestLog: RequestHandler;
   /** The page at `/`, in HTML. */
   readonly page: () => string;
+  /** The explainer, which stands before the log: its pages ask often. Null: there is none. */
+  readonly explainer: RequestHandler | null;
   readonly onError: (error: unknown) => void;
 }
 
@@ -35,6 +37,7 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
   app.disable('x-powered-by');
   // Answers to be read in a terminal: without what nobody here looks at.
   app.disable('etag');
+  if (options.explainer !== null) app.use(options.explainer);
   app.use(options.requestLog);
   app.get('/', (_req, res) => void res.type('html').send(options.page()));
   app.use(authenticate);
@@ -60,13 +63,7 @@ export function paymentsApi(options: PaymentsApiOptions): Express {
 
   app.get('/ledger', async (req, res) => {
     const intents = chargesOf(ledger.intents(tenant(req)), await provider.ledger());
-    sendJson(res, 200, {
-      tenant: tenant(req),
-      intents: intents.length,
-      charges: intents.reduce((sum, { charges }) => sum + charges, 0),
-      oneChargePerIntent: intents.every(({ charges }) => charges === 1),
-      latest: intents.slice(0, LISTED_MAX),
-    });
+    sendJson(res, 200, ledgerOf(tenant(req), intents));
   });
 
   app.use((_req, res) => sendProblem(res, 404, 'Not found', 'GET / tells what there is.'));

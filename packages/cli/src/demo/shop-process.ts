@@ -15,7 +15,8 @@ const shop = await startApi({
   port: { number: port, asked: true },
   providerOrigin,
   payment,
-  page: () => '',
+  tries: () => [],
+  explainer: null,
   onRequest: () => undefined,
   onCall: () => undefined,
   onError(error) {

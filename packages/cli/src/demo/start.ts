@@ -6,13 +6,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventListener } from 'samekey';
 import { startChild } from './children.ts';
 import { chargesOf, type IntentCharges } from './intents.ts';
+import { explainerPages } from './explainer-pages.ts';
 import { listen, type Port } from './listen.ts';
 import { makeFolder } from './open-folder.ts';
+import { page } from './page.ts';
 import type { PaymentSettings } from './pay.ts';
 import { paymentsApi } from './payments-api.ts';
 import { type ProviderCall, startProvider } from './provider.ts';
 import { createRequestLog, type RequestSeen } from './request-log.ts';
 import { openShop } from './shop.ts';
+import { DEMO_TENANT } from './tenant.ts';
+import type { Try } from './tries.ts';
 import type { WorkerSettings } from './process-settings.ts';
 
 /** What `startApi` needs to know. */
@@ -24,8 +28,10 @@ interface ApiOptions {
   readonly onRequest: (seen: RequestSeen) => void;
   readonly onCall: (call: ProviderCall) => void;
   readonly onError: (error: unknown) => void;
-  /** The page at `/`, in HTML. */
-  readonly page: (origin: string) => string;
+  /** What to try at this address. */
+  readonly tries: (origin: string) => readonly Try[];
+  /** Where the explainer's files are; null: the page at `/` has the things to try alone. */
+  readonly explainer: string | null;
 }
 
 /** A running API. */
@@ -57,10 +63,21 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     },
   });
   let origin = '';
+  const intents = async (tenant: string): Promise<readonly IntentCharges[]> =>
+    chargesOf(shop.ledger.intents(tenant), await shop.provider.ledger());
   const api = paymentsApi({
     ...shop,
     requestLog: log.middleware,
-    page: () => options.page(origin),
+    page: () => page(options.tries(origin)),
+    explainer:
+      options.explainer === null
+        ? null
+        : explainerPages({
+            folder: options.explainer,
+            tries: () => options.tries(origin),
+            intents: () => intents(DEMO_TENANT),
+            records: (limit) => shop.store.list({ limit }),
+          }),
     onError: options.onError,
   });
   // Nothing runs in the background yet, so a port that is taken leaves nothing to be undone but this.
@@ -72,7 +89,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   return {
     origin,
     folder: shop.folder,
-    intents: async (tenant) => chargesOf(shop.ledger.intents(tenant), await shop.provider.ledger()),
+    intents,
     listenTo: (listener) => void listeners.push(listener),
     async stop() {
       const closed = once(listening.server, 'close');

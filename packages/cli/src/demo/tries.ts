@@ -1,7 +1,20 @@
 /**
- * What to try, as lines for a shell. Keys are new at each start, so that pasting them today never replays yesterday's
- * payment.
+ * What to try, as requests for buttons and as lines for a shell. Keys are new at each start, so that pasting them today
+ * never replays yesterday's payment.
  */
+
+/** A request to try, as data. */
+interface TryRequest {
+  readonly path: 'payments' | 'orders';
+  readonly key: string;
+  readonly body: Readonly<Record<string, string | number>>;
+  /** How many of it are sent at once. */
+  readonly times: 1 | 2;
+  /** When the client hangs up, in milliseconds; null: it does not. */
+  readonly hangUpMs: number | null;
+  /** How long to wait before it is sent, in milliseconds. */
+  readonly waitMs: number;
+}
 
 /** Something to try. */
 export interface Try {
@@ -9,67 +22,76 @@ export interface Try {
   /** What will be seen. */
   readonly see: string;
   readonly command: string;
+  /** Null: it only reads. */
+  readonly request: TryRequest | null;
 }
 
 /** The things to try, in order; `tag` makes the keys this start's own. */
 export function tries(origin: string, tag: string): readonly Try[] {
-  const pay = (key: string, options: string, amountCents = 1200, more = '', path = 'payments'): string =>
-    [
-      `curl ${options} ${origin}/${path} \\`,
-      `  -H 'Content-Type: application/json' -H 'Idempotency-Key: "${key}-${tag}"' \\`,
-      `  -d '{"customerId":"cus_1","amountCents":${amountCents},"currency":"usd"${more}}'`,
-    ].join('\n');
+  const one = (title: string, see: string, name: string, other: Partial<Wanted> = {}): Try => {
+    const { amountCents = 1200, provider, ...own } = other;
+    const body = { customerId: 'cus_1', amountCents, currency: 'usd', ...(provider && { provider }) };
+    const usual = { path: 'payments', times: 1, hangUpMs: null, waitMs: 0 } as const;
+    const request = { ...usual, ...own, key: `${name}-${tag}`, body };
+    return { title, see, request, command: commandOf(origin, request) };
+  };
   return [
-    { title: 'A payment', see: '201 and a payment', command: pay('first', '-i') },
-    {
-      title: 'Its retry: the very same request again',
-      see: 'the same payment, with Idempotency-Replayed: true; nothing is charged again',
-      command: pay('first', '-i'),
-    },
-    {
-      title: 'The same key with another amount',
-      see: '422: a key stands for one request',
-      command: pay('first', '-i', 9900),
-    },
-    {
-      title: 'A double click: two requests at once',
-      see: 'one payment, in both answers',
-      command: `(for click in 1 2; do\n${pay('click', '-si')} &\ndone; wait)`,
-    },
-    {
-      title: 'A hang-up: curl gives up after 0.2 s, the payment goes on',
-      see: '"Operation timed out", and no answer',
-      command: pay('hangup', '-i --max-time 0.2'),
-    },
-    {
-      title: 'Its retry',
-      see: 'the answer that was lost, replayed',
-      command: pay('hangup', '-i'),
-    },
-    {
-      title: 'A provider that charges, and whose reply is lost',
-      see: '409: nobody knows, so nothing is charged again',
-      command: pay('lost', '-i', 1200, ',"provider":"loses-reply"'),
-    },
-    {
-      title: 'Its retry',
-      see: '201: the provider was asked, and had charged',
-      command: pay('lost', '-i', 1200, ',"provider":"loses-reply"'),
-    },
-    {
-      title: 'An order: noted with its payment and a message to a worker, in one transaction',
-      see: '202 and a payment without a charge',
-      command: pay('order', '-i', 1200, '', 'orders'),
-    },
-    {
-      title: 'Its retry, two seconds later (or ask at its Location)',
-      see: '201: the worker had it charged',
-      command: `sleep 2; ${pay('order', '-i', 1200, '', 'orders')}`,
-    },
+    one('A payment', '201 and a payment', 'first'),
+    one(
+      'Its retry: the very same request again',
+      'the same payment, with Idempotency-Replayed: true; nothing is charged again',
+      'first',
+    ),
+    one('The same key with another amount', '422: a key stands for one request', 'first', {
+      amountCents: 9900,
+    }),
+    one('A double click: two requests at once', 'one payment, in both answers', 'click', { times: 2 }),
+    one(
+      'A hang-up: curl gives up after 0.2 s, the payment goes on',
+      '"Operation timed out", and no answer',
+      'hangup',
+      { hangUpMs: 200 },
+    ),
+    one('Its retry', 'the answer that was lost, replayed', 'hangup'),
+    one(
+      'A provider that charges, and whose reply is lost',
+      '409: nobody knows, so nothing is charged again',
+      'lost',
+      { provider: 'loses-reply' },
+    ),
+    one('Its retry', '201: the provider was asked, and had charged', 'lost', { provider: 'loses-reply' }),
+    one(
+      'An order: noted with its payment and a message to a worker, in one transaction',
+      '202 and a payment without a charge',
+      'order',
+      { path: 'orders' },
+    ),
+    one('Its retry, two seconds later (or ask at its Location)', '201: the worker had it charged', 'order', {
+      path: 'orders',
+      waitMs: 2_000,
+    }),
     {
       title: 'What the provider has charged',
       see: 'one charge per intent',
       command: `curl ${origin}/ledger`,
+      request: null,
     },
   ];
+}
+
+interface Wanted extends Omit<TryRequest, 'key' | 'body'> {
+  readonly amountCents: number;
+  readonly provider: string;
+}
+
+/** The line for a shell. */
+function commandOf(origin: string, { path, key, body, times, hangUpMs, waitMs }: TryRequest): string {
+  const options = times > 1 ? '-si' : hangUpMs === null ? '-i' : `-i --max-time ${hangUpMs / 1000}`;
+  const line = [
+    `curl ${options} ${origin}/${path} \\`,
+    `  -H 'Content-Type: application/json' -H 'Idempotency-Key: "${key}"' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join('\n');
+  if (times > 1) return `(for click in 1 2; do\n${line} &\ndone; wait)`;
+  return waitMs === 0 ? line : `sleep ${waitMs / 1000}; ${line}`;
 }

@@ -23,6 +23,7 @@ const SEED_MAX = 9_999;
 /** `samekey-explainer`. */
 export class ExplainerElement extends LitElement implements Played {
   static override properties: PropertyDeclarations = {
+    live: { type: String },
     place: { state: true },
     trace: { state: true },
     other: { state: true },
@@ -30,6 +31,8 @@ export class ExplainerElement extends LitElement implements Played {
   };
   static override styles: CSSResultGroup = [THEME, DESK_STYLE, PAGE_STYLE];
 
+  /** Where a page with buttons for a real API is; empty for nowhere. */
+  declare live: string;
   declare place: Place;
   declare trace: Trace | null;
   /** The version to compare with. */
@@ -41,6 +44,7 @@ export class ExplainerElement extends LitElement implements Played {
 
   constructor() {
     super();
+    this.live = '';
     this.place = placeOf(location.hash);
     this.trace = null;
     this.other = null;
@@ -77,6 +81,7 @@ export class ExplainerElement extends LitElement implements Played {
       <header>
         <p class="brand">Samekey</p>
         <p class="lead">Same key, same answer. Watch what happens to a payment that is sent twice.</p>
+        ${this.live === '' ? '' : html`<a class="live" href=${this.live}>Buttons for your own API</a>`}
       </header>
       ${stories(
         SCENARIOS,

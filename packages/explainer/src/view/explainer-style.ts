@@ -29,6 +29,11 @@ export const PAGE_STYLE: CSSResult = css`
     font-weight: 700;
     letter-spacing: -0.01em;
   }
+  .live {
+    margin-left: auto;
+    color: var(--claim);
+    font-weight: 600;
+  }
   .lead {
     color: var(--soft);
   }
