@@ -30,11 +30,14 @@ export function pgBouncerProgram(): string | undefined {
 /** Server connections that clients share: few, so that they really do. */
 export const SERVER_CONNECTIONS = 3;
 
-/** Starts it in front of the database; `poolMode` as in its settings. */
+/** Starts it in front of the database, and of others on its server; the options as in its settings. */
 export async function startPgBouncer(
   program: string,
   databaseUrl: string,
-  poolMode: 'transaction' | 'statement' = 'transaction',
+  {
+    poolMode = 'transaction',
+    poolSize = SERVER_CONNECTIONS,
+  }: { readonly poolMode?: 'transaction' | 'statement'; readonly poolSize?: number } = {},
 ): Promise<PgBouncer> {
   const target = new URL(databaseUrl);
   const folder = mkdtempSync(join(tmpdir(), 'samekey-pgbouncer-'));
@@ -52,8 +55,10 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${poolMode}
-default_pool_size = ${SERVER_CONNECTIONS}
+default_pool_size = ${poolSize}
 max_client_conn = 200
+; A server that was killed is there again at once.
+server_login_retry = 0.1
 `,
   );
   const url = new URL(databaseUrl);

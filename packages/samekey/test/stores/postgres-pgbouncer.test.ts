@@ -189,7 +189,7 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
   );
 
   it('in statement mode no transaction can be held together, and the store is not ready', async () => {
-    const one = await startPgBouncer(program ?? '', url, 'statement');
+    const one = await startPgBouncer(program ?? '', url, { poolMode: 'statement' });
     for (const client of CLIENTS) {
       const store = postgresStore(client.options(one.url));
       await expect(store.ready()).rejects.toThrow('pool_mode = transaction');

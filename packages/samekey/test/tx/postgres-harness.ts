@@ -26,6 +26,7 @@ import { kthTxContract } from '../../../testing/src/tx/kth.ts';
 import type { BeginOptions } from '../../src/tx/begin.ts';
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { postgresWire } from '../services/pg-wire.ts';
+import { type PgBouncer, startPgBouncer } from '../services/pgbouncer.ts';
 import { availablePostgres, type PostgresServer, startPostgres } from '../services/postgres.ts';
 import { partOf } from '../stores/slice.ts';
 
@@ -52,35 +53,59 @@ export interface Library<Tx> {
   open(url: string, begin: BeginOptions, connectionsMax: number): Promise<OpenLibrary<Tx>>;
 }
 
+/** Where the contract runs. */
+interface PostgresContractOptions {
+  /** On all servers; default on the newest. */
+  readonly all?: boolean;
+  readonly make?: MakeStore;
+  readonly kth?: boolean;
+  /** The program of PgBouncer: the library's connections go through it, in transaction mode. */
+  readonly pooler?: string;
+}
+
 /** Runs the contract on the newest server, or on all of them. */
 export function contractOnPostgres<Tx>(
   library: Library<Tx>,
-  {
-    all = false,
-    make = ordinary,
-    kth = false,
-  }: { readonly all?: boolean; readonly make?: MakeStore; readonly kth?: boolean } = {},
+  { all = false, make = ordinary, kth = false, pooler }: PostgresContractOptions = {},
 ): void {
   const servers = availablePostgres();
   for (const [index, found] of (all ? servers : servers.slice(0, 1)).entries()) {
     describe(found.name, () => {
       let server: PostgresServer | undefined;
+      let bouncer: PgBouncer | undefined;
       beforeAll(async () => {
         server = await startPostgres(found);
+        if (pooler !== undefined)
+          bouncer = await startPgBouncer(pooler, server.url(), { poolSize: POOLED_CONNECTIONS });
       });
-      afterAll(() => server?.stop());
+      afterAll(async () => {
+        await bouncer?.stop();
+        await server?.stop();
+      });
       // Elsewhere each session is new, and its limits are a statement of their own.
       const warm = index === 0 && library.opens === true;
-      const opened = harness(library, () => server as PostgresServer, make, warm);
-      txContract(partOf(`${library.name}, ${found.name}`, index === 0), opened);
+      const through = (url: string): string => (bouncer === undefined ? url : atPort(url, bouncer.url));
+      const opened = harness(library, () => server as PostgresServer, through, make, warm);
+      const isFirst = index === 0 && pooler === undefined;
+      txContract(partOf(`${library.name}, ${found.name}`, isFirst), opened);
       if (make === ordinary) {
         const reserving = { ...opened, name: `${opened.name}, reserved in the transaction` } as const;
-        const part = partOf(`${library.name}, reserved, ${found.name}`, warm);
+        const part = partOf(`${library.name}, reserved, ${found.name}`, warm || pooler !== undefined);
         txContract(part, { ...reserving, reserve: 'in-transaction' });
       }
       if (kth && index === 0) kthTxContract({ describe, it }, opened);
     });
   }
+}
+
+/** Fewer than the clients of the library, so that they share them; enough for what one test holds open at once. */
+const POOLED_CONNECTIONS = 6;
+
+/** The same database by way of somebody who listens there. */
+function atPort(url: string, listener: string): string {
+  const address = new URL(url);
+  address.port = new URL(listener).port;
+  return address.href;
 }
 
 /** Makes a store beside the library. */
@@ -102,6 +127,7 @@ export function distributed(url: string, clocks: Clocks = {}): DistributedPostgr
 function harness<Tx>(
   library: Library<Tx>,
   server: () => PostgresServer,
+  through: (url: string) => string,
   make: MakeStore,
   warm: boolean,
 ): TxHarness {
@@ -113,7 +139,7 @@ function harness<Tx>(
     endsWhenLost: library.endsWhenLost ?? false,
     // The engines that it is for agree in no setting that ends with its transaction.
     noticesEnds: make !== distributed,
-    open: (options) => open(library, server(), make, warm, options),
+    open: (options) => open(library, server(), { through, make, warm }, options),
   };
 }
 
@@ -126,12 +152,15 @@ const CLOCK = `CREATE SEQUENCE clock_offset_ms MINVALUE 0 START 0;
 async function open<Tx>(
   library: Library<Tx>,
   server: PostgresServer,
-  make: MakeStore,
-  warm: boolean,
+  {
+    through,
+    make,
+    warm,
+  }: { readonly through: (url: string) => string; readonly make: MakeStore; readonly warm: boolean },
   { isolation, connectionsMax = 10 }: TxOpenOptions,
 ): Promise<TxBench> {
   const url = await server.createDatabase();
-  const proxy = await startFaultProxy(url, postgresWire);
+  const proxy = await startFaultProxy(through(url), postgresWire);
   const stores: ReturnType<MakeStore>[] = [];
   let elapsedMs = 0;
   const another = async (): Promise<ReturnType<MakeStore>> => {
