@@ -8,6 +8,7 @@ import { findPgbench, pgbench } from './contenders/pgbench.mjs';
 import { startDatabase } from './database.mjs';
 import { machine } from './machine.mjs';
 import { overHttp } from './over-http.mjs';
+import { startNeighbours } from './neighbours.mjs';
 import { median } from './table.mjs';
 
 /**
@@ -22,6 +23,7 @@ import { median } from './table.mjs';
  * @property {string} [client] where a store may have several
  * @property {string} appendfsync Redis only
  * @property {string} framework
+ * @property {number} neighbours busy processes beside the run
  * @property {number} commitMs how much longer a flush of the database's log takes, in milliseconds
  * @property {string[]} only names of contenders; none: all
  * @property {string} [also] the path of one more contender's module
@@ -38,14 +40,17 @@ export async function compare(options) {
   const say = options.json ? () => undefined : console.log;
   say(`${machine()}\n${database.describe}`);
   say(
-    `${options.workload}, ${options.framework}, ${options.rounds} rounds of ${options.seconds} s each, in turns`,
+    `${options.workload}, ${options.framework}, ${options.rounds} rounds of ${options.seconds} s each, in turns${beside(options)}`,
   );
   /** @type {import('./contract.d.ts').Contender[]} */
   const contenders = [];
   /** @type {Line[]} */
   const lines = [];
+  /** @type {(() => void) | null} */
+  let endNeighbours = null;
   try {
     for (const start of starters(options, database)) contenders.push(await start());
+    endNeighbours = startNeighbours(options.neighbours);
     for (const connections of options.connections) {
       const these = contenders.map(({ name }) => ({
         name,
@@ -61,6 +66,7 @@ export async function compare(options) {
       say(`\n${connections} connection${connections === 1 ? '' : 's'}\n${table(these)}`);
     }
   } finally {
+    endNeighbours?.();
     for (const contender of contenders) await contender.stop();
     await database.stop();
   }
@@ -73,6 +79,11 @@ export async function compare(options) {
     say(faults.length === 0 ? '\nEvery key ran once; no answer was another than 201.' : faults.join('\n'));
   }
   process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+/** @param {Options} options */
+function beside({ neighbours }) {
+  return neighbours === 0 ? '' : `, beside ${neighbours} busy processes`;
 }
 
 /** @typedef {{ url: string, describe: string, cpuUs: () => number, stop: () => Promise<void> }} Database */
@@ -109,6 +120,7 @@ function starters({ workload, store, client, framework, only, also, profile }, d
       ),
   });
   const all = [http('bare', 'contenders/bare.mjs'), http(BASIS, basisOf(workload, isPostgres))];
+  if (workload !== 'golden' && isPostgres) all.push(http('grouped', 'contenders/grouped.mjs'));
   if (workload === 'golden') {
     all.push(http('samekey', 'contenders/samekey-transaction.mjs', true));
     all.push(http('samekey, one commit', 'contenders/samekey-one-commit.mjs', true));

@@ -48,6 +48,7 @@ if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
       also: { type: 'string' },
       profile: { type: 'string' },
       'commit-ms': { type: 'string', default: '0' },
+      neighbours: { type: 'string', default: '0' },
       json: { type: 'boolean', default: false },
     },
   });
@@ -61,6 +62,7 @@ if (['in-process', 'listening', 'reap', 'tiered'].includes(workload)) {
     appendfsync: values.appendfsync,
     framework: values.framework,
     commitMs: Number(values['commit-ms']),
+    neighbours: Number(values.neighbours),
     only: listOf(values.only),
     json: values.json,
     ...(values.client === undefined ? {} : { client: values.client }),

@@ -44,12 +44,17 @@ describe('npm run bench', () => {
     const { code, report } = await bench('new-keys');
     expect(report.faults).toEqual([]);
     expect(code).toBe(0);
-    expect(report.lines.map(({ name }) => name).slice(0, 3)).toEqual(['bare', 'hand-written', 'samekey']);
+    expect(report.lines.map(({ name }) => name).slice(0, 4)).toEqual([
+      'bare',
+      'hand-written',
+      'grouped',
+      'samekey',
+    ]);
     for (const { rounds } of report.lines) expect(rounds[0]?.perSecond).toBeGreaterThan(0);
   });
 
   it('replays: without Express, no key runs again, from the database and from memory', async () => {
-    const { code, report } = await bench('replays', '--framework', 'node');
+    const { code, report } = await bench('replays', '--framework', 'node', '--neighbours', '1');
     expect(report.faults).toEqual([]);
     expect(code).toBe(0);
     expect(report.lines.map(({ name }) => name)).toContain('samekey, from memory');
