@@ -12,8 +12,14 @@ import { euros, type HttpAnswer, type HttpRequest, header, type Serve } from './
 interface Try {
   readonly intent: Intent;
   readonly key: string;
+  /** Whose app it is; default the first one's. */
+  readonly from?: LaneId;
   readonly to: LaneId;
   readonly serve: Serve;
+  /** Who is logged in; default nobody in particular. */
+  readonly caller?: string;
+  /** What is sent; default the order and its amount. */
+  readonly body?: Readonly<Record<string, unknown>>;
   readonly caption: string;
   readonly isRetry?: boolean;
   /** What gets lost on the way; default nothing. */
@@ -25,15 +31,16 @@ interface Try {
 /** Sends it. Null: the app has heard nothing in its time. */
 export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
   const { timeline, random, recorder } = stage;
-  const { intent, to, serve, loses = null, patienceMs = 2_000 } = one;
+  const { intent, from = 'client', to, serve, loses = null, patienceMs = 2_000 } = one;
+  const app = recorder.nameOf(from) === 'App' ? 'The app' : recorder.nameOf(from);
   const request = requestOf(one);
   const [asked = -1] = recorder.happens({
-    lane: 'client',
+    lane: from,
     caption: one.caption,
     marks: [one.isRetry === true ? 'sent-again' : 'sent'],
     sends: [
       {
-        from: 'client',
+        from,
         to,
         label: `pay ${euros(intent.amountCents)}`,
         headers: [['POST', '/payments'], ...request.headers],
@@ -52,8 +59,8 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
     };
     const patience = timeline.setTimer(patienceMs, () => {
       recorder.happens({
-        lane: 'client',
-        caption: `The app has heard nothing for ${patienceMs / 1000} seconds. It cannot know whether it has paid.`,
+        lane: from,
+        caption: `${app} has heard nothing for ${patienceMs / 1000} seconds. It cannot know whether it has paid.`,
         tone: 'danger',
       });
       end(null);
@@ -70,7 +77,7 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
       stage.world(to).deliver(() => {
         recorder.arrives(asked);
         void serve(request).then((answer) => {
-          const sent = answers(stage, to, answer);
+          const sent = answers(stage, { from: to, to: from }, answer);
           timeline.setTimer(wayMs(), () => {
             if (loses === 'answer') {
               recorder.loses(sent, {
@@ -82,7 +89,7 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
               return;
             }
             recorder.arrives(sent);
-            if (!isOver) tells(stage, intent, answer);
+            if (!isOver) tells(stage, { lane: from, app }, intent, answer);
             end(answer);
           });
         });
@@ -91,31 +98,36 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
   });
 }
 
-function requestOf({ intent, key }: Try): HttpRequest {
+function requestOf({ intent, key, caller, body }: Try): HttpRequest {
   return {
     method: 'POST',
     path: '/payments',
     headers: [
       ['Idempotency-Key', `"${key}"`],
       ['Content-Type', 'application/json'],
+      ...(caller === undefined ? [] : [['Authorization', `Bearer ${caller}`] as const]),
     ],
-    body: JSON.stringify({ order: intent.order, amountCents: intent.amountCents }),
+    body: JSON.stringify(body ?? { order: intent.order, amountCents: intent.amountCents }),
   };
 }
 
 /** What the server says about an answer, by what stands in it. */
-function answers({ recorder }: Stage, lane: LaneId, answer: HttpAnswer): number {
-  const me = recorder.nameOf(lane);
+function answers(
+  { recorder }: Stage,
+  { from, to }: { readonly from: LaneId; readonly to: LaneId },
+  answer: HttpAnswer,
+): number {
+  const me = recorder.nameOf(from);
   const { caption, tone, marks } = isLate(recorder) ? lateSaying(me) : saying(me, answer);
   const [sent = -1] = recorder.happens({
-    lane,
+    lane: from,
     caption,
     tone,
     marks,
     sends: [
       {
-        from: lane,
-        to: 'client',
+        from,
+        to,
         label: String(answer.status),
         headers: answer.headers,
         body: answer.body,
@@ -186,32 +198,41 @@ function saying(me: string, answer: HttpAnswer): Saying {
 }
 
 /** What the app makes of it. */
-function tells({ recorder }: Stage, intent: Intent, answer: HttpAnswer): void {
+function tells(
+  { recorder, books }: Stage,
+  { lane, app }: { readonly lane: LaneId; readonly app: string },
+  intent: Intent,
+  answer: HttpAnswer,
+): void {
   const amount = euros(intent.amountCents);
   const code = codeOf(answer);
   if (answer.status < 400) {
     intent.told = 'paid';
+    const isPaid = books.charges.some(
+      (one) => one.order === intent.order && one.amountCents === intent.amountCents,
+    );
+    const shows = `${app} shows: order ${intent.order} is paid, ${amount}.`;
     recorder.happens({
-      lane: 'client',
-      caption: `The app shows: order ${intent.order} is paid, ${amount}.`,
-      tone: 'good',
+      lane,
+      caption: isPaid ? shows : `${shows} But nobody has paid for it.`,
+      tone: isPaid ? 'good' : 'danger',
       marks: ['told-paid'],
     });
   } else if (code === 'in-progress' || code === 'outcome-unknown') {
-    recorder.happens({ lane: 'client', caption: 'The app shows: we are finding out. It keeps the key.' });
+    recorder.happens({ lane, caption: `${app} shows: we are finding out. It keeps the key.` });
   } else if (answer.status >= 500) {
     recorder.happens({
-      lane: 'client',
+      lane,
       caption: 'The app shows: please wait. It will try again with the same key.',
     });
   } else {
     intent.told = 'not-paid';
     recorder.happens({
-      lane: 'client',
+      lane,
       caption:
         code === 'key-reused'
-          ? `The app is told that it has used one key for two orders. Order ${intent.order} is not paid.`
-          : `The app shows: order ${intent.order} is not paid.`,
+          ? `${app} is told that it has used one key for two orders. Order ${intent.order} is not paid.`
+          : `${app} shows: order ${intent.order} is not paid.`,
     });
   }
 }

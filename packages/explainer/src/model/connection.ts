@@ -42,7 +42,7 @@ interface Call<Result> {
   readonly body: string;
   readonly id: RecordId | null;
   readonly apply: () => Promise<Result>;
-  readonly tell: (result: Result, before: SamekeyRecord | null) => Told;
+  readonly tell: (result: Result, before: SamekeyRecord | null, after: SamekeyRecord | null) => Told;
 }
 
 /** Connects a process with the store. */
@@ -64,8 +64,9 @@ export function connect(options: ConnectionOptions): Store {
           const before = await read(call.id);
           const result = await call.apply();
           recorder.arrives(asked);
-          await show(call.id);
-          const { reply, tone = 'plain', ...told } = call.tell(result, before);
+          const after = await read(call.id);
+          if (after !== null) recorder.row(rowOf(after, recorder.lanes));
+          const { reply, tone = 'plain', ...told } = call.tell(result, before, after);
           const [answered = -1] = recorder.happens({
             lane: 'store',
             ...told,
@@ -85,11 +86,6 @@ export function connect(options: ConnectionOptions): Store {
 
   async function read(id: RecordId | null): Promise<SamekeyRecord | null> {
     return id === null ? null : ((await store.find([id]))[0] ?? null);
-  }
-
-  async function show(id: RecordId | null): Promise<void> {
-    const record = await read(id);
-    if (record !== null) recorder.row(rowOf(record, recorder.lanes));
   }
 
   return {
@@ -119,7 +115,7 @@ export function connect(options: ConnectionOptions): Store {
         body: fenceText(requests[0]),
         id: requests[0] ?? null,
         apply: () => store.checkpoint(requests),
-        tell: ([result], before) => tellCheckpoint(result?.kind, requests[0], before, me),
+        tell: ([result], before, after) => tellCheckpoint(result?.kind, requests[0], { before, after }, me),
       }),
     finish: (requests) =>
       travel({
@@ -133,7 +129,10 @@ export function connect(options: ConnectionOptions): Store {
     settle: (requests) =>
       travel({
         label: 'settle',
-        asks: `${me} settles the row: the money was taken, and this is the answer.`,
+        asks:
+          requests[0]?.to === 'retryable'
+            ? `${me} believes it: nothing happened, so the key may run again.`
+            : `${me} settles the row: the money was taken, and this is the answer.`,
         body: requests
           .map(({ to, claimId, attempt }) => `to ${to}\nclaim ${claimId}\nattempt ${attempt}`)
           .join('\n'),

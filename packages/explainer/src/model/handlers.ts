@@ -12,22 +12,19 @@ interface HandlerOptions {
   readonly fault?: () => CallFault;
   /** The answer when the provider does not reply; default 502. */
   readonly whenNoReply?: HttpAnswer;
-  /** The key for the provider; default none. */
-  readonly providerKey?: (request: HttpRequest) => string | null;
+  /** What the provider is told that it is for; default the order in the request. */
+  readonly orderOf?: (request: HttpRequest) => string;
 }
 
 /** Charges and answers 201. When the provider does not reply it answers 502. */
 export function chargeAndAnswer(stage: Stage, lane: LaneId, options: HandlerOptions = {}): StageHandler {
-  const { fault = () => ({}), whenNoReply = NO_REPLY, providerKey = () => null } = options;
+  const { fault = () => ({}), whenNoReply = NO_REPLY, orderOf } = options;
   return async (request) => {
-    const { order, amountCents } = JSON.parse(request.body) as OrderBody;
+    const { order: own, amountCents } = JSON.parse(request.body) as OrderBody;
+    const order = orderOf?.(request) ?? own;
     try {
       const caller = { lane, world: stage.world(lane) };
-      const charge = await stage.provider.charge(
-        caller,
-        { order, amountCents, key: providerKey(request) },
-        fault(),
-      );
+      const charge = await stage.provider.charge(caller, { order, amountCents, key: null }, fault());
       return json(201, { order, paid: amountCents, charge: charge.id });
     } catch (error) {
       if (error instanceof NoReply) return whenNoReply;

@@ -40,7 +40,12 @@ export function euros(cents: number): string {
   return `€${(cents / 100).toFixed(2)}`;
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
 /** A time as people write it. */
 export function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  if (ms >= HOUR_MS) return `${Math.floor(ms / HOUR_MS)} h ${seconds(ms % HOUR_MS)}`;
+  if (ms >= MINUTE_MS) return `${Math.floor(ms / MINUTE_MS)} min ${seconds(ms % MINUTE_MS)}`;
+  return `${(ms / 1000).toFixed(2)} s`;
 }

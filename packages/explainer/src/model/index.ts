@@ -2,6 +2,7 @@
 
 export { check } from './check.ts';
 export { play } from './play.ts';
+export { seconds } from './http-lines.ts';
 export type { Knob, KnobValues, Scenario, Task, Variant } from './story.ts';
 export { SCENARIOS } from './scenarios/index.ts';
 export type { Field, LaneId, Message, Row, RowState, Step, Tone, Trace } from './trace.ts';

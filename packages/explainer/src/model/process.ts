@@ -51,11 +51,12 @@ export function protect(
   samekey: Samekey<never>,
   options: Omit<RouteOptions<HttpRequest>, 'scope'>,
   handler: StageHandler,
+  scope: (request: HttpRequest) => readonly string[] = () => ['shop', 'customer-1'],
 ): Serve {
   const { engine, defaults } = internalsOf(samekey);
   const route = compileRoute<HttpRequest>(
     defaults,
-    { ...options, scope: () => ['shop', 'customer-1'] },
+    { ...options, scope },
     engine.world,
     engine.fingerprintSecrets,
   );

@@ -45,8 +45,18 @@ export interface Provider {
 /** Nobody knows what happened. */
 export class NoReply extends Error {}
 
+/** What it stands on. */
+interface ProviderOptions {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly recorder: Recorder;
+  readonly books: Books;
+  /** Called when money was taken, before anybody hears of it. */
+  readonly onTaken: () => void;
+}
+
 /** Opens a provider with empty books. */
-export function openProvider(timeline: Timeline, random: Random, recorder: Recorder, books: Books): Provider {
+export function openProvider({ timeline, random, recorder, books, onTaken }: ProviderOptions): Provider {
   const byKey = new Map<string, Charge>();
   const callTimeMaxMs = 1_000;
 
@@ -107,6 +117,7 @@ export function openProvider(timeline: Timeline, random: Random, recorder: Recor
         timeline.setTimer(wayMs ?? random.between(60, 160), () => {
           recorder.arrives(asked);
           const { charge, sent } = book(charging, lane);
+          onTaken();
           timeline.setTimer(random.between(20, 60), () => {
             if (losesReply) {
               recorder.loses(sent, {

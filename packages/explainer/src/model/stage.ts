@@ -36,7 +36,7 @@ export interface Stage {
   /** A table for handlers that are written by hand. */
   readonly byHand: HandTable;
   /** Somebody wants to pay. */
-  intends(amountCents: number): Intent;
+  intends(amountCents: number, order?: string): Intent;
   /** The machine of a lane; the same one each time. */
   world(lane: LaneId): FakeWorld;
   pause(ms: number): Promise<void>;
@@ -77,13 +77,13 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
     random,
     recorder,
     database: memoryStore({ now: () => Math.floor(FAKE_WALL_START + timeline.now) }),
-    provider: openProvider(timeline, random, recorder, books),
+    provider: openProvider({ timeline, random, recorder, books, onTaken: () => waiting.get('provider')?.() }),
     books,
     counted: new Set(),
     intents,
     byHand: openHandTable(timeline, random, recorder, world),
-    intends(amountCents) {
-      const intent: Intent = { order: `A${intents.length + 1}`, amountCents, told: null };
+    intends(amountCents, order = `A${intents.length + 1}`) {
+      const intent: Intent = { order, amountCents, told: null };
       intents.push(intent);
       recorder.meant(amountCents);
       return intent;

@@ -56,6 +56,13 @@ function fenceTextOf({ claimId, attempt }: FinishRequest): string {
 /** What a claim came to. */
 export function tellClaim(result: ClaimResult | undefined, before: SamekeyRecord | null, me: string): Told {
   if (result?.kind === 'claimed') {
+    if (result.attempt === 1 && before !== null)
+      return {
+        caption: `The database has forgotten this key: its time is over. It writes a new row, and ${me} may run it.`,
+        tone: 'danger',
+        marks: ['claimed'],
+        reply: 'claimed',
+      };
     if (result.attempt === 1)
       return {
         caption: `The database knows no such key. It writes a row: the key is claimed, and only ${me} may run it.`,
@@ -129,10 +136,16 @@ export function tellRenewal(result: RenewResult | undefined, me: string): Told {
 export function tellCheckpoint(
   kind: 'applied' | 'refused' | 'busy' | undefined,
   request: CheckpointRequest | undefined,
-  before: SamekeyRecord | null,
+  { before, after }: { readonly before: SamekeyRecord | null; readonly after: SamekeyRecord | null },
   me: string,
 ): Told {
   if (kind !== 'applied') return refused(request?.attempt, before, me);
+  if (after?.steps !== request?.steps)
+    return {
+      caption: `The database keeps no note. The row says only that ${me} is at work.`,
+      tone: 'danger',
+      reply: 'ok',
+    };
   const open = request?.intentOpen === true;
   return {
     caption: open

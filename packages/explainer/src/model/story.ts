@@ -69,6 +69,16 @@ export const LANES: readonly Lane[] = [
   { id: 'provider', title: 'Provider' },
 ];
 
+/** Those of stories in which somebody finds out what nobody knows. */
+export const RECONCILED_LANES: readonly Lane[] = [
+  { id: 'client', title: 'App' },
+  { id: 'network', title: 'Network' },
+  { id: 'api-1', title: 'API 1' },
+  { id: 'helper', title: 'Reconciler', name: 'The reconciler' },
+  { id: 'store', title: 'Database' },
+  { id: 'provider', title: 'Provider' },
+];
+
 /** Whether something has happened by a step. */
 export function hasMark(trace: Trace, step: number, mark: Mark): boolean {
   return trace.steps.slice(0, step + 1).some(({ marks }) => marks.includes(mark));

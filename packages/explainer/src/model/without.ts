@@ -42,3 +42,8 @@ export function withoutFence(store: Store): Store {
     },
   } as Store;
 }
+
+/** Steps are said to be noted, and are not. */
+export function withoutRecoveryPoint(store: Store): Store {
+  return { ...store, checkpoint: async (requests) => requests.map(() => ({ kind: 'applied' })) };
+}

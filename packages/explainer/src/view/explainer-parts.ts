@@ -1,7 +1,17 @@
 /** The parts of the page that only show something. */
 
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Knob, KnobValues, Scenario, Step, Task, Tone, Trace, Variant } from '../model/index.ts';
+import {
+  type Knob,
+  type KnobValues,
+  type Scenario,
+  type Step,
+  seconds,
+  type Task,
+  type Tone,
+  type Trace,
+  type Variant,
+} from '../model/index.ts';
 
 /** An amount as people write it. */
 function euros(cents: number): string {
@@ -52,7 +62,7 @@ export function caption(trace: Trace, at: number, isLive: boolean): TemplateResu
   const isAtEnd = at === trace.steps.length - 1;
   const isHarm = isAtEnd && trace.harms.length > 0;
   return html`<p class="caption ${isHarm ? 'danger' : classOf(tone)}">
-    <span class="at">${(ms / 1000).toFixed(2)} s</span>
+    <span class="at">${seconds(ms)}</span>
     <span aria-live=${isLive ? 'polite' : 'off'}
       >${said} ${isAtEnd ? html`<span class="verdict ${isHarm ? 'harm' : 'well'}">${trace.verdict}</span>` : ''}</span
     >
@@ -158,7 +168,7 @@ export function transcript(trace: Trace, step: number, addressOf: (step: number)
       ${trace.steps.map(
         ({ n, at, lane, caption: said, takenCents }) => html`<li>
           <a href=${addressOf(n)} aria-current=${n === step ? 'step' : nothing}
-            >${(at / 1000).toFixed(2)} s, ${titleOf.get(lane) ?? lane}: ${said}
+            >${seconds(at)}, ${titleOf.get(lane) ?? lane}: ${said}
             ${takenCents > (trace.steps[n - 1]?.takenCents ?? 0) ? html`<strong>Taken so far: ${euros(takenCents)}.</strong>` : ''}</a
           >
         </li>`,

@@ -13,7 +13,18 @@ export const doubleClick: Scenario = {
     'The customer presses “Pay” twice. Both requests carry the same key, and each reaches another process before the other one is done.',
   lanes: LANES,
   variants: [NO_CLAIM, UNPROTECTED, SAMEKEY],
-  knobs: [{ id: 'gap', title: 'Second click after', unit: 'ms', least: 0, most: 600, by: 20, usual: 40 }],
+  knobs: [
+    { id: 'gap', title: 'Second click after', unit: 'ms', least: 0, most: 600, by: 20, usual: 40 },
+    {
+      id: 'wait',
+      title: 'Samekey lets a duplicate wait',
+      unit: 'ms',
+      least: 0,
+      most: 1_500,
+      by: 100,
+      usual: 0,
+    },
+  ],
   tasks: [
     {
       id: 'twice',
@@ -39,16 +50,16 @@ export const doubleClick: Scenario = {
       isDone: isSeenWhole('samekey'),
     },
   ],
-  async run(stage, variant, { gap = 40 }) {
+  async run(stage, variant, { gap = 40, wait = 0 }) {
     const intent = stage.intends(1_200);
     const one = { intent, key: 'pay-8f3a' };
     const first = send(stage, {
       ...one,
       to: 'api-1',
-      serve: serveOf(stage, variant, 'api-1'),
+      serve: serveOf(stage, variant, 'api-1', wait),
       caption: 'The customer presses “Pay €12.00”. The app sends the payment with a key.',
     });
-    const serveSecond = serveOf(stage, variant, 'api-2');
+    const serveSecond = serveOf(stage, variant, 'api-2', wait);
     const second = async (): Promise<void> => {
       await stage.pause(gap);
       for (;;) {

@@ -1,10 +1,14 @@
 /** All stories, in the order in which they are told: one idea more in each. */
 
 import type { Scenario } from '../story.ts';
+import { crash } from './crash.ts';
 import { doubleClick } from './double-click.ts';
+import { expiry } from './long-tunnel.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { otherAmount } from './other-amount.ts';
 import { slowOwner } from './slow-owner.ts';
+import { tooEarly } from './too-early.ts';
+import { twoTenants } from './two-tenants.ts';
 import { unknown } from './unknown.ts';
 
 /** The stories. */
@@ -14,4 +18,8 @@ export const SCENARIOS: readonly [Scenario, ...Scenario[]] = [
   otherAmount,
   slowOwner,
   unknown,
+  crash,
+  tooEarly,
+  twoTenants,
+  expiry,
 ];

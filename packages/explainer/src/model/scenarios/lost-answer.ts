@@ -95,9 +95,13 @@ export const lostAnswer: Scenario = {
 };
 
 /** A process of the shop in one of the versions. */
-export function serveOf(stage: Stage, variant: string, lane: LaneId): Serve {
+export function serveOf(stage: Stage, variant: string, lane: LaneId, waitMaxMs: number = 0): Serve {
   const handler = chargeAndAnswer(stage, lane);
   if (variant === UNPROTECTED.id) return unprotected(handler);
   if (variant === NO_CLAIM.id) return lookThenRemember(stage, lane, handler);
-  return protect(startInstance(stage, { lane }), { policy: 'payments', operation: 'pay' }, handler);
+  return protect(
+    startInstance(stage, { lane }),
+    { policy: 'payments', operation: 'pay', waitMaxMs },
+    handler,
+  );
 }

@@ -1,14 +1,13 @@
 /** The provider's reply is lost: nobody knows whether the money was taken, until somebody asks. */
 
-import { createReconciler } from 'samekey/reconcile';
 import { codeOf, send } from '../app.ts';
-import { connect } from '../connection.ts';
 import { chargeAndAnswer } from '../handlers.ts';
 import { json, type Serve } from '../http-lines.ts';
 import { protect, startInstance } from '../process.ts';
+import { reconcile } from '../reconciling.ts';
 import type { CallFault } from '../stage-provider.ts';
 import type { Stage } from '../stage.ts';
-import { hasMark, isSeenWhole, type Scenario } from '../story.ts';
+import { hasMark, isSeenWhole, RECONCILED_LANES, type Scenario } from '../story.ts';
 
 /** When "unknown" is right. */
 export const unknown: Scenario = {
@@ -16,14 +15,7 @@ export const unknown: Scenario = {
   title: 'Nobody knows',
   story:
     'The API asks the provider to take €12.00, and the provider’s reply is lost. Was the money taken? The API cannot know. What it does now decides who pays.',
-  lanes: [
-    { id: 'client', title: 'App' },
-    { id: 'network', title: 'Network' },
-    { id: 'api-1', title: 'API 1' },
-    { id: 'helper', title: 'Reconciler', name: 'The reconciler' },
-    { id: 'store', title: 'Database' },
-    { id: 'provider', title: 'Provider' },
-  ],
+  lanes: RECONCILED_LANES,
   variants: [
     {
       id: 'guess',
@@ -107,7 +99,7 @@ export const unknown: Scenario = {
   async run(stage, variant, { asks = 2_500 }) {
     const intent = stage.intends(1_200);
     const serve = serveOf(stage, variant);
-    const asking = variant === 'samekey' ? reconcile(stage, asks) : null;
+    const asking = variant === 'samekey' ? reconcile(stage, { afterMs: asks }) : null;
     const tries = variant === 'no-reconciler' ? 3 : 12;
     for (let i = 0; i < tries; i += 1) {
       const answer = await send(stage, {
@@ -143,33 +135,4 @@ function serveOf(stage: Stage, variant: string): Serve {
     { policy: isGuess ? 'standard' : 'payments', operation: 'pay', reconcileAfterMs: 200 },
     chargeAndAnswer(stage, 'api-1', { fault, ...whenNoReply }),
   );
-}
-
-/** A reconciler on a machine of its own: it looks once, and asks about what it finds. */
-async function reconcile(stage: Stage, afterMs: number): Promise<void> {
-  const { timeline, random, recorder, database, provider } = stage;
-  const lane = 'helper';
-  const world = stage.world(lane);
-  const store = connect({ lane, world, timeline, random, recorder, store: database });
-  const reconciler = createReconciler({
-    store,
-    world,
-    operations: {
-      pay: {
-        inquire: async () => {
-          const order = stage.intents[0]?.order ?? '';
-          const charge = await provider.find({ lane, world }, order);
-          if (charge === null) return { kind: 'no-effect' };
-          const { status, headers, body } = json(201, { order, paid: charge.amountCents, charge: charge.id });
-          return { kind: 'completed', response: { status, headers, body: new TextEncoder().encode(body) } };
-        },
-      },
-    },
-  });
-  await stage.pause(afterMs);
-  for (;;) {
-    const { resolved } = await reconciler.run();
-    if (resolved > 0) return;
-    await stage.pause(1_000);
-  }
 }
