@@ -182,6 +182,18 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.context().close();
   });
 
+  it('tells the story in sixty seconds, scene after scene, until somebody takes over', async () => {
+    const page = await open('#two-tenants/samekey/1/3');
+    for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();
+    await page.getByRole('button', { name: 'The story in sixty seconds' }).click();
+    await page.getByRole('heading', { name: 'The lost answer' }).waitFor();
+    expect(await page.locator('samekey-stage').count()).toBe(2);
+    await page.getByRole('heading', { name: 'The double click' }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('.play').innerText()).toContain('Play');
+    await page.context().close();
+  });
+
   it('plays by itself to the end and stands still there', async () => {
     const page = await open('#lost-answer/no-protection/1/7');
     for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();

@@ -111,6 +111,8 @@ function arrowOf(message: Message, step: number, xOf: (id: LaneId) => number): A
   const x2 = whole.x1 + (whole.x2 - whole.x1) * part;
   const y2 = hasEnded && isLost ? whole.y2 : whole.y1 + (whole.y2 - whole.y1) * part;
   const shown = fitted(label, Math.abs(whole.x2 - whole.x1) - 26);
+  // Of an arrow that has just left the label stands beside the point, not under it.
+  const besidePoint = (shown.length * CHARACTER_PX) / 2 + 14;
   return {
     message: n,
     x1: whole.x1,
@@ -118,8 +120,9 @@ function arrowOf(message: Message, step: number, xOf: (id: LaneId) => number): A
     x2: Math.round(x2),
     y2: Math.round(y2),
     label: shown,
-    // Nearer to its beginning, where it does not meet what comes back.
-    labelX: Math.round(whole.x1 + (x2 - whole.x1) * 0.5),
+    labelX: Math.round(
+      whole.x1 + Math.sign(x2 - whole.x1) * Math.max(besidePoint, Math.abs(x2 - whole.x1) / 2),
+    ),
     labelY: Math.round(whole.y1 + (y2 - whole.y1) * 0.5) - 7,
     tone,
     end: hasEnded ? (isLost ? 'lost' : 'arrived') : 'under-way',

@@ -17,6 +17,7 @@ import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
 import type { GoEvent } from './stage-element.ts';
 import { THEME } from './theme.ts';
+import { keySteps, TOUR, TOUR_STEP_MS } from './tour.ts';
 
 const SEED_MAX = 9_999;
 
@@ -41,6 +42,10 @@ export class ExplainerElement extends LitElement implements Played {
   readonly #done = new Set<Task>();
   readonly #player = new Player(this);
   #plays = 0;
+  /** The story that was last brought into sight. */
+  #sight: Scenario | null = null;
+  /** Which part of the tour is shown; null: none is. */
+  #scene: number | null = null;
 
   constructor() {
     super();
@@ -66,11 +71,21 @@ export class ExplainerElement extends LitElement implements Played {
 
   get caption(): string | null {
     const step = this.trace?.steps[this.place.step];
-    return step === undefined || this.#isAtEnd ? null : step.caption;
+    if (step === undefined) return null;
+    const isOver = this.#scene === null || this.#scene === TOUR.length - 1;
+    return this.#isAtEnd && isOver ? null : step.caption;
+  }
+
+  get paceMs(): number | null {
+    return this.#scene === null ? null : TOUR_STEP_MS;
   }
 
   next(): void {
-    this.#go(this.place.step + 1);
+    const { trace, place } = this;
+    if (this.#scene === null || trace === null) return this.#go(place.step + 1);
+    const key = keySteps(trace).find((step) => step > place.step);
+    if (key === undefined) void this.#play(this.#scene + 1);
+    else this.#go(key);
   }
 
   override render(): TemplateResult {
@@ -81,6 +96,7 @@ export class ExplainerElement extends LitElement implements Played {
       <header>
         <p class="brand">Samekey</p>
         <p class="lead">Same key, same answer. Watch what happens to a payment that is sent twice.</p>
+        <button class="tour" @click=${() => void this.#startTour()}>The story in sixty seconds</button>
         ${this.live === '' ? '' : html`<a class="live" href=${this.live}>Buttons for your own API</a>`}
       </header>
       ${stories(
@@ -109,6 +125,16 @@ export class ExplainerElement extends LitElement implements Played {
         ${trace === null ? '' : transcript(trace, place.step, (one) => addressOf({ ...place, step: one }))}
       </main>
     </div>`;
+  }
+
+  /** The story that is told is in sight among the others. */
+  protected override updated(): void {
+    const list = this.renderRoot.querySelector('nav ol');
+    const current = list?.querySelector<HTMLElement>('[aria-current]');
+    if (!list || !current) return;
+    const left = current.offsetLeft - (list.clientWidth - current.offsetWidth) / 2;
+    if (Math.abs(list.scrollLeft - left) > 1 && this.#sight !== this.place.scenario) list.scrollLeft = left;
+    this.#sight = this.place.scenario;
   }
 
   #stages(trace: Trace, variant: Variant): TemplateResult {
@@ -188,9 +214,30 @@ export class ExplainerElement extends LitElement implements Played {
     return this.place.scenario.variants.find((variant) => variant.id === id);
   }
 
+  async #startTour(): Promise<void> {
+    this.isCompared = matchMedia('(min-width: 64rem)').matches;
+    await this.#play(0);
+    await this.updateComplete;
+    this.renderRoot.querySelector('main')?.scrollIntoView();
+    this.#player.play();
+  }
+
+  /** Shows a scene of the tour. */
+  async #play(scene: number): Promise<void> {
+    this.#scene = scene;
+    this.place = TOUR[scene] ?? this.place;
+    await this.#replay();
+  }
+
+  /** Whoever does something himself has left the tour. */
+  #leaveTour(): void {
+    this.#scene = null;
+    this.#player.pause();
+  }
+
   /** Another run, from its beginning. */
   #choose(change: Partial<Place>): void {
-    this.#player.pause();
+    this.#leaveTour();
     this.place = { ...this.place, ...change, step: 0 };
     void this.#replay();
   }
@@ -234,12 +281,15 @@ export class ExplainerElement extends LitElement implements Played {
 
   #toggle(): void {
     if (this.#player.isPlaying) return this.#player.pause();
-    if (this.#isAtEnd) this.#go(0);
+    if (this.#isAtEnd) {
+      this.#leaveTour();
+      this.#go(0);
+    }
     this.#player.play();
   }
 
   readonly #onGo = (event: GoEvent): void => {
-    this.#player.pause();
+    this.#leaveTour();
     this.#go(event.step);
   };
 
@@ -250,7 +300,7 @@ export class ExplainerElement extends LitElement implements Played {
   readonly #onHash = (): void => {
     const { step, ...run } = placeOf(location.hash);
     const before = this.place;
-    this.#player.pause();
+    this.#leaveTour();
     this.place = { ...run, step };
     const isSameRun = addressOf({ ...before, step: 0 }) === addressOf({ ...this.place, step: 0 });
     if (isSameRun) this.#go(step);
@@ -265,7 +315,7 @@ export class ExplainerElement extends LitElement implements Played {
     if (to === undefined && event.key !== ' ') return;
     event.preventDefault();
     if (to === undefined) return this.#toggle();
-    this.#player.pause();
+    this.#leaveTour();
     this.#go(to);
   };
 }

@@ -29,6 +29,18 @@ export const PAGE_STYLE: CSSResult = css`
     font-weight: 700;
     letter-spacing: -0.01em;
   }
+  .tour {
+    min-height: 2.25rem;
+    padding: 0 0.875rem;
+    border: 1px solid var(--claim);
+    border-radius: 999px;
+    background: var(--claim-wash);
+    color: var(--claim);
+    font-weight: 600;
+  }
+  .tour:hover {
+    background: var(--card);
+  }
   .live {
     margin-left: auto;
     color: var(--claim);
@@ -250,6 +262,12 @@ export const PAGE_STYLE: CSSResult = css`
   }
   .transcript [aria-current] {
     background: var(--claim-wash);
+  }
+  @media (max-width: 40rem) {
+    .caption {
+      grid-template-columns: minmax(0, 1fr);
+      gap: 0;
+    }
   }
   @media (max-width: 63.99rem) {
     .tasks:has(.now) li:not(.now) {

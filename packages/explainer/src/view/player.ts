@@ -6,6 +6,8 @@ import type { ReactiveController, ReactiveControllerHost } from 'lit';
 export interface Played extends ReactiveControllerHost {
   /** The words of the step that is shown; null at the end. */
   readonly caption: string | null;
+  /** How long a step is shown, whatever its words; null: as long as they take to read. */
+  readonly paceMs: number | null;
   next(): void;
 }
 
@@ -71,9 +73,9 @@ export class Player implements ReactiveController {
   #plan(): void {
     clearTimeout(this.#timer);
     if (!this.#isPlaying || !this.#isSeen || document.visibilityState === 'hidden') return;
-    const { caption } = this.#host;
+    const { caption, paceMs } = this.#host;
     if (caption === null) return this.pause();
-    const ms = Math.max(SHOWN_MIN_MS, caption.length * CHARACTER_MS) / this.#speed;
+    const ms = (paceMs ?? Math.max(SHOWN_MIN_MS, caption.length * CHARACTER_MS)) / this.#speed;
     this.#timer = setTimeout(() => {
       this.#host.next();
       this.#plan();

@@ -17,7 +17,6 @@ export const twoTenants: Scenario = {
   lanes: [
     { id: 'client', title: 'Ann', name: 'Ann’s app' },
     { id: 'helper', title: 'Ben', name: 'Ben’s app' },
-    { id: 'network', title: 'Network' },
     { id: 'api-1', title: 'API 1' },
     { id: 'api-2', title: 'API 2' },
     { id: 'store', title: 'Database' },
