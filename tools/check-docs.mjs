@@ -134,6 +134,8 @@ function tsconfig() {
       declaration: false,
       declarationMap: false,
       isolatedDeclarations: false,
+      // Those of NestJS are of the older kind.
+      experimentalDecorators: true,
       customConditions: ['@samekey/source'],
       // The entries as they are listed, also where a package is new and not yet linked.
       paths: Object.fromEntries(

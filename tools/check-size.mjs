@@ -78,6 +78,7 @@ const CLOSURES = {
   samekey: { files: 112, kilobytes: 320 },
   'samekey/express': { files: 155, kilobytes: 440 },
   'samekey/fastify': { files: 155, kilobytes: 440 },
+  'samekey/nestjs': { files: 160, kilobytes: 450 },
   'samekey/node': { files: 155, kilobytes: 440 },
   'samekey/hono': { files: 138, kilobytes: 410 },
   'samekey/fetch': { files: 136, kilobytes: 400 },

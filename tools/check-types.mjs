@@ -274,8 +274,10 @@ async function compileInstalled(project, entries) {
   symlinkSync(join(ROOT, 'node_modules/@types'), join(project, 'node_modules/@types'), 'dir');
   for (const peer of new Set(entries.flatMap(({ peers }) => Object.keys(peers)))) {
     // Some bring their types themselves.
-    if (!existsSync(join(ROOT, 'node_modules/@types', peer)))
-      symlinkSync(join(ROOT, 'node_modules', peer), join(project, 'node_modules', peer), 'dir');
+    if (existsSync(join(ROOT, 'node_modules/@types', peer))) continue;
+    // Of a scope, such as @nestjs/common.
+    mkdirSync(join(project, 'node_modules', peer, '..'), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', peer), join(project, 'node_modules', peer), 'dir');
   }
   const lines = entries.map(({ name }, at) => `export * as entry${at} from ${JSON.stringify(name)};`);
   writeFileSync(join(project, 'all.ts'), `${lines.join('\n')}\n`);

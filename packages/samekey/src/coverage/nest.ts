@@ -7,6 +7,7 @@
  * middleware/{utils,container}.js, nest-application.js.
  */
 
+import { protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
 import { expressRoutes } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
@@ -144,6 +145,7 @@ const NOT_FOUND = '/*path';
 interface Declared {
   readonly method: string;
   readonly path: string;
+  readonly fn: unknown;
   /** Why it is exempt; null if it is not. */
   readonly reason: string | null;
 }
@@ -155,7 +157,10 @@ function isAt({ method, path }: Declared, route: Route): boolean {
 function withExemption(route: Route, declared: readonly Declared[]): Route {
   if (route.protectedBy !== null) return route;
   const found = declared.find((each) => isAt(each, route));
-  if (found === undefined || found.reason === null) return route;
+  if (found === undefined) return route;
+  // `@Idempotent()` stands for the very method.
+  if (protectionOf(found.fn) !== null) return judge(route.method, route.path, [found.fn], [found.fn]);
+  if (found.reason === null) return route;
   return { ...route, protectedBy: 'exempt', reason: found.reason };
 }
 
@@ -174,7 +179,7 @@ function declaredBy(controller: Controller, prefix: string): readonly Declared[]
     const reason = exemptionOf(fn) ?? exemptionOf(controller);
     for (const head of texts(metadata('path', controller))) {
       for (const tail of texts(metadata('path', fn))) {
-        found.push({ method, path: joined(joined(prefix, head), tail), reason });
+        found.push({ method, path: joined(joined(prefix, head), tail), fn, reason });
       }
     }
   }

@@ -112,6 +112,8 @@ export interface CaptureState {
   phase: 'held' | 'streaming' | 'discarding' | 'over';
   /** The application has called `end`. */
   ended: boolean;
+  /** The client had hung up before the capture: what looked then has seen it. */
+  readonly goneBefore: boolean;
   /** The client hung up; kept from the application until the answer has been let go. */
   gone: boolean;
 

@@ -28,7 +28,7 @@ import { breakOff } from './client-gone.ts';
 import { catchUp, discard, standIn } from './discard.ts';
 import { setLines } from './header-lines.ts';
 import { letGo, OVERRIDDEN } from './let-go.ts';
-import { playNothing, rawHeaderNames, swapOnFinished } from './node-state.ts';
+import { playNothing, playOpen, rawHeaderNames, swapOnFinished } from './node-state.ts';
 import { OVERRIDES } from './overrides.ts';
 import { sendAnswer } from './send-held.ts';
 import { hideSocket, showSocket } from './socket-view.ts';
@@ -204,6 +204,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     outerFinishListeners: res.listenerCount('finish'),
     outerOnFinished: swapOnFinished(res, null),
     settle: nobody,
+    goneBefore: res.destroyed,
     phase: 'held',
     ended: false,
     gone: false,
@@ -238,6 +239,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     sentStatus: 0,
     inside: false,
   };
+  if (c.goneBefore) playOpen(res);
   // Redefining `socket` turns the response into a table, where what is added costs nothing (node-exchange.ts); so it
   // comes first.
   hideSocket(c);

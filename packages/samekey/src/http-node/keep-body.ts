@@ -17,26 +17,24 @@ export function keepBody(req: IncomingMessage): void {
   let view: Socket | undefined;
   let gone: { readonly error: Error | undefined } | null = null;
   // Before `destroy` is added, which is dear on a request whose prototype a framework has changed (node-exchange.ts).
-  Object.defineProperty(req, 'socket', {
-    configurable: true,
-    enumerable: true,
-    // Made when somebody looks: most parsers never do.
-    get: () => (view ??= openView(socket)),
-  });
+  // Made when somebody looks: most parsers never do.
+  const get = (): Socket => (view ??= openView(socket));
+  Object.defineProperty(req, 'socket', { configurable: true, enumerable: true, get });
   req.destroy = (error) => {
     gone ??= { error };
     return req;
   };
   req.once('end', () => {
     delete (req as { destroy?: unknown }).destroy;
-    Object.defineProperty(req, 'socket', {
-      value: socket,
-      configurable: true,
-      enumerable: true,
-      writable: true,
-    });
+    // A view of somebody else has come in its place.
+    if (Object.getOwnPropertyDescriptor(req, 'socket')?.get === get) showRequestSocket(req, socket);
     if (gone !== null) req.destroy(gone.error);
   });
+}
+
+/** Puts the socket itself back. */
+function showRequestSocket(req: IncomingMessage, value: Socket): void {
+  Object.defineProperty(req, 'socket', { value, configurable: true, enumerable: true, writable: true });
 }
 
 /** The socket, saying that it can be read. */

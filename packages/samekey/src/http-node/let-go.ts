@@ -7,7 +7,7 @@
 import { CAPTURE, type Capturable, type CaptureState, type Methods } from './capture-state.ts';
 import { deliverClose } from './client-gone.ts';
 import { undiscard } from './discard.ts';
-import { swapOnFinished } from './node-state.ts';
+import { markClosed, swapOnFinished } from './node-state.ts';
 import { showSocket } from './socket-view.ts';
 
 /** The overridden methods; the order is the order of the bits of `ownBefore`. */
@@ -39,5 +39,6 @@ export function letGo(c: CaptureState): void {
   showSocket(c);
   if (c.outerOnFinished) swapOnFinished(c.res, c.outerOnFinished);
   if (c.gone) deliverClose(c);
+  else if (c.goneBefore) markClosed(c.res);
   if (all) delete (c.res as Capturable)[CAPTURE];
 }

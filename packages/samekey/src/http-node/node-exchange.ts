@@ -31,6 +31,10 @@ interface NodeFlow<Native> {
   fail(error: unknown): void;
   /** Tells the framework that the response is answered without it. */
   take?(): void;
+  /** Whether the framework will answer all the same: what it says then reaches nobody. */
+  readonly isAnsweredAnyway?: boolean;
+  /** Whether it asks the request’s socket, too, if the client is still there (F17). */
+  readonly asksRequestSocket?: boolean;
 }
 
 /** One request and its answer. */
@@ -86,21 +90,17 @@ export class NodeExchange<Native> implements Exchange<Native> {
       attempt.notExecuted();
       return { kind: 'silent', error: new Error('The response was answered before the handler could run.') };
     }
-    const capture = captureResponse(this.#res, {
-      outer: this.#flow.headers,
-      responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
-      bufferTimeMaxMs: this.#route.bufferTimeMaxMs,
-      setTimer: (delayMs, callback) => this.#host.world.setTimer(delayMs, callback),
-      newCopy: () =>
-        new KeptCopy({
-          responseSizeMaxBytes: this.#route.responseSizeMaxBytes,
-          budget: this.#host.kept,
-          onNoRoom: () => tellNoRoom(this.#host.emit, attempt),
-        }),
-      onLateAnswer: (late) => this.#tellLate(late),
-      isDecidedEarly: (status) => !attempt.hasSpoken && isFinalStatus(this.#route, status),
-    });
-    this.#capture = capture;
+    const capture = this.#hold(attempt);
+    if (this.#flow.asksRequestSocket === true) {
+      const [req, res] = [this.#req, this.#res];
+      const { socket } = req;
+      // What the response shows: open, until the answer has been let go.
+      Object.defineProperty(req, 'socket', {
+        configurable: true,
+        enumerable: true,
+        get: () => res.socket ?? socket,
+      });
+    }
     attempts.set(this.#req, attempt);
     this.#flow.next();
     const end = await capture.ended;
@@ -109,6 +109,27 @@ export class NodeExchange<Native> implements Exchange<Native> {
     if (end.answer === null) return { kind: 'silent', error: end.error };
     this.#isBroken = true;
     return { kind: 'answered', answer: stored(end.answer) };
+  }
+
+  /** `attempt`: null for an answer that is no attempt's. */
+  #hold(attempt: HeardAttempt | null): Capture {
+    const { responseSizeMaxBytes, bufferTimeMaxMs } = this.#route;
+    const { world, kept, emit } = this.#host;
+    this.#capture = captureResponse(this.#res, {
+      outer: this.#flow.headers,
+      responseSizeMaxBytes,
+      bufferTimeMaxMs,
+      setTimer: (delayMs, callback) => world.setTimer(delayMs, callback),
+      newCopy: () =>
+        new KeptCopy({
+          responseSizeMaxBytes,
+          budget: kept,
+          onNoRoom: () => attempt !== null && tellNoRoom(emit, attempt),
+        }),
+      onLateAnswer: (late) => this.#tellLate(late),
+      isDecidedEarly: (status) => attempt?.hasSpoken === false && isFinalStatus(this.#route, status),
+    });
+    return this.#capture;
   }
 
   onLateAnswer(tell: (end: HandlerEnd) => void): void {
@@ -139,6 +160,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   replace(answer: StoredResponse): void {
     if (this.#capture !== null) return this.#capture.replace(answer);
     if (this.#res.headersSent) return;
+    if (this.#flow.isAnsweredAnyway === true) return this.#hold(null).replace(answer);
     this.#flow.take?.();
     for (const [name, value] of Object.entries(this.#flow.headers ?? {}))
       if (value !== undefined) this.#res.setHeader(name, value);

@@ -83,6 +83,8 @@ export interface Routing {
   readonly foldsCase: boolean;
   /** Whether `/charge/` is taken for `/charge`; else it is not found. */
   readonly foldsSlash: boolean;
+  /** Whether the framework takes a slash off the end of a route's pattern. Default: it does not. */
+  readonly stripsSlash?: boolean;
   /** Whether it can be asked for that: `matching` with `strict: false`. */
   readonly canFoldSlash: boolean;
 }

@@ -144,7 +144,7 @@ const DEPLOYS: readonly Deploy[] = [
     after: { pattern: '/charge' },
     target: '/charge',
     cell: '422',
-    where: ({ routing }) => routing.foldsSlash,
+    where: ({ routing }) => routing.foldsSlash && routing.stripsSlash !== true,
   },
 ];
 

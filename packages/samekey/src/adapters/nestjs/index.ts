@@ -1,0 +1,19 @@
+/**
+ * Samekey for NestJS 11 and 12, on Express and on Fastify.
+ */
+
+export type { Attempt } from '../../engine/attempt.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions } from '../../http/route.ts';
+export type { ScopeFunction } from '../../http/scope-function.ts';
+export type { FreshnessOptions } from '../../http/freshness.ts';
+export { rememberRawBody } from '../../http-node/body.ts';
+export { attemptOf, Exchange } from './nest-exchange.ts';
+export { Idempotent, type NestRouteOptions } from './nest-adapter.ts';
+export { type AsyncModuleOptions, type ModuleOptions, SamekeyModule } from './module.ts';
+export { serve, serveStatus } from './serve.ts';
+export type { ServedBody, ServeOptions } from '../../http/serve.ts';
+export type { StatusOptions } from '../../http/status.ts';
