@@ -22,6 +22,7 @@ export const DIAGRAM = { width: 320, height: 132, boxWidth: 92, boxHeight: 28 } 
 
 /** The states that the stories meet. */
 export const STATES: readonly StatePlace[] = [
+  { state: 'pending', title: 'pending', x: 50, y: 20 },
   { state: 'in_progress', title: 'in progress', x: 50, y: 66 },
   { state: 'completed', title: 'completed', x: 270, y: 20 },
   { state: 'unknown', title: 'unknown', x: 270, y: 66 },
@@ -30,6 +31,8 @@ export const STATES: readonly StatePlace[] = [
 
 /** The ways between them. */
 export const WAYS: readonly Way[] = [
+  { from: 'in_progress', to: 'pending', path: 'M50 52 L50 36' },
+  { from: 'pending', to: 'completed', path: 'M98 20 L222 20' },
   { from: 'in_progress', to: 'completed', path: 'M96 60 C150 50 170 24 222 20' },
   { from: 'in_progress', to: 'unknown', path: 'M96 66 L222 66' },
   { from: 'in_progress', to: 'retryable', path: 'M96 72 C150 82 170 108 222 112' },

@@ -184,6 +184,8 @@ function saying(me: string, answer: HttpAnswer): Saying {
         marks: ['mismatch'],
       };
     default:
+      if (answer.status === 202)
+        return { caption: `${me} answers 202: noted, a worker has it.`, tone: 'claim', marks: [] };
       if (answer.status < 400)
         return { caption: `${me} answers ${answer.status}: paid.`, tone: 'good', marks: [] };
       return {
@@ -206,7 +208,9 @@ function tells(
 ): void {
   const amount = euros(intent.amountCents);
   const code = codeOf(answer);
-  if (answer.status < 400) {
+  if (answer.status === 202 || code === 'pending') {
+    recorder.happens({ lane, caption: `${app} shows: your order is noted. It will ask how it stands.` });
+  } else if (answer.status < 400) {
     intent.told = 'paid';
     const isPaid = books.charges.some(
       (one) => one.order === intent.order && one.amountCents === intent.amountCents,

@@ -16,7 +16,7 @@ interface Sending {
 }
 
 /** A step before it has a number. */
-interface Happening {
+export interface Happening {
   readonly lane: LaneId;
   readonly caption: string;
   readonly tone?: Tone;

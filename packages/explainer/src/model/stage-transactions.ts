@@ -7,6 +7,7 @@ import type { FinishResult, Store } from 'samekey/internals/store/store';
 import type { TransactionSource, Within } from 'samekey/internals/store/transaction';
 import type { MemoryTransaction } from 'samekey/stores/memory';
 import { rowOf } from './shown-row.ts';
+import type { Happening } from './run-recorder.ts';
 import type { Stage } from './stage.ts';
 import type { LaneId } from './trace.ts';
 import { euros } from './http-lines.ts';
@@ -37,41 +38,51 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
   const booked = new Set(database.rows.entries().map(([key]) => key));
   /** What the last end inside a transaction came to. */
   let last: { readonly attempt: number; readonly result: FinishResult } | null = null;
-  let asked = -1;
+
+  /** The last statement of a transaction travels to the database. */
+  function commits<Result>(
+    caption: string,
+    body: string,
+    apply: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    const [asked = -1] = recorder.happens({
+      lane,
+      caption,
+      sends: [{ from: lane, to: 'store', label: 'COMMIT', body, tone: 'claim' }],
+    });
+    return new Promise((resolve, reject) => {
+      timeline.setTimer(random.between(2, 8), () => {
+        recorder.arrives(asked);
+        Promise.resolve(apply()).then(resolve, reject);
+      });
+    });
+  }
 
   const within = (handle: unknown): Within => {
     const verbs = inner.within(handle);
     return {
       ...verbs,
-      finish: (request) => {
-        [asked = -1] = recorder.happens({
-          lane,
-          caption: `${me} ends the transaction: the debit and the answer are to be committed together.`,
-          sends: [
-            {
-              from: lane,
-              to: 'store',
-              label: 'COMMIT',
-              body: `state ${request.to}\nclaim ${request.claimId}\nattempt ${request.attempt}`,
-              tone: 'claim',
-            },
-          ],
-        });
-        return new Promise((resolve, reject) => {
-          timeline.setTimer(random.between(2, 8), () => {
-            recorder.arrives(asked);
-            Promise.resolve(verbs.finish(request)).then((result) => {
-              last = { attempt: request.attempt, result };
-              resolve(result);
-            }, reject);
-          });
-        });
-      },
+      finish: (request) =>
+        commits(
+          `${me} ends the transaction: what it wrote and the answer are to be committed together.`,
+          `state ${request.to}\nclaim ${request.claimId}\nattempt ${request.attempt}`,
+          async () => {
+            const result = await verbs.finish(request);
+            last = { attempt: request.attempt, result };
+            return result;
+          },
+        ),
+      handOver: (owner) =>
+        commits(
+          `${me} ends the transaction: the order and a message to the worker are to be committed together.`,
+          `state pending\nclaim ${owner.claimId}\nattempt ${owner.attempt}`,
+          () => verbs.handOver(owner),
+        ),
     };
   };
 
   /** The way back from the database. */
-  function answered(what: Parameters<typeof recorder.happens>[0], reply: string): Promise<void> {
+  function answered(what: Happening, reply: string): Promise<void> {
     const tone = what.tone ?? 'plain';
     const [sent = -1] = recorder.happens({
       ...what,
@@ -95,37 +106,41 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
       booked.add(key);
       if (stage.counted.has(key)) continue;
       stage.counted.add(key);
-      const { order, amountCents } = value as Debit;
-      const { isSecond } = books.take(order, amountCents);
-      await answered(
-        {
-          lane: 'store',
-          caption: isSecond
-            ? `The database commits: ${euros(amountCents)} more are taken for order ${order}. The customer has paid twice.`
-            : `The database commits the debit of ${euros(amountCents)} and the answer in one go. The row is finished.`,
-          tone: isSecond ? 'danger' : 'good',
-          marks: isSecond ? ['charged-again', 'late-write-taken'] : ['charged', 'stored'],
-        },
-        'committed',
-      );
+      await (key.startsWith('debit') ? debited(value as Debit) : ordered());
     }
   }
 
+  function debited({ order, amountCents }: Debit): Promise<void> {
+    const { isSecond } = books.take(order, amountCents);
+    const what: Happening = {
+      lane: 'store',
+      caption: isSecond
+        ? `The database commits: ${euros(amountCents)} more are taken for order ${order}. The customer has paid twice.`
+        : `The database commits the debit of ${euros(amountCents)} and the answer in one go. The row is finished.`,
+      tone: isSecond ? 'danger' : 'good',
+      marks: isSecond ? ['charged-again', 'late-write-taken'] : ['charged', 'stored'],
+    };
+    return answered(what, 'committed');
+  }
+
+  function ordered(): Promise<void> {
+    const caption = 'The database commits the order and all that belongs to it in one go.';
+    return answered({ lane: 'store', caption, tone: 'good', marks: ['stored'] }, 'committed');
+  }
+
   async function rolledBack(): Promise<void> {
-    const attempt = last?.attempt ?? '?';
-    const found = last?.result.kind === 'refused' ? last.result.record : null;
-    await answered(
-      {
-        lane: 'store',
-        caption:
-          found === null
-            ? `The database rolls back: the transaction of ${me} is older than its claim. Its debit is gone.`
-            : `${me} is late: it writes as attempt ${attempt}, and the row belongs to attempt ${found.attempt}. The fence refuses it, and the debit is rolled back.`,
-        tone: 'good',
-        marks: ['late-write-refused'],
-      },
-      'rolled back',
-    );
+    if (last === null) {
+      const caption =
+        'The handler has failed: the database rolls the order back. What the provider has done, it cannot roll back.';
+      return answered({ lane: 'store', caption, tone: 'danger' }, 'rolled back');
+    }
+    const { attempt, result } = last;
+    const found = result.kind === 'refused' ? result.record : null;
+    const caption =
+      found === null
+        ? `The database rolls back: the transaction of ${me} is older than its claim. Its debit is gone.`
+        : `${me} is late: it writes as attempt ${attempt}, and the row belongs to attempt ${found.attempt}. The fence refuses it, and the debit is rolled back.`;
+    return answered({ lane: 'store', caption, tone: 'good', marks: ['late-write-refused'] }, 'rolled back');
   }
 
   return {
@@ -136,6 +151,7 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
       tellsCommit: true,
       exclusive: false,
       async run(body) {
+        last = null;
         try {
           const result = await database.transaction((tx) => body(tx, tx));
           await committed();

@@ -6,6 +6,7 @@ import { doubleClick } from './double-click.ts';
 import { expiry } from './long-tunnel.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { otherAmount } from './other-amount.ts';
+import { outbox } from './call-before-commit.ts';
 import { slowOwner } from './slow-owner.ts';
 import { tooEarly } from './too-early.ts';
 import { twoTenants } from './two-tenants.ts';
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly [Scenario, ...Scenario[]] = [
   slowOwner,
   unknown,
   crash,
+  outbox,
   tooEarly,
   twoTenants,
   expiry,
