@@ -60,6 +60,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
 /** Describes the contract of HTTP adapters to a test runner, for the adapter of this harness. */
 export function adapterContract(runner: TestRunner, harness: AdapterHarness): void {
   for (const [part, addTests] of Object.entries(PARTS)) {
+    if (addTests === streamTests && harness.hasStreams === false) continue;
     runner.describe(`${harness.name} keeps the adapter contract: ${part}`, () => {
       addTests((title, body) => void runner.it(title, () => onBench(harness, body)), harness);
     });

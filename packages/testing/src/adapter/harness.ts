@@ -101,6 +101,14 @@ export interface AdapterHarness {
   readonly hasRepeatedLines: boolean;
   /** Whether the platform tells the lines of a request's field apart; where it joins them, what may be two is refused (F80). */
   readonly tellsRequestLines: boolean;
+  /** Whether answers can leave in parts, as they come. Default: they can. */
+  readonly hasStreams?: boolean;
+  /** Whether bodies come whole, as data: nothing in front can take one (F31), and none ends early. Default: they do not. */
+  readonly hasWholeBodies?: boolean;
+  /** How the platform joins the lines of a field where it does not tell them apart; default `, `. */
+  readonly joinsLinesWith?: ',';
+  /** Whether the framework tells for which method a route was made. Default: if it tells the route. */
+  readonly tellsRouteMethods?: boolean;
   /** Listens with these routes. An error that Samekey hands to the framework is answered with 500. */
   serve(samekey: Samekey, routes: readonly ContractRoute[]): Promise<Served>;
   /** Calls the adapter as a user does at start, with these options and nothing else; for what must be refused. */

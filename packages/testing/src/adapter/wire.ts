@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { HeaderLine } from 'samekey/internals/core/response';
 import type { WireRequest } from './client.ts';
 import { assertProblem, assertReplay, json, text } from './expect.ts';
+import type { AdapterHarness } from './harness.ts';
 import { type AddTest, held, jsonRequest, keyLine } from './kit.ts';
 
 const MADE = { status: 201, body: 'made' };
@@ -35,7 +36,7 @@ function layered(layers: number, ...codings: readonly string[]): WireRequest {
   return { target: '/things', headers: [JSON_TYPE, keyLine('key-1'), ...lines], body };
 }
 
-export function wireTests(test: AddTest): void {
+export function wireTests(test: AddTest, harness: AdapterHarness): void {
   for (const [what, request] of Object.entries(bodiesOf(1_001))) {
     test(`a body too large by one byte of ${what} is 413, and what follows on the connection is not taken for it`, async (t) => {
       const app = await t.start({ routes: [{ options: SMALL }] });
@@ -89,21 +90,23 @@ export function wireTests(test: AddTest): void {
     assert.equal(app.runs, 1);
   });
 
-  test('a body that ends early claims nothing', async (t) => {
-    const app = await t.start();
-    const connection = app.open();
-    connection.send({
-      target: '/things',
-      headers: [keyLine('key-1'), ['Content-Length', '100']],
-      body: 'half',
+  if (harness.hasWholeBodies !== true) {
+    test('a body that ends early claims nothing', async (t) => {
+      const app = await t.start();
+      const connection = app.open();
+      connection.send({
+        target: '/things',
+        headers: [keyLine('key-1'), ['Content-Length', '100']],
+        body: 'half',
+      });
+      // Another request, so that the server has seen the first one's head and part of its body.
+      await app.post('key-2');
+      connection.hangUp();
+      assert.equal((await app.saw('outcome', 2)).kind, 'request-unreadable');
+      assert.equal(app.runs, 1);
+      assert.equal((await t.store.list({})).length, 1);
     });
-    // Another request, so that the server has seen the first one's head and part of its body.
-    await app.post('key-2');
-    connection.hangUp();
-    assert.equal((await app.saw('outcome', 2)).kind, 'request-unreadable');
-    assert.equal(app.runs, 1);
-    assert.equal((await t.store.list({})).length, 1);
-  });
+  }
 
   test('the handler reads the body as if nobody had read it before', async (t) => {
     const app = await t.start({ routes: [{ handler: ({ body }) => ({ status: 200, body }) }] });
