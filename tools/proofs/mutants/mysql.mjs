@@ -184,8 +184,8 @@ export const mysql = [
   {
     name: 'mysql-references-of-whoever-asks',
     file: 'stores/mysql/references.ts',
-    find: ' AND r.claim_id = ${bytesOf(owner.claimId)} AND r.attempt = ${numberOf(owner.attempt)}`;',
-    put: '`;',
+    find: '`AND r.claim_id = ${bytesOf(owner.claimId)} AND r.attempt = ${numberOf(owner.attempt)} FOR UPDATE ` +',
+    put: '`FOR UPDATE ` +',
     tests: ['outbox/mysql.test.ts', ...CONTRACT],
     only: on('.*references'),
     breaks: 'The worker of a message that is long past leads webhooks to another life of the key.',
@@ -198,5 +198,14 @@ export const mysql = [
     tests: CONTRACT,
     only: on('.*references'),
     breaks: 'A webhook about a payment of last month decides about the one of today.',
+  },
+  {
+    name: 'mysql-references-lock-gaps',
+    file: 'stores/mysql/references.ts',
+    find: "attempt = VALUES(attempt), effect = VALUES(effect)',\n    );",
+    put: "attempt = VALUES(attempt), effect = VALUES(effect)',\n    );\n    await ask(`DELETE f FROM ${records} AS r STRAIGHT_JOIN ${references} AS f FORCE INDEX (samekey_references_record) ON f.record_id = r.id WHERE ${idCondition(owner)} AND f.created_at <> r.created_at`);",
+    tests: SPECIFICS,
+    only: 'handed over',
+    breaks: 'While one transaction that has handed over is open, no other effect can store its intent.',
   },
 ];

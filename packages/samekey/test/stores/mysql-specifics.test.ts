@@ -15,6 +15,7 @@ import {
   settleRequest,
 } from '../../../testing/src/contract/context.ts';
 import { SERVER_CLOCK } from '../../src/stores/mysql/tables.ts';
+import { message } from '../../../testing/src/outbox/bench.ts';
 import { availableMysql, lockWaits, type MysqlServer, startMysql } from '../services/mysql.ts';
 
 for (const source of availableMysql()) {
@@ -65,6 +66,31 @@ for (const source of availableMysql()) {
       expect(only(await store.claim([claimRequest({ key: 'held' })])).kind).toBe('found');
       await theirs.query('ROLLBACK');
       expect(only(await store.finish([finishRequest(held, 'completed')])).kind).toBe('applied');
+    });
+
+    it('a transaction that has handed over holds up no other key and no other reference', async () => {
+      const owner = await claimed(store, { key: 'handed over' });
+      const calling = await claimed(store, { key: 'calls meanwhile' });
+      const theirs = await session();
+      await theirs.query('START TRANSACTION');
+      const within = store.within(theirs);
+      await within.enqueue([message({ owner, reference: 'sent' })]);
+      await within.handOver(owner);
+      const waits = await lockWaits(theirs);
+      expect(only(await store.claim([claimRequest({ key: 'new meanwhile' })])).kind).toBe('claimed');
+      const intent = {
+        claimTtlMs: 60_000,
+        recoveryPoint: null,
+        steps: '{"v":1,"steps":[]}',
+        intentOpen: true,
+      };
+      const reference = { reference: 'called', effect: 'charge' };
+      expect(only(await store.checkpoint([{ ...calling, ...intent, reference }])).kind).toBe('applied');
+      expect(await lockWaits(theirs)).toBe(waits);
+      await theirs.query('COMMIT');
+      expect(
+        (await store.references?.find(['sent', 'called'], 10))?.map(({ key }) => key).toSorted(),
+      ).toEqual(['calls meanwhile', 'handed over']);
     });
 
     it('an act by hand is tried again while somebody holds its row', async () => {

@@ -2,7 +2,8 @@
  * References on MySQL: narrow rows beside the records, written and deleted in the transactions of theirs. They name
  * their record by the number of its row.
  *
- * Invariant: a look names narrow columns only, so nothing that is stored out of line is read.
+ * Invariant: a look reads no answer, input or payload. Of a call under way it reads the steps, of which the last is its
+ * intent.
  */
 
 import { forgottenClaimId, type RecordId, type State } from '../../core/record.ts';
@@ -21,27 +22,24 @@ interface OwnedReference extends NewReference {
 }
 
 /**
- * Writes references of records that are these attempts' still, and deletes what earlier lives of their keys have left.
- * Inside a transaction.
+ * Writes references of records that are these attempts' still. Inside a transaction. What an earlier life of a key has
+ * left leads nowhere, and goes with its row: to look for it would lock the gaps beside it, in a user's transaction until
+ * its end, and every other reference would wait for that.
  */
 export async function putReferences(
   ask: Ask,
   { records, references }: Tables,
   all: readonly OwnedReference[],
 ): Promise<void> {
-  // Locked, so that nobody empties the record meanwhile. One by one, not by joining a table made of the values (see
-  // `records.ts`): few statements bring one.
+  // Locked for writing, as what follows writes it, and so that nobody empties it meanwhile. One by one, not by joining a
+  // table made of the values (see `records.ts`): few statements bring one.
   for (const { owner, reference, effect } of all) {
-    const own = `${idCondition(owner)} AND r.claim_id = ${bytesOf(owner.claimId)} AND r.attempt = ${numberOf(owner.attempt)}`;
-    const from = `${records} AS r FORCE INDEX (samekey_identity)`;
     await ask(
       `INSERT INTO ${references} (reference, record_id, created_at, attempt, effect) ` +
-        `SELECT ${bytesOf(exact(reference))}, r.id, r.created_at, r.attempt, ${literalOf(shown(effect), true)} FROM ${from} WHERE ${own} LOCK IN SHARE MODE ` +
+        `SELECT ${bytesOf(exact(reference))}, r.id, r.created_at, r.attempt, ${literalOf(shown(effect), true)} ` +
+        `FROM ${records} AS r FORCE INDEX (samekey_identity) WHERE ${idCondition(owner)} ` +
+        `AND r.claim_id = ${bytesOf(owner.claimId)} AND r.attempt = ${numberOf(owner.attempt)} FOR UPDATE ` +
         'ON DUPLICATE KEY UPDATE created_at = VALUES(created_at), attempt = VALUES(attempt), effect = VALUES(effect)',
-    );
-    await ask(
-      `DELETE f FROM ${from} STRAIGHT_JOIN ${references} AS f FORCE INDEX (samekey_references_record) ON f.record_id = r.id ` +
-        `WHERE ${own} AND f.created_at <> r.created_at`,
     );
   }
 }
