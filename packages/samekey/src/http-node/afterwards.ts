@@ -14,6 +14,13 @@ import { discard } from './discard.ts';
 /** What begins an answer; Node would throw ERR_HTTP_HEADERS_SENT. */
 const BEGINS = ['writeHead', 'setHeader', 'setHeaders', 'appendHeader'] as const;
 
+const watched = new WeakSet<ServerResponse>();
+
+/** Whether an answer of the handler's is still looked out for, after one that may have been a time-out's. */
+export function isWatchedAfterwards(res: ServerResponse): boolean {
+  return watched.has(res);
+}
+
 /** Whether a time-out may have given an answer of this status. */
 export function mayBeTimeout(status: number): boolean {
   return status === 408 || status === 503 || status === 504;
@@ -26,7 +33,9 @@ export function mayBeTimeout(status: number): boolean {
 export function watchAfterwards(c: CaptureState, begun: (late: ServerResponse) => void): void {
   const res = c.res as unknown as Record<string, unknown>;
   const sent = c.res.statusCode;
+  watched.add(c.res);
   const begin = (): void => {
+    watched.delete(c.res);
     for (const name of BEGINS) Reflect.deleteProperty(res, name);
     Object.defineProperty(res, 'statusCode', {
       value: sent,

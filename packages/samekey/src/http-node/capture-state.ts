@@ -158,8 +158,6 @@ export interface CaptureState {
   view: SocketView | undefined;
   /** Where the handler answers once something else was sent in its place. */
   late: ServerResponse | undefined;
-  /** The status of what was sent in its place. */
-  sentStatus: number;
   /** Inside a call to Node's own method, which must see the real socket. */
   inside: boolean;
 }

@@ -236,7 +236,6 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     socket: undefined,
     view: undefined,
     late: undefined,
-    sentStatus: 0,
     inside: false,
   };
   if (c.goneBefore) playOpen(res);

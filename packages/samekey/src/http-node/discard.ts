@@ -5,7 +5,7 @@
  * same request whose client is gone.
  *
  * Invariant: until the handler ends, every method that makes or asks about an answer is the stand-in's; what was really
- * sent shows in `statusCode` alone, for logs, until it has been sent: Fastify answers with the status that it finds.
+ * sent shows in `statusCode` alone, for logs.
  */
 import { ServerResponse } from 'node:http';
 import { type CaptureState, captureOf } from './capture-state.ts';
@@ -23,8 +23,7 @@ const HEADER_METHODS = [
   'getRawHeaderNames',
   'hasHeader',
 ] as const;
-const ASKED = ['headersSent', 'writableEnded'] as const;
-const OWN = [...HEADER_METHODS, ...ASKED, 'statusCode'] as const;
+const OWN = [...HEADER_METHODS, 'headersSent', 'statusCode'] as const;
 
 /** The stand-in, with the head as the handler has left it so far. To be called before the head is changed. */
 export function standIn({ res }: CaptureState): ServerResponse {
@@ -57,19 +56,12 @@ export function discard(c: CaptureState, late: ServerResponse): void {
       return result === late ? res : result;
     };
   }
-  // Fastify drops an answer to a response that has ended.
-  for (const name of ASKED) Object.defineProperty(res, name, { configurable: true, get: () => late[name] });
+  Object.defineProperty(res, 'headersSent', { configurable: true, get: () => late.headersSent });
   const sent = res.statusCode;
-  c.sentStatus = sent;
-  let isSent = false;
-  for (const event of ['finish', 'close'] as const)
-    res.once(event, () => {
-      isSent = true;
-    });
   Object.defineProperty(res, 'statusCode', {
     configurable: true,
     enumerable: true,
-    get: () => (isSent ? late.statusCode : sent),
+    get: () => sent,
     set: (status: number) => {
       late.statusCode = status;
     },
@@ -78,8 +70,9 @@ export function discard(c: CaptureState, late: ServerResponse): void {
 
 /** The handler has ended. */
 export function undiscard(c: CaptureState): void {
+  const sent = c.res.statusCode;
   for (const name of OWN) delete (c.res as unknown as Record<string, unknown>)[name];
-  c.res.statusCode = c.sentStatus;
+  c.res.statusCode = sent;
 }
 
 /** The stand-in of a response whose handler goes on into the void; undefined for any other. */

@@ -3,6 +3,7 @@
  * nothing.
  */
 
+import { OptionsError } from '../core/errors.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attempt, HeardAttempt } from '../engine/attempt.ts';
 import { registered } from '../core/registered.ts';
@@ -74,6 +75,8 @@ export class NodeExchange<Native> implements Exchange<Native> {
   }
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
+    // Its requests tell neither by a length nor by a coding whether they have a body.
+    if (this.#req.httpVersionMajor >= 2) throw new OptionsError(NO_HTTP2);
     const read = await readBody(this.#req, { requestSizeMaxBytes: sizeMaxBytes });
     // What was not read of it would be taken for the next request on this connection.
     if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
@@ -215,3 +218,6 @@ export function attemptOf(req: IncomingMessage): Attempt | null {
 function stored({ status, headers, body, trailers }: CapturedAnswer): StoredResponse {
   return trailers.length === 0 ? { status, headers, body } : { status, headers, body, trailers };
 }
+
+const NO_HTTP2 =
+  'This door protects servers of HTTP/1.1, and the request came by HTTP/2, whose answers are of another class: end HTTP/2 in front of it.';

@@ -313,7 +313,32 @@ describe('bodies', () => {
 });
 
 describe('errors of handlers', () => {
-  it('what they declare is heard, whoever answers them: thrown, rejected, or sent', () => {
+  it('what they declare is heard, whoever answers them: sent, returned, or given to a callback', () => {
+    let runs = 0;
+    const odd = (): boolean => (runs += 1) % 2 === 1;
+    return on(
+      async (app, protect) => {
+        app.setErrorHandler((_error, _request, reply) => reply.code(503).send('later'));
+        await app.register(protect({ policy: 'payments' }));
+        app.post('/sent', (_request, reply) => void reply.send(odd() ? declared() : { runs }));
+        app.post('/returned', async () => (odd() ? declared() : { runs }));
+        app.post('/later', (_request, reply) => {
+          const answer = odd() ? declared() : { runs };
+          setImmediate(() => void reply.send(answer));
+        });
+      },
+      async (app) => {
+        for (const target of ['/sent', '/returned', '/later']) {
+          const first = await app.post('key-1', { target });
+          expect([first.status, text(first)]).toEqual([503, 'later']);
+          expect((await app.post('key-1', { target })).status).toBe(200);
+        }
+        expect(runs).toBe(6);
+      },
+    );
+  });
+
+  it('what they declare is heard, whoever answers them: thrown or rejected', () => {
     let runs = 0;
     return on(
       async (app, protect) => {
@@ -359,6 +384,122 @@ describe('errors of handlers', () => {
         }
       },
     ));
+});
+
+describe('answers that Fastify does not send', () => {
+  it('of a handler that answers after a hook answered in its place are the record’s: returned, sent, or by callback', () => {
+    let runs = 0;
+    const go = gate();
+    async function made(): Promise<object> {
+      runs += 1;
+      await go.opened;
+      return { made: true };
+    }
+    return on(
+      async (app, protect) => {
+        app.addHook('preHandler', (_request, reply, done) => {
+          done();
+          setImmediate(() => {
+            if (!reply.sent && runs < 4) void reply.code(503).type('text/plain').send('time-out');
+          });
+        });
+        await app.register(protect());
+        app.post('/returned', made);
+        app.post('/sent', async (_request, reply) => {
+          const body = await made();
+          return reply.code(201).send(body);
+        });
+        app.post('/callback', (_request, reply) => {
+          void made().then((body) => void reply.code(201).send(body));
+        });
+      },
+      async (app) => {
+        const targets = ['/returned', '/sent', '/callback'];
+        for (const target of targets) expect(text(await app.post('key-1', { target }))).toBe('time-out');
+        const before = app.count('finished');
+        go.open();
+        for (let turn = 0; turn < 50 && app.count('finished') < before + 3; turn += 1)
+          await new Promise((resolve) => void setImmediate(resolve));
+        for (const [target, status] of [
+          ['/returned', 200],
+          ['/sent', 201],
+          ['/callback', 201],
+        ] as const) {
+          const late = await app.post('key-1', { target });
+          expect([late.status, header(late, 'content-type'), json(late)]).toEqual([
+            status,
+            'application/json; charset=utf-8',
+            { made: true },
+          ]);
+        }
+        expect(runs).toBe(3);
+      },
+    );
+  });
+
+  it('of a handler that ends with nothing after its client has left are stored all the same', () => {
+    let runs = 0;
+    const [inside, left] = [gate(), gate()];
+    return on(
+      async (app, protect) => {
+        await app.register(protect());
+        app.post('/things', async (request, reply) => {
+          reply.code(204);
+          if ((runs += 1) > 1) return;
+          request.raw.socket.once('close', () => left.open());
+          inside.open();
+          await left.opened;
+        });
+      },
+      async (app) => {
+        const connection = app.open().send(jsonRequest('key-1', { amount: 1 }));
+        await inside.opened;
+        connection.hangUp();
+        await app.saw('finished');
+        expect((await app.post('key-1')).status).toBe(204);
+        expect(runs).toBe(1);
+      },
+    );
+  });
+});
+
+describe('routes of Fastify', () => {
+  it('are claimed behind preHandlers, whoever puts them there and when', () => {
+    let allowed = false;
+    return on(
+      async (app, protect) => {
+        await app.register(protect());
+        app.addHook('onRoute', (route) => {
+          route.preHandler = (_request, reply, done) => {
+            if (allowed) done();
+            else void reply.code(403).send('not yet');
+          };
+        });
+        app.post('/things', ok);
+      },
+      async (app) => {
+        expect([(await app.post('key-1')).status, app.count('claimed')]).toEqual([403, 0]);
+        allowed = true;
+        const first = await app.post('key-1');
+        assertReplay(first, await app.post('key-1'));
+        allowed = false;
+        expect((await app.post('key-1')).status).toBe(403);
+      },
+    );
+  });
+
+  it('that differ by a host or a version alone have to be named', async () => {
+    const app = fastify();
+    const samekey = createSamekey({ store: memoryStore() });
+    await app.register(idempotent(samekey, { policy: 'standard', scope: () => 'acme' }));
+    const constraints = { host: 'a.example' };
+    expect(() => app.post('/things', { constraints }, ok)).toThrow(/Name the operation of each/);
+    expect(() =>
+      app.post('/things', { constraints, config: { idempotent: { operation: 'things-of-a' } } }, ok),
+    ).not.toThrow();
+    await app.close();
+    await samekey.close();
+  });
 });
 
 describe('an operation that Fastify serves', () => {

@@ -1,31 +1,22 @@
 /**
  * The Fastify adapter: a plugin that protects the routes of the context it is registered in.
  *
- * Invariants: the body is read before Fastify's parsers and compared as it came · the key is claimed after every hook,
- * parser and schema of the route, right before its handler, so that what they refuse claims nothing · a route that the
- * plugin should protect and could not runs nothing.
+ * Invariants: the body is read before Fastify's parsers and compared as it came · the key is claimed after every
+ * hook, parser and schema of the route, by whoever calls its handler, so that what they refuse claims nothing · a route
+ * that the plugin should protect and could not runs nothing.
  *
  * Sources: fastify 5.12 docs/Reference/{Hooks,Lifecycle,Reply,Plugins}.md, lib/route.js (`onRoute`, order of hooks).
  */
 
-import type {
-  FastifyPluginCallback,
-  FastifyReply,
-  FastifyRequest,
-  preHandlerHookHandler,
-  RouteHandlerMethod,
-  RouteOptions as Declared,
-} from 'fastify';
+import type { FastifyPluginCallback, FastifyRequest, RouteOptions as Declared } from 'fastify';
 import type { Attempt } from '../../engine/attempt.ts';
 import { OptionsError } from '../../core/errors.ts';
-import { handle } from '../../http/handle.ts';
 import { markProtected } from '../../http/marker.ts';
 import { compileRoute, type RouteOptions } from '../../http/route.ts';
-import { protectedTwice } from '../../http/twice.ts';
-import { noteDeclared } from '../../http-node/declared.ts';
 import { attemptOf as attemptOfNode } from '../../http-node/node-exchange.ts';
 import { internalsOf, type Samekey } from '../../samekey.ts';
-import { type Door, exchangeOf, readAhead } from './fastify-exchange.ts';
+import { type Door, readAhead } from './fastify-exchange.ts';
+import { behindClaim } from './fastify-handler.ts';
 
 /** What a route says in its `config`: false, it is not protected; or the options in which it differs. */
 export type FastifyRouteConfig = false | Partial<RouteOptions<FastifyRequest>>;
@@ -76,7 +67,9 @@ export function idempotent(samekey: Samekey, options: RouteOptions<FastifyReques
       const isAround = config[DOOR] !== undefined;
       declared.config = { ...declared.config, [DOOR]: door } as NonNullable<Declared['config']>;
       // A context within has the last word.
-      if (!isAround) protect(declared, door);
+      if (isAround) return;
+      checkConstraints(declared, door);
+      protect(declared, door);
     });
     instance.addHook('preParsing', (request, reply, payload, go) => {
       const { idempotent: own, [DOOR]: door } = request.routeOptions.config as Config;
@@ -102,40 +95,21 @@ export function attemptOf(request: FastifyRequest): Attempt | null {
   return attemptOfNode(request.raw);
 }
 
-/** Puts the claim behind all hooks that stand before a route's handler. */
+function doorOfRoute({ routeOptions: { config } }: FastifyRequest): Door {
+  return (config as Config)[DOOR] as Door;
+}
+
+/** Puts the claim before a route's handler. */
 function protect(declared: Declared, { route }: Door): void {
-  declared.preHandler = [
-    ...[declared.preHandler ?? []].flat(),
-    markProtected(claim.bind(null), { ...route, answers: false }),
-  ] as preHandlerHookHandler[];
-  declared.handler = hearing(declared.handler);
+  declared.handler = markProtected(behindClaim(declared.handler, doorOfRoute), { ...route, answers: true });
 }
 
-function claim(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-  const door = (request.routeOptions.config as Config)[DOOR] as Door;
-  const outer = attemptOf(request);
-  if (outer !== null) return done(protectedTwice(door.engine, outer));
-  const go = { next: () => done(), fail: (error: unknown) => done(error as Error) };
-  void handle(door.engine, door.route, exchangeOf(door, request, reply, go));
-}
-
-/** Fastify answers for a handler that throws: what the error declares would not be seen. */
-function hearing(handler: RouteHandlerMethod): RouteHandlerMethod {
-  return function (request: FastifyRequest, reply: FastifyReply): unknown {
-    const heard = (error: unknown): never => {
-      noteDeclared(error, request.raw, reply.raw, () => undefined);
-      throw error;
-    };
-    try {
-      const result: unknown = handler.call(this, request, reply);
-      // A reply is thenable too, and Fastify's own.
-      if (result === reply || typeof (result as PromiseLike<unknown> | null)?.then !== 'function')
-        return result;
-      return (result as PromiseLike<unknown>).then((value) => value, heard);
-    } catch (error) {
-      return heard(error);
-    }
-  };
+/** One path and method may be several routes, which nothing of a request tells apart. */
+function checkConstraints({ url, constraints }: Declared, door: Door): void {
+  if (door.route.operation !== null || Object.keys(constraints ?? {}).length === 0) return;
+  throw new OptionsError(
+    `${url} has constraints (a host, a version): other routes may have the same path. Name the operation of each: config: { idempotent: { operation: 'a-name' } }.`,
+  );
 }
 
 const NO_HTTP2 =

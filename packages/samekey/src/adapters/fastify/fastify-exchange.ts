@@ -32,8 +32,12 @@ export async function readAhead(
   const { engine, route, wrapped } = door;
   const exchange = exchangeOf(door, request, reply, go);
   if (!readsBody(route, exchange.request)) return go.next();
-  const { kind } = await exchange.readBody(route.requestSizeMaxBytes);
-  if (kind === 'body') return go.next();
+  try {
+    const { kind } = await exchange.readBody(route.requestSizeMaxBytes);
+    if (kind === 'body') return go.next();
+  } catch (error) {
+    return go.fail(error);
+  }
   await handle(engine, route, exchange, wrapped);
 }
 

@@ -17,6 +17,7 @@ import { markProtected } from '../../http/marker.ts';
 import { CHANGING_METHODS, compileRoute, type Route, type RouteOptions } from '../../http/route.ts';
 import { protectedTwice } from '../../http/twice.ts';
 import { noteDeclared } from '../../http-node/declared.ts';
+import { hearReply, type KeepingReply } from '../../http-node/heard-reply.ts';
 import { attemptOf as attemptOfNode } from '../../http-node/node-exchange.ts';
 import { internalsOf } from '../../samekey.ts';
 import { askForContext, askForProvider, type ContextGiver, isRoute, likewise } from './metadata.ts';
@@ -101,12 +102,15 @@ function doorOf({ samekey, ...common }: ModuleOptions, own: NestRouteOptions): D
 
 /** What the method gives back; nothing for a request that was answered in its place. */
 function through({ engine, route }: Door, context: ExecutionContext, run: () => unknown): Promise<unknown> {
-  const { req, res } = nodeOf(context);
+  const { req, res, reply } = nodeOf(context);
   const outer = attemptOfNode(req);
   if (outer !== null && route.methods.has(req.method ?? '')) throw protectedTwice(engine, outer);
   const hear = (error: unknown): void => noteDeclared(error, req, res, () => undefined);
   return new Promise((resolve, reject) => {
     const next = (): void => {
+      // Nest answers by Fastify's reply, which drops what comes after an answer.
+      if (attemptOfNode(req) !== null && 'send' in reply && reply.raw !== undefined)
+        hearReply(req, reply as unknown as KeepingReply);
       const result = (async () => heardStream(await run(), hear))();
       result.catch(hear);
       resolve(result);

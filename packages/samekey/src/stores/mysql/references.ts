@@ -22,17 +22,17 @@ interface OwnedReference extends NewReference {
 }
 
 /**
- * Writes references of records that are these attempts' still. Inside a transaction. What an earlier life of a key has
- * left leads nowhere, and goes with its row: to look for it would lock the gaps beside it, in a user's transaction until
- * its end, and every other reference would wait for that.
+ * Writes references of records that are these attempts' still. Inside a transaction. What an earlier life of a key
+ * has left leads nowhere, and goes with its row: to look for it would lock the gaps beside it, in a user's transaction
+ * until its end, and every other reference would wait for that.
  */
 export async function putReferences(
   ask: Ask,
   { records, references }: Tables,
   all: readonly OwnedReference[],
 ): Promise<void> {
-  // Locked for writing, as what follows writes it, and so that nobody empties it meanwhile. One by one, not by joining a
-  // table made of the values (see `records.ts`): few statements bring one.
+  // Locked for writing, as what follows writes it, and so that nobody empties it meanwhile. One by one, not by joining
+  // a table made of the values (see `records.ts`): few statements bring one.
   for (const { owner, reference, effect } of all) {
     await ask(
       `INSERT INTO ${references} (reference, record_id, created_at, attempt, effect) ` +
