@@ -27,14 +27,15 @@ export function keepBody(req: IncomingMessage): void {
   req.once('end', () => {
     delete (req as { destroy?: unknown }).destroy;
     // A view of somebody else has come in its place.
-    if (Object.getOwnPropertyDescriptor(req, 'socket')?.get === get) showRequestSocket(req, socket);
+    if (Object.getOwnPropertyDescriptor(req, 'socket')?.get === get)
+      Object.defineProperty(req, 'socket', {
+        value: socket,
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
     if (gone !== null) req.destroy(gone.error);
   });
-}
-
-/** Puts the socket itself back. */
-function showRequestSocket(req: IncomingMessage, value: Socket): void {
-  Object.defineProperty(req, 'socket', { value, configurable: true, enumerable: true, writable: true });
 }
 
 /** The socket, saying that it can be read. */
