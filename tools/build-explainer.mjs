@@ -3,7 +3,7 @@
  * network, in `packages/explainer/dist/page`. Where they cannot be made it says why and ends well, because
  * `npm start` has a payments API to run all the same.
  */
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMain, ROOT } from './lib/report.mjs';
 
@@ -15,6 +15,8 @@ const SCRIPTS = { 'explainer.js': 'view/index.ts', 'live.js': 'view/live-element
 /** @param {string} [folder] where the files go */
 export async function buildExplainer(folder = PAGE) {
   const { rolldown } = await import('rolldown');
+  // A page of yesterday is worse than none.
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [name, entry] of Object.entries(SCRIPTS)) {
     const bundle = await rolldown({

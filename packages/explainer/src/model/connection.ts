@@ -132,7 +132,7 @@ export function connect(options: ConnectionOptions): Store {
         asks:
           requests[0]?.to === 'retryable'
             ? `${me} believes it: nothing happened, so the key may run again.`
-            : `${me} settles the row: the money was taken, and this is the answer.`,
+            : `${me} settles the row: what happened is known now, and this is the answer.`,
         body: requests
           .map(({ to, claimId, attempt }) => `to ${to}\nclaim ${claimId}\nattempt ${attempt}`)
           .join('\n'),

@@ -94,7 +94,7 @@ export function tellClaim(result: ClaimResult | undefined, before: SamekeyRecord
       };
     case 'in-progress':
       return {
-        caption: `The key is claimed by somebody else, who is still at work. ${me} does not get it.`,
+        caption: `The key is claimed by somebody else, and that claim still lasts. ${me} does not get it.`,
         tone: 'claim',
         marks: ['claim-refused'],
         reply: 'in progress',

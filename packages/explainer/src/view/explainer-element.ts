@@ -337,6 +337,7 @@ function counterpartOf({ variants: all }: Scenario, id: string): string {
 function isTyping(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
-  if (target.matches('input, select, textarea')) return true;
+  // What scrolls is scrolled by its keys.
+  if (target.matches('input, select, textarea, pre, .scroll, [tabindex="0"][role="group"]')) return true;
   return event.key === ' ' && target.matches('button, summary, a');
 }

@@ -74,7 +74,8 @@ export function faultOf(key: string): string | null {
 }
 
 /** Sends one request. Never rejects. */
-export async function sendLive({ path, key, body, hangUpMs }: LiveRequest): Promise<LiveAnswer> {
+export async function sendLive({ path, key, body, hangUpMs, waitMs }: LiveRequest): Promise<LiveAnswer> {
+  await new Promise((resolve) => void setTimeout(resolve, waitMs));
   try {
     const response = await fetch(`/${path}`, {
       method: 'POST',

@@ -202,6 +202,8 @@ class LiveElement extends LitElement {
 
   readonly #onChaos = (event: Event): void => {
     this.isChaos = (event.target as HTMLInputElement).checked;
+    // The faults travel in the request, and a retry must be the same request.
+    this.#onRound();
   };
 
   readonly #onRound = (): void => {

@@ -3,7 +3,7 @@
  * not as usual. What does not fit is brought to the nearest that does, so that an old link still leads somewhere.
  */
 
-import { type KnobValues, SCENARIOS, type Scenario } from '../model/index.ts';
+import { type Knob, type KnobValues, SCENARIOS, type Scenario } from '../model/index.ts';
 
 /** What an address leads to. */
 export interface Place {
@@ -24,7 +24,7 @@ export function placeOf(hash: string): Place {
   const knobs: Record<string, number> = {};
   for (const knob of scenario.knobs) {
     const value = Number(given.get(knob.id) ?? Number.NaN);
-    if (Number.isFinite(value)) knobs[knob.id] = Math.min(knob.most, Math.max(knob.least, value));
+    if (Number.isFinite(value)) knobs[knob.id] = onScale(knob, value);
   }
   return {
     scenario,
@@ -44,6 +44,12 @@ export function addressOf({ scenario, variant, seed, step, knobs }: Place): stri
   }
   const text = query.toString();
   return `#${scenario.id}/${variant}/${seed}/${step}${text === '' ? '' : `?${text}`}`;
+}
+
+/** The nearest value that the knob can stand at: an address may be written by hand. */
+function onScale({ least, most, by }: Knob, value: number): number {
+  const steps = Math.round((Math.min(most, Math.max(least, value)) - least) / by);
+  return Math.min(most, least + steps * by);
 }
 
 function wholeNumber(text: string | undefined, otherwise: number): number {
