@@ -13,6 +13,7 @@ import { walk } from 'oxc-walker';
 import { describe, expect, it } from 'vitest';
 import { coverage } from 'samekey/coverage';
 import { idempotent as expressOf } from 'samekey/express';
+import { idempotent as fastifyOf } from 'samekey/fastify';
 import { ietf, idempotent as fetchOf, serve, serveStatus } from 'samekey/fetch';
 import { createLimits, timeSigner, withBreaker } from 'samekey/guard';
 import { idempotent as honoOf } from 'samekey/hono';
@@ -27,6 +28,9 @@ import { dynamodbStore, s3Bodies } from 'samekey/stores/dynamodb';
 import { memoryStore } from 'samekey/stores/memory';
 import { mysqlMigrations, mysqlStore } from 'samekey/stores/mysql';
 import { postgresMigrations, postgresStore } from 'samekey/stores/postgres';
+import 'reflect-metadata';
+import { Controller, Module, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { distributedMigrations, distributedPostgresStore } from 'samekey/stores/postgres/distributed';
 import { redisStore } from 'samekey/stores/redis';
 import { sqliteMigrations, sqliteStore } from 'samekey/stores/sqlite';
@@ -42,6 +46,8 @@ import { fromPostgresJs } from 'samekey/tx/postgres-js';
 import { fromPrisma } from 'samekey/tx/prisma';
 import { fromTypeorm } from 'samekey/tx/typeorm';
 import { verify } from '@samekey/cli/verify';
+import { idempotent as lambdaOf } from 'samekey/lambda';
+import { Idempotent, SamekeyModule } from 'samekey/nestjs';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
 import { createOrphans } from '../../src/stores/dynamodb/orphans.ts';
@@ -97,7 +103,30 @@ type Take = (options: never) => unknown;
 type From = (library: never, options: never) => unknown;
 type Row = readonly [type: string, sample: object, ...takes: readonly Take[]];
 
+/** A controller of Nest, made by Nest: its options are read when it has both parts of them. */
+async function onNest(common: object, own: object): Promise<unknown> {
+  class Payments {
+    pay(): void {}
+  }
+  // oxlint-disable-next-line typescript/no-extraneous-class -- Nest knows a module by its class
+  class Application {}
+  const method = Object.getOwnPropertyDescriptor(Payments.prototype, 'pay') as PropertyDescriptor;
+  Idempotent(own as never)(Payments.prototype, 'pay', method as never);
+  Object.defineProperty(Payments.prototype, 'pay', method);
+  Post()(Payments.prototype, 'pay', method);
+  Controller('payments')(Payments);
+  Module({ imports: [SamekeyModule.forRoot(common as never)], controllers: [Payments] })(Application);
+  const context = await NestFactory.createApplicationContext(Application, {
+    logger: false,
+    abortOnError: false,
+  });
+  return context.close();
+}
+
 const ROWS: readonly Row[] = [
+  ['LambdaOptions', route, (own: never) => lambdaOf(samekey, own, run as never)],
+  ['ModuleOptions', { samekey, ...route }, (common: never) => onNest(common, {})],
+  ['NestRouteOptions', route, (own: never) => onNest({ samekey }, own)],
   ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey],
   [
     'RunRequest',
@@ -166,6 +195,7 @@ const ROWS: readonly Row[] = [
     route,
     ((options: never) => expressOf(samekey, options)) as Take,
     (options: never) => nodeOf(samekey, options),
+    (options: never) => fastifyOf(samekey, options),
   ],
   [
     'FetchOptions',
@@ -208,6 +238,7 @@ const ROWS: readonly Row[] = [
 
 /** Interfaces that look like options and are none, or are tried as a part of others. */
 const NOT_WALKED: Readonly<Record<string, string>> = {
+  AsyncModuleOptions: 'what Nest takes: providers of its own, and a factory of ModuleOptions',
   OperationOptions: 'a part of instances, definitions, requests and routes',
   DirectRequest: 'a part of RunRequest and OperationRequest',
   Definition: 'a part of each definition',
