@@ -24,7 +24,10 @@ export function sendAnswer(
   const length: HeaderLine[] =
     hasBody && trailers.length === 0 ? [['Content-Length', String(body.byteLength)]] : [];
   if (res.getHeaderNames().length === 0) {
-    via.writeHead.call(res, status, [...answer.headers, ...length].flat());
+    const flat: string[] = [];
+    for (const [name, value] of answer.headers) flat.push(name, value);
+    for (const [name, value] of length) flat.push(name, value);
+    via.writeHead.call(res, status, flat);
   } else {
     res.removeHeader('Content-Length');
     setLines(res, [...withKnownCookies(res, answer.headers), ...length]);

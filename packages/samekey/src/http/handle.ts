@@ -214,16 +214,16 @@ async function prepare<Native>(
 function workOf<Native>(
   route: Route<Native>,
   operation: OperationOfRequest,
-  { id, fingerprint, younger, ...place }: Places,
+  places: Places,
   prepared: Prepared | Invalid,
   ifNew: Outcome | null,
 ): Work {
   return {
     operation: operation.label,
-    id,
-    fingerprint,
-    refingerprint: (label) => place.refingerprint(label),
-    younger,
+    id: places.id,
+    fingerprint: places.fingerprint,
+    refingerprint: (label) => places.refingerprint(label),
+    younger: places.younger,
     settings: route.settings,
     input: prepared.input,
     entry: prepared.entry,

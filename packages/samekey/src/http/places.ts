@@ -237,7 +237,10 @@ function inputOf(
   compared: Identity<never>['compared'],
   binding: string | undefined,
 ): FingerprintInput {
-  const input = { ...common, ...compared };
+  // Member by member: a spread makes an object of a shape that the compiler knows nothing of.
+  const { query, headers, contentType, body } = common;
+  const { method, operation, path, isNamed } = compared;
+  const input = { method, operation, path, query, headers, contentType, body, isNamed: isNamed === true };
   return binding === undefined ? input : { ...input, binding };
 }
 

@@ -22,7 +22,9 @@ export function handleOf(
     isSqlTransaction: true,
     ...known,
     query: async (text, values, name) =>
-      (await send(text, [...values], name)).map((row) => Object.values(row as object) as readonly unknown[]),
+      (await send(text, [...values], name)).map((row) =>
+        Array.isArray(row) ? (row as readonly unknown[]) : Object.values(row as object),
+      ),
   };
 }
 

@@ -204,7 +204,7 @@ function leastLimit(name: string, ms: string): string {
   const least = `least(${ms}::bigint, coalesce(${ownLimit(name)}, ${ms}::bigint))`;
   // Mostly there is none, and none is quickly read.
   const value = `CASE current_setting('${name}') WHEN '0' THEN ${ms}::bigint ELSE ${least} END`;
-  return `set_config('${name}', (${value})::text, true) AS ${name}`;
+  return `set_config('${name}', (${value})::text, true)`;
 }
 
 /**
@@ -218,7 +218,8 @@ export function limitColumns(
 ): { readonly limits: string; readonly large: string } {
   const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
   return {
-    limits: `${limits.map((name) => leastLimit(name, ms)).join(', ')}, set_config('${OPEN_SETTING}', '1', true) AS open`,
+    // One column: each is a name that a driver makes a member of, for every transaction.
+    limits: `concat(${limits.map((name) => leastLimit(name, ms)).join(', ')}, set_config('${OPEN_SETTING}', '1', true)) AS limits`,
     large: `(pg_relation_size('${records}'::regclass) >= ${LARGE_BYTES})::int AS large`,
   };
 }
