@@ -1,5 +1,5 @@
 /**
- * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments and half
+ * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments and most
  * of the indentation of the JavaScript, declarations that no entry reaches, and the conditions that only this repository resolves stay
  * here. The other declarations keep their comments, which editors show.
  *
@@ -41,7 +41,7 @@ export function withoutComments(file, text) {
 }
 
 /**
- * A module with half of its indentation: the compiler writes four blanks for each depth, and they are a twentieth of a package. Lines that
+ * A module with one blank for each depth: the compiler writes four, and three of them are a fourteenth of a package. Lines that
  * begin inside of a text stay as they are.
  * @param {string} file
  * @param {string} text
@@ -56,7 +56,9 @@ export function narrowed(file, text) {
     },
   });
   return text.replace(/^(?: {2})+/gmu, (blanks, /** @type {number} */ at) =>
-    texts.some(({ start, end }) => start < at && at <= end) ? blanks : blanks.slice(blanks.length / 2),
+    texts.some(({ start, end }) => start < at && at <= end)
+      ? blanks
+      : ' '.repeat(Math.ceil(blanks.length / 4)),
   );
 }
 

@@ -27,7 +27,7 @@ describe('pack', () => {
     );
   });
 
-  it('lines of code are half as deep, and lines of texts as deep as they were', () => {
+  it('lines of code have a blank for each depth, and lines of texts as deep as they were', () => {
     const text = [
       'export function a(b) {',
       '    if (b)',
@@ -41,12 +41,12 @@ describe('pack', () => {
     expect(narrowed('b.js', text)).toBe(
       [
         'export function a(b) {',
-        '  if (b)',
-        '    return `one',
+        ' if (b)',
+        '  return `one',
         '    two ${b',
-        '    .c}',
+        '  .c}',
         '        three`;',
-        '   b();',
+        '  b();',
         '}',
       ].join('\n'),
     );

@@ -13,6 +13,7 @@ import { faultTests } from './adapter/faults.ts';
 import type { AdapterHarness } from './adapter/harness.ts';
 import { identityTests } from './adapter/identity.ts';
 import { identityDeployTests } from './adapter/identity-deploys.ts';
+import { keyPlaceTests } from './adapter/key-places.ts';
 import { keyTests } from './adapter/keys.ts';
 import { type AddTest, onBench } from './adapter/kit.ts';
 import { moveTests } from './adapter/moves.ts';
@@ -42,6 +43,7 @@ export { type App, type AppOptions, type Bench, onBench } from './adapter/kit.ts
 const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) => void>> = {
   'once, and the same answer': onceTests,
   keys: keyTests,
+  keyPlaces: keyPlaceTests,
   'the same request': samenessTests,
   'operation identity': identityTests,
   'operation identity over a deploy': identityDeployTests,

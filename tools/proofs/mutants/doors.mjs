@@ -5,6 +5,47 @@ const HANDLE = ['http/handle.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const doors = [
   {
+    name: 'doors-key-in-body-read-as-parsers-do',
+    file: 'http/key-place.ts',
+    find: 'if (JSON.stringify(picked) !== canonical.text) return severalKeys(options);',
+    put: '',
+    tests: ['adapters/node.test.ts'],
+    breaks:
+      'Of a key that stands in the body twice the last counts, and a parser that takes the first sees another.',
+  },
+  {
+    name: 'doors-key-in-body-wins-over-header',
+    file: 'http/key-place.ts',
+    find: "if (elsewhere.kind === 'key' && elsewhere.key !== inHeader.key) return severalKeys(route.keyGrammar);",
+    put: "if (elsewhere.kind === 'key') return elsewhere;",
+    tests: ['adapters/node.test.ts'],
+    breaks: 'A request with two different keys runs under one of them.',
+  },
+  {
+    name: 'doors-passed-with-its-body-used',
+    file: 'http-fetch/fetch-exchange.ts',
+    find: 'const request = this.#raw === null ? this.#asked : this.#ownRequest(this.#asked);',
+    put: 'const request = this.#asked;',
+    tests: ['adapters/fetch.test.ts'],
+    breaks: 'A request that may go without a key reaches its handler with a body that was read already.',
+  },
+  {
+    name: 'doors-skip-of-a-promise-passes',
+    file: 'http/handle.ts',
+    find: "if (typeof given !== 'boolean')",
+    put: 'if (given === undefined)',
+    tests: ['adapters/node.test.ts'],
+    breaks: 'An async skip gives an object, and every request runs unprotected.',
+  },
+  {
+    name: 'doors-skipped-in-silence',
+    file: 'http/handle.ts',
+    find: "      'request-skipped',",
+    put: "      'handler-slow',",
+    tests: ['adapters/node.test.ts'],
+    breaks: 'A protection that does not apply is told as something else.',
+  },
+  {
     name: 'doors-anonymous-shares-a-scope',
     file: 'http/caller.ts',
     find: 'if (scope === null || scope === undefined || scope.length === 0) return null;',

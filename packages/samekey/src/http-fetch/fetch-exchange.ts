@@ -40,6 +40,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   readonly #handler: (request: Request, attempt: Attempt | null) => Response | Promise<Response>;
   #respond: (response: Response | Promise<Response>) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
+  #read: Promise<BodyRead> | null = null;
   #raw: Uint8Array<ArrayBuffer> | null = null;
   readonly #below: Below | undefined;
   #held: { readonly response: Response; readonly body: HeldBody } | null = null;
@@ -72,14 +73,21 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     };
   }
 
-  async readBody(sizeMaxBytes: number): Promise<BodyRead> {
+  readBody(sizeMaxBytes: number): Promise<BodyRead> {
+    this.#read ??= this.#readOnce(sizeMaxBytes);
+    return this.#read;
+  }
+
+  async #readOnce(sizeMaxBytes: number): Promise<BodyRead> {
     const read = await readRequestBody(this.#asked, sizeMaxBytes, this.#below);
     if (read.kind === 'body') this.#raw = read.raw;
     return read;
   }
 
   pass(): void {
-    const answered = (async () => this.#handler(this.#asked, null))();
+    // A body that was read to look for a key is given anew.
+    const request = this.#raw === null ? this.#asked : this.#ownRequest(this.#asked);
+    const answered = (async () => this.#handler(request, null))();
     this.#respond(answered);
   }
 
@@ -148,7 +156,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
   }
 
   /** The request as the handler sees it: body unread, and cancelled by the attempt, not by the client. */
-  #ownRequest(attempt: Attempt): Request {
+  #ownRequest(attempt: Pick<Attempt, 'signal'>): Request {
     if (this.#below !== undefined && this.#raw !== null) return this.#below.ownRequest(this.#raw, attempt);
     // An empty body that came as a stream has been read too: it must be given anew, or the request counts as used.
     const body = this.#asked.body === null ? {} : { body: this.#raw };

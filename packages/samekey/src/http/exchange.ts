@@ -61,6 +61,7 @@ export interface Exchange<Native> {
   readonly request: HttpRequest;
   /** The framework's own request, for the scope function. */
   readonly native: Native;
+  /** Asked again, it gives the same. */
   readBody(sizeMaxBytes: number): Promise<BodyRead>;
   /** Lets the handler run as if Samekey were not there. */
   pass(): void;

@@ -10,9 +10,11 @@ import type { Ending } from '../engine/attempt.ts';
 import type { Engine } from '../engine/engine.ts';
 import { isNotExecutedError, isValueError, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, type KeyOptions, looksPersonal } from '../core/key.ts';
+import { keyAnywhere, keyElsewhere, type KeyRead } from './key-place.ts';
 import { type KeyHeader, parseKeyHeader, severalKeys } from './key-header.ts';
 import { type OperationOfRequest, operationOfRequest } from '../core/operation.ts';
 import { callListener, textOfError } from '../core/listener.ts';
+import { kindOf } from '../core/options.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { response } from '../core/response.ts';
 import { type Issue, validate } from '../core/schema.ts';
@@ -37,6 +39,8 @@ import { isFinalStatus, type Route } from './route.ts';
 import { sendOutcome } from './send-outcome.ts';
 import type { Invalid, Prepared, Wrapped } from './wrapped.ts';
 
+const NOT_JSON: Outcome = { kind: 'request-malformed', detail: 'The request’s body is not JSON.' };
+
 /** Handles one exchange. Resolves when it has been ended; never rejects. */
 export async function handle<Native>(
   engine: Engine,
@@ -48,9 +52,12 @@ export async function handle<Native>(
   const method = request.method.toUpperCase();
   try {
     if (!route.methods.has(method)) return exchange.pass();
+    if (route.skip !== null && isSkipped(engine, route, route.skip(exchange.native))) return exchange.pass();
     const lines = keyLines(route, request);
-    if (lines.length === 0 && (!route.required || !isAsked(engine, route, exchange, method)))
+    if (lines.length === 0 && !isAsked(route, exchange, method) && !(await isBrought(route, exchange))) {
+      if (route.required) engine.misuse('method-not-asked', notAsked(method));
       return exchange.pass();
+    }
     const startedAt = engine.world.monotonicNow();
     const operation = operationOfRequest(route.operation, request, request.route, route.given);
     const prepared = await prepare(engine, route, exchange, operation, lines, wrapped);
@@ -75,19 +82,32 @@ export async function handle<Native>(
   }
 }
 
-/** Whether a request without a key is refused. One that passes although its method may change something is told of. */
-function isAsked<Native>(
-  engine: Engine,
-  route: Route<Native>,
-  { request }: Exchange<Native>,
-  method: string,
-): boolean {
-  if (route.asked.has(method) || request.route?.isForMethod === true) return true;
-  engine.misuse(
-    'method-not-asked',
-    `A ${method} without a key went through idempotent(), which stands for all methods here: it ran unprotected. Put idempotent() on the route of that method, or say in methods which ones must bring a key.`,
-  );
-  return false;
+/** Whether a request without a key is refused. */
+function isAsked<Native>(route: Route<Native>, { request }: Exchange<Native>, method: string): boolean {
+  return route.required && (route.asked.has(method) || request.route?.isForMethod === true);
+}
+
+/** Whether a request without a key in its headers brings one elsewhere, or something that must be refused. */
+async function isBrought<Native>(route: Route<Native>, exchange: Exchange<Native>): Promise<boolean> {
+  return route.keyIn !== null && (await keyElsewhere(route, exchange)).kind !== 'missing';
+}
+
+function notAsked(method: string): string {
+  return `A ${method} without a key went through idempotent(), which stands for all methods here: it ran unprotected. Put idempotent() on the route of that method, or say in methods which ones must bring a key.`;
+}
+
+/** Whether the application lets the request pass unprotected, which is told of. */
+function isSkipped<Native>(engine: Engine, { operation }: Route<Native>, given: unknown): boolean {
+  if (typeof given !== 'boolean')
+    throw new OptionsError(`skip gives true or false at once; it gave ${kindOf(given)}.`);
+  if (given) {
+    engine.misuse(
+      'request-skipped',
+      'skip let a request pass: it ran unprotected, as every other one for which skip gives true.',
+      operation ?? undefined,
+    );
+  }
+  return given;
 }
 
 async function handlerOf<Native>(
@@ -101,8 +121,7 @@ async function handlerOf<Native>(
     const own = { input: null, entry: 'run', pendingTimeMaxMs: 0 } as const;
     if (route.schema !== null) {
       const parsed = parseJson(body);
-      if ('fault' in parsed)
-        return { outcome: { kind: 'request-malformed', detail: 'The request’s body is not JSON.' } };
+      if ('fault' in parsed) return { outcome: NOT_JSON };
       const checked = await validate(route.schema, parsed.value);
       if ('issues' in checked) return { ...own, invalid: checked.issues };
     }
@@ -159,11 +178,9 @@ async function prepare<Native>(
   const given = route.scope(exchange.native);
   const scope = callerParts(engine, operation.label, isPending(given) ? await given : given);
   if (scope === null) return { outcome: { kind: 'anonymous' } };
-  const parsed = keyOf(lines, route, exchange.request);
-  if (parsed.kind === 'missing') return { outcome: { kind: 'key-missing' } };
-  if (parsed.kind === 'malformed') {
-    return { outcome: { kind: 'key-malformed', fault: parsed.fault, detail: parsed.detail } };
-  }
+  let parsed: KeyRead = keyOf(lines, route, exchange.request);
+  if (route.keyIn !== null) parsed = await keyAnywhere(route, exchange, parsed);
+  if (parsed.kind !== 'key') return { outcome: noKey(engine, route, parsed) };
   if (route.freshness !== null) {
     const { native, request } = exchange;
     const stale = await staleness(route.freshness, native, request, parsed.key, engine.world);
@@ -241,8 +258,9 @@ function ruleForNew(key: string, options: KeyOptions): Outcome | null {
 }
 
 /** Whether a request's body is read before its handler runs: for frameworks whose parsers stand in between. */
-export function readsBody<Native>(route: Route<Native>, request: HttpRequest): boolean {
-  return route.methods.has(request.method.toUpperCase()) && keyLines(route, request).length > 0;
+export function readsBody<Native>(route: Route<Native>, { native, request }: Exchange<Native>): boolean {
+  if (!route.methods.has(request.method.toUpperCase()) || route.skip?.(native) === true) return false;
+  return route.keyIn !== null || keyLines(route, request).length > 0;
 }
 
 /** The field lines of the first header that carries a key. */
@@ -270,6 +288,30 @@ function keyOf<Native>(
     if (other.kind === 'key' && other.key !== parsed.key) return severalKeys(options);
   }
   return parsed;
+}
+
+/** What a request is told that has no key which could be taken. Throws for a mistake of set-up. */
+function noKey<Native>(
+  engine: Engine,
+  { requestSizeMaxBytes }: Route<Native>,
+  read: Exclude<KeyRead, { readonly kind: 'key' }>,
+): Outcome {
+  switch (read.kind) {
+    case 'missing':
+      return { kind: 'key-missing' };
+    case 'malformed':
+      return { kind: 'key-malformed', fault: read.fault, detail: read.detail };
+    case 'unreadable':
+      return { kind: 'request-unreadable', detail: read.detail };
+    case 'not-json':
+      return NOT_JSON;
+    case 'too-large':
+      return { kind: 'request-too-large', sizeMaxBytes: requestSizeMaxBytes };
+    case 'consumed':
+      throw consumed(engine);
+    default:
+      return read satisfies never;
+  }
 }
 
 /** Not by `instanceof`: a promise may come from another realm. */

@@ -202,12 +202,22 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
 /** The header that carries keys where a route names no other. */
 export const KEY_HEADER = 'Idempotency-Key';
 
-/** A case in the words of a route whose keys come in this header. */
+/** A case in the words of a route whose keys come in this header, or in the body's member of this JSON Pointer. */
 export function problemOf(code: ProblemCode, keyHeader: string = KEY_HEADER): Problem {
   const problem = PROBLEMS[code];
   if (keyHeader === KEY_HEADER) return problem;
+  if (keyHeader.startsWith('/')) return { ...problem, ...inBody(problem, keyHeader) };
   const named = (text: string): string => text.replaceAll(KEY_HEADER, () => keyHeader);
   return { ...problem, title: named(problem.title), detail: named(problem.detail) };
+}
+
+function inBody({ title, detail }: Problem, pointer: string): Pick<Problem, 'title' | 'detail'> {
+  const named = (text: string): string =>
+    text
+      .replaceAll(`an ${KEY_HEADER} header`, () => `a key in the member ${pointer} of its JSON body`)
+      .replaceAll(KEY_HEADER, () => pointer)
+      .replaceAll('one quoted String (RFC 9651)', 'one text');
+  return { title: named(title), detail: named(detail) };
 }
 
 /** Outcomes that a problem answers, that is, all but those which give a handler's own answer. */

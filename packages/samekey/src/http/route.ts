@@ -39,6 +39,7 @@ import {
 import type { Digester } from '../core/world.ts';
 import { compileFormer, FORMERLY_ROW, type Former, type FormerIdentity, operationName } from './former.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
+import { compileKeyPlace, type CompiledPlace, KEY_PLACE_ROW, type KeyPlace } from './key-place.ts';
 import { KEY_HEADER } from './problem.ts';
 import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
@@ -83,6 +84,17 @@ export interface RouteOptions<Native> extends OperationOptions {
    * whose headers carry different keys is refused.
    */
   readonly header?: string | readonly string[];
+  /**
+   * Where else a key may come: `{ body: '/idempotency_key' }`, a member of the JSON body by its name or JSON Pointer;
+   * or a pure function of the request. Headers are still looked at, and a request that brings two different keys is
+   * refused. Default: in headers only.
+   */
+  readonly keyIn?: KeyPlace<Native>;
+  /**
+   * Requests that pass unprotected: a pure function of the request that gives true for them, asked before its key. The
+   * first one is told of (`misuse`, code `request-skipped`). If it throws, the request is refused.
+   */
+  readonly skip?: (request: Native) => boolean;
   /** What keys are accepted. */
   readonly key?: KeyOptions;
   /** What must be equal on a retry. */
@@ -134,6 +146,9 @@ export interface Route<Native> extends KeyUniqueness {
   readonly headerName: string;
   /** Others that may carry the key, in lower case. */
   readonly otherHeaders: readonly string[];
+  /** Null: in headers only. */
+  readonly keyIn: CompiledPlace<Native> | null;
+  readonly skip: ((request: Native) => boolean) | null;
   /** Its whole form: what is more than grammar is a rule for fresh keys. */
   readonly key: KeyOptions;
   readonly keyGrammar: KeyOptions;
@@ -206,6 +221,8 @@ export function compileRoute<Native>(
     methods: own.methods === null ? CHANGING_METHODS : new Set(own.methods),
     asked: own.methods === null ? ASKED_METHODS : new Set(own.methods),
     ...keyHeaders(own.header),
+    ...keyPlace(options),
+    skip: options.skip ?? null,
     key: own.key ?? {},
     keyGrammar: grammarOf(own.key ?? {}),
     fingerprinter: createFingerprinter(
@@ -257,6 +274,18 @@ function keyHeaders(
   const list = typeof names === 'string' ? [names] : names;
   const [header = '', ...otherHeaders] = new Set(list.map((name) => name.toLowerCase()));
   return { header, headerName: list[0] ?? '', otherHeaders };
+}
+
+/** What people are told to send is the member, unless a header is named too. */
+function keyPlace<Native>({
+  keyIn,
+  header,
+}: RouteOptions<Native>): Pick<Route<Native>, 'keyIn'> & Partial<Pick<Route<Native>, 'headerName'>> {
+  if (keyIn === undefined) return { keyIn: null };
+  const place = compileKeyPlace(keyIn);
+  return place.kind === 'member' && header === undefined
+    ? { keyIn: place, headerName: place.pointer }
+    : { keyIn: place };
 }
 
 function keyUniqueness({
@@ -317,6 +346,8 @@ const OWN_ROWS = {
   required: trueOrFalse(true),
   methods: { read: protectedMethods, absent: (): null => null },
   header: { ...headerNames, absent: (): string => KEY_HEADER },
+  keyIn: KEY_PLACE_ROW,
+  skip: aFunction(),
   key: KEY_ROW,
   fingerprint: FINGERPRINT_ROW,
   schema: SCHEMA_ROW,

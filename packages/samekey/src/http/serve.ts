@@ -79,6 +79,11 @@ export function compileServed<Native, Input>(
       'A served operation needs a key: required: false is for routes with a handler of their own.',
     );
   }
+  if (routeOptions.skip !== undefined) {
+    throw new OptionsError(
+      'A served operation has nothing that a skipped request could pass to: skip is for routes with a handler of their own.',
+    );
+  }
   const { name, formerly } = internals.names.spelt ?? { formerly: [], ...internals.names };
   const oldest = formerly[0] ?? name;
   const route = compileRoute<Native>(

@@ -320,6 +320,7 @@ describe('a misspelt option', () => {
       'fingerprint.formerly[0].ommit',
       'fingerprint.formerly[0].omit',
     ],
+    [{ keyIn: { boddy: '/a' } }, 'keyIn.boddy', 'keyIn.body'],
     [{ retention: 1 }, 'retention', 'retentionMs'],
     [{ waitMaxMS: 1 }, 'waitMaxMS', 'waitMaxMs'],
     [{ uuidOnly: true }, 'uuidOnly', 'key.uuidOnly'],

@@ -58,7 +58,13 @@ export interface ContractRoute {
   /** Such as `/payments/:id`. */
   readonly pattern: string;
   /** The adapter's options, but for the scope. */
-  readonly options: Omit<RouteOptions<never>, 'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly'> & {
+  readonly options: Omit<
+    RouteOptions<never>,
+    'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly' | 'keyIn' | 'skip'
+  > & {
+    /** The contract's functions do not look at the request. */
+    readonly keyIn?: { readonly body: string } | (() => string);
+    readonly skip?: () => boolean;
     readonly formerly?: readonly (string | Omit<FormerIdentity<never>, 'scope' | 'bindTo'>)[];
   };
   /** The scope function, called with the request in the contract's form. */

@@ -231,6 +231,13 @@ export const CHANGES: readonly Change[] = [
     {},
     { header: ['X-Key', 'Idempotency-Key'] },
   ),
+  route(['keyIn'], '`keyIn`, a place beside the header', {}, { keyIn: { body: '/idempotency_key' } }),
+  {
+    options: ['skip'],
+    what: '`skip`',
+    words:
+      'A request that `skip` lets pass is not looked up: it runs again, whatever its record says. Let it pass only what no client retries',
+  },
   route(['required'], '`required`', { required: false }, { required: true }),
   // How it looks and runs
   route(['profile'], '`profile`, from `ietf` to `stripe`', {}, { profile: 'stripe' }),

@@ -31,8 +31,8 @@ export async function readAhead(
 ): Promise<void> {
   const { engine, route, wrapped } = door;
   const exchange = exchangeOf(door, request, reply, go);
-  if (!readsBody(route, exchange.request)) return go.next();
   try {
+    if (!readsBody(route, exchange)) return go.next();
     const { kind } = await exchange.readBody(route.requestSizeMaxBytes);
     if (kind === 'body') return go.next();
   } catch (error) {

@@ -97,11 +97,9 @@ export function idempotent<C extends HonoContext = Context>(
       route,
       engine,
       async (own, attempt) => {
-        if (attempt !== null) {
-          // Hono reads bodies through this.
-          c.req.raw = own;
-          attempts.set(c, attempt);
-        }
+        // Hono reads bodies through this, also the one of a request that passes after its key was looked for there.
+        c.req.raw = own;
+        if (attempt !== null) attempts.set(c, attempt);
         const answer = attempt === null ? await passed(c, next) : await turn.run(next);
         // Not an error either, which a policy may take for "nothing happened": the handler counts as not come back.
         if (answer === undefined) return new Promise<never>(() => undefined);

@@ -10,6 +10,7 @@ export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
+export type { KeyPlace } from '../../http/key-place.ts';
 export { attemptOf, type HonoOptions, idempotent } from './hono-adapter.ts';
 export type { HonoContext } from './hono-context.ts';
 export { serve, serveStatus } from './serve.ts';

@@ -10,6 +10,7 @@ export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
+export type { KeyPlace } from '../../http/key-place.ts';
 export { attemptOf, idempotent, type LambdaHandler, type LambdaOptions } from './lambda-adapter.ts';
 export type { LambdaContext, LambdaEvent, LambdaResult } from './event.ts';
 export { serve, serveStatus } from './serve.ts';

@@ -10,6 +10,7 @@ export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
+export type { KeyPlace } from '../../http/key-place.ts';
 export { rememberRawBody } from '../../http-node/body.ts';
 export { noteDeclared } from '../../http-node/declared.ts';
 export { attemptOf } from '../../http-node/node-exchange.ts';

@@ -1,0 +1,141 @@
+/**
+ * A key that comes elsewhere than in a header: as a member of the JSON body (Square's `idempotency_key`), or where the
+ * application says.
+ *
+ * Invariants: one key or none, never a guess: a member that stands there twice, and one that is no text, are refused ·
+ * a body that cannot be read is told of before a key that is missing (contract §4.2).
+ */
+
+import { type KeyFault, OptionsError } from '../core/errors.ts';
+import { checkKey, describeKeyFault, type KeyOptions } from '../core/key.ts';
+import { kindOf, nested, required, type Row, row, type Table, text } from '../core/options.ts';
+import { canonicalJson } from '../fingerprint/canonical-json.ts';
+import { isJson, parseContentType } from '../fingerprint/content-type.ts';
+import { type PathTree, pathTree, pointersOf } from '../fingerprint/path-tree.ts';
+import type { BodyRead, Exchange } from './exchange.ts';
+import { type KeyHeader, severalKeys } from './key-header.ts';
+
+/** Gives a request's key; null, undefined or an empty text: it brings none. A pure function of the request. */
+type KeyFunction<Native> = (
+  request: Native,
+) => string | null | undefined | Promise<string | null | undefined>;
+
+/** A member of the JSON body. */
+interface KeyMember {
+  /** Its name, or its JSON Pointer (RFC 6901). */
+  readonly body: string;
+}
+
+/** Where a key comes that is in no header: a member of the JSON body, or what a function says. */
+export type KeyPlace<Native> = KeyMember | KeyFunction<Native>;
+
+/** The same, compiled. */
+export type CompiledPlace<Native> =
+  | { readonly kind: 'function'; readonly from: KeyFunction<Native> }
+  | {
+      readonly kind: 'member';
+      readonly pointer: string;
+      readonly path: readonly string[];
+      readonly pick: PathTree | undefined;
+    };
+
+const MISSING: KeyHeader = { kind: 'missing' };
+
+/** What of a route says where its keys come. */
+interface Keyed<Native> {
+  readonly keyIn: CompiledPlace<Native> | null;
+  readonly keyGrammar: KeyOptions;
+  readonly requestSizeMaxBytes: number;
+}
+
+/** A key, or why there is none. */
+export type KeyRead =
+  | KeyHeader
+  | Exclude<BodyRead, { readonly kind: 'body' }>
+  | { readonly kind: 'not-json' };
+
+const MEMBER: Row<KeyMember, undefined> = nested({ body: required(text()) } satisfies Table<KeyMember>);
+
+/** The row of `keyIn`. */
+export const KEY_PLACE_ROW: Row<KeyPlace<never>, undefined> = row((given, path) => {
+  if (typeof given === 'function') return given as KeyFunction<never>;
+  const member = MEMBER.read(given, path);
+  pointersOf([member.body]);
+  return member;
+});
+
+/** Compiles what the row has read. */
+export function compileKeyPlace<Native>(place: KeyPlace<Native>): CompiledPlace<Native> {
+  if (typeof place === 'function') return { kind: 'function', from: place };
+  const [pointer = ''] = pointersOf([place.body]);
+  const path = pointer
+    .slice(1)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return { kind: 'member', pointer, path, pick: pathTree([pointer]) };
+}
+
+/** The key of a request, from its headers (`inHeader`) and the route's other place: the same in both, or in one. */
+export async function keyAnywhere<Native>(
+  route: Keyed<Native>,
+  exchange: Exchange<Native>,
+  inHeader: KeyHeader,
+): Promise<KeyRead> {
+  if (inHeader.kind === 'malformed') return inHeader;
+  const elsewhere = await keyElsewhere(route, exchange);
+  if (inHeader.kind === 'missing') return elsewhere;
+  // A body that cannot be read is met again, where it is read to be compared.
+  if (elsewhere.kind === 'malformed') return elsewhere;
+  if (elsewhere.kind === 'key' && elsewhere.key !== inHeader.key) return severalKeys(route.keyGrammar);
+  return inHeader;
+}
+
+/** What the route's other place holds. */
+export async function keyElsewhere<Native>(
+  { keyIn, keyGrammar, requestSizeMaxBytes }: Keyed<Native>,
+  exchange: Exchange<Native>,
+): Promise<KeyRead> {
+  if (keyIn === null) return MISSING;
+  if (keyIn.kind === 'function') {
+    const key: unknown = await keyIn.from(exchange.native);
+    if (key === null || key === undefined || key === '') return MISSING;
+    if (typeof key === 'string') return keyOfText(key, keyGrammar);
+    throw new OptionsError(`keyIn gives the key as a text, or nothing; it gave ${kindOf(key)}.`);
+  }
+  const body = await exchange.readBody(requestSizeMaxBytes);
+  if (body.kind !== 'body') return body;
+  const [contentType] = exchange.request.headerLines('content-type');
+  if (body.decoded.length === 0 || !isJson(parseContentType(contentType).essence)) return MISSING;
+  return memberOf(body.decoded, keyIn, keyGrammar);
+}
+
+function memberOf(
+  bytes: Uint8Array,
+  { path, pick }: Extract<CompiledPlace<never>, { kind: 'member' }>,
+  options: KeyOptions,
+): KeyRead {
+  const canonical = canonicalJson(bytes, { pick });
+  if (canonical.kind !== 'canonical') return { kind: 'not-json' };
+  const picked: unknown = JSON.parse(canonical.text);
+  let value = picked;
+  for (const name of path) {
+    // A path cannot go on below what is no object: then nothing stands at its end.
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+      return MISSING;
+    value = (value as Record<string, unknown>)[name];
+  }
+  if (value === null) return MISSING;
+  if (typeof value !== 'string') return malformed('grammar', options);
+  // The canonical text keeps every member; a parser keeps the last of those that have one name.
+  if (JSON.stringify(picked) !== canonical.text) return severalKeys(options);
+  return keyOfText(value, options);
+}
+
+function keyOfText(key: string, options: KeyOptions): KeyHeader {
+  const fault = checkKey(key, options);
+  return fault === null ? { kind: 'key', key } : malformed(fault, options);
+}
+
+function malformed(fault: KeyFault, options: KeyOptions): KeyHeader {
+  return { kind: 'malformed', fault, detail: describeKeyFault(fault, options) };
+}
