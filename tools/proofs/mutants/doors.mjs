@@ -7,7 +7,7 @@ export const doors = [
   {
     name: 'doors-key-in-body-read-as-parsers-do',
     file: 'http/key-place.ts',
-    find: 'if (JSON.stringify(picked) !== canonical.text) return severalKeys(options);',
+    find: 'if (!isOneValue(rest)) return severalKeys(options);',
     put: '',
     tests: ['adapters/node.test.ts'],
     breaks:
@@ -20,6 +20,14 @@ export const doors = [
     put: "if (elsewhere.kind === 'key') return elsewhere;",
     tests: ['adapters/node.test.ts'],
     breaks: 'A request with two different keys runs under one of them.',
+  },
+  {
+    name: 'doors-body-taken-of-what-passes',
+    file: 'http/handle.ts',
+    find: 'return route.keyIn !== null && isBrought(route, exchange);',
+    put: 'return route.keyIn !== null;',
+    tests: ['adapters/fastify.test.ts'],
+    breaks: 'A large body that needs no protection is read up to the limit, and its handler gets the rest.',
   },
   {
     name: 'doors-passed-with-its-body-used',

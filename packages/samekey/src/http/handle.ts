@@ -257,10 +257,18 @@ function ruleForNew(key: string, options: KeyOptions): Outcome | null {
   return fault === null ? null : { kind: 'key-malformed', fault, detail: describeKeyFault(fault, options) };
 }
 
-/** Whether a request's body is read before its handler runs: for frameworks whose parsers stand in between. */
-export function readsBody<Native>(route: Route<Native>, { native, request }: Exchange<Native>): boolean {
+/**
+ * Whether a request's body is read before its handler runs: for frameworks whose parsers stand in between. Of one that
+ * may pass nothing is taken: what is too large would reach its handler cut.
+ */
+export function readsBody<Native>(
+  route: Route<Native>,
+  exchange: Exchange<Native>,
+): boolean | Promise<boolean> {
+  const { native, request } = exchange;
   if (!route.methods.has(request.method.toUpperCase()) || route.skip?.(native) === true) return false;
-  return route.keyIn !== null || keyLines(route, request).length > 0;
+  if (keyLines(route, request).length > 0 || route.keyIn?.kind === 'member') return true;
+  return route.keyIn !== null && isBrought(route, exchange);
 }
 
 /** The field lines of the first header that carries a key. */

@@ -8,7 +8,7 @@
 
 import { type KeyFault, OptionsError } from '../core/errors.ts';
 import { checkKey, describeKeyFault, type KeyOptions } from '../core/key.ts';
-import { kindOf, nested, required, type Row, row, type Table, text } from '../core/options.ts';
+import { kindOf, nested, required, type Row, row, type Table, text as aText } from '../core/options.ts';
 import { canonicalJson } from '../fingerprint/canonical-json.ts';
 import { isJson, parseContentType } from '../fingerprint/content-type.ts';
 import { type PathTree, pathTree, pointersOf } from '../fingerprint/path-tree.ts';
@@ -54,7 +54,7 @@ export type KeyRead =
   | Exclude<BodyRead, { readonly kind: 'body' }>
   | { readonly kind: 'not-json' };
 
-const MEMBER: Row<KeyMember, undefined> = nested({ body: required(text()) } satisfies Table<KeyMember>);
+const MEMBER: Row<KeyMember, undefined> = nested({ body: required(aText()) } satisfies Table<KeyMember>);
 
 /** The row of `keyIn`. */
 export const KEY_PLACE_ROW: Row<KeyPlace<never>, undefined> = row((given, path) => {
@@ -116,19 +116,27 @@ function memberOf(
 ): KeyRead {
   const canonical = canonicalJson(bytes, { pick });
   if (canonical.kind !== 'canonical') return { kind: 'not-json' };
-  const picked: unknown = JSON.parse(canonical.text);
-  let value = picked;
+  let rest = canonical.text;
   for (const name of path) {
-    // A path cannot go on below what is no object: then nothing stands at its end.
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
-      return MISSING;
-    value = (value as Record<string, unknown>)[name];
+    const head = `{${JSON.stringify(name)}:`;
+    // Another member, a list, a text: nothing stands at the path's end.
+    if (!rest.startsWith(head)) return MISSING;
+    rest = rest.slice(head.length, -1);
+    // The canonical text keeps every member; a parser keeps one of those that have one name, and nobody knows which.
+    if (!isOneValue(rest)) return severalKeys(options);
   }
+  const value: unknown = JSON.parse(rest);
   if (value === null) return MISSING;
-  if (typeof value !== 'string') return malformed('grammar', options);
-  // The canonical text keeps every member; a parser keeps the last of those that have one name.
-  if (JSON.stringify(picked) !== canonical.text) return severalKeys(options);
-  return keyOfText(value, options);
+  return typeof value === 'string' ? keyOfText(value, options) : malformed('grammar', options);
+}
+
+function isOneValue(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function keyOfText(key: string, options: KeyOptions): KeyHeader {

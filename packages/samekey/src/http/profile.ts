@@ -11,7 +11,7 @@ export interface Profile {
   readonly name: string;
   /**
    * The answer for an outcome in which the handler's own answer is not given. `keyHeader`: the header that carries the
-   * route's keys.
+   * route's keys, or the JSON Pointer (`/idempotency_key`) of the body's member that does.
    */
   render(outcome: ProblemOutcome, keyHeader?: string): StoredResponse;
   /**

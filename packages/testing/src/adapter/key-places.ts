@@ -28,6 +28,7 @@ const REFUSED: readonly (readonly [what: string, body: string, code: string])[] 
     '{"idempotency_key":"k","idempotency\\u005fkey":"k"}',
     'key-several',
   ],
+  ['stands there twice, once as nothing', '{"idempotency_key":"k","idempotency_key":null}', 'key-several'],
   ['stands in broken JSON', '{"idempotency_key":"key-1"', 'body-malformed'],
 ];
 
@@ -76,7 +77,9 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
     const app = await t.start({ routes: [{ options }] });
     const first = await app.send(jsonRequest(null, { meta: { 'a/b': 'key-1' } }));
     assertReplay(first, await app.send(jsonRequest(null, { meta: { 'a/b': 'key-1' } })));
-    assertProblem(await app.send(jsonRequest(null, { meta: 'key-1' })), 400, 'key-missing');
+    for (const meta of ['key-1', [1.5e300], {}, { a: { b: 'key-1' } }])
+      assertProblem(await app.send(jsonRequest(null, { meta })), 400, 'key-missing');
+    assertProblem(await app.send(jsonRequest(null, '{"meta":{"a/b":"k"},"meta":{}}')), 400, 'key-several');
     assertProblem(
       await app.send(jsonRequest(null, '{"meta":{"a/b":"k"},"meta":{"a/b":"k"}}')),
       400,
@@ -112,6 +115,8 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
     const first = await app.send(jsonRequest(null, { idempotency_key: 'key-1' }));
     assertReplay(first, await app.send(jsonRequest(null, { idempotency_key: 'key-1' })));
     assertProblem(await app.send(jsonRequest(null, { idempotency_key: 1 })), 400, 'key-grammar');
+    const twice = '{"idempotency_key":"key-1","idempotency_key":null}';
+    assertProblem(await app.send(jsonRequest(null, twice)), 400, 'key-several');
     assert.equal(app.runs, 3);
   });
 
@@ -131,6 +136,20 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
     given = 7;
     assert.ok((await app.send(jsonRequest(null, { amount: 1 }))).status >= 500);
     assert.equal(app.runs, 1);
+  });
+
+  test('a body larger than protection takes passes whole where a function finds no key, and none is required', async (t) => {
+    const keyIn = (): string => null as unknown as string;
+    const options = { policy: 'standard', keyIn, required: false, requestSizeMaxBytes: 1_000 } as const;
+    const app = await t.start({ routes: [{ options, handler: echo }] });
+    const body = JSON.stringify({ note: 'x'.repeat(3_000) });
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const answer = await app.send({
+      target: '/things',
+      headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']],
+      body: chunks,
+    });
+    assert.deepEqual([answer.status, text(answer)], [201, `got ${body}`]);
   });
 
   skipTests(test, harness);

@@ -32,7 +32,8 @@ export async function readAhead(
   const { engine, route, wrapped } = door;
   const exchange = exchangeOf(door, request, reply, go);
   try {
-    if (!readsBody(route, exchange)) return go.next();
+    const reads = readsBody(route, exchange);
+    if (reads === false || !(await reads)) return go.next();
     const { kind } = await exchange.readBody(route.requestSizeMaxBytes);
     if (kind === 'body') return go.next();
   } catch (error) {
