@@ -52,7 +52,8 @@ export async function handle<Native>(
   const method = request.method.toUpperCase();
   try {
     if (!route.methods.has(method)) return exchange.pass();
-    if (route.skip !== null && isSkipped(engine, route, route.skip(exchange.native))) return exchange.pass();
+    if (route.skip !== null && isSkipped(engine, route, exchange, route.skip(exchange.native)))
+      return exchange.pass();
     const lines = keyLines(route, request);
     if (lines.length === 0 && !isAsked(route, exchange, method) && !(await isBrought(route, exchange))) {
       if (route.required) engine.misuse('method-not-asked', notAsked(method));
@@ -96,15 +97,21 @@ function notAsked(method: string): string {
   return `A ${method} without a key went through idempotent(), which stands for all methods here: it ran unprotected. Put idempotent() on the route of that method, or say in methods which ones must bring a key.`;
 }
 
-/** Whether the application lets the request pass unprotected, which is told of. */
-function isSkipped<Native>(engine: Engine, { operation }: Route<Native>, given: unknown): boolean {
+/** Whether the application lets the request pass unprotected, which is told of, once for each operation. */
+function isSkipped<Native>(
+  engine: Engine,
+  route: Route<Native>,
+  { request }: Exchange<Native>,
+  given: unknown,
+): boolean {
   if (typeof given !== 'boolean')
     throw new OptionsError(`skip gives true or false at once; it gave ${kindOf(given)}.`);
   if (given) {
+    const { label } = operationOfRequest(route.operation, request, request.route, route.given);
     engine.misuse(
       'request-skipped',
       'skip let a request pass: it ran unprotected, as every other one for which skip gives true.',
-      operation ?? undefined,
+      label,
     );
   }
   return given;

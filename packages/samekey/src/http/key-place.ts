@@ -104,9 +104,11 @@ export async function keyElsewhere<Native>(
   }
   const body = await exchange.readBody(requestSizeMaxBytes);
   if (body.kind !== 'body') return body;
+  if (body.decoded.length === 0) return MISSING;
+  const read = memberOf(body.decoded, keyIn, keyGrammar);
+  // Whatever the type says: handlers parse JSON that came as text, too. Another body has no members, and no key.
   const [contentType] = exchange.request.headerLines('content-type');
-  if (body.decoded.length === 0 || !isJson(parseContentType(contentType).essence)) return MISSING;
-  return memberOf(body.decoded, keyIn, keyGrammar);
+  return read.kind === 'not-json' && !isJson(parseContentType(contentType).essence) ? MISSING : read;
 }
 
 function memberOf(

@@ -6,7 +6,7 @@ import express from 'express';
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { createSamekey, type Operation } from 'samekey';
-import { serve as serveExpress } from 'samekey/express';
+import { idempotent, serve as serveExpress } from 'samekey/express';
 import { serve as serveFastify } from 'samekey/fastify';
 import { serve as serveFetch } from 'samekey/fetch';
 import { serve as serveNode } from 'samekey/node';
@@ -91,6 +91,27 @@ describe.each(Object.entries(DOORS))('served on %s, with its key in the body', (
     await close();
     await samekey.close();
   });
+});
+
+it('each route that lets a request pass is told of, once', async () => {
+  const told: string[] = [];
+  const samekey = createSamekey({
+    store: memoryStore(),
+    onEvent: (event) => void (event.type === 'misuse' && told.push(event.code)),
+  });
+  const app = express();
+  const protect = idempotent(samekey, { policy: 'standard', scope: () => 'acme', skip: () => true });
+  for (const path of ['/a', '/b']) app.post(path, protect, (_req, res) => void res.sendStatus(204));
+  const server = app.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  for (const path of ['/a', '/b', '/a', '/b']) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' });
+    expect(answer.status).toBe(204);
+  }
+  expect(told).toEqual(['request-skipped', 'request-skipped']);
+  server.close();
+  await samekey.close();
 });
 
 it('a served operation refuses skip, which would have nothing to pass to', async () => {

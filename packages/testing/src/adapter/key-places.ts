@@ -32,6 +32,10 @@ const REFUSED: readonly (readonly [what: string, body: string, code: string])[] 
   ['stands in broken JSON', '{"idempotency_key":"key-1"', 'body-malformed'],
 ];
 
+function noKey(): string {
+  return null as unknown as string;
+}
+
 /** Answers what it was sent. */
 function echo({ body }: ContractCall): ContractAnswer {
   return { status: 201, body: `got ${new TextDecoder().decode(body)}` };
@@ -70,6 +74,14 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
     assertProblem(await app.send(request), 400, 'key-missing');
     assertProblem(await app.send({ target: '/things' }), 400, 'key-missing');
     assert.equal(app.runs, 0);
+  });
+
+  test('JSON that comes as text has the key that its handler would see', async (t) => {
+    const app = await t.start({ routes: [{ options: { ...IN_BODY, required: false }, handler: echo }] });
+    const plain: HeaderLine = ['Content-Type', 'text/plain;charset=UTF-8'];
+    const request = { target: '/things', headers: [plain], body: '{"idempotency_key":"key-1"}' };
+    assertReplay(await app.send(request), await app.send(request));
+    assert.equal(app.runs, 1);
   });
 
   test('a JSON Pointer names a member further down', async (t) => {
@@ -139,8 +151,12 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
   });
 
   test('a body larger than protection takes passes whole where a function finds no key, and none is required', async (t) => {
-    const keyIn = (): string => null as unknown as string;
-    const options = { policy: 'standard', keyIn, required: false, requestSizeMaxBytes: 1_000 } as const;
+    const options = {
+      policy: 'standard',
+      keyIn: noKey,
+      required: false,
+      requestSizeMaxBytes: 1_000,
+    } as const;
     const app = await t.start({ routes: [{ options, handler: echo }] });
     const body = JSON.stringify({ note: 'x'.repeat(3_000) });
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
