@@ -67,7 +67,7 @@ export function seen(request: Request): ContractRequest {
   return { header: (name) => request.headers.get(name) ?? undefined };
 }
 
-const WAYS: Readonly<Record<string, (body: Uint8Array<ArrayBuffer>) => BodyInit>> = {
+export const WAYS: Readonly<Record<string, (body: Uint8Array<ArrayBuffer>) => BodyInit>> = {
   bytes: (body) => body,
   text: (body) => new TextDecoder().decode(body),
   'a blob': (body) => new Blob([body]),
@@ -86,7 +86,7 @@ const { from } = ReadableStream as unknown as {
   readonly from: (chunks: AsyncIterable<Uint8Array>) => ReadableStream<Uint8Array<ArrayBuffer>>;
 };
 
-function responseOf(given: ContractAnswer): Response {
+export function responseOf(given: ContractAnswer): Response {
   const headers = new Headers();
   for (const [name, value] of given.headers ?? []) headers.append(name, value);
   const init = { status: given.status, headers };
@@ -104,7 +104,8 @@ function handlerOf(route: ContractRoute): FetchHandler<FetchContext> {
   };
 }
 
-function matches(route: ContractRoute, path: string): boolean {
+/** Whether a path is one of a route. */
+export function matches(route: ContractRoute, path: string): boolean {
   const whole = [route.mount, ...(route.within ?? []), route.pattern].join('');
   return new RegExp(`^${whole.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
 }

@@ -18,6 +18,7 @@ import { fastifyHarness } from './fastify-harness.ts';
 import { fetchHarness } from './fetch-harness.ts';
 import { honoHarness } from './hono-harness.ts';
 import { lambdaHarness } from './lambda-harness.ts';
+import { nextHarness } from './next-harness.ts';
 import { nestExpressHarness } from './nest-harness.ts';
 import { nodeHarness } from './node-harness.ts';
 import { availableClients, temporaryFile } from '../stores/sqlite-clients.ts';
@@ -137,6 +138,7 @@ const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profil
   { harness: expressHarness('Express 5', express), profile: 'stripe' },
   { harness: fastifyHarness, profile: 'ietf' },
   { harness: lambdaHarness('a REST API'), profile: 'ietf' },
+  { harness: nextHarness, profile: 'ietf' },
   { harness: nestExpressHarness, profile: 'ietf' },
   { harness: nodeHarness, profile: 'ietf' },
   { harness: honoHarness, profile: 'ietf' },

@@ -47,6 +47,7 @@ import { fromPrisma } from 'samekey/tx/prisma';
 import { fromTypeorm } from 'samekey/tx/typeorm';
 import { verify } from '@samekey/cli/verify';
 import { idempotent as lambdaOf } from 'samekey/lambda';
+import { idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
 import { Idempotent, SamekeyModule } from 'samekey/nestjs';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
@@ -125,6 +126,12 @@ async function onNest(common: object, own: object): Promise<unknown> {
 
 const ROWS: readonly Row[] = [
   ['LambdaOptions', route, (own: never) => lambdaOf(samekey, own, run as never)],
+  ['NextOptions', { ...route, waitUntil: run }, (own: never) => nextOf(samekey, own, run as never)],
+  [
+    'NextServeOptions',
+    { ...served, input: run, waitUntil: run },
+    (own: never) => serveOnNext(plain as never, own),
+  ],
   ['ModuleOptions', { samekey, ...route }, (common: never) => onNest(common, {})],
   ['NestRouteOptions', route, (own: never) => onNest({ samekey }, own)],
   ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey],
