@@ -55,7 +55,9 @@ export async function handle<Native>(
     if (route.skip !== null && isSkipped(engine, route, exchange, route.skip(exchange.native)))
       return exchange.pass();
     const lines = keyLines(route, request);
-    if (lines.length === 0 && !isAsked(route, exchange, method) && !(await isBrought(route, exchange))) {
+    const mayPass = lines.length === 0 && !isAsked(route, exchange, method);
+    // Without another place to look at it passes in the same turn in which it came.
+    if (mayPass && (route.keyIn === null || !(await isBrought(route, exchange)))) {
       if (route.required) engine.misuse('method-not-asked', notAsked(method));
       return exchange.pass();
     }
@@ -90,7 +92,7 @@ function isAsked<Native>(route: Route<Native>, { request }: Exchange<Native>, me
 
 /** Whether a request without a key in its headers brings one elsewhere, or something that must be refused. */
 async function isBrought<Native>(route: Route<Native>, exchange: Exchange<Native>): Promise<boolean> {
-  return route.keyIn !== null && (await keyElsewhere(route, exchange)).kind !== 'missing';
+  return (await keyElsewhere(route, exchange)).kind !== 'missing';
 }
 
 function notAsked(method: string): string {
