@@ -1,7 +1,7 @@
 /**
- * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments and most
- * of the indentation of the JavaScript, declarations that no entry reaches, and the conditions that only this repository resolves stay
- * here. The other declarations keep their comments, which editors show.
+ * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments of
+ * the JavaScript and on modules, most of the indentation, declarations that no entry reaches, and the conditions that only this
+ * repository resolves stay here. The other comments of declarations stay: editors show them.
  *
  *   node tools/pack.mjs        after `npm run build`: writes each package as it is published to .build/pack/<folder>
  */
@@ -59,6 +59,18 @@ export function narrowed(file, text) {
     texts.some(({ start, end }) => start < at && at <= end)
       ? blanks
       : ' '.repeat(Math.ceil(blanks.length / 4)),
+  );
+}
+
+/**
+ * Declarations without the comment on their module, which is for readers of the sources: no editor shows it. A comment that
+ * stands right before a declaration is that one's own, and stays.
+ * @param {string} text
+ */
+export function withoutHeader(text) {
+  return text.replace(
+    /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=import |export \*|export (?:type )?\{|\/\*\*)/u,
+    '',
   );
 }
 
@@ -146,7 +158,7 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
       join(to, file),
       isCode
         ? narrowed(file, withoutComments(file, text))
-        : text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''),
+        : narrowed(file, withoutHeader(text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''))),
     );
   }
   return to;

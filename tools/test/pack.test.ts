@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { narrowed, publishedManifest, withoutComments } from '../pack.mjs';
+import { narrowed, publishedManifest, withoutComments, withoutHeader } from '../pack.mjs';
 
 describe('pack', () => {
   it('comments go with the lines that held nothing else; code, texts that look like comments and what bundlers read stay', () => {
@@ -50,6 +50,18 @@ describe('pack', () => {
         '}',
       ].join('\n'),
     );
+  });
+
+  it('declarations lose the comment on their module, and keep those on what they declare', () => {
+    const own = '/** Of a. */\nexport declare const a = 1;\n';
+    expect(withoutHeader(`/**\n * Why: so * / and so.\n */\n${own}`)).toBe(own);
+    expect(withoutHeader(`/** Why. */\nimport type { B } from './b.js';\n${own}`)).toBe(
+      `import type { B } from './b.js';\n${own}`,
+    );
+    expect(withoutHeader("/** Entry. */\nexport { a } from './a.js';\n")).toBe(
+      "export { a } from './a.js';\n",
+    );
+    expect(withoutHeader(own)).toBe(own);
   });
 
   it('the published manifest has no condition and no member that only this repository needs', () => {
