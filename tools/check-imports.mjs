@@ -102,11 +102,7 @@ const TABLE = [
   { at: 'http-node', may: ['core', 'engine/attempt', 'http', 'type:engine'], node: 'any' },
   { at: 'http-fetch', may: ['core', 'http', 'type:engine'], globals: NODE_ONLY },
   { at: 'adapters/node', may: OF_ADAPTERS, node: ['node:http'] },
-  {
-    at: 'adapters/*',
-    may: OF_ADAPTERS,
-    peerTypes: true,
-  },
+  { at: 'adapters/*', may: OF_ADAPTERS, peerTypes: true },
 
   { at: 'stores/sql', may: ['core', 'type:store'] },
   { at: 'stores/verbs', may: ['core', 'store'], globals: NODE_ONLY },
@@ -154,6 +150,7 @@ const TABLE = [
   { at: 'coverage', may: ['core', 'http/marker', 'adapters/express/layers'], globals: NODE_ONLY },
   // Seals with the platform's cipher, around any store.
   { at: 'seal', may: ['core', 'store'], node: ['node:crypto'] },
+  { at: 'dialects', may: ['type:http/dialect', 'http/profiles'], globals: PURE },
   { at: 'guard', may: ['core', 'type:store', 'system'], globals: PURE },
   // It listens to the services, and needs nothing of them but what their events look like.
   {

@@ -2,6 +2,7 @@
 import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
 import { deploys } from './deploys.mjs';
+import { dialects } from './dialects.mjs';
 import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
@@ -36,6 +37,7 @@ export const AREAS = [
   { name: 'reconcile', mutants: reconcile },
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },
+  { name: 'dialects', mutants: dialects },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },
   { name: 'verbs', mutants: verbs },

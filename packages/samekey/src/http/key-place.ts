@@ -21,7 +21,7 @@ type KeyFunction<Native> = (
 ) => string | null | undefined | Promise<string | null | undefined>;
 
 /** A member of the JSON body. */
-interface KeyMember {
+export interface KeyMember {
   /** Its name, or its JSON Pointer (RFC 6901). */
   readonly body: string;
 }

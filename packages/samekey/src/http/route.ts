@@ -37,6 +37,7 @@ import {
   resolveSettings,
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
+import { type Dialect, dialectRow, spoken } from './dialect.ts';
 import { compileFormer, FORMERLY_ROW, type Former, type FormerIdentity, operationName } from './former.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
 import { compileKeyPlace, type CompiledPlace, KEY_PLACE_ROW, type KeyPlace } from './key-place.ts';
@@ -113,6 +114,11 @@ export interface RouteOptions<Native> extends OperationOptions {
    * anonymous.
    */
   readonly bindTo?: BindFunction<Native>;
+  /**
+   * The API that is spoken as it is known, of `samekey/dialects`. What it states is given nowhere else: an option
+   * beside it that says something else is refused.
+   */
+  readonly dialect?: Dialect;
   /** How outcomes look on the wire: `ietf` (default), `stripe`, or a profile made by `ietf(options)`. */
   readonly profile?: ProfileName | Profile;
   /** Largest request body, decoded, in bytes; default 1 MiB. */
@@ -189,13 +195,15 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 /** Checks a route's options and puts the defaults in place; `secrets` are the instance's. Throws `OptionsError`. */
 export function compileRoute<Native>(
   defaults: OperationOptions,
-  options: RouteOptions<Native>,
+  given: RouteOptions<Native>,
   digester: Digester,
   secrets: FingerprintSecrets | null = null,
 ): Route<Native> {
-  if (typeof options !== 'object' || options === null) {
+  if (typeof given !== 'object' || given === null) {
     throw new OptionsError('A protected route needs options: at least a policy and a scope.');
   }
+  const options =
+    given.dialect === undefined ? given : spoken(given, OWN_ROWS.dialect.read(given.dialect, 'dialect'));
   const own = readOptions('A protected route', ROWS, options);
   const { storeSetCookie } = own;
   const settings = Object.freeze({ ...resolveSettings(defaults, options), storeSetCookie });
@@ -336,7 +344,7 @@ function profileOf(profile: unknown): Profile {
   return profile as Profile;
 }
 
-const OWN_ROWS = {
+const PLAIN_ROWS = {
   scope: required(
     row((given) => scopeFunction(given as RouteOptions<never>['scope'])),
     NO_SCOPE,
@@ -360,6 +368,11 @@ const OWN_ROWS = {
   storeSetCookie: trueOrFalse(false),
   onOutcome: aFunction(),
   formerly: FORMERLY_ROW,
+} satisfies Table<Omit<HttpOptions, 'dialect'>>;
+
+const OWN_ROWS = {
+  ...PLAIN_ROWS,
+  dialect: dialectRow(OPERATION_ROWS, PLAIN_ROWS),
 } satisfies Table<HttpOptions>;
 
 const ROWS = {

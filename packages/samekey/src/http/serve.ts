@@ -17,6 +17,7 @@ import {
   operationInternals,
   takeDoor,
 } from '../ways/define-operation.ts';
+import { spokenAtDoor } from './dialect.ts';
 import { parseJson } from './json-body.ts';
 import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 import type { Wrapped } from './wrapped.ts';
@@ -72,7 +73,8 @@ export function compileServed<Native, Input>(
     }
   }
   readOptions('serve', SERVE_ROWS, options);
-  const { input: ownInput, location, ...routeOptions } = options;
+  const { input: ownInput, location, ...ofRoute } = options;
+  const routeOptions = spokenAtDoor(ofRoute, operation.name, internals.settings);
   const input: NonNullable<typeof ownInput> = ownInput ?? ((_request, body) => body.json() as Input);
   if (routeOptions.required === false) {
     throw new OptionsError(

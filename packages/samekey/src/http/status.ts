@@ -16,18 +16,23 @@ import { encodeScope } from '../core/scope.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { type Operation, type OperationInternals, operationInternals } from '../ways/define-operation.ts';
 import { callerParts } from './caller.ts';
+import { spokenAtDoor } from './dialect.ts';
 import { httpDate } from './headers.ts';
 import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from './route.ts';
 
 /** Options of a status resource. */
 export interface StatusOptions<Native>
-  extends Pick<RouteOptions<Native>, 'scope' | 'profile' | 'keyUniqueFor' | 'keyWasUniqueFor' | 'formerly'> {
+  extends Pick<
+    RouteOptions<Native>,
+    'scope' | 'dialect' | 'profile' | 'keyUniqueFor' | 'keyWasUniqueFor' | 'formerly'
+  > {
   /** The key that the address names: `(req) => req.params.key`. */
   readonly key: (request: Native) => string;
 }
 
 const STATUS_ROWS = {
   scope: ROUTE_ROWS.scope,
+  dialect: ROUTE_ROWS.dialect,
   profile: ROUTE_ROWS.profile,
   keyUniqueFor: ROUTE_ROWS.keyUniqueFor,
   keyWasUniqueFor: ROUTE_ROWS.keyWasUniqueFor,
@@ -44,7 +49,8 @@ export function createStatus<Native>(
   readOptions('serveStatus', STATUS_ROWS, options);
   const { key, ...rest } = options;
   const { engine, settings } = internals;
-  const route = compileRoute<Native>({}, { ...rest, ...settings }, engine.world);
+  const spoken = spokenAtDoor(rest, operation.name, settings);
+  const route = compileRoute<Native>({}, { ...spoken, ...settings }, engine.world);
   return async (request) => {
     const { name } = internals.names;
     const parts = callerParts(engine, name, await route.scope(request));

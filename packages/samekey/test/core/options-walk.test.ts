@@ -97,6 +97,7 @@ const route = {
   key: { uuidOnly: true },
   fingerprint,
   freshness: { secrets: byName({ a: KEY }), windowMs: 1_000 },
+  dialect: { name: 'own', operation: { tombstoneMs: 1 }, route: { keyIn: { body: '/key' } } },
 };
 const { policy: _policy, ...served } = route;
 
@@ -215,7 +216,11 @@ const ROWS: readonly Row[] = [
     ((options: never) => honoOf(samekey as never, options)) as Take,
   ],
   ['ServeOptions', { ...served, input: run }, (options: never) => serve(plain as never, options)],
-  ['StatusOptions', { scope: () => 'acme', key: run }, (options: never) => serveStatus(plain, options)],
+  [
+    'StatusOptions',
+    { scope: () => 'acme', key: run, dialect: { name: 'own', operation: {}, route: {} } },
+    (options: never) => serveStatus(plain, options),
+  ],
   ['ClientOptions', { pending: memoryPending(), retry: { triesMax: 1 } }, createClient],
   ...([fromPg, fromPostgresJs, fromMysql2, fromMariadb] as readonly From[]).map(
     (from): Row => ['BeginOptions', { isolation: 'serializable' }, (own: never) => from(any, own)],

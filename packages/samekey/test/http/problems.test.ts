@@ -1,12 +1,20 @@
 /** Every case in which Samekey answers in the handler's place, in both profiles. */
 
 import { describe, expect, it } from 'vitest';
+import * as dialects from '../../src/dialects/index.ts';
 import { HELP_URL, type KeyFault } from '../../src/core/errors.ts';
 import { OUTCOME_KINDS, type UnavailableReason } from '../../src/core/outcome.ts';
 import type { StoredResponse } from '../../src/core/response.ts';
 import { type ProblemOutcome, PROBLEMS, problemCode } from '../../src/http/problem.ts';
+import type { Profile } from '../../src/http/profile.ts';
+import { envelope } from '../../src/http/profiles/errors-by-data.ts';
 import { ietf } from '../../src/http/profiles/ietf.ts';
 import { stripe } from '../../src/http/profiles/stripe.ts';
+
+const ENVELOPES = Object.values(dialects)
+  .flatMap((each) => (typeof each === 'object' ? [each.route.profile] : []))
+  .filter((profile) => typeof profile === 'object')
+  .filter(({ name }) => name !== 'ietf' && name !== 'stripe');
 
 const FAULTS: readonly KeyFault[] = [
   'empty',
@@ -104,6 +112,54 @@ describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
     if (isError) expect(['api_error', 'idempotency_error', 'invalid_request_error']).toContain(told['type']);
     expect(answer.status).toBe(outcome.kind === 'mismatch' ? 400 : PROBLEMS[code].status);
   });
+
+  it.each(ENVELOPES)('is an error of $name, every value in its place', (profile) => {
+    const answer = profile.render(outcome);
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(header(answer, 'cache-control')).toBe('no-store');
+    expect(header(answer, 'link')).toBe(`<${HELP_URL}#${code}>; rel="help"`);
+    expect(header(answer, 'retry-after')).toBe(retries);
+    expect(answer.status < 400).toBe(PROBLEMS[code].status < 400);
+    const told = JSON.stringify(body(answer));
+    expect(told).not.toMatch(/"\$\w+"/);
+    expect(told.length).toBeGreaterThan(20);
+  });
+});
+
+function own(spec: Partial<Parameters<typeof envelope>[0]>): Profile {
+  return envelope({ name: 'own', body: { code: '$code', at: '$param', n: '$status', fixed: 1 }, ...spec });
+}
+
+describe('an error told by data', () => {
+  const late = { kind: 'in-progress', retryAfterMs } as const;
+
+  it('spells codes that are not said as the provider does, and leaves out what is not known', () => {
+    const codes = (['key_reused', 'KEY_REUSED', 'KeyReused'] as const).map(
+      (spelling) => body(own({ spelling }).render({ kind: 'mismatch' }))['code'],
+    );
+    expect(codes).toEqual(['key_reused', 'KEY_REUSED', 'KeyReused']);
+    expect(body(own({}).render({ kind: 'mismatch' }))).toEqual({ code: 'key_reused', n: 422, fixed: 1 });
+    const invalid = own({}).render({ kind: 'request-invalid', issues: [{ path: ['a', 0], message: 'x' }] });
+    expect(body(invalid)).toMatchObject({ at: '/a/0' });
+  });
+
+  it('says of faults of a key what is said of each, then what is said of all', () => {
+    const told = own({ cases: { 'key-empty': { code: 'E' }, 'key-malformed': { status: 422, code: 'M' } } });
+    const at = (fault: KeyFault): StoredResponse =>
+      told.render({ kind: 'key-malformed', fault, detail: 'x' });
+    expect([body(at('empty'))['code'], at('empty').status]).toEqual(['E', 400]);
+    expect([body(at('blank'))['code'], at('blank').status]).toEqual(['M', 422]);
+  });
+
+  it('says where the same request may succeed later, and nowhere else', () => {
+    const told = own({ retryHeader: 'transient-error' });
+    expect(header(told.render(late), 'transient-error')).toBe('true');
+    expect(header(told.render({ kind: 'mismatch' }), 'transient-error')).toBeUndefined();
+    const lines = (status: number, isFinal: boolean | null): unknown =>
+      told.answerHeaders?.({ status, isFinal, key: 'k' });
+    expect(lines(503, false)).toEqual([['transient-error', 'true']]);
+    expect([lines(503, true), lines(503, null), lines(201, false)]).toEqual([[], [], []]);
+  });
 });
 
 describe('acceptances', () => {
@@ -125,6 +181,10 @@ describe('acceptances', () => {
 
 describe('the IETF profile', () => {
   const inProgress = { kind: 'in-progress', retryAfterMs } as const;
+
+  it.each([422, 409, 400] as const)('answers another request with %i by choice', (mismatchStatus) => {
+    expect(ietf({ mismatchStatus }).render({ kind: 'mismatch' }).status).toBe(mismatchStatus);
+  });
 
   it.each([409, 202, 425] as const)('answers a running attempt with %i by choice', (inProgressStatus) => {
     const answer = ietf({ inProgressStatus }).render(inProgress);

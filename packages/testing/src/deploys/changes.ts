@@ -86,6 +86,12 @@ const STRICTER: StandardSchema = {
   },
 };
 
+const OWN_DIALECT: NonNullable<DoorOptions['dialect']>['route'] = {
+  header: ['X-Key', 'Idempotency-Key'],
+  key: { lengthMax: 200 },
+  profile: 'stripe',
+};
+
 const byUser: DoorOptions['scope'] = ({ user }) => [user];
 const byTenant: DoorOptions['scope'] = ({ tenant, user }) => [tenant, user];
 const bySession: DoorOptions['bindTo'] = ({ session }) => session;
@@ -242,6 +248,12 @@ export const CHANGES: readonly Change[] = [
   // How it looks and runs
   route(['profile'], '`profile`, from `ietf` to `stripe`', {}, { profile: 'stripe' }),
   route(['profile'], '`profile`, with options', {}, { profile: ietf({ inProgressStatus: 425 }) }),
+  route(
+    ['dialect'],
+    '`dialect`, which says what options have said',
+    { header: ['X-Key', 'Idempotency-Key'], key: { lengthMax: 200 }, profile: 'stripe' },
+    { dialect: { name: 'own', operation: {}, route: OWN_DIALECT } },
+  ),
   setting('policy', 'standard', 'payments'),
   setting('whenClaimEnds', 'unknown', 'resume'),
   setting('claimTtlMs', 20_000, 40_000),

@@ -85,7 +85,8 @@ function wrap(
     if (door === undefined) throw new OptionsError(NO_MODULE);
     return through(door, context(), () => run.apply(this, args.slice(0, index)));
   };
-  const { methods = [...CHANGING_METHODS], required = true } = options;
+  const stated = options.dialect?.route;
+  const { methods = stated?.methods ?? [...CHANGING_METHODS], required = stated?.required ?? true } = options;
   descriptor.value = markProtected(likewise(wrapped, run), {
     methods: new Set([methods].flat().map((method) => String(method).toUpperCase())),
     required,

@@ -14,6 +14,8 @@ import type { Profile } from '../profile.ts';
 export interface IetfOptions {
   /** Status for a request that meets a running attempt: 409 (default; draft §2.7), 202, or 425 (RFC 8470 §5.2). */
   readonly inProgressStatus?: 409 | 202 | 425;
+  /** Status for a key that was used with another request: 422 (default; draft §2.7), 409, or 400. */
+  readonly mismatchStatus?: 422 | 409 | 400;
   /** Status for a key kept as a tombstone: 410 (default), or 404. */
   readonly expiredStatus?: 410 | 404;
   /**
@@ -26,6 +28,7 @@ export interface IetfOptions {
 
 const IETF_ROWS = {
   inProgressStatus: oneOf([409, 202, 425], 409),
+  mismatchStatus: oneOf([422, 409, 400], 422),
   expiredStatus: oneOf([410, 404], 410),
   invalidStatus: oneOf([400, 422], 400),
   helpUrl: text(HELP_URL),
@@ -33,7 +36,11 @@ const IETF_ROWS = {
 
 /** Makes the IETF profile. Throws `OptionsError`. */
 export function ietf(options: IetfOptions = {}): Profile {
-  const { inProgressStatus, expiredStatus, invalidStatus, helpUrl } = readOptions('ietf', IETF_ROWS, options);
+  const { inProgressStatus, mismatchStatus, expiredStatus, invalidStatus, helpUrl } = readOptions(
+    'ietf',
+    IETF_ROWS,
+    options,
+  );
   return {
     name: 'ietf',
     // Not in the draft; the name that gateways and SDKs of the field use.
@@ -44,6 +51,7 @@ export function ietf(options: IetfOptions = {}): Profile {
       const status =
         {
           'in-progress': inProgressStatus,
+          'key-reused': mismatchStatus,
           'key-expired': expiredStatus,
           'request-invalid': invalidStatus,
         }[code as string] ?? problem.status;

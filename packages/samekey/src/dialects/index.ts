@@ -1,0 +1,15 @@
+/**
+ * Dialects: APIs and standards that are known, as data. Each is made from the provider's own pages; those, with the day
+ * on which they were read, and what they leave open stand in docs/reference/dialects.md.
+ */
+
+export type { Dialect, DialectOperation, DialectRoute } from '../http/dialect.ts';
+export {
+  type Envelope,
+  type EnvelopeBody,
+  type EnvelopeCase,
+  envelope,
+} from '../http/profiles/errors-by-data.ts';
+export { acp } from './commerce.ts';
+export { adyen, paypal, square, stripeV1, stripeV2 } from './payments.ts';
+export { ietfDraft07, zalando } from './standards.ts';

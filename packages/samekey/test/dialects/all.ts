@@ -1,0 +1,8 @@
+/** Every dialect there is, in the order of its page. */
+
+import { COMMERCE } from './commerce.ts';
+import { PAYMENTS } from './payments.ts';
+import type { Spoken } from './spoken.ts';
+import { STANDARDS } from './standards.ts';
+
+export const ALL: readonly Spoken[] = [...STANDARDS, ...PAYMENTS, ...COMMERCE];
