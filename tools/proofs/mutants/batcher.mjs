@@ -95,6 +95,14 @@ export const batcher = [
     breaks: 'A caller waits for longer than it has.',
   },
   {
+    name: 'batcher-backoff-from-the-call',
+    file: 'engine/batcher.ts',
+    find: 'Math.max(0, resumeAt - world.monotonicNow())',
+    put: 'backoffMs',
+    tests: LANE,
+    breaks: 'After an outage callers with little time are dropped unsent, each anew, for ever.',
+  },
+  {
     name: 'batcher-foreign-error-not-applied',
     file: 'engine/batcher.ts',
     find: "failed in a way it does not know: see the cause.', {\n    applied: 'unknown',",

@@ -213,12 +213,31 @@ export const phased = [
   {
     name: 'effect-without-an-end-not-told',
     file: 'ways/effect-call.ts',
-    find: 'endless = world.setTimer(timeMaxMs, () => ended?.({ error: reason }));',
+    find: 'endless = world.setTimer(timeMaxMs, () => tell({ error: reason }));',
     put: 'endless = undefined;',
     tests: ENGINES,
     only: EFFECTS,
     breaks:
       'A call that left too late and whose reply never comes is a second charge of which nobody is told.',
+  },
+  {
+    name: 'effect-given-up-not-waited-for',
+    file: 'ways/effect-call.ts',
+    find: 'if (ended !== undefined) owner.track(new Promise<void>((resolveHeard) => (heard = resolveHeard)));',
+    put: '',
+    tests: ENGINES,
+    only: EFFECTS,
+    breaks:
+      'A process closes while a call that it gave up is under way, and the second charge is told by nobody.',
+  },
+  {
+    name: 'effect-late-look-not-waited-for',
+    file: 'ways/effect-call.ts',
+    find: 'if (ended !== undefined) owner.track(ended(end));',
+    put: 'void ended?.(end);',
+    tests: ENGINES,
+    only: EFFECTS,
+    breaks: 'A process closes before it has looked what a late call contradicts.',
   },
   {
     name: 'effect-given-up-after-its-end',

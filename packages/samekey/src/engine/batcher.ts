@@ -76,6 +76,8 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
   let pumps = 0;
   let starting = false;
   let backoffMs = 0;
+  /** Nothing is sent before (monotonic), while there is a backoff. */
+  let resumeAt = 0;
   /** Whether the last flush had several rows. */
   let grouped = false;
   const soon = world.soon ?? queueMicrotask;
@@ -99,7 +101,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
 
   async function pump(): Promise<void> {
     while (queue.length > 0) {
-      if (backoffMs > 0) await pause(world, backoffMs * (0.5 + world.random()));
+      if (backoffMs > 0) await pause(world, Math.max(0, resumeAt - world.monotonicNow()));
       dropLate();
       const batch = nextBatch();
       grouped = batch.length > 1;
@@ -169,7 +171,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
     }
     called(busy.length, false);
     if (busy.length > 0) {
-      if (busy.length === batch.length) backoffMs = BACKOFF_MIN_MS;
+      if (busy.length === batch.length) backOff(BACKOFF_MIN_MS);
       queue.push(...busy);
     }
   }
@@ -178,7 +180,7 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
     if (error.applied === 'unknown' && error.transient) {
       for (const item of batch) item.unclear = true;
       queue.unshift(...batch);
-      backoffMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, backoffMs * 2));
+      backOff(Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, backoffMs * 2)));
       return;
     }
     if (error.transient || batch.length === 1) {
@@ -191,6 +193,15 @@ export function createLane<Request, Result>(options: LaneOptions<Request, Result
     const half = batch.length >> 1;
     await flush(batch.slice(0, half));
     await flush(batch.slice(half));
+  }
+
+  /**
+   * Counted from now and not from the next call: a caller that has less time than the backoff takes would be dropped
+   * unsent each time, and without a call that succeeds the backoff would stay for ever.
+   */
+  function backOff(ms: number): void {
+    backoffMs = ms;
+    resumeAt = world.monotonicNow() + ms * (0.5 + world.random());
   }
 
   function dropLate(): void {

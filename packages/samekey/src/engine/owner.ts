@@ -55,6 +55,8 @@ export interface Owner {
    * nobody could look.
    */
   contradicts(effect: string, found: State | null): void;
+  /** Work that a closing engine waits for, within its time, though the attempt has ended. */
+  track(work: Promise<unknown>): void;
 }
 
 /** What owners are made with, the same for all of an engine. */
@@ -65,6 +67,7 @@ export interface OwnerOptions {
   readonly callTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
   readonly contradicts: (attempt: RunningAttempt, effect: string, found: State | null) => void;
+  readonly track: (work: Promise<unknown>) => void;
 }
 
 /**
@@ -185,6 +188,10 @@ class RunningOwner implements Owner {
 
   contradicts(effect: string, found: State | null): void {
     this.#options.contradicts(this.attempt, effect, found);
+  }
+
+  track(work: Promise<unknown>): void {
+    this.#options.track(work);
   }
 
   async look(): Promise<SamekeyRecord | null | undefined> {

@@ -73,11 +73,10 @@ export interface Parts {
 /** Makes them. */
 export function createParts(options: EngineOptions, telling: Telling, isClosing: () => boolean): Parts {
   const { store, world, callTimeMaxMs, writeVersion, readVersion } = options;
-  const { hints } = store;
-  const { recordSizeMaxBytes } = store.capabilities;
+  const { hints, capabilities } = store;
+  const { recordSizeMaxBytes } = capabilities;
   const { emit } = telling;
-  const flights = new Flights();
-  const underWay = new UnderWay();
+  const [flights, underWay] = [new Flights(), new UnderWay()];
   const usual = createUsualLengths();
   const unfit = new Unfit();
   const dispatch = createDispatch(store, world, options, emit);
@@ -119,12 +118,13 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
     }),
     usual,
     unfit,
-    track: (work) => underWay.track(work),
+    track: underWay.track,
   });
   const ownerOptions: OwnerOptions = {
     ...calls,
     recording,
     recordSizeMaxBytes,
+    track: underWay.track,
     // It wanted to go on with what its call gave.
     contradicts: (attempt, effect, found) =>
       settler.contradicts(attempt, { wanted: 'in_progress', found, reason: 'effect-late', effect }),

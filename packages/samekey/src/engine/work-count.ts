@@ -21,11 +21,11 @@ export class UnderWay {
   }
 
   /** Counts it until it has ended, in whatever way. */
-  track(work: Promise<unknown>): void {
+  readonly track = (work: Promise<unknown>): void => {
     this.enter();
     const left = (): void => this.leave();
     work.then(left, left);
-  }
+  };
 
   /** Resolves when nothing is under way any more, or after so long. Something is now. */
   idle(world: Pick<World, 'setTimer'>, timeMaxMs: number): Promise<void> {

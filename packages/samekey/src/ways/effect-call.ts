@@ -31,26 +31,34 @@ const LATE_LOOKS_MAX = 6;
 
 /**
  * A call that is waited for so long at most, and not beyond its claim. `ended`: told of errors, of a result that comes
- * too late, and of a call that was given up and has not ended after as long again: nobody will ever know how it did.
+ * too late, and of a call that was given up and has not ended after as long again: nobody will ever know how it did. An
+ * engine that closes waits for that: what a call did after its claim was lost would be told by nobody else.
  */
 export function bounded<Result>(
-  { attempt, world }: Owner,
+  owner: Owner,
   timeMaxMs: number,
   run: (signal: AbortSignal) => Promise<Result>,
-  ended?: (end: CallEnd) => void,
+  ended?: (end: CallEnd) => Promise<unknown>,
 ): Promise<Result> {
+  const { attempt, world } = owner;
   const own = new AbortController();
   const [startedAt, startedWallAt] = [world.monotonicNow(), world.wallNow()];
   return new Promise((resolve, reject) => {
     let isLate = false;
     let hasEnded = false;
     let endless: Timer | undefined;
+    let heard: (() => void) | undefined;
+    const tell = (end: CallEnd): void => {
+      if (ended !== undefined) owner.track(ended(end));
+      heard?.();
+    };
     const giveUp = (reason: Error): void => {
       // Code that keeps its signal asks it also after its end.
       if (hasEnded) return own.abort(reason);
       if (isLate) return;
       isLate = true;
-      endless = world.setTimer(timeMaxMs, () => ended?.({ error: reason }));
+      if (ended !== undefined) owner.track(new Promise<void>((resolveHeard) => (heard = resolveHeard)));
+      endless = world.setTimer(timeMaxMs, () => tell({ error: reason }));
       own.abort(reason);
       reject(reason);
     };
@@ -65,9 +73,9 @@ export function bounded<Result>(
     attempt.signal.addEventListener('abort', lost, { once: true });
     (async () => run(signal))()
       .then(
-        (result) => (isLate ? ended?.({ result }) : resolve(result)),
+        (result) => (isLate ? tell({ result }) : resolve(result)),
         (error: unknown) => {
-          ended?.({ error });
+          tell({ error });
           reject(error);
         },
       )

@@ -113,9 +113,8 @@ export class Effects {
     const calledAt = this.#owner.world.monotonicNow();
     // Once is enough, when a call that was given up ends after all.
     let told = Promise.resolve(false);
-    const tellOnce = (end: CallEnd): void => {
-      told = told.then((isTold) => isTold || tellLateEnd(this.#owner, effect, calledAt, end));
-    };
+    const tellOnce = (end: CallEnd): Promise<boolean> =>
+      (told = told.then((isTold) => isTold || tellLateEnd(this.#owner, effect, calledAt, end)));
     let result: Result;
     try {
       result = await notes.during(() =>
@@ -188,7 +187,7 @@ export class Effects {
       await this.#log.save(steps);
     } catch (error) {
       if (calledAt !== null && this.#log.stop?.kind === 'lost')
-        void tellLateEnd(this.#owner, effect, calledAt, { result: stored });
+        this.#owner.track(tellLateEnd(this.#owner, effect, calledAt, { result: stored }));
       throw error;
     }
     this.#log.replace(steps);

@@ -255,6 +255,48 @@ describe('A flush whose reply was lost', () => {
   });
 });
 
+describe('A lane that backed off', () => {
+  test('sends again once the time is over, also for callers that have less time than the backoff takes', async () => {
+    const world = fakeWorld();
+    let isAway = true;
+    let calls = 0;
+    const lane = laneOn({
+      world,
+      send(requests) {
+        calls += 1;
+        return isAway ? Promise.reject(lost()) : Promise.resolve(requests);
+      },
+    });
+    const first = errorOf(lane.submit('a', world.monotonicNow() + 2_000));
+    await world.advance(2_500);
+    expect(first.error).toMatchObject({ applied: 'unknown' });
+    isAway = false;
+    const before = calls;
+    const told = lane.submit('b', world.monotonicNow() + 1);
+    await world.advance(0);
+    expect(calls).toBe(before + 1);
+    expect(await told).toBe('b');
+  });
+
+  test('asks nothing before', async () => {
+    const world = { ...fakeWorld(), random: () => 0.5 };
+    let calls = 0;
+    const lane = laneOn({
+      world,
+      send(requests) {
+        calls += 1;
+        return calls === 1 ? Promise.reject(lost()) : Promise.resolve(requests);
+      },
+    });
+    const told = lane.submit('a', world.monotonicNow() + 1_000);
+    await world.advance(4);
+    expect(calls).toBe(1);
+    await world.advance(1);
+    expect(await told).toBe('a');
+    expect(calls).toBe(2);
+  });
+});
+
 /** What a promise was rejected with so far. */
 function errorOf(promise: Promise<unknown>): { readonly error: unknown } {
   const told: { error: unknown } = { error: null };

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { NotExecutedError } from 'samekey/internals/core/errors';
+import { pause } from 'samekey/internals/core/pause';
 import { readSteps } from 'samekey/internals/ways/steps';
 import type { FaultKind } from '../faulty-store.ts';
 import { type AddEngineTest, CLAIM_TTL_MS } from './bench.ts';
@@ -188,6 +189,33 @@ export function effectTests(test: AddEngineTest): void {
     const told = eventsOf(a, 'contradiction').map(({ effect, attempt, found }) => [effect, attempt, found]);
     assert.deepEqual(told, [['charge', 1, 'completed']]);
   });
+
+  // F69. Found by the simulator of phased operations (seed 14070913): what a closed process knows it tells nobody.
+  for (const comes of [true, false]) {
+    test(`closing waits for a call that was given up, and tells how it ended: ${comes ? 'late' : 'never'}`, async (bench) => {
+      const [a, b, bank] = [await bench.node(), await bench.node(), provider()];
+      const still = stillness(a);
+      const frozen = pay(a, {
+        bank,
+        async call() {
+          await still.stand();
+          const charge = bank.charge();
+          await pause(a.world, 20);
+          return comes ? charge : new Promise<never>(() => undefined);
+        },
+      });
+      await bench.until(still.stands);
+      await overtaken(bench, b, bank);
+      a.world.thaw();
+      const closed = a.samekey.close({ drainMs: 60 * CLAIM_TTL_MS });
+      await bench.until(frozen);
+      assert.equal(await bench.until(closed), 0);
+      a.world.kill();
+      assert.equal(bank.charges.length, 2);
+      assert.equal(eventsOf(a, 'contradiction').length, 1);
+      assert.equal((await bench.t.store.audit({ acts: ['contradiction'] })).length, 1);
+    });
+  }
 
   test('a signal that is asked long after its call has ended tells nothing', async (bench) => {
     const [a, bank] = [await bench.node(), provider()];

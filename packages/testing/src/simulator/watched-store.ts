@@ -1,8 +1,8 @@
 /**
  * The store as the auditor sees it: every call passes, and every record it changed is reported with what stood before.
  *
- * Invariant: nothing comes between a call and the look at what it changed. The memory store does both within the turn they
- * are asked in; a real store passes a gate, one call at a time.
+ * Invariant: nothing comes between a call and the look at what it changed, or a change would be taken for another call's: one
+ * call at a time, by the gate of a real store or by turns within the instant that a call of the memory store takes.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -33,6 +33,7 @@ export function createWatch({
   timeLags,
 }: WatchOptions): (store: Store) => Store {
   const last = new Map<string, SamekeyRecord | null>();
+  let turn: Promise<unknown> = Promise.resolve();
 
   return (store) => {
     async function watch<Result>(
@@ -62,7 +63,11 @@ export function createWatch({
 
     /** Through the gate; a real store has nothing to complain of, because its faults are made in front of it. */
     function pass<Result>(call: () => Promise<Result>): Promise<Result> {
-      if (gate === null) return call();
+      if (gate === null) {
+        const mine = turn.then(call);
+        turn = mine.catch(() => undefined);
+        return mine;
+      }
       return gate.pass(call).catch((error: unknown) => {
         auditor.report(null, 'state', `the store failed: ${String(error)}`);
         throw error;
