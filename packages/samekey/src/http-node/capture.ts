@@ -35,7 +35,10 @@ import { hideSocket, showSocket } from './socket-view.ts';
 
 export type { CaptureEnd, CapturedAnswer, CaptureOptions } from './capture-state.ts';
 
-/** The hold on one response. Exactly one of `release`, `replace` and `destroy` is to be called in the end. */
+/**
+ * The hold on one response. Exactly one of `release`, `replace`, `drop`, `part` and `destroy` is to be called in the
+ * end.
+ */
 export interface Capture {
   /**
    * Resolves when the application has ended its answer, or given it up by `res.destroy()`. Never rejects; never
@@ -58,6 +61,16 @@ export interface Capture {
    * connection is destroyed.
    */
   replace(answer: StoredResponse): void;
+  /**
+   * Takes an ended answer off the response, for a framework that sends it by itself: the response is as it was before.
+   * False, and nothing is changed: some of it has left.
+   */
+  drop(): boolean;
+  /**
+   * Parts the handler from the response, which is as it was before and somebody else's from now on. Gives the stand-in
+   * on which the handler is to answer: `ended` tells that answer. Null: the handler has begun to answer.
+   */
+  part(): ServerResponse | null;
   /** Destroys the connection: the client sees an incomplete answer, never a wrong one. */
   destroy(): void;
 }
@@ -140,6 +153,25 @@ class ResponseCapture implements Capture {
     catchUp(c, late);
     discard(c, late);
     void ended.then((end) => c.settle(end));
+  }
+
+  drop(): boolean {
+    const c = this.#state;
+    if (c.phase !== 'held' || !c.ended) return false;
+    restoreHeaders(c);
+    letGo(c);
+    return true;
+  }
+
+  part(): ServerResponse | null {
+    const c = this.#state;
+    if (c.phase !== 'held' || c.headFixed) return null;
+    const late = standIn(c);
+    restoreHeaders(c);
+    c.res.statusCode = c.baseStatus;
+    letGo(c);
+    void captureLate(late, c.options).then((end) => c.settle(end));
+    return late;
   }
 
   destroy(): void {

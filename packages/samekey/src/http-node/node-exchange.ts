@@ -18,6 +18,12 @@ import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } f
 import { headerLines, requestTarget } from './node-request.ts';
 import { sendAnswer } from './send-held.ts';
 
+/** What a framework that sends answers by itself may do with a response that is held; as in `Capture`. */
+export interface Hold {
+  drop(): boolean;
+  part(): ServerResponse | null;
+}
+
 /** What the framework knows beside the request, and does when it goes on. */
 interface NodeFlow<Native> {
   /** The framework's own request: scope functions get it. */
@@ -32,6 +38,12 @@ interface NodeFlow<Native> {
   fail(error: unknown): void;
   /** Tells the framework that the response is answered without it. */
   take?(): void;
+  /** Given the hold on the response, before `next`. */
+  hold?(hold: Hold): void;
+  /** Gives an answer to the framework, which sends it by itself; false: it is to be sent here. */
+  give?(answer: StoredResponse): boolean;
+  /** Whether the handler is known to have ended, so that the answer is its own. */
+  hasEnded?(): boolean;
   /** Whether the framework will answer all the same: what it says then reaches nobody. */
   readonly isAnsweredAnyway?: boolean;
   /** Whether it asks the request’s socket, too, if the client is still there (F17). */
@@ -49,6 +61,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   readonly #host: ExchangeHost;
   #isBroken = false;
   #late: ((end: HandlerEnd) => void) | null = null;
+  #ended: StoredResponse | null = null;
   #capture: Capture | null = null;
 
   constructor(
@@ -105,10 +118,14 @@ export class NodeExchange<Native> implements Exchange<Native> {
       });
     }
     attempts.set(this.#req, attempt);
+    this.#flow.hold?.(capture);
     this.#flow.next();
     const end = await capture.ended;
-    if (end.kind === 'answer')
-      return { kind: 'answered', answer: stored(end), isPerhapsAnothers: mayBeTimeout(end.status) };
+    if (end.kind === 'answer') {
+      this.#ended = stored(end);
+      const isPerhapsAnothers = mayBeTimeout(end.status) && this.#flow.hasEnded?.() !== true;
+      return { kind: 'answered', answer: this.#ended, isPerhapsAnothers };
+    }
     if (end.answer === null) return { kind: 'silent', error: end.error };
     this.#isBroken = true;
     return { kind: 'answered', answer: stored(end.answer) };
@@ -157,10 +174,16 @@ export class NodeExchange<Native> implements Exchange<Native> {
   }
 
   release(extra: readonly HeaderLine[]): void {
+    const ended = this.#ended;
+    if (ended !== null && this.#flow.give !== undefined) {
+      const isGiven = this.#flow.give({ ...ended, headers: [...ended.headers, ...extra] });
+      if (isGiven) return;
+    }
     this.#capture?.release(extra);
   }
 
   replace(answer: StoredResponse): void {
+    if (this.#flow.give?.(answer) === true) return;
     if (this.#capture !== null) return this.#capture.replace(answer);
     if (this.#res.headersSent) return;
     if (this.#flow.isAnsweredAnyway === true) return this.#hold(null).replace(answer);

@@ -30,12 +30,17 @@ export function sendAnswer(
     via.writeHead.call(res, status, flat);
   } else {
     res.removeHeader('Content-Length');
-    setLines(res, [...withKnownCookies(res, answer.headers), ...length]);
+    setKept(res, [...answer.headers, ...length]);
     via.writeHead.call(res, status);
   }
   if (trailers.length > 0) via.addTrailers.call(res, trailers);
   if (hasBody && body.byteLength > 0) via.end.call(res, body);
   else via.end.call(res);
+}
+
+/** Sets the header lines of an answer on a response that may have others. */
+export function setKept(res: ServerResponse, lines: readonly HeaderLine[]): void {
+  setLines(res, withKnownCookies(res, lines));
 }
 
 /** Cookies of outer middleware belong to this request: they stay, and stored ones are added to them. */

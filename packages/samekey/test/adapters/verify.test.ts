@@ -1,6 +1,7 @@
 /** Verify finds no fault in Samekey's own adapters, on real servers with SQLite; and its tests run in a runner. */
 
 import express from 'express';
+import Koa from 'koa';
 import { type VerifyOptions, verify, verifyTests } from '@samekey/cli/verify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSamekey, type Samekey } from '../../src/samekey.ts';
@@ -17,6 +18,7 @@ import { expressHarness } from './express-harness.ts';
 import { fastifyHarness } from './fastify-harness.ts';
 import { fetchHarness } from './fetch-harness.ts';
 import { honoHarness } from './hono-harness.ts';
+import { koaHarness } from './koa-harness.ts';
 import { lambdaHarness } from './lambda-harness.ts';
 import { nextHarness } from './next-harness.ts';
 import { nestExpressHarness } from './nest-harness.ts';
@@ -137,6 +139,7 @@ const ALL: readonly { readonly harness: AdapterHarness; readonly profile: Profil
   { harness: expressHarness('Express 5', express), profile: 'ietf' },
   { harness: expressHarness('Express 5', express), profile: 'stripe' },
   { harness: fastifyHarness, profile: 'ietf' },
+  { harness: koaHarness('Koa 3', Koa), profile: 'ietf' },
   { harness: lambdaHarness('a REST API'), profile: 'ietf' },
   { harness: nextHarness, profile: 'ietf' },
   { harness: nestExpressHarness, profile: 'ietf' },

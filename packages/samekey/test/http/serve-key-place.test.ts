@@ -4,11 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
+import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { createSamekey, type Operation } from 'samekey';
 import { idempotent, serve as serveExpress } from 'samekey/express';
 import { serve as serveFastify } from 'samekey/fastify';
 import { serve as serveFetch } from 'samekey/fetch';
+import { serve as serveKoa } from 'samekey/koa';
 import { serve as serveNode } from 'samekey/node';
 import { memoryStore } from 'samekey/stores/memory';
 
@@ -43,6 +45,11 @@ const DOORS: Readonly<
       send: async (body) => handler(new Request('http://here/pay', requestOf(body))),
       close: () => undefined,
     };
+  },
+  koa: async (pay) => {
+    const server = new Koa().use(serveKoa(pay, OPTIONS)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    return { send: sendTo((server.address() as AddressInfo).port), close: () => server.close() };
   },
   node: async (pay) => {
     const handler = serveNode(pay, OPTIONS);

@@ -1,0 +1,18 @@
+/**
+ * Samekey for Koa 2 and 3.
+ */
+
+export type { Attempt } from '../../engine/attempt.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
+export type { Profile } from '../../http/profile.ts';
+export { stripe } from '../../http/profiles/stripe.ts';
+export type { RouteOptions } from '../../http/route.ts';
+export type { ScopeFunction } from '../../http/scope-function.ts';
+export type { FreshnessOptions } from '../../http/freshness.ts';
+export type { KeyPlace } from '../../http/key-place.ts';
+export { attemptOf, idempotent } from './koa-adapter.ts';
+export type { KoaContext } from './koa-context.ts';
+export { serve, serveStatus } from './serve.ts';
+export type { ServedBody, ServeOptions } from '../../http/serve.ts';
+export type { StatusOptions } from '../../http/status.ts';
