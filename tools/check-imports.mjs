@@ -61,6 +61,7 @@ const OF_ADAPTERS = [
   'http',
   'http-node',
   'http-fetch',
+  'http-call',
   'samekey',
   'type:engine',
   'type:ways',
@@ -101,6 +102,8 @@ const TABLE = [
   },
   { at: 'http-node', may: ['core', 'engine/attempt', 'http', 'type:engine'], node: 'any' },
   { at: 'http-fetch', may: ['core', 'http', 'type:engine'], globals: NODE_ONLY },
+  // What protocols without HTTP statuses have in common, around the flow of HTTP.
+  { at: 'http-call', may: ['core', 'fingerprint', 'engine', 'http', 'samekey', 'ways'], globals: NODE_ONLY },
   { at: 'adapters/node', may: OF_ADAPTERS, node: ['node:http'] },
   { at: 'adapters/*', may: OF_ADAPTERS, peerTypes: true },
 

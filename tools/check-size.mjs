@@ -81,6 +81,7 @@ const CLOSURES = {
   'samekey/nestjs': { files: 160, kilobytes: 450 },
   'samekey/koa': { files: 160, kilobytes: 445 },
   'samekey/next': { files: 138, kilobytes: 405 },
+  'samekey/trpc': { files: 138, kilobytes: 405 },
   'samekey/lambda': { files: 138, kilobytes: 405 },
   'samekey/node': { files: 155, kilobytes: 440 },
   'samekey/hono': { files: 140, kilobytes: 410 },

@@ -16,6 +16,7 @@ import { postgres } from './postgres.mjs';
 import { reconcile } from './reconcile.mjs';
 import { redis } from './redis.mjs';
 import { reserved } from './reserved.mjs';
+import { rpc } from './rpc.mjs';
 import { seal } from './seal.mjs';
 import { sqlite } from './sqlite.mjs';
 import { values } from './values.mjs';
@@ -38,6 +39,7 @@ export const AREAS = [
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },
   { name: 'dialects', mutants: dialects },
+  { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },
   { name: 'verbs', mutants: verbs },

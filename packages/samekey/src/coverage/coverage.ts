@@ -15,6 +15,7 @@ import { honoList, honoRoutes } from './hono.ts';
 import { koaMiddleware, koaRoutes } from './koa.ts';
 import { isNest, nestRoutes } from './nest.ts';
 import { openApiDocument, openApiRoutes } from './openapi.ts';
+import { isTrpc, trpcRoutes } from './trpc.ts';
 import { CHANGING, type Route, type Routes, type Unseen, type UnseenPart } from './listed-route.ts';
 
 /** Options of {@link coverage}. */
@@ -55,12 +56,14 @@ const ROWS = {
 
 /**
  * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router,
- * NestJS 11 or 12, or of an OpenAPI 3 document. Throws `OptionsError` for anything else.
+ * NestJS 11 or 12, of a router of tRPC 11 (mutations), or of an OpenAPI 3 document. Throws `OptionsError` for anything
+ * else.
  */
 export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
   const { mounted, header } = readOptions('coverage', ROWS, options);
   if (isNest(app)) return nestRoutes(app, mounted);
   if (isFastify(app)) return fastifyRoutes(app);
+  if (isTrpc(app)) return trpcRoutes(app);
   const document = openApiDocument(app);
   if (document !== null) return openApiRoutes(document, header);
   const koa = koaMiddleware(app);
@@ -69,7 +72,7 @@ export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
   if (hono !== null) return honoRoutes(hono);
   if (expressStack(app) !== null) return expressRoutes(app, mounted);
   throw new OptionsError(
-    'Its routes cannot be listed: pass an application of Express, Fastify, Hono, Koa or NestJS, or an OpenAPI 3 document.',
+    'Its routes cannot be listed: pass an application of Express, Fastify, Hono, Koa or NestJS, a router of tRPC, or an OpenAPI 3 document.',
   );
 }
 
@@ -78,6 +81,7 @@ export function isListable(app: unknown): boolean {
   return (
     isNest(app) ||
     isFastify(app) ||
+    isTrpc(app) ||
     openApiDocument(app) !== null ||
     koaMiddleware(app) !== null ||
     honoList(app) !== null ||

@@ -49,6 +49,7 @@ import { verify } from '@samekey/cli/verify';
 import { idempotent as lambdaOf } from 'samekey/lambda';
 import { idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
 import { Idempotent, SamekeyModule } from 'samekey/nestjs';
+import { idempotent as trpcOf, serve as serveOnTrpc, serveStatus as statusOnTrpc } from 'samekey/trpc';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
 import { createOrphans } from '../../src/stores/dynamodb/orphans.ts';
@@ -100,6 +101,9 @@ const route = {
   dialect: { name: 'own', operation: { tombstoneMs: 1 }, route: { keyIn: { body: '/key' } } },
 };
 const { policy: _policy, ...served } = route;
+/** A call has neither a method nor a signed time. */
+const { freshness: _freshness, ...call } = { ...route, keyIn: run };
+const { policy: _ofCall, ...servedCall } = call;
 
 type Take = (options: never) => unknown;
 type From = (library: never, options: never) => unknown;
@@ -133,6 +137,13 @@ const ROWS: readonly Row[] = [
     { ...served, input: run, waitUntil: run },
     (own: never) => serveOnNext(plain as never, own),
   ],
+  ['TrpcOptions', { ...call, http: run, statusOf: run }, (own: never) => trpcOf(samekey, own)],
+  [
+    'TrpcServeOptions',
+    { ...servedCall, input: run, pending: run },
+    (own: never) => serveOnTrpc(plain as never, own),
+  ],
+  ['TrpcStatusOptions', { scope: () => 'acme', key: run }, (own: never) => statusOnTrpc(plain, own)],
   ['ModuleOptions', { samekey, ...route }, (common: never) => onNest(common, {})],
   ['NestRouteOptions', route, (own: never) => onNest({ samekey }, own)],
   ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey],

@@ -1,12 +1,21 @@
 /** Coverage of Hono, Koa and Fastify, against the frameworks themselves. */
 
 import { Router } from '@koa/router';
+import { initTRPC, lazy } from '@trpc/server';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { idempotent, serve } from '../../src/adapters/hono/index.ts';
-import { coverage, exempt, markProtected, routesOf, watchRoutes } from '../../src/coverage/index.ts';
+import { idempotent as idempotentOnTrpc, serve as serveOnTrpc } from '../../src/adapters/trpc/index.ts';
+import {
+  coverage,
+  exempt,
+  isListable,
+  markProtected,
+  routesOf,
+  watchRoutes,
+} from '../../src/coverage/index.ts';
 import { createSamekey, singleTenant } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
 
@@ -25,6 +34,32 @@ function lines(app: unknown): readonly string[] {
 }
 
 const noted = (_context: unknown, next: () => Promise<void>): Promise<void> => next();
+
+describe('tRPC', () => {
+  it('lists mutations with what they go through', () => {
+    const t = initTRPC.create();
+    const protect = idempotentOnTrpc(samekey, { scope, keyIn: () => 'a' });
+    const served = serveOnTrpc(samekey.plain({ name: 'report trpc', run: () => 1 }), { scope });
+    const router = t.router({
+      pay: t.procedure.use(protect).mutation(() => 1),
+      orders: t.router({
+        place: t.procedure.mutation(served),
+        cancel: t.procedure.mutation(() => 1),
+        list: t.procedure.query(() => 1),
+      }),
+      search: t.procedure.mutation(exempt('reads only', () => 1)),
+      later: lazy(async () => ({ router: t.router({}) })),
+    });
+    expect(lines(router)).toEqual([
+      'POST /orders.cancel -',
+      'POST /orders.place samekey',
+      'POST /pay samekey',
+      'POST /search exempt',
+    ]);
+    expect(coverage(router).unseen).toEqual([{ where: 'later', why: expect.stringContaining('lazily') }]);
+    expect(isListable(router)).toBe(true);
+  });
+});
 
 describe('Hono', () => {
   const protect = idempotent(samekey, { scope });

@@ -1,0 +1,183 @@
+/** Routes of calls: the options of a door without HTTP statuses, and one route for each name that it meets. */
+
+import type { Engine } from '../engine/engine.ts';
+import { aFunction, type Table } from '../core/options.ts';
+import { OPERATION_ROWS, type OperationOptions } from '../core/settings.ts';
+import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from '../http/route.ts';
+import { compileServed } from '../http/serve.ts';
+import { createStatus, type StatusOptions } from '../http/status.ts';
+import { internalsOf, type Samekey } from '../samekey.ts';
+import type { Operation } from '../ways/define-operation.ts';
+import { type Call, CALL_PROFILE, type Ended, endOf, meetCall } from './call-exchange.ts';
+
+/** What protected calls and served operations both say, as routes of HTTP do. */
+type Keyed<Native> = Pick<
+  RouteOptions<Native>,
+  | 'scope'
+  | 'keyUniqueFor'
+  | 'keyWasUniqueFor'
+  | 'formerly'
+  | 'header'
+  | 'key'
+  | 'fingerprint'
+  | 'schema'
+  | 'bindTo'
+  | 'onOutcome'
+> & {
+  /**
+   * Where the key comes, beside the header: a pure function of the call, such as one that gives an argument. A call
+   * that brings two different keys is refused.
+   */
+  readonly keyIn?: (call: Native) => string | null | undefined | Promise<string | null | undefined>;
+};
+
+/** Options of a protected call. */
+export interface CallOptions<Native, Failure> extends OperationOptions, Keyed<Native> {
+  /** Whether a call without a key is refused (default), or simply runs. */
+  readonly required?: boolean;
+  /** Calls that pass unprotected: a pure function of the call that gives true for them, asked before its key. */
+  readonly skip?: (call: Native) => boolean;
+  /**
+   * The HTTP status that an error of the handler stands for, where its code alone does not say it: the policy goes by
+   * it. Null for an error that was thrown and is no answer; undefined leaves it to the code.
+   */
+  readonly statusOf?: (error: Failure) => number | null | undefined;
+  /** What of an error is stored beside its code and message, as JSON; default nothing. */
+  readonly errorData?: (error: Failure) => unknown;
+}
+
+/** Options of an operation that is served as a call. */
+export interface CallServeOptions<Native, Input> extends Keyed<Native> {
+  /** Makes the operation's input; default the call's own. What `schema` takes is what this gives. */
+  readonly input?: (call: Native) => Input | Promise<Input>;
+  /** What a call is answered that is accepted and not finished yet; default an error of the code `pending`. */
+  readonly pending?: (call: Native) => unknown;
+}
+
+/** Options of a status that is asked by a call. */
+export type CallStatusOptions<Native> = Omit<StatusOptions<Native>, 'profile'>;
+
+const {
+  scope,
+  keyUniqueFor,
+  keyWasUniqueFor,
+  formerly,
+  header,
+  key,
+  fingerprint,
+  schema,
+  bindTo,
+  onOutcome,
+} = ROUTE_ROWS;
+const KEYED = {
+  scope,
+  keyUniqueFor,
+  keyWasUniqueFor,
+  formerly,
+  header,
+  key,
+  fingerprint,
+  schema,
+  bindTo,
+  onOutcome,
+  keyIn: aFunction<NonNullable<Keyed<never>['keyIn']>>(),
+} satisfies Table<Keyed<never>>;
+
+/** The rows of {@link CallOptions}. */
+export const CALL_ROWS: Table<CallOptions<never, never>> = {
+  ...OPERATION_ROWS,
+  ...KEYED,
+  required: ROUTE_ROWS.required,
+  skip: ROUTE_ROWS.skip,
+  statusOf: aFunction(),
+  errorData: aFunction(),
+};
+
+/** The rows of {@link CallServeOptions}. */
+export const CALL_SERVE_ROWS: Table<CallServeOptions<never, never>> = {
+  ...KEYED,
+  input: aFunction(),
+  pending: aFunction(),
+};
+
+/** The route of each operation that a door's calls are of, by its name. */
+interface CallRoutes<Native> {
+  readonly engine: Engine;
+  /** Of what any of them has. */
+  readonly any: Route<Native>;
+  of(name: string): Route<Native>;
+}
+
+/** Checks the options of a door, less those that only it knows. Throws `OptionsError`. */
+export function compileCalls<Native>(
+  samekey: Samekey,
+  options: Omit<CallOptions<Native, never>, 'statusOf' | 'errorData'>,
+): CallRoutes<Native> {
+  const { engine, defaults } = internalsOf(samekey);
+  const compile = (operation: string): Route<Native> =>
+    compileRoute(
+      defaults,
+      { ...options, operation, profile: CALL_PROFILE },
+      engine.world,
+      engine.fingerprintSecrets,
+    );
+  const routes = new Map<string, Route<Native>>();
+  return {
+    engine,
+    any: compile('any'),
+    of(name) {
+      const route = routes.get(name) ?? compile(name);
+      routes.set(name, route);
+      return route;
+    },
+  };
+}
+
+/** An operation that is served as a call. */
+interface ServedCalls<Native> {
+  readonly route: Route<Native>;
+  readonly meet: (call: Call<Native>) => Promise<Ended>;
+}
+
+/** Checks the options and puts the operation's own in place. Throws `OptionsError`. */
+export function compileServedCalls<Native extends { readonly input: unknown }, Input>(
+  operation: Operation<Input, unknown>,
+  { pending, ...options }: CallServeOptions<Native, Input>,
+): ServedCalls<Native> {
+  const { engine, route, wrapped } = compileServed<Native, Input>(operation, {
+    input: (call) => call.input as Input,
+    ...options,
+    profile: CALL_PROFILE,
+  });
+  return {
+    route,
+    async meet(call) {
+      // There is nothing that it could pass to.
+      const end = (await meetCall(engine, route, call, wrapped)) as Ended;
+      if (pending === undefined || end.kind !== 'refused' || end.refusal.code !== 'pending') return end;
+      return { kind: 'answered', status: 202, value: pending(call.native), lines: end.lines };
+    },
+  };
+}
+
+/** How a call stands that is done by an operation. */
+export type CallStatus<Value> =
+  | { readonly status: 'pending'; readonly retryAfter: number }
+  | { readonly status: 'done'; readonly value: Value };
+
+/** The status of an operation's calls, as the end of the call that asks for it. Throws `OptionsError`. */
+export function compileStatusCalls<Native>(
+  operation: Operation<never, unknown>,
+  options: CallStatusOptions<Native>,
+): (native: Native) => Promise<Ended> {
+  const ask = createStatus<Native>(operation, { ...options, profile: CALL_PROFILE });
+  return async (native) => {
+    const end = endOf(await ask(native));
+    if (end.kind === 'refused' && end.refusal.code === 'pending') {
+      const { retryAfter = 1 } = end.refusal;
+      return { kind: 'answered', status: 200, value: { status: 'pending', retryAfter }, lines: end.lines };
+    }
+    if (end.kind !== 'answered' || end.status >= 400) return end;
+    return { ...end, value: { status: 'done', value: end.value } };
+  };
+}
