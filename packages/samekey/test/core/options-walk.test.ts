@@ -101,8 +101,8 @@ const route = {
   dialect: { name: 'own', operation: { tombstoneMs: 1 }, route: { keyIn: { body: '/key' } } },
 };
 const { policy: _policy, ...served } = route;
-/** A call has neither a method nor a signed time. */
-const { freshness: _freshness, ...call } = { ...route, keyIn: run };
+/** A call has neither a signed time nor a dialect. */
+const { freshness: _freshness, dialect: _dialect, ...call } = { ...route, keyIn: run };
 const { policy: _ofCall, ...servedCall } = call;
 
 type Take = (options: never) => unknown;
