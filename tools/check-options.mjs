@@ -76,6 +76,7 @@ const PAGES = [
   { page: 'docs/reference/client.md', heading: '## createClient', names: ['client'] },
   { page: 'docs/reference/verify.md', heading: '## Options', names: ['VerifyOptions'] },
   { page: 'docs/guides/freshness.md', heading: '## Signed times', names: ['FreshnessOptions'] },
+  { page: 'docs/guides/freshness.md', heading: '## First sent', names: ['FirstSentOptions'] },
   { page: 'docs/guides/limits.md', heading: '# Limits', names: ['LimitsOptions'] },
   { page: 'docs/guides/limits.md', heading: '## Keys stored at once', names: ['ActiveKeysOptions'] },
   { page: 'docs/guides/store-health.md', heading: '# When the store is down', names: ['BreakerOptions'] },

@@ -6,7 +6,7 @@
  * Browser-safe: no Node, no engine. Sources: contract §7.1; UUID by RFC 9562 §4; card numbers by ISO/IEC 7812-1 (Luhn).
  */
 import { type KeyFault, OptionsError } from './errors.ts';
-import { nested, oneOf, type Row, type Table, trueOrFalse, wholeNumber } from './options.ts';
+import { nested, oneOf, type Row, row, shown, type Table, trueOrFalse, wholeNumber } from './options.ts';
 
 /** Which keys are taken. Every field has a default. */
 export interface KeyOptions {
@@ -16,8 +16,11 @@ export interface KeyOptions {
   readonly lengthMax?: number;
   /** Shortest key, in characters after decoding: 1–`lengthMax`, default 1. */
   readonly lengthMin?: number;
-  /** Take only UUIDs of versions 1–8, in either case; nil and max UUIDs are refused. Default false. */
-  readonly uuidOnly?: boolean;
+  /**
+   * Take only UUIDs of versions 1–8, or of version 4 or 7 alone, in either case; nil and max UUIDs are refused. Default
+   * false.
+   */
+  readonly uuidOnly?: boolean | 4 | 7;
   /**
    * Refuse keys that look like an e-mail address or a card number. Default false: one numeric key in ten would be hit.
    */
@@ -39,6 +42,7 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 const NOT_ASCII = /[^\x00-\x7f]/;
 // Version 1–8 and the RFC variant: the nil UUID is an uninitialised variable far more often than an operation.
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const UUID_VERSION_AT = 14;
 const UUID_ANYWHERE = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const DIGIT_RUN = /(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9])*(?![0-9A-Za-z])/g;
 
@@ -46,7 +50,10 @@ const KEY_ROWS = {
   mode: oneOf(['lenient', 'strict'], 'lenient'),
   lengthMax: wholeNumber(1, LENGTH_MAX_BOUND, KEY_LENGTH_MAX),
   lengthMin: wholeNumber(1, LENGTH_MAX_BOUND, KEY_LENGTH_MIN),
-  uuidOnly: trueOrFalse(false),
+  uuidOnly: row((given, path): boolean | 4 | 7 => {
+    if (given === 4 || given === 7 || typeof given === 'boolean') return given;
+    throw new OptionsError(`${path} is true, false, 4 or 7; it is ${shown(given)}.`);
+  }, false),
   refusePersonalData: trueOrFalse(false),
 } satisfies Table<KeyOptions>;
 
@@ -75,9 +82,14 @@ export function checkKey(text: string, options: KeyOptions = {}): KeyFault | nul
   if (character !== null) return character;
   if (text.trim().length === 0) return 'blank';
   if (text.length < (options.lengthMin ?? KEY_LENGTH_MIN)) return 'too-short';
-  if (options.uuidOnly === true && !UUID.test(text)) return 'not-uuid';
+  const asked = options.uuidOnly ?? false;
+  if (asked !== false && !isUuidAsAsked(text, asked)) return 'not-uuid';
   if (options.refusePersonalData === true && looksPersonal(text) !== null) return 'personal-data';
   return null;
+}
+
+function isUuidAsAsked(text: string, asked: true | 4 | 7): boolean {
+  return UUID.test(text) && (asked === true || text.charAt(UUID_VERSION_AT) === String(asked));
 }
 
 /** Whether any instance, whatever its key options are, may have stored something under it. */
@@ -132,7 +144,9 @@ export function describeKeyFault(fault: KeyFault, options: KeyOptions = {}): str
         ? 'The idempotency key is not a Structured Field String (RFC 9651): put it in double quotes.'
         : 'The idempotency key is ambiguous: put it in double quotes, with \\" for " and \\\\ for \\.';
     case 'not-uuid':
-      return 'The idempotency key is not a UUID: send a fresh UUID, such as one of version 4 or 7.';
+      return typeof options.uuidOnly === 'number'
+        ? `The idempotency key is not a UUID of version ${options.uuidOnly}: send a fresh one.`
+        : 'The idempotency key is not a UUID: send a fresh UUID, such as one of version 4 or 7.';
     case 'personal-data':
       return 'The idempotency key looks like personal data: send a random one, such as a UUID.';
     default:

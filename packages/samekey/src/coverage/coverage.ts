@@ -144,6 +144,10 @@ export function coverageText({ routes, gaps, unseen, stale, isFull }: CoverageRe
       'Exemptions of no route: take them off the list.',
       stale.map(({ method = '*', path }) => `${method} ${path}`),
     ),
+    ...section(
+      'Protected, and to be known:',
+      routes.filter(({ protectedBy, reason }) => protectedBy === 'samekey' && reason !== null).map(routeLine),
+    ),
     ...section(isFull ? 'Exempt:' : 'Exempt, as declared:', exempt.map(routeLine)),
   ].join('\n');
 }

@@ -10,7 +10,7 @@ export interface Route {
   /** As the framework spells it, mounts included. */
   readonly path: string;
   readonly protectedBy: 'samekey' | 'exempt' | null;
-  /** Why it is exempt, or why it is not protected although it looks so; else null. */
+  /** Why it is exempt, why it is not protected although it looks so, or what to know of its protection; else null. */
   readonly reason: string | null;
 }
 
@@ -77,8 +77,9 @@ export function judge(
     } else if (!protection.answers && i === chain.length - 1) {
       reason = 'Nothing stands behind idempotent().';
     } else {
-      const optional = protection.required ? null : 'A request without a key runs (required: false).';
-      return { method, path, protectedBy: 'samekey', reason: optional };
+      const optional = protection.required ? [] : ['A request without a key runs (required: false).'];
+      const told = [...optional, protection.remark ?? ''].join(' ').trim();
+      return { method, path, protectedBy: 'samekey', reason: told === '' ? null : told };
     }
   }
   for (const fn of chain) {

@@ -10,6 +10,8 @@ export {
   type EnvelopeCase,
   envelope,
 } from '../http/profiles/errors-by-data.ts';
-export { acp } from './commerce.ts';
+export { aip155, awsClientToken, icebergRest } from './clouds.ts';
+export { acp, adcp, ucp, x402 } from './commerce.ts';
+export { braintree, shopify } from './graphql.ts';
 export { adyen, paypal, square, stripeV1, stripeV2 } from './payments.ts';
-export { ietfDraft07, zalando } from './standards.ts';
+export { ietfDraft07, oasisRepeatable, zalando } from './standards.ts';

@@ -7,6 +7,7 @@
 import type { Dialect } from '../http/dialect.ts';
 import { envelope } from '../http/profiles/errors-by-data.ts';
 import { stripe } from '../http/profiles/stripe.ts';
+import { UNDONE_OR_UNKNOWN } from './remarks.ts';
 import { DAY_MS } from './times.ts';
 
 /** Stripe's API v1: every answer of an endpoint that has begun is kept for 24 hours, 500 included. */
@@ -28,6 +29,7 @@ export const stripeV1: Dialect = {
  */
 export const stripeV2: Dialect = {
   name: 'stripe-v2',
+  remark: UNDONE_OR_UNKNOWN,
   operation: {
     policy: {
       name: 'stripe-v2',
@@ -99,6 +101,7 @@ export const square: Dialect = {
  */
 export const paypal: Dialect = {
   name: 'paypal',
+  remark: UNDONE_OR_UNKNOWN,
   // "You can retry idempotent calls that fail with … 5xx": only where the work is proven to be undone.
   operation: { policy: 'payments', retentionMs: 45 * DAY_MS },
   route: {

@@ -55,7 +55,7 @@ export interface CallServeOptions<Native, Input> extends Keyed<Native> {
 }
 
 /** Options of a status that is asked by a call. */
-export type CallStatusOptions<Native> = Omit<StatusOptions<Native>, 'profile'>;
+export type CallStatusOptions<Native> = Omit<StatusOptions<Native>, 'profile' | 'dialect'>;
 
 const {
   scope,

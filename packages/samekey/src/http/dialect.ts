@@ -14,7 +14,9 @@ import { nested, required, type Row, row, type Table, text } from '../core/optio
 import { type EndingClass, type Policy, type PolicyName, resolvePolicy } from '../core/policy.ts';
 import type { OperationOptions, OperationSettings } from '../core/settings.ts';
 import type { FingerprintOptions } from '../fingerprint/fingerprint.ts';
-import type { KeyMember } from './key-place.ts';
+import type { FirstSentOptions } from './first-sent.ts';
+import type { NamedPlace } from './key-place.ts';
+import type { ProfileName } from './named-profile.ts';
 import type { Profile } from './profile.ts';
 
 /** What a dialect may state of an operation. */
@@ -29,10 +31,11 @@ export interface DialectRoute {
   readonly required?: boolean;
   readonly methods?: readonly string[];
   readonly header?: string | readonly string[];
-  readonly keyIn?: KeyMember;
+  readonly keyIn?: NamedPlace;
   readonly key?: KeyOptions;
   readonly fingerprint?: FingerprintOptions;
-  readonly profile?: 'ietf' | 'stripe' | Profile;
+  readonly firstSent?: FirstSentOptions;
+  readonly profile?: ProfileName | Profile;
 }
 
 /** How an API that is known says that a request may be sent again. */
@@ -42,6 +45,8 @@ export interface Dialect {
   readonly operation: DialectOperation;
   /** What it states of a route. */
   readonly route: DialectRoute;
+  /** What `coverage` says of a route that speaks it, unless its operation is transactional or phased. */
+  readonly remark?: string;
 }
 
 type Rows<Options> = { readonly [Name in keyof Options]-?: Row<unknown, unknown> };
@@ -55,6 +60,7 @@ const ROUTE_NAMES = [
   'keyIn',
   'key',
   'fingerprint',
+  'firstSent',
   'profile',
 ] as const;
 
@@ -67,6 +73,7 @@ export function dialectRow(
     name: required(text()),
     operation: required(nested(picked(operation, OPERATION_NAMES))),
     route: required(nested(picked(route, ROUTE_NAMES))),
+    remark: text(),
   } satisfies Table<Dialect>;
   const shape = nested(table);
   return {
@@ -74,7 +81,7 @@ export function dialectRow(
       shape.read(given, path);
       const dialect = given as Dialect;
       if (typeof dialect.route.keyIn !== 'function') return dialect;
-      throw new OptionsError(`${path}.route.keyIn names a member: what a function says is no data.`);
+      throw new OptionsError(`${path}.route.keyIn names a place: what a function says is no data.`);
     }),
     nested: table,
   };

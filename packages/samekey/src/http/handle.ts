@@ -22,6 +22,7 @@ import type { Handler, Work } from '../engine/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
 import { callerParts } from './caller.ts';
 import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';
+import { outsideWindow } from './first-sent.ts';
 import { staleness } from './freshness.ts';
 import { parseJson } from './json-body.ts';
 import {
@@ -196,6 +197,9 @@ async function prepare<Native>(
     if (stale !== null) return { outcome: stale };
   }
   const { native, request } = exchange;
+  const outside =
+    route.firstSent === null ? null : outsideWindow(route.firstSent, request, engine.world.wallNow());
+  if (outside !== null) return { outcome: outside };
   const binding =
     route.bindTo === null ? undefined : await bindingOf(engine, operation.label, route.bindTo, native);
   if (binding === null) return { outcome: { kind: 'anonymous' } };

@@ -18,14 +18,16 @@ export interface Protection {
   readonly required: boolean;
   /** Whether it answers by itself; else the handler stands behind it, and without one nothing is protected. */
   readonly answers: boolean;
+  /** What who lists the routes is told of it; default nothing. */
+  readonly remark?: string | null;
 }
 
 const PROTECTS: unique symbol = Symbol.for('samekey.protects');
 
 /** Marks a function that protects what goes through it, and gives it back. */
 export function markProtected<Fn extends object>(fn: Fn, protection: Protection): Fn {
-  const { methods, asked = methods, required, answers } = protection;
-  const value = Object.freeze({ methods, asked, required, answers });
+  const { methods, asked = methods, required, answers, remark = null } = protection;
+  const value = Object.freeze({ methods, asked, required, answers, remark });
   return Object.defineProperty(fn, PROTECTS, { value, configurable: true });
 }
 

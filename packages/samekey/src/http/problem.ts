@@ -104,14 +104,14 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     status: 400,
     title: 'The request does not say when it was sent',
     detail:
-      'This operation needs the signed time of the request: sign the present time, the method, the path and the key, and send the request again.',
+      'This operation needs the time of the request, in the header and the form that it documents: send the request again with it.',
     retryable: false,
   },
   'request-too-old': {
     status: 400,
     title: 'The request is too old',
     detail:
-      'The signed time of the request lies too far back: sign it with the present time and send it again under the same key.',
+      'The time of the request lies too far back. A time that is signed is that of sending: sign the present one, under the same key. Of a first try that is so old, look up what became of it.',
     retryable: false,
   },
   'store-unavailable': unavailableProblem('Keys cannot be checked right now, so nothing was done.'),
@@ -202,20 +202,33 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
 /** The header that carries keys where a route names no other. */
 export const KEY_HEADER = 'Idempotency-Key';
 
-/** A case in the words of a route whose keys come in this header, or in the body's member of this JSON Pointer. */
+/** A case in the words of a route whose keys come in this place, as a profile is told of it. */
 export function problemOf(code: ProblemCode, keyHeader: string = KEY_HEADER): Problem {
   const problem = PROBLEMS[code];
   if (keyHeader === KEY_HEADER) return problem;
-  if (keyHeader.startsWith('/')) return { ...problem, ...inBody(problem, keyHeader) };
+  const place = placeOf(keyHeader);
+  if (place !== null) return { ...problem, ...inPlace(problem, keyHeader, place) };
   const named = (text: string): string => text.replaceAll(KEY_HEADER, () => keyHeader);
   return { ...problem, title: named(problem.title), detail: named(problem.detail) };
 }
 
-function inBody({ title, detail }: Problem, pointer: string): Pick<Problem, 'title' | 'detail'> {
+/** The place in words; null for a header of the key's own, whose name has neither of these letters. */
+function placeOf(label: string): string | null {
+  if (label.startsWith('/')) return `the member ${label} of its JSON body`;
+  if (label.startsWith('?')) return `the parameter ${label.slice(1)} of its query`;
+  const [header, member] = label.split('#/');
+  return member === undefined ? null : `the member /${member} of its header ${header}`;
+}
+
+function inPlace(
+  { title, detail }: Problem,
+  label: string,
+  place: string,
+): Pick<Problem, 'title' | 'detail'> {
   const named = (text: string): string =>
     text
-      .replaceAll(`an ${KEY_HEADER} header`, () => `a key in the member ${pointer} of its JSON body`)
-      .replaceAll(KEY_HEADER, () => pointer)
+      .replaceAll(`an ${KEY_HEADER} header`, () => `a key in ${place}`)
+      .replaceAll(KEY_HEADER, () => label)
       .replaceAll('one quoted String (RFC 9651)', 'one text');
   return { title: named(title), detail: named(detail) };
 }

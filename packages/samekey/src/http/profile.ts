@@ -11,7 +11,8 @@ export interface Profile {
   readonly name: string;
   /**
    * The answer for an outcome in which the handler's own answer is not given. `keyHeader`: the header that carries the
-   * route's keys, or the JSON Pointer (`/idempotency_key`) of the body's member that does.
+   * route's keys, the JSON Pointer (`/idempotency_key`) of the body's member that does, the parameter of the query
+   * (`?requestId`), or header and member (`X-Payment#/id`).
    */
   render(outcome: ProblemOutcome, keyHeader?: string): StoredResponse;
   /**

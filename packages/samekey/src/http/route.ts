@@ -39,16 +39,13 @@ import {
 import type { Digester } from '../core/world.ts';
 import { type Dialect, dialectRow, spoken } from './dialect.ts';
 import { compileFormer, FORMERLY_ROW, type Former, type FormerIdentity, operationName } from './former.ts';
+import { compileFirstSent, FIRST_SENT_ROW, type FirstSentOptions } from './first-sent.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
-import { compileKeyPlace, type CompiledPlace, KEY_PLACE_ROW, type KeyPlace } from './key-place.ts';
+import { compileKeyPlace, type CompiledPlace, KEY_PLACE_ROW, type KeyPlace, labelOf } from './key-place.ts';
+import { PROFILE_ROW, type ProfileName } from './named-profile.ts';
 import { KEY_HEADER } from './problem.ts';
-import { ietf } from './profiles/ietf.ts';
 import type { Profile } from './profile.ts';
-import { stripe } from './profiles/stripe.ts';
 import type { BindFunction, ScopeFunction } from './scope-function.ts';
-
-/** What a route may name in the place of a profile. */
-type ProfileName = 'ietf' | 'stripe';
 
 /** Options of a protected route. */
 export interface RouteOptions<Native> extends OperationOptions {
@@ -87,8 +84,9 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly header?: string | readonly string[];
   /**
    * Where else a key may come: `{ body: '/idempotency_key' }`, a member of the JSON body by its name or JSON Pointer;
-   * or a pure function of the request. Headers are still looked at, and a request that brings two different keys is
-   * refused. Default: in headers only.
+   * `{ query: 'requestId' }`, a parameter of the query; `{ header, member }`, a member of JSON that a header carries in
+   * Base64; or a pure function of the request. Headers are still looked at, and a request that brings two different
+   * keys is refused. Default: in headers only.
    */
   readonly keyIn?: KeyPlace<Native>;
   /**
@@ -108,6 +106,11 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly schema?: StandardSchema;
   /** Requests must say when they were sent, signed; default not. A recorded request is then of no use later. */
   readonly freshness?: FreshnessOptions<Native>;
+  /**
+   * Requests must say when they were first sent, unsigned; default not. A retry that comes when its key may be
+   * forgotten is refused, and runs no second time.
+   */
+  readonly firstSent?: FirstSentOptions;
   /**
    * What of the caller a key is bound to, such as its session: part of what must be equal on a retry, so the same key
    * from another session is refused and never runs. Nothing (null, undefined, an empty text): the request is refused as
@@ -161,7 +164,10 @@ export interface Route<Native> extends KeyUniqueness {
   readonly fingerprinter: Fingerprinter;
   readonly schema: StandardSchema | null;
   readonly freshness: Freshness<Native> | null;
+  readonly firstSent: Required<FirstSentOptions> | null;
   readonly bindTo: BindFunction<Native> | null;
+  /** What who lists the routes is told of this one. */
+  readonly remark: string | null;
   readonly profile: Profile;
   readonly requestSizeMaxBytes: number;
   readonly responseSizeMaxBytes: number;
@@ -243,7 +249,9 @@ export function compileRoute<Native>(
       own.freshness === undefined
         ? null
         : compileFreshness(own.freshness as Required<FreshnessOptions<Native>>, settings.retentionMs),
+    firstSent: compileFirstSent(own.firstSent, settings.retentionMs),
     bindTo: options.bindTo ?? null,
+    remark: options.dialect?.remark ?? null,
     profile: own.profile,
     requestSizeMaxBytes: own.requestSizeMaxBytes,
     responseSizeMaxBytes: own.responseSizeMaxBytes,
@@ -291,9 +299,8 @@ function keyPlace<Native>({
 }: RouteOptions<Native>): Pick<Route<Native>, 'keyIn'> & Partial<Pick<Route<Native>, 'headerName'>> {
   if (keyIn === undefined) return { keyIn: null };
   const place = compileKeyPlace(keyIn);
-  return place.kind === 'member' && header === undefined
-    ? { keyIn: place, headerName: place.pointer }
-    : { keyIn: place };
+  const label = header === undefined ? labelOf(keyIn) : null;
+  return label === null ? { keyIn: place } : { keyIn: place, headerName: label };
 }
 
 function keyUniqueness({
@@ -327,23 +334,6 @@ function protectedMethods(given: unknown, path: string): readonly string[] {
   return upper;
 }
 
-/** The profiles that a route can name. */
-const PROFILES: Readonly<Record<ProfileName, () => Profile>> = { ietf, stripe };
-
-function profileOf(profile: unknown): Profile {
-  if (typeof profile === 'string' && Object.hasOwn(PROFILES, profile))
-    return PROFILES[profile as ProfileName]();
-  if (typeof profile === 'function')
-    throw new OptionsError(
-      'profile is a function: call it, as in profile: stripe(), or name it, as in profile: "stripe".',
-    );
-  if (typeof (profile as Partial<Profile> | null)?.render !== 'function') {
-    const names = Object.keys(PROFILES).map((name) => JSON.stringify(name));
-    throw new OptionsError(`profile is ${names.join(', ')}, or ietf({ … }); it is ${shown(profile)}.`);
-  }
-  return profile as Profile;
-}
-
 const PLAIN_ROWS = {
   scope: required(
     row((given) => scopeFunction(given as RouteOptions<never>['scope'])),
@@ -360,8 +350,9 @@ const PLAIN_ROWS = {
   fingerprint: FINGERPRINT_ROW,
   schema: SCHEMA_ROW,
   freshness: FRESHNESS_ROW,
+  firstSent: FIRST_SENT_ROW,
   bindTo: aFunction(),
-  profile: { read: profileOf, absent: (): Profile => ietf() },
+  profile: PROFILE_ROW,
   requestSizeMaxBytes: wholeNumber(0, undefined, MIB),
   responseSizeMaxBytes: wholeNumber(0, undefined, MIB),
   bufferTimeMaxMs: wholeNumber(0, TIMER_MAX_MS, 1_000),

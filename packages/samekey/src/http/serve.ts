@@ -73,8 +73,9 @@ export function compileServed<Native, Input>(
     }
   }
   readOptions('serve', SERVE_ROWS, options);
+  const { settings } = internals;
   const { input: ownInput, location, ...ofRoute } = options;
-  const routeOptions = spokenAtDoor(ofRoute, operation.name, internals.settings);
+  const routeOptions = spokenAtDoor(ofRoute, operation.name, settings);
   const input: NonNullable<typeof ownInput> = ownInput ?? ((_request, body) => body.json() as Input);
   if (routeOptions.required === false) {
     throw new OptionsError(
@@ -94,7 +95,7 @@ export function compileServed<Native, Input>(
       // Nothing else answers here, so a request without a key has nowhere to pass to.
       methods: [...CHANGING_METHODS],
       ...routeOptions,
-      ...internals.settings,
+      ...settings,
       storeSetCookie: routeOptions.storeSetCookie ?? false,
       operation: name,
       // What this door was is older than the names that the operation has kept: its own entries begin with the oldest
@@ -110,9 +111,11 @@ export function compileServed<Native, Input>(
     internals.engine.fingerprintSecrets,
   );
   takeDoor(internals, 'serve');
+  // What it says is of handlers that may have done something when they fail.
+  const remark = settings.whenClaimEnds === 'resume' ? undefined : ofRoute.dialect?.remark;
   return {
     engine: internals.engine,
-    route,
+    route: remark === undefined ? route : Object.freeze({ ...route, remark }),
     wrapped: {
       mayBeUnseen: internals.mayBeUnseen,
       async prepare(request, bytes, schema) {

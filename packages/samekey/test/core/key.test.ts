@@ -152,3 +152,17 @@ describe('key options', () => {
     expect(describeKeyFault('grammar', { mode: 'strict' })).not.toBe(describeKeyFault('grammar'));
   });
 });
+
+test('takes UUIDs of one version alone where that is asked', () => {
+  const [four, seven] = ['8e03978e-40d5-43e8-bc93-6894a57f9324', '017F22E2-79B0-7CC3-98C4-DC0C0C07398F'];
+  const faults = ([4, 7, true, false] as const).map((uuidOnly) =>
+    [four, seven, 'key-1'].map((key) => checkKey(key, { uuidOnly })),
+  );
+  expect(faults).toEqual([
+    [null, 'not-uuid', 'not-uuid'],
+    ['not-uuid', null, 'not-uuid'],
+    [null, null, 'not-uuid'],
+    [null, null, null],
+  ]);
+  expect(describeKeyFault('not-uuid', { uuidOnly: 7 })).toContain('a UUID of version 7');
+});

@@ -98,11 +98,12 @@ const route = {
   key: { uuidOnly: true },
   fingerprint,
   freshness: { secrets: byName({ a: KEY }), windowMs: 1_000 },
+  firstSent: { windowMs: 1_000 },
   dialect: { name: 'own', operation: { tombstoneMs: 1 }, route: { keyIn: { body: '/key' } } },
 };
 const { policy: _policy, ...served } = route;
-/** A call has neither a signed time nor a dialect. */
-const { freshness: _freshness, dialect: _dialect, ...call } = { ...route, keyIn: run };
+/** A call has no time of its own, and no dialect. */
+const { freshness: _freshness, firstSent: _firstSent, dialect: _dialect, ...call } = { ...route, keyIn: run };
 const { policy: _ofCall, ...servedCall } = call;
 
 type Take = (options: never) => unknown;
@@ -266,6 +267,7 @@ const NOT_WALKED: Readonly<Record<string, string>> = {
   DirectRequest: 'a part of RunRequest and OperationRequest',
   Definition: 'a part of each definition',
   FreshnessOptions: 'a part of RouteOptions',
+  FirstSentOptions: 'a part of RouteOptions',
   ActiveKeysOptions: 'a part of LimitsOptions',
   BackoffOptions: 'a part of WorkerOptions',
   RetryOptions: 'a part of ClientOptions',

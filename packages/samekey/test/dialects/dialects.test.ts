@@ -11,7 +11,7 @@ import { ALL } from './all.ts';
 import { compareWithPage } from './page.ts';
 import { play } from './play.ts';
 
-const { acp, adyen, square, stripeV1, stripeV2 } = dialects;
+const { acp, adcp, adyen, square, stripeV1, stripeV2 } = dialects;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 function made(): Samekey {
@@ -103,10 +103,37 @@ describe('beside a dialect', () => {
       'dialect.route has no option',
     );
     expect(() => own({ operation: { attemptMax: 1 } })).toThrow('dialect.operation has no option');
-    expect(() => own({ route: { keyIn: () => 'k' } })).toThrow('dialect.route.keyIn names a member');
+    expect(() => own({ route: { keyIn: () => 'k' } })).toThrow('dialect.route.keyIn names a place');
     expect(() => own({ operation: { retentionMs: '1' } })).toThrow('dialect.operation.retentionMs');
     expect(() => route({ dialect: 'acp' as never })).toThrow('dialect takes an object');
   });
+});
+
+it('a tool of an agent is protected by its arguments, whatever the envelope', async () => {
+  const samekey = made();
+  let runs = 0;
+  const call = async (name: string, body: string): Promise<unknown> => {
+    const { params } = JSON.parse(body) as { params: { arguments: { idempotency_key: string } } };
+    const { idempotency_key: key, ...args } = params.arguments;
+    const outcome = await samekey.run(
+      {
+        ...adcp.operation,
+        operation: 'tools',
+        scope: ['agent', 'account'],
+        key,
+        fingerprint: { name, args },
+      },
+      () => ({ run: ++runs }),
+    );
+    return 'value' in outcome ? { [outcome.kind]: outcome.value } : outcome.kind;
+  };
+  const first = '{"id":1,"params":{"arguments":{"idempotency_key":"a-key-of-an-agent","budget":1,"to":"x"}}}';
+  const again =
+    '{"params":{"arguments":{"to":"x","budget":1.0,"idempotency_key":"a-key-of-an-agent"}},"id":2}';
+  expect(await call('buy', first)).toEqual({ executed: { run: 1 } });
+  expect(await call('buy', again)).toEqual({ replay: { run: 1 } });
+  expect(await call('buy', again.replace('1.0', '2'))).toBe('mismatch');
+  expect(await call('sell', again)).toBe('mismatch');
 });
 
 describe('a served operation', () => {

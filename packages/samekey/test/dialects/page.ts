@@ -45,6 +45,13 @@ function profileOf({ route }: Dialect): Profile {
   return typeof route.profile === 'object' ? route.profile : ietf();
 }
 
+function placeOf(place: NonNullable<Dialect['route']['keyIn']>): string {
+  if ('query' in place) return `parameter \`${place.query}\` of the query, or a header`;
+  return 'header' in place
+    ? `member \`${place.member}\` of the JSON in the header \`${place.header}\`, or a header`
+    : `member \`${place.body}\`, or a header`;
+}
+
 /** Status and code of what is answered. */
 function answerOf(dialect: Dialect, fact: Fact): { readonly status: number; readonly code: string } | null {
   const outcome = OUTCOMES[fact];
@@ -53,17 +60,18 @@ function answerOf(dialect: Dialect, fact: Fact): { readonly status: number; read
   return { status, code: codeIn(JSON.parse(new TextDecoder().decode(body ?? undefined))) };
 }
 
+const NAMES_OF_CODES = ['errorCode', 'issue', 'code', 'type', 'status', '__type', 'errorClass'];
+
 /** The code, wherever the form has it. */
 function codeIn(body: unknown): string {
   if (Array.isArray(body)) return codeIn(body[0]);
   if (typeof body !== 'object' || body === null) return '';
   const all = body as Readonly<Record<string, unknown>>;
-  for (const within of ['error', 'errors', 'details']) {
+  for (const within of ['error', 'errors', 'details', 'extensions', 'adcp_error']) {
     const found = typeof all[within] === 'object' ? codeIn(all[within]) : '';
     if (found !== '') return found;
   }
-  const own = all['errorCode'] ?? all['issue'] ?? all['code'] ?? all['type'];
-  return typeof own === 'string' ? own : '';
+  return NAMES_OF_CODES.map((name) => all[name]).find((own) => typeof own === 'string') ?? '';
 }
 
 const UNITS = [
@@ -84,9 +92,18 @@ function policyOf({ operation: { policy } }: Dialect): Policy | null {
 const AFTER_FAILURE = {
   failed: 'kept, and given again',
   retryable: 'runs again',
-  unknown: 'unknown: 409, it does not run',
+  unknown: 'unknown, does not run',
   completed: '',
 } as const;
+
+function named(names: readonly string[] = []): string {
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
+function comparedOf({ omit, headers }: NonNullable<Dialect['route']['fingerprint']> = {}): string {
+  const also = headers === undefined ? '' : ` and the header ${named(headers)}`;
+  return omit === undefined ? also : `${also}, without ${named(omit)}`;
+}
 
 /** What is done here. */
 function here(dialect: Dialect, fact: Fact): string {
@@ -94,7 +111,11 @@ function here(dialect: Dialect, fact: Fact): string {
   const policy = policyOf(dialect);
   switch (fact) {
     case 'key':
-      return `${route.keyIn === undefined ? `header \`${String(route.header)}\`` : `member \`${route.keyIn.body}\`, or a header`}${route.key?.lengthMax === undefined ? '' : `, up to ${route.key.lengthMax} characters`}${route.key?.mode === 'strict' ? ', quoted' : ''}`;
+      return `${route.keyIn === undefined ? `header \`${String(route.header)}\`` : placeOf(route.keyIn)}${route.key?.lengthMax === undefined ? '' : `, up to ${route.key.lengthMax} characters`}${route.key?.mode === 'strict' ? ', quoted' : ''}`;
+    case '3':
+      return route.firstSent === undefined
+        ? `with [signed times](../guides/freshness.md) ${said(dialect, fact)}`
+        : `${said(dialect, fact)}, ${lengthOf(route.firstSent.windowMs ?? 0)} after it was first sent`;
     case 'required':
       return route.required === true ? 'yes' : 'yes, unless the route says `required: false`';
     case 'uniqueFor':
@@ -102,7 +123,7 @@ function here(dialect: Dialect, fact: Fact): string {
         ? 'as the route says; default the operation of a caller'
         : `the ${route.keyUniqueFor}`;
     case 'compared':
-      return 'method, path, query and body; JSON by value';
+      return `method, path, query and body${comparedOf(route.fingerprint)}; JSON by value`;
     case 'kept':
       return operation.retentionMs === undefined
         ? 'as the route says; default 24 hours'
@@ -118,7 +139,7 @@ function here(dialect: Dialect, fact: Fact): string {
     case '12':
       return policy === null
         ? 'as the route’s policy says'
-        : `5xx: ${AFTER_FAILURE[policy.verdicts.serverError]}; rolled back: ${AFTER_FAILURE[policy.verdicts.rolledBack]}`;
+        : `5xx: ${AFTER_FAILURE[policy.verdicts.serverError]}; one whose work has rolled back: ${AFTER_FAILURE[policy.verdicts.rolledBack]}`;
     case '14':
       return 'runs';
     default:
@@ -169,9 +190,9 @@ function section({ title, exported, dialect, pages, facts, stricter }: Spoken): 
     '',
     '| row | its pages say | here |',
     '| --- | --- | --- |',
-    ...told.map((row) => `| ${name(row)} | ${facts[row]} | ${here(dialect, row)} |`),
+    ...told.map((row) => `| ${titleOf(row)} | ${facts[row]} | ${here(dialect, row)} |`),
     '',
-    `Not documented: ${open.map((row) => `${name(row)} (${here(dialect, row)})`).join('; ')}.`,
+    `Not documented: ${open.map((row) => `${titleOf(row)} (${here(dialect, row)})`).join('; ')}.`,
     '',
     ...(stricter.length === 0
       ? []
@@ -181,7 +202,7 @@ function section({ title, exported, dialect, pages, facts, stricter }: Spoken): 
   ];
 }
 
-function name(row: Fact): string {
+function titleOf(row: Fact): string {
   return /^\d/.test(row) ? `${row} ${FACTS.get(row)}` : `${FACTS.get(row)}`;
 }
 

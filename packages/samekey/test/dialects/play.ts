@@ -71,7 +71,7 @@ export async function play(
   }
 
   const server = createServer((req, res) => {
-    listenerOf(req.url ?? '')(req, res).catch(() => res.writeHead(500).end());
+    listenerOf(String(req.headers['x-operation']))(req, res).catch(() => res.writeHead(500).end());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -120,7 +120,8 @@ function compare({ says, expect: wanted }: Step, answer: Answer): void {
 
 async function ask(port: number, sent: Sent): Promise<Omit<Answer, 'ran'>> {
   const { method = 'POST', path = '/', account = 'acme', headers = {}, body = { amount: 10 } } = sent;
-  const req = request({ port, method, path, host: '127.0.0.1' });
+  const req = request({ port, method, path: sent.url ?? path, host: '127.0.0.1' });
+  req.setHeader('X-Operation', path);
   req.setHeader('Content-Type', 'application/json');
   req.setHeader('X-Account', account);
   for (const [name, value] of Object.entries(headers)) req.setHeader(name, value);

@@ -59,7 +59,9 @@ export interface Step {
 
 export interface Sent {
   readonly method?: string;
+  /** The operation; also the address, unless `url` names another. */
   readonly path?: string;
+  readonly url?: string;
   readonly account?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; a text as it is. */

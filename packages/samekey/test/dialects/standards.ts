@@ -1,6 +1,6 @@
 /** Standards, and guidelines that many APIs follow. */
 
-import { ietfDraft07, zalando } from '../../src/dialects/index.ts';
+import { ietfDraft07, oasisRepeatable, zalando } from '../../src/dialects/index.ts';
 import type { Spoken } from './spoken.ts';
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -148,4 +148,113 @@ const ofZalando: Spoken = {
   ],
 };
 
-export const STANDARDS: readonly Spoken[] = [ofIetf, ofZalando];
+const MINUTE_MS = 60 * 1_000;
+const NOW = Date.now();
+
+/** The lines of a request that was first sent so many milliseconds ago. */
+function repeatable(
+  id: string,
+  agoMs: number,
+): { readonly 'Repeatability-Request-ID': string; readonly 'Repeatability-First-Sent': string } {
+  return {
+    'Repeatability-Request-ID': id,
+    'Repeatability-First-Sent': new Date(NOW - agoMs).toUTCString(),
+  };
+}
+
+const ACCEPTED = { 'repeatability-result': 'accepted' };
+const REJECTED = { 'repeatability-result': 'rejected' };
+
+const ofOasis: Spoken = {
+  title: 'OASIS Repeatable Requests, Azure',
+  exported: 'oasisRepeatable',
+  dialect: oasisRepeatable,
+  pages: [
+    {
+      url: 'https://docs.oasis-open.org/odata/repeatable-requests/v1.0/repeatable-requests-v1.0.html',
+      day: '2026-11-30',
+    },
+    { url: 'https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md', day: '2026-11-30' },
+    {
+      url: 'https://learn.microsoft.com/en-us/rest/api/communication/repeatable-requests',
+      day: '2026-11-30',
+    },
+  ],
+  open: { policy: 'payments' },
+  facts: {
+    key: 'in the header `Repeatability-Request-ID`, unique for all time; Azure: a GUID. `Repeatability-First-Sent` stands beside it, as IMF-fixdate',
+    required: 'no: both headers say that a request is repeatable',
+    uniqueFor: 'all clients, or one of them with `Repeatability-Client-ID`',
+    compared: 'Azure: the request',
+    kept: 'for the window that is tracked: 5 minutes at least (Azure)',
+    '2': 'Azure: 400, `Repeatability-Result: rejected`',
+    '3': 'Azure: 412 outside of the window; a time of another form 400; both `rejected`',
+    '6': 'Azure: 400, `Repeatability-Result: rejected`',
+    '7': 'the answer of the first request, `Repeatability-Result: accepted`',
+    '10': 'Azure (Email): 409, `Repeatability-Result: accepted`',
+    '12': 'Azure (Email): a 2xx or 4xx is given again, after a 5xx the request is executed again',
+    '14': 'is executed, `Repeatability-Result: accepted`',
+  },
+  stricter: [
+    'After a 5xx a retry runs only where the work is proven to be undone, as the policy says.',
+    'A request without the headers is refused. Say `required: false` to run it, unprotected.',
+    'An operation that does not support them answers 501 to requests that have them (Azure): that is for routes which Samekey does not protect.',
+    '`Repeatability-Client-ID` is what a client says of itself: the scope names the authenticated caller.',
+  ],
+  transcript: [
+    {
+      says: 'new, and within the window: executed, accepted',
+      send: { headers: repeatable(KEY, 0) },
+      meanwhile: {
+        says: 'the same while it is in progress: 409, accepted',
+        send: { headers: repeatable(KEY, 0) },
+        expect: { status: 409, ran: false, headers: ACCEPTED },
+      },
+      expect: { status: 201, ran: true, headers: ACCEPTED, body: { run: 1 } },
+    },
+    {
+      says: 'the same again: its answer, accepted',
+      send: { headers: repeatable(KEY, 0) },
+      expect: { status: 201, ran: false, headers: ACCEPTED, body: { run: 1 } },
+    },
+    {
+      says: 'another request under the id: 400, rejected',
+      send: { headers: repeatable(KEY, 0), body: { amount: 11 } },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'another time under the id is another request',
+      send: { headers: repeatable(KEY, 2 * MINUTE_MS) },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'first sent before the window: 412, rejected, also where the id is known',
+      send: { headers: repeatable(KEY, 6 * MINUTE_MS) },
+      expect: { status: 412, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'first sent in the future: the clock of the client is wrong',
+      send: { headers: repeatable('7d4f3b5c-95a1-4cf7-a03d-7fe25435b752', -6 * MINUTE_MS) },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'a time that is no IMF-fixdate: 400, rejected',
+      send: {
+        headers: { ...repeatable(KEY, 0), 'Repeatability-First-Sent': new Date(NOW).toISOString() },
+      },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'an id without a time: 400, rejected',
+      send: { headers: { 'Repeatability-Request-ID': KEY } },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+    {
+      says: 'an id that is no GUID: 400, rejected',
+      send: { headers: repeatable('key-1', 0) },
+      expect: { status: 400, ran: false, headers: REJECTED },
+    },
+  ],
+};
+
+export const STANDARDS: readonly Spoken[] = [ofIetf, ofOasis, ofZalando];

@@ -7,6 +7,7 @@
 import type { Attempt } from 'samekey/internals/engine/attempt';
 import type { HeaderLine } from 'samekey/internals/core/response';
 import type { FormerIdentity } from 'samekey/internals/http/former';
+import type { NamedPlace } from 'samekey/internals/http/key-place';
 import type { RouteOptions } from 'samekey/internals/http/route';
 import type { Samekey } from 'samekey/internals/samekey';
 
@@ -63,7 +64,7 @@ export interface ContractRoute {
     'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly' | 'keyIn' | 'skip'
   > & {
     /** The contract's functions do not look at the request. */
-    readonly keyIn?: { readonly body: string } | (() => string);
+    readonly keyIn?: NamedPlace | (() => string);
     readonly skip?: () => boolean;
     readonly formerly?: readonly (string | Omit<FormerIdentity<never>, 'scope' | 'bindTo'>)[];
   };

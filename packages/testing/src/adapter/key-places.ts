@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { HeaderLine } from 'samekey/internals/core/response';
 import { assertProblem, assertReplay, json, text } from './expect.ts';
+import type { WireRequest } from './client.ts';
 import type { AdapterHarness, ContractAnswer, ContractCall, ContractRoute } from './harness.ts';
 import { type AddTest, jsonRequest, keyLine } from './kit.ts';
 
@@ -34,6 +35,14 @@ const REFUSED: readonly (readonly [what: string, body: string, code: string])[] 
 
 function noKey(): string {
   return null as unknown as string;
+}
+
+function at(query: string): WireRequest {
+  return jsonRequest(null, { amount: 1 }, { target: `/things?${query}` });
+}
+
+function paid(payment: string): WireRequest {
+  return jsonRequest(null, { amount: 1 }, { headers: [['X-Payment', btoa(payment)]] });
 }
 
 /** Answers what it was sent. */
@@ -147,6 +156,38 @@ export function keyPlaceTests(test: AddTest, harness: AdapterHarness): void {
     assertProblem(await app.send(jsonRequest(null, { amount: 1 })), 400, 'key-not-ascii');
     given = 7;
     assert.ok((await app.send(jsonRequest(null, { amount: 1 }))).status >= 500);
+    assert.equal(app.runs, 1);
+  });
+
+  test('a key in the query protects; of two, and of what no key can be, nothing runs', async (t) => {
+    const options = { policy: 'standard', keyIn: { query: 'request id\u00e9' } } as const;
+    const app = await t.start({ routes: [{ options }] });
+    const first = await app.send(at('a=1&request%20id%C3%A9=key-1'));
+    assertReplay(first, await app.send(at('a=1&request+id%C3%A9=key-1')));
+    assertProblem(await app.send(at('a=2&request+id%C3%A9=key-1')), 422, 'key-reused');
+    assertProblem(await app.send(at('request%20id%C3%A9=key-1&request+id%C3%A9=key-1')), 400, 'key-several');
+    assertProblem(await app.send(at('request+id%C3%A9=')), 400, 'key-empty');
+    assertProblem(await app.send(at('request+id%C3%A9=caf%C3%A9')), 400, 'key-not-ascii');
+    assertProblem(await app.send(at('request+id%C3%A9=%ff')), 400, 'key-not-ascii');
+    const refused = json(await app.send(at('requestId=key-1')));
+    assert.match(String(refused['detail']), /a key in the parameter request id\u00e9 of its query/);
+    assert.equal(app.runs, 1);
+  });
+
+  test('a key in the JSON of a header protects; a header that holds none is refused', async (t) => {
+    const keyIn = { header: 'X-Payment', member: '/info/id' } as const;
+    const app = await t.start({ routes: [{ options: { policy: 'standard', keyIn } }] });
+    const first = await app.send(paid('{"info":{"id":"key-1"}}'));
+    assertReplay(first, await app.send(paid('{ "info": { "id": "key-1" } }')));
+    for (const [payment, code] of [
+      ['{"info":{}}', 'key-missing'],
+      ['{"info":{"id":7}}', 'key-grammar'],
+      ['{"info":{"id":"a","id":"b"}}', 'key-several'],
+      ['no JSON', 'key-grammar'],
+    ] as const)
+      assertProblem(await app.send(paid(payment)), 400, code);
+    const refused = json(await app.send(jsonRequest(null, { amount: 1 })));
+    assert.match(String(refused['detail']), /a key in the member \/info\/id of its header X-Payment/);
     assert.equal(app.runs, 1);
   });
 

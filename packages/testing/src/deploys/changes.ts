@@ -231,6 +231,7 @@ export const CHANGES: readonly Change[] = [
     {},
     { freshness: { secrets: { one: SECRETS.one }, windowMs: 60_000 } },
   ),
+  route(['firstSent'], '`firstSent` is asked for', {}, { firstSent: { windowMs: 60_000 } }),
   route(
     ['header'],
     '`header`, with the former one in its list',

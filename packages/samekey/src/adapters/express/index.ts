@@ -9,6 +9,7 @@ export type { Profile } from '../../http/profile.ts';
 export { stripe } from '../../http/profiles/stripe.ts';
 export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
+export type { FirstSentOptions } from '../../http/first-sent.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
 export type { KeyPlace } from '../../http/key-place.ts';
 export { rememberRawBody } from '../../http-node/body.ts';

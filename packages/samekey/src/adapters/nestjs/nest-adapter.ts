@@ -91,6 +91,7 @@ function wrap(
     methods: new Set([methods].flat().map((method) => String(method).toUpperCase())),
     required,
     answers: true,
+    remark: options.dialect?.remark ?? null,
   });
   Object.defineProperty(wrapped, WRAPPED, { value: true });
 }

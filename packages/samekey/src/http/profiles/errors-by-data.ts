@@ -24,6 +24,8 @@ export interface EnvelopeCase {
   readonly message?: string;
   /** The member that it is about. */
   readonly param?: string;
+  /** Header lines in the place of `errorHeaders`. */
+  readonly headers?: readonly HeaderLine[];
 }
 
 /** How a provider tells errors. */
@@ -40,6 +42,10 @@ export interface Envelope {
   readonly cases?: Readonly<Partial<Record<ProblemCode | 'key-malformed', EnvelopeCase>>>;
   /** Header lines of a replay. */
   readonly replayHeaders?: readonly HeaderLine[];
+  /** Header lines of every answer of the handler, now or earlier. */
+  readonly handlerHeaders?: readonly HeaderLine[];
+  /** Header lines of every answer in the handler's place. */
+  readonly errorHeaders?: readonly HeaderLine[];
   /** The header in which the key comes back. */
   readonly keyHeader?: string;
   /** The header that is `true` where the same request may succeed later. */
@@ -48,12 +54,13 @@ export interface Envelope {
 
 /** Makes a profile of it. */
 export function envelope(spec: Envelope): Profile {
-  const { keyHeader: echo, retryHeader } = spec;
+  const { keyHeader: echo, retryHeader, handlerHeaders = [] } = spec;
   return {
     name: spec.name,
     replayHeaders: spec.replayHeaders ?? [],
-    ...((echo ?? retryHeader) !== undefined && {
+    ...((echo !== undefined || retryHeader !== undefined || handlerHeaders.length > 0) && {
       answerHeaders: ({ status, isFinal, key }) => [
+        ...handlerHeaders,
         ...(echo === undefined ? [] : ([[echo, key]] as const)),
         ...(retryHeader === undefined || status < 400 || isFinal !== false
           ? []
@@ -76,6 +83,7 @@ function rendered(spec: Envelope, outcome: ProblemOutcome, keyHeader: string | u
     ['Cache-Control', 'no-store'],
     ['Link', `<${problemType(code)}>; rel="help"`],
   ];
+  headers.push(...(said?.headers ?? spec.errorHeaders ?? []));
   if (spec.retryHeader !== undefined && problem.retryable) headers.push([spec.retryHeader, 'true']);
   if ('retryAfterMs' in outcome) headers.push(['Retry-After', retryAfterSeconds(outcome.retryAfterMs)]);
   if (outcome.kind === 'response-not-stored' && outcome.location !== null)
