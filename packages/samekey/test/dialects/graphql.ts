@@ -43,7 +43,7 @@ const ofBraintree: Spoken = {
     'A retry gets the first answer, byte for byte, not the present status.',
     'Its errors come with a 4xx or 5xx; which status Braintree answers is not documented on these pages.',
     'After a 5xx a retry runs only where the work is proven to be undone; else the outcome is unknown (409).',
-    'A request without a key is refused. All mutations of the address are one operation.',
+    'A request without a key is refused, a query too: `required: false` lets both pass unprotected, so send queries to an address of their own. All mutations of an address are one operation.',
   ],
   transcript: [
     {
@@ -132,6 +132,7 @@ const ofShopify: Spoken = {
   stricter: [
     'A retry gets the first answer, byte for byte.',
     'Codes stand in `errors[].extensions.code` with a 4xx: `userErrors` are of a mutation, which the protection does not know.',
+    'A query at the same address has no key, and is refused: `required: false` lets it pass, and mutations without a key too.',
     'The key comes as the variable `idempotencyKey`; one that is written into the text of the query is not seen, and the request is refused.',
   ],
   transcript: [
