@@ -170,7 +170,8 @@ class ResponseCapture implements Capture {
     restoreHeaders(c);
     c.res.statusCode = c.baseStatus;
     letGo(c);
-    void captureLate(late, c.options).then((end) => c.settle(end));
+    // A body that was too large to keep has reached nobody.
+    void captureLate(late, c.options).then((end) => c.settle(isLost(end) ? lost(end) : end));
     return late;
   }
 
@@ -205,6 +206,14 @@ async function captureLate(late: ServerResponse, options: CaptureOptions): Promi
   // For the callback of its `end`: there is nothing left to send.
   late.emit('finish');
   return end;
+}
+
+function isLost(end: CaptureEnd): end is CapturedAnswer {
+  return end.kind === 'answer' && end.body === null;
+}
+
+function lost(answer: CapturedAnswer): CaptureEnd {
+  return { kind: 'failed', error: new Error('The body was too large to be kept.'), answer };
 }
 
 /** Until the promise is made, in the next statement. */

@@ -11,7 +11,7 @@ import { idempotent } from '../../src/adapters/koa/index.ts';
 import type { PolicyName } from '../../src/core/policy.ts';
 import type { Samekey } from '../../src/samekey.ts';
 import { type App, onBench } from '../../../testing/src/adapter-contract.ts';
-import { assertProblem, assertReplay, header, text } from '../../../testing/src/adapter/expect.ts';
+import { assertProblem, header, text } from '../../../testing/src/adapter/expect.ts';
 import { type Gate, gate } from '../../../testing/src/adapter/kit.ts';
 import { koaHarness, listen } from './koa-harness.ts';
 
@@ -73,6 +73,7 @@ for (const [name, Application] of [
     policy: PolicyName,
     answer: (ctx: Context) => unknown,
     body: (app: App, gates: Raced) => Promise<void>,
+    begin: (ctx: Context) => unknown = () => undefined,
   ): Promise<void> {
     const gates: Raced = { up: gate(), free: gate(), started: gate() };
     const serve = (samekey: Samekey) => {
@@ -97,6 +98,7 @@ for (const [name, Application] of [
         // Before the race, as many handlers do it.
         ctx.status = 201;
         ctx.set('Location', '/things/1');
+        begin(ctx);
         gates.started.open();
         await gates.free.opened;
         await answer(ctx);
@@ -198,15 +200,23 @@ for (const [name, Application] of [
         },
       ));
 
-    it('somebody who only looks changes nothing', () =>
+    it('somebody who only looks changes nothing, and an answer too large to hold streams', () =>
       raced(
         async (ctx, next, up) => {
-          void up.then(() => expect([ctx.status, ctx.body]).toEqual([404, undefined]));
+          void up.then(() => {
+            expect([ctx.status, ctx.body, ctx.headerSent, ctx.res.getHeader('location')]).toEqual([
+              201,
+              undefined,
+              false,
+              '/things/1',
+            ]);
+            ctx.res.once('finish', () => undefined);
+          });
           await next();
         },
         'payments',
         (ctx) => {
-          ctx.body = { made: true };
+          ctx.body = Buffer.alloc(2_000_000, 'x');
         },
         async (app, { up, free, started }) => {
           const first = app.post('key-1');
@@ -215,10 +225,63 @@ for (const [name, Application] of [
           await turn();
           free.open();
           const answered = await first;
-          expect([answered.status, text(answered)]).toEqual([201, '{"made":true}']);
+          expect([answered.status, answered.body.length]).toEqual([201, 2_000_000]);
           expect(header(answered, 'location')).toBe('/things/1');
-          assertReplay(answered, await app.post('key-1'));
+          assertProblem(await app.post('key-1'), 410, 'response-not-stored');
           expect(app.count('misuse')).toBe(0);
+        },
+      ));
+
+    it('somebody who sets something and waits meets the handler’s answer; one too large to keep is told of', async () => {
+      for (const [size, status] of [
+        [2, 201],
+        [2_000_000, 410],
+      ] as const) {
+        await raced(
+          async (ctx, next, up) => {
+            void up.then(() => ctx.set('X-Front', 'yes'));
+            await next();
+          },
+          'payments',
+          (ctx) => {
+            ctx.body = Buffer.alloc(size, 'x');
+          },
+          async (app, { up, free, started }) => {
+            const first = app.post('key-1');
+            await started.opened;
+            up.open();
+            await turn();
+            free.open();
+            const answered = await first;
+            expect([answered.status, header(answered, 'x-front')]).toEqual([status, 'yes']);
+            expect((await app.post('key-1')).status).toBe(status);
+          },
+        );
+      }
+    });
+
+    // F68: nobody can part a handler from what it has begun.
+    it('a handler that answers on res by itself, late: its answer becomes the record’s all the same', () =>
+      raced(
+        RACES['throws 504']![0],
+        'payments',
+        (ctx) => {
+          ctx.res.writeHead(201).end('made');
+        },
+        async (app, { up, free, started }) => {
+          const first = app.post('key-1');
+          await started.opened;
+          up.open();
+          expect((await first).status).toBe(504);
+          const finished = await app.saw('finished');
+          expect([finished.to, finished.reason]).toEqual(['unknown', 'perhaps-answered-for: status-504']);
+          free.open();
+          expect((await app.saw('finished', 2)).to).toBe('completed');
+          const again = await app.post('key-1');
+          expect([again.status, text(again)]).toEqual([201, 'made']);
+        },
+        (ctx) => {
+          ctx.respond = false;
         },
       ));
   });
@@ -229,6 +292,10 @@ for (const [name, Application] of [
     let ctxOf: Context | null = null;
     const serve = (samekey: Samekey) => {
       const app = new Application();
+      app.use(async (ctx, next) => {
+        ctx.status = 202;
+        await next();
+      });
       app.use(idempotent(samekey, { policy: 'standard', scope: () => 'acme' }));
       app.use(async (ctx) => {
         ctxOf = ctx;
@@ -244,7 +311,7 @@ for (const [name, Application] of [
       ctxOf!.body = 'made';
       free.open();
       const answered = await first;
-      expect([answered.status, text(answered)]).toEqual([200, 'made']);
+      expect([answered.status, text(answered)]).toEqual([202, 'made']);
       expect((await app.saw('finished')).to).toBe('unknown');
       expect((await app.saw('misuse')).code).toBe('answered-in-front');
       assertProblem(await app.post('key-1'), 409, 'outcome-unknown');

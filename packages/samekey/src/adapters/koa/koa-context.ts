@@ -76,20 +76,26 @@ export function putAnswer(ctx: KoaContext, { status, headers, body }: StoredResp
 const FRAMING = ['content-length', 'transfer-encoding'];
 
 /**
- * JSON as a value again, where the value makes the very same bytes: middleware in front that wraps or prints values
- * does so to a replay, too.
+ * A text as text, and JSON as a value where that makes the very same bytes: middleware in front that changes texts or
+ * wraps values does so to a replay, too.
  */
 function bodyOf(bytes: Buffer, headers: readonly HeaderLine[]): unknown {
-  const isJson = headers.some(([name, value]) => /^content-type$/i.test(name) && /\bjson\b/i.test(value));
+  const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  const isJson = /\bjson\b/i.test(type);
   // Node writes a head that leaves together with a text in its coding, so octets of header lines would be coded again.
   // oxlint-disable-next-line no-control-regex
-  if (!isJson || headers.some(([, value]) => /[^\x00-\x7f]/.test(value))) return bytes;
+  const isOfOctets = headers.some(([, value]) => /[^\x00-\x7f]/.test(value));
+  const text = bytes.toString();
+  if (isOfOctets || !(isJson || /^text\//i.test(type)) || !bytes.equals(Buffer.from(text))) return bytes;
+  return (isJson ? sameValue(text) : null) ?? text;
+}
+
+/** The value that a text was made of; null for a text that is no value's own. */
+function sameValue(text: string): object | null {
   try {
-    const value: unknown = JSON.parse(bytes.toString());
-    const isSame =
-      typeof value === 'object' && value !== null && bytes.equals(Buffer.from(JSON.stringify(value)));
-    return isSame ? value : bytes;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && JSON.stringify(value) === text ? value : null;
   } catch {
-    return bytes;
+    return null;
   }
 }

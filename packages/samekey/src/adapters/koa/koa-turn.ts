@@ -1,6 +1,6 @@
 /**
  * One run of the middleware behind `idempotent`. Koa has one response for all, so whoever runs behind has a view of it
- * of its own while it runs. Once somebody in front reaches for the response meanwhile (a time-out that answers), or an
+ * of its own while it runs. Once somebody in front writes on the response meanwhile (a time-out that answers), or an
  * attempt is given up, the two part: the handler answers on a stand-in, and that decides the record (F67).
  *
  * Invariants: until they part there is one response of Node · a handler that answers on `res` by itself
@@ -12,6 +12,7 @@ import type { StoredResponse } from '../../core/response.ts';
 import { noteDeclared } from '../../http-node/declared.ts';
 import type { Hold } from '../../http-node/node-exchange.ts';
 import { isBehind, runBehind } from '../../http-node/who-runs.ts';
+import { watchWrites } from '../../http-node/watch-writes.ts';
 import { answerNow, type KoaContext, putAnswer } from './koa-context.ts';
 
 /** What Koa keeps of an answer beside Node's response. */
@@ -32,8 +33,10 @@ export class Turn {
   #handled: Promise<void> = Promise.resolve();
   #hold: Hold | null = null;
   #state: 'waiting' | 'running' | 'over' | 'threw' = 'waiting';
-  /** The view of those behind, while it is another than that of those in front. */
+  /** The view of those behind. */
   #inner: KoaResponse | null = null;
+  /** What there was before the handler ran. */
+  #before: { readonly body: unknown; readonly isSet: unknown; readonly status: number } | null = null;
   #isParted = false;
   #isGiven = false;
   /** The handler answers on `res` by itself. */
@@ -86,11 +89,11 @@ export class Turn {
 
   async #run(): Promise<void> {
     const ctx = this.#ctx;
-    const leave = this.#watch();
+    const { inner, leave } = this.#watch();
     try {
       await runBehind(this, async () => {
         await this.#next();
-        if (this.#isParted && this.#isUntouched()) {
+        if (this.#isParted && this.#isUntouched(inner)) {
           this.#tell(NOT_TOLD);
           ctx.res.destroy();
         } else {
@@ -123,13 +126,13 @@ export class Turn {
     this.#reject(error);
   }
 
-  /** Whether the handler has ended, or answers where nobody else does. */
+  /** Whether what is answered is the handler's: it has ended, or answers where nobody else does. */
   hasEnded(): boolean {
-    return this.#state !== 'running' || this.#isParted;
+    return this.#isParted || (this.#state !== 'running' && !this.#isDirect);
   }
 
-  /** Gives those behind a view of the response; gives back what takes it away again. */
-  #watch(): () => void {
+  /** Gives those behind a view of the response, until they leave. */
+  #watch(): { readonly inner: KoaResponse; readonly leave: () => void } {
     const { request, res } = this.#ctx;
     const outer = this.#ctx.response as KoaResponse;
     const inner = Object.create(
@@ -137,17 +140,15 @@ export class Turn {
       Object.getOwnPropertyDescriptors(outer),
     ) as KoaResponse;
     this.#inner = inner;
+    const { _body: body, _explicitStatus: isSet } = inner;
+    this.#before = { body, isSet, status: res.statusCode };
     const isInside = (): boolean => isBehind(this);
     for (const target of [this.#ctx, request]) {
       define(target, 'response', { get: () => (isInside() ? inner : outer) });
       define(target, 'res', { get: () => (isInside() ? inner.res : outer.res) });
     }
-    define(outer, 'res', {
-      get: () => {
-        this.#part();
-        return res;
-      },
-    });
+    const seen = watchWrites(res, () => void this.#part());
+    define(outer, 'res', { get: () => (this.#isParted ? res : seen) });
     let { respond } = this.#ctx;
     define(this.#ctx, 'respond', {
       get: () => (isInside() ? !this.#isDirect : respond),
@@ -156,7 +157,7 @@ export class Turn {
         else respond = value;
       },
     });
-    return () => {
+    const leave = (): void => {
       define(this.#ctx, 'respond', { value: respond, writable: true });
       for (const target of [this.#ctx, request]) {
         define(target, 'response', { value: outer, writable: true });
@@ -164,12 +165,14 @@ export class Turn {
       }
       define(outer, 'res', { value: res, writable: true });
     };
+    return { inner, leave };
   }
 
   /** Whether the handler has left nothing on its own side. */
-  #isUntouched(): boolean {
-    const { _body: body, _explicitStatus: isSet, res } = this.#inner ?? {};
-    return body === undefined && isSet !== true && res?.headersSent === false && !this.#isDirect;
+  #isUntouched({ _body: body, _explicitStatus: isSet, res }: KoaResponse): boolean {
+    const before = this.#before;
+    const isSame = body === before?.body && isSet === before?.isSet && res.statusCode === before?.status;
+    return isSame && !res.headersSent && !this.#isDirect;
   }
 
   /** From now on there are two answers; false if the handler has begun to give one on the response itself. */
