@@ -232,9 +232,26 @@ export const doors = [
     breaks: 'A route that was declared before the plugin was loaded runs unprotected, and nobody is told.',
   },
   {
+    name: 'node-body-not-lent',
+    file: 'http-node/node-exchange.ts',
+    find: 'attempts.set(this.#req, attempt);\n    this.lendBody();',
+    put: 'attempts.set(this.#req, attempt);',
+    tests: ['http-node/lent-body.test.ts'],
+    breaks:
+      'A parser behind the door finds no body when the client has hung up, and its answer becomes the record.',
+  },
+  {
+    name: 'node-body-kept-from-its-end',
+    file: 'http-node/node-exchange.ts',
+    find: 'if (this.#capture === null) this.#body?.drop();',
+    put: '',
+    tests: ['http-node/lent-body.test.ts'],
+    breaks: 'A request that was answered from its record can no longer be destroyed.',
+  },
+  {
     name: 'fastify-body-after-its-parser',
     file: 'adapters/fastify/fastify-exchange.ts',
-    find: "    if (kind === 'body') return go.next();",
+    find: "    if (kind === 'body') {\n      exchange.lendBody();\n      return go.next();\n    }",
     put: "    if (kind !== 'unreadable') return go.next();",
     tests: ['adapters/fastify-specifics.test.ts', 'adapters/fastify.test.ts'],
     breaks: 'A body that Samekey could not read goes to a parser that waits for the rest of it.',

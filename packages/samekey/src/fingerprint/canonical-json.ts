@@ -25,11 +25,11 @@ import {
   writeCode,
 } from './json-tokens.ts';
 import {
-  compareNames,
   endOrder,
-  type Member,
+  isAhead,
   type MemberOrder,
   memberOrder,
+  pushMember,
   sortMembers,
   takeBack,
 } from './member-order.ts';
@@ -133,7 +133,7 @@ function readObject(
   if (depth > DEPTH_MAX) throw new Fault('too-deep');
   const { order, out } = cursor;
   const selects = pick !== undefined || omit !== undefined;
-  const members: Member[] = [];
+  const base = order.top;
   writeCode(out, 0x7b);
   const first = out.length;
   const low = order.noted.length;
@@ -145,7 +145,7 @@ function readObject(
     skipSpace(cursor);
     if (cursor.bytes[cursor.at] !== 0x22) throw new Fault('syntax');
     const before = out.length;
-    if (members.length > 0) writeCode(out, COMMA);
+    if (order.top > base) writeCode(out, COMMA);
     const start = out.length;
     const noted = order.noted.length;
     readString(cursor);
@@ -165,14 +165,13 @@ function readObject(
       takeBack(order, before);
       continue;
     }
-    const high = order.noted.length;
-    const member: Member = { start, nameEnd, end: out.length, plain, low: noted, high, name: undefined };
-    const last = members.at(-1);
-    if (last !== undefined && sorted) sorted = compareNames(out.bytes, member, last) >= 0;
-    members.push(member);
+    const isFirst = order.top === base;
+    pushMember(order, start, nameEnd, out.length, plain, noted);
+    if (!isFirst && sorted) sorted = !isAhead(order, out.bytes);
   } while (takes(cursor, COMMA));
   expect(cursor, 0x7d);
-  if (!sorted) sortMembers(order, out, members, first, low);
+  if (!sorted) sortMembers(order, out, base, first, low);
+  order.top = base;
   writeCode(out, 0x7d);
 }
 

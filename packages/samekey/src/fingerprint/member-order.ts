@@ -10,7 +10,7 @@ import { type ByteWriter, reserve } from './byte-writer.ts';
 import { nameOf } from './json-tokens.ts';
 
 /** A member in what was written: from its name to the end of its value. */
-export interface Member {
+interface Member {
   readonly start: number;
   readonly nameEnd: number;
   readonly end: number;
@@ -39,11 +39,25 @@ export interface MemberOrder {
   movable: number;
   /** While there are any, nothing is moved. An object comes after those within it. */
   readonly noted: Noted[];
+  /**
+   * The members of the objects that are being read, six numbers each ({@link Member} without its name): an object for
+   * each member would be the largest part of what a request leaves to the collector.
+   */
+  members: Int32Array;
+  /** Where the next member goes; an object takes its members away at its end. */
+  top: number;
 }
+
+/** Numbers of a member. */
+const MEMBER = 6;
+/** The room for members that texts use one after another: none is read while another one is. */
+let shared = new Int32Array(256 * MEMBER);
+/** Room that a large text has needed is not kept, in numbers. */
+const SHARED_MAX = 4096 * MEMBER;
 
 /** Bodies as people write them are moved at once: few have more levels of which each is out of order. */
 const MOVES_PER_BYTE = 4;
-/** Up to this many members, an insertion sort is faster than the engine's own sort. */
+/** Up to this many members, an insertion sort where they stand is faster than the engine's own sort. */
 const INSERTION_MAX = 32;
 /** Below this a loop beats a call, in bytes. */
 const SHORT = 64;
@@ -51,34 +65,73 @@ const COMMA = 0x2c;
 
 /** Begins, for a text of `size` bytes. */
 export function memberOrder(size: number): MemberOrder {
-  return { movable: size * MOVES_PER_BYTE, noted: [] };
+  return { movable: size * MOVES_PER_BYTE, noted: [], members: shared, top: 0 };
+}
+
+/** Adds the member that ends where `out` does. */
+export function pushMember(
+  order: MemberOrder,
+  start: number,
+  nameEnd: number,
+  end: number,
+  plain: boolean,
+  low: number,
+): void {
+  const { top } = order;
+  if (top + MEMBER > order.members.length) {
+    const grown = new Int32Array(order.members.length * 2);
+    grown.set(order.members);
+    order.members = grown;
+    if (grown.length <= SHARED_MAX) shared = grown;
+  }
+  const { members } = order;
+  members[top] = start;
+  members[top + 1] = nameEnd;
+  members[top + 2] = end;
+  members[top + 3] = plain ? 1 : 0;
+  members[top + 4] = low;
+  members[top + 5] = order.noted.length;
+  order.top = top + MEMBER;
+}
+
+/** Whether the member added last comes before the one before it. */
+export function isAhead({ members, top }: MemberOrder, bytes: Uint8Array): boolean {
+  return compareAt(members, bytes, top - MEMBER, top - 2 * MEMBER) < 0;
 }
 
 /**
- * Puts the members that begin at `first` and end where `out` does into order, now or at the end; `low` objects had been
- * noted before.
+ * Puts the members from `base` on, which begin at `first` and end where `out` does, into order, now or at the end;
+ * `low` objects had been noted before.
  */
 export function sortMembers(
   order: MemberOrder,
   out: ByteWriter,
-  members: Member[],
+  base: number,
   first: number,
   low: number,
 ): void {
-  sort(out.bytes, members);
+  const { members, top } = order;
   const { length } = out;
-  if (order.noted.length > 0 || length - first > order.movable) {
-    order.noted.push({ first, end: length, low, members });
-    return;
+  const isNoted = order.noted.length > 0 || length - first > order.movable;
+  if (isNoted || !sortShort(members, out.bytes, base, top)) {
+    const list = listOf(members, base, top).toSorted((a, b) => compareNames(out.bytes, a, b));
+    if (isNoted) {
+      order.noted.push({ first, end: length, low, members: list });
+      return;
+    }
+    for (const [i, { start, end }] of list.entries()) {
+      members[base + i * MEMBER] = start;
+      members[base + i * MEMBER + 2] = end;
+    }
   }
   order.movable -= length - first;
   // Copied behind what is there, then back: no two members need the same room.
   reserve(out, length - first);
   const { bytes } = out;
   let at = length;
-  for (const { start, end } of members) {
+  for (let i = base; i < top; i += MEMBER) {
     if (at > length) bytes[at++] = COMMA;
-    at = copy(bytes, at, start, end);
+    at = copy(bytes, at, members[i] as number, members[i + 2] as number);
   }
   bytes.copyWithin(first, length, at);
 }
@@ -132,32 +185,65 @@ function copy(bytes: Uint8Array, at: number, start: number, end: number): number
   return at + end - start;
 }
 
-function sort(bytes: Uint8Array, members: Member[]): void {
-  if (members.length > INSERTION_MAX) {
-    members.sort((a, b) => compareNames(bytes, a, b));
-    return;
-  }
-  for (let i = 1; i < members.length; i++) {
-    const member = members[i] as Member;
+/** Sorts few members with plain names where they stand; false: they are many, or have other names. */
+function sortShort(members: Int32Array, bytes: Uint8Array, base: number, top: number): boolean {
+  if (top - base > INSERTION_MAX * MEMBER) return false;
+  for (let i = base; i < top; i += MEMBER) if (members[i + 3] === 0) return false;
+  for (let i = base + MEMBER; i < top; i += MEMBER) {
     let at = i;
-    for (; at > 0 && compareNames(bytes, member, members[at - 1] as Member) < 0; at--)
-      members[at] = members[at - 1] as Member;
-    members[at] = member;
+    while (at > base && compareAt(members, bytes, i, at - MEMBER) < 0) at -= MEMBER;
+    if (at === i) continue;
+    for (let n = 0; n < MEMBER; n++) {
+      const moved = members[i + n] as number;
+      for (let to = i + n; to > at + n; to -= MEMBER) members[to] = members[to - MEMBER] as number;
+      members[at + n] = moved;
+    }
   }
+  return true;
+}
+
+function listOf(members: Int32Array, base: number, top: number): Member[] {
+  const list: Member[] = [];
+  for (let i = base; i < top; i += MEMBER) {
+    list.push({
+      start: members[i] as number,
+      nameEnd: members[i + 1] as number,
+      end: members[i + 2] as number,
+      plain: members[i + 3] === 1,
+      low: members[i + 4] as number,
+      high: members[i + 5] as number,
+      name: undefined,
+    });
+  }
+  return list;
+}
+
+/** As {@link compareNames}, of the members that stand at `a` and `b`. */
+function compareAt(members: Int32Array, bytes: Uint8Array, a: number, b: number): number {
+  const startA = members[a] as number;
+  const startB = members[b] as number;
+  const endA = members[a + 1] as number;
+  const endB = members[b + 1] as number;
+  if (members[a + 3] === 1 && members[b + 3] === 1) return comparePlain(bytes, startA, endA, startB, endB);
+  const nameA = nameOf(bytes, startA, endA, members[a + 3] === 1);
+  const nameB = nameOf(bytes, startB, endB, members[b + 3] === 1);
+  return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
 }
 
 /** Negative where the name of `a` comes before that of `b`, 0 for one name. */
-export function compareNames(bytes: Uint8Array, a: Member, b: Member): number {
-  if (!a.plain || !b.plain) {
-    const nameA = decoded(bytes, a);
-    const nameB = decoded(bytes, b);
-    return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
-  }
+function compareNames(bytes: Uint8Array, a: Member, b: Member): number {
+  if (a.plain && b.plain) return comparePlain(bytes, a.start, a.nameEnd, b.start, b.nameEnd);
+  const nameA = decoded(bytes, a);
+  const nameB = decoded(bytes, b);
+  return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
+}
+
+function comparePlain(bytes: Uint8Array, startA: number, endA: number, startB: number, endB: number): number {
   // Without the quotes, of which the last would count as a character.
-  const lengthA = a.nameEnd - a.start - 1;
-  const lengthB = b.nameEnd - b.start - 1;
+  const lengthA = endA - startA - 1;
+  const lengthB = endB - startB - 1;
   for (let i = 1; i < lengthA && i < lengthB; i++) {
-    const difference = (bytes[a.start + i] as number) - (bytes[b.start + i] as number);
+    const difference = (bytes[startA + i] as number) - (bytes[startB + i] as number);
     if (difference !== 0) return difference;
   }
   return lengthA - lengthB;

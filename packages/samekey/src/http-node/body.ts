@@ -12,7 +12,7 @@
 import type { IncomingMessage } from 'node:http';
 import { registered } from '../core/registered.ts';
 import { decodeContent } from './content-coding.ts';
-import { keepBody } from './keep-body.ts';
+import { KeptBody } from './keep-body.ts';
 import { headerLines } from './node-request.ts';
 
 /** How reading a body went. */
@@ -23,6 +23,8 @@ export type BodyRead =
       readonly raw: Uint8Array;
       /** Content codings undone; equal to `raw` under a coding nobody here knows. */
       readonly decoded: Uint8Array;
+      /** What was put back, to be lent to who reads on, or dropped; null where nothing was. */
+      readonly kept: KeptBody | null;
     }
   /**
    * More than the limit, as sent or as decoded. Reading has stopped: the connection is to be closed after the answer.
@@ -44,7 +46,7 @@ const ABORTED: BodyRead = {
   kind: 'unreadable',
   detail: 'The connection closed before the body was complete.',
 };
-const NO_BODY: BodyRead = { kind: 'body', raw: EMPTY, decoded: EMPTY };
+const NO_BODY: BodyRead = { kind: 'body', raw: EMPTY, decoded: EMPTY, kept: null };
 
 /** Bytes that a parser before Samekey has read (already decoded). */
 const remembered = registered('rawBodies', () => new WeakMap<IncomingMessage, Uint8Array>());
@@ -61,7 +63,7 @@ export function rememberRawBody(req: IncomingMessage, _res: unknown, bytes: Uint
 
 /**
  * Reads the body of `req`, decoded, and puts it back for whoever reads next. A request without a body is not touched.
- * Never rejects. The bytes stay readable when the client hangs up.
+ * Never rejects. The bytes stay readable when the client hangs up, if they are lent before somebody reads.
  */
 export function readBody(req: IncomingMessage, options: BodyOptions): Promise<BodyRead> {
   let read = reads.get(req);
@@ -73,7 +75,7 @@ export function readBody(req: IncomingMessage, options: BodyOptions): Promise<Bo
 }
 
 async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
-  const known = kept(req);
+  const known = rememberedBody(req);
   if (known !== undefined) return bounded(known, known, sizeMax);
   if (!hasBody(req)) return NO_BODY;
   if (isTaken(req)) return { kind: 'consumed' };
@@ -83,21 +85,24 @@ async function start(req: IncomingMessage, sizeMax: number): Promise<BodyRead> {
   const raw = isWhole(req, req.readableLength) ? takeBuffered(req) : await collect(req, sizeMax);
   if (!ArrayBuffer.isView(raw)) return raw;
   if (raw.byteLength > sizeMax) return { kind: 'too-large' };
+  let kept: KeptBody | null = null;
   if (raw.byteLength > 0) {
     req.unshift(raw);
-    keepBody(req);
+    kept = new KeptBody(req);
   }
   const [coding] = headerLines(req, 'content-encoding');
-  if (coding === undefined) return { kind: 'body', raw, decoded: raw };
+  if (coding === undefined) return { kind: 'body', raw, decoded: raw, kept };
   const result = await decodeContent(raw, headerLines(req, 'content-encoding').join(','), sizeMax);
   switch (result.kind) {
     case 'decoded':
-      return { kind: 'body', raw, decoded: result.bytes };
+      return { kind: 'body', raw, decoded: result.bytes, kept };
     case 'unknown':
-      return { kind: 'body', raw, decoded: raw };
+      return { kind: 'body', raw, decoded: raw, kept };
     case 'bad':
+      kept?.drop();
       return { kind: 'unreadable', detail: result.detail };
     case 'too-large':
+      kept?.drop();
       return result;
     default:
       return result satisfies never;
@@ -110,7 +115,7 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 /** Whole bodies kept by `rememberRawBody`, or as `req.rawBody` (Cloud Functions, Nest). */
-function kept(req: IncomingMessage): Uint8Array | undefined {
+function rememberedBody(req: IncomingMessage): Uint8Array | undefined {
   const bytes = remembered.get(req);
   if (bytes !== undefined) return bytes;
   const { rawBody } = req as { rawBody?: unknown };
@@ -178,5 +183,5 @@ function collect(req: IncomingMessage, sizeMax: number): Promise<Uint8Array | Bo
 }
 
 function bounded(raw: Uint8Array, decoded: Uint8Array, sizeMax: number): BodyRead {
-  return decoded.byteLength > sizeMax ? { kind: 'too-large' } : { kind: 'body', raw, decoded };
+  return decoded.byteLength > sizeMax ? { kind: 'too-large' } : { kind: 'body', raw, decoded, kept: null };
 }

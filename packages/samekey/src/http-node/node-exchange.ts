@@ -14,6 +14,7 @@ import { KeptCopy, tellNoRoom } from '../http/kept-copy.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
 import { mayBeTimeout } from './afterwards.ts';
 import { readBody } from './body.ts';
+import type { KeptBody } from './keep-body.ts';
 import { type Capture, type CapturedAnswer, type CaptureEnd, captureResponse } from './capture.ts';
 import { headerLines, requestTarget } from './node-request.ts';
 import { sendAnswer } from './send-held.ts';
@@ -63,6 +64,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   #late: ((end: HandlerEnd) => void) | null = null;
   #ended: StoredResponse | null = null;
   #capture: Capture | null = null;
+  #body: KeptBody | null = null;
 
   constructor(
     req: IncomingMessage,
@@ -93,10 +95,17 @@ export class NodeExchange<Native> implements Exchange<Native> {
     const read = await readBody(this.#req, { requestSizeMaxBytes: sizeMaxBytes });
     // What was not read of it would be taken for the next request on this connection.
     if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
+    if (read.kind === 'body') this.#body = read.kept;
     return read;
   }
 
+  /** What was read of the body is for who comes next. */
+  lendBody(): void {
+    this.#body?.lend();
+  }
+
   pass(): void {
+    this.lendBody();
     this.#flow.next();
   }
 
@@ -118,6 +127,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
       });
     }
     attempts.set(this.#req, attempt);
+    this.lendBody();
     this.#flow.hold?.(capture);
     this.#flow.next();
     const end = await capture.ended;
@@ -183,6 +193,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   }
 
   replace(answer: StoredResponse): void {
+    if (this.#capture === null) this.#body?.drop();
     if (this.#flow.give?.(answer) === true) return;
     if (this.#capture !== null) return this.#capture.replace(answer);
     if (this.#res.headersSent) return;
@@ -196,6 +207,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   fail(error: unknown): void {
     // Once the handler has begun to answer there is no clean way to answer in its place.
     if (this.#capture === null) {
+      this.lendBody();
       if (!this.#res.headersSent) this.#flow.fail(asError(error));
     } else this.#capture.destroy();
   }

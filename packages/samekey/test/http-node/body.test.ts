@@ -85,7 +85,12 @@ const connections = new WeakMap<Server, Socket[]>();
 test('A request without a body is not touched', async () => {
   const server = await listen((req, res) => {
     void readBody(req, LIMIT).then((result) => {
-      expect(result).toEqual({ kind: 'body', raw: new Uint8Array(0), decoded: new Uint8Array(0) });
+      expect(result).toEqual({
+        kind: 'body',
+        raw: new Uint8Array(0),
+        decoded: new Uint8Array(0),
+        kept: null,
+      });
       expect([req.readableDidRead, req.readableFlowing]).toEqual([false, null]);
       res.end('ok');
     });
@@ -182,9 +187,10 @@ test('A body put back is read by the next reader although the client has hung up
     texts.push(
       (async () => {
         const gone = new Promise((resolve) => void req.socket.once('close', resolve));
-        await readBody(req, LIMIT);
+        const result = await readBody(req, LIMIT);
         req.socket.destroy();
         await gone;
+        if (result.kind === 'body') result.kept?.lend();
         const chunks: Buffer[] = [];
         for await (const chunk of req) chunks.push(chunk as Buffer);
         return Buffer.concat(chunks).toString();
@@ -203,9 +209,10 @@ test('express.json() finds the body although the client hung up before it ran', 
     seen.push(
       (async () => {
         const gone = new Promise((resolve) => void req.socket.once('close', resolve));
-        await readBody(req, LIMIT);
+        const result = await readBody(req, LIMIT);
         req.socket.destroy();
         await gone;
+        if (result.kind === 'body') result.kept?.lend();
         return new Promise((resolve, reject) => {
           express.json()(req, res, (error?: unknown) => {
             if (error === undefined) resolve((req as express.Request).body);
@@ -219,4 +226,33 @@ test('express.json() finds the body although the client hung up before it ran', 
   const body = '{"a":1}';
   await ask(server, head(`Content-Type: application/json\r\nContent-Length: ${body.length}`) + body);
   expect(await seen[0]).toEqual({ a: 1 });
+});
+
+test('A body that nobody is to read leaves nothing on its request, which ends with its connection', async () => {
+  for (const hangsUp of [false, true]) {
+    const seen: Promise<unknown>[] = [];
+    const server = await listen((req, res) => {
+      seen.push(
+        (async () => {
+          const before = Object.getOwnPropertyNames(req);
+          const gone = new Promise((resolve) => void req.socket.once('close', resolve));
+          const result = await readBody(req, LIMIT);
+          if (hangsUp) {
+            req.socket.destroy();
+            await gone;
+          }
+          if (result.kind === 'body') result.kept?.drop();
+          res.end();
+          return [
+            Object.getOwnPropertyNames(req).filter((name) => !before.includes(name)),
+            'get' in (Object.getOwnPropertyDescriptor(req, 'socket') ?? {}),
+            req.destroyed,
+          ];
+        })(),
+      );
+    });
+    servers.push(server);
+    await ask(server, sized('x'));
+    expect(await seen[0]).toEqual([[], false, hangsUp]);
+  }
 });

@@ -35,7 +35,10 @@ export async function readAhead(
     const reads = readsBody(route, exchange);
     if (reads === false || !(await reads)) return go.next();
     const { kind } = await exchange.readBody(route.requestSizeMaxBytes);
-    if (kind === 'body') return go.next();
+    if (kind === 'body') {
+      exchange.lendBody();
+      return go.next();
+    }
   } catch (error) {
     return go.fail(error);
   }
