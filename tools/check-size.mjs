@@ -82,6 +82,7 @@ const CLOSURES = {
   'samekey/koa': { files: 162, kilobytes: 445 },
   'samekey/next': { files: 141, kilobytes: 405 },
   'samekey/trpc': { files: 141, kilobytes: 405 },
+  'samekey/graphql': { files: 141, kilobytes: 405 },
   'samekey/lambda': { files: 141, kilobytes: 405 },
   'samekey/node': { files: 158, kilobytes: 440 },
   'samekey/hono': { files: 143, kilobytes: 410 },

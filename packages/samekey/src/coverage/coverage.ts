@@ -11,6 +11,7 @@ import { expressStack } from '../adapters/express/layers.ts';
 import { type Exemption, EXEMPTIONS_ROW, isAbout } from './exempt.ts';
 import { expressRoutes } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
+import { graphqlRoutes, isGraphql } from './graphql-fields.ts';
 import { honoList, honoRoutes } from './hono.ts';
 import { koaMiddleware, koaRoutes } from './koa.ts';
 import { isNest, nestRoutes } from './nest.ts';
@@ -56,14 +57,15 @@ const ROWS = {
 
 /**
  * The routes of an application: of Express 4 or 5 (or one of its routers), Fastify 5, Hono, Koa with @koa/router,
- * NestJS 11 or 12, of a router of tRPC 11 (mutations), or of an OpenAPI 3 document. Throws `OptionsError` for anything
- * else.
+ * NestJS 11 or 12, the mutations of a router of tRPC 11 or of a schema of GraphQL, or those of an OpenAPI 3 document.
+ * Throws `OptionsError` for anything else.
  */
 export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
   const { mounted, header } = readOptions('coverage', ROWS, options);
   if (isNest(app)) return nestRoutes(app, mounted);
   if (isFastify(app)) return fastifyRoutes(app);
   if (isTrpc(app)) return trpcRoutes(app);
+  if (isGraphql(app)) return graphqlRoutes(app);
   const document = openApiDocument(app);
   if (document !== null) return openApiRoutes(document, header);
   const koa = koaMiddleware(app);
@@ -72,7 +74,7 @@ export function routesOf(app: unknown, options: CoverageOptions = {}): Routes {
   if (hono !== null) return honoRoutes(hono);
   if (expressStack(app) !== null) return expressRoutes(app, mounted);
   throw new OptionsError(
-    'Its routes cannot be listed: pass an application of Express, Fastify, Hono, Koa or NestJS, a router of tRPC, or an OpenAPI 3 document.',
+    'Its routes cannot be listed: pass an application of Express, Fastify, Hono, Koa or NestJS, a router of tRPC, a schema of GraphQL, or an OpenAPI 3 document.',
   );
 }
 
@@ -82,6 +84,7 @@ export function isListable(app: unknown): boolean {
     isNest(app) ||
     isFastify(app) ||
     isTrpc(app) ||
+    isGraphql(app) ||
     openApiDocument(app) !== null ||
     koaMiddleware(app) !== null ||
     honoList(app) !== null ||

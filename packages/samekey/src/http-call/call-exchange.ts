@@ -16,7 +16,7 @@ import { handle } from '../http/handle.ts';
 import type { ProblemCode } from '../http/problem.ts';
 import type { Profile } from '../http/profile.ts';
 import { ietf } from '../http/profiles/ietf.ts';
-import type { Route } from '../http/route.ts';
+import { isFinalStatus, type Route } from '../http/route.ts';
 import type { Wrapped } from '../http/wrapped.ts';
 import { outright } from '../ways/outright.ts';
 import { reply, valueOf } from '../ways/reply.ts';
@@ -166,6 +166,11 @@ export function endOf(answer: StoredResponse): Ended {
   } catch (error) {
     return { kind: 'threw', error };
   }
+}
+
+/** Whether every retry gets what this call ended with. */
+export function isKept<Native>(route: Route<Native>, end: Ended): boolean {
+  return end.kind === 'refused' || (end.kind === 'answered' && isFinalStatus(route, end.status));
 }
 
 class CallExchange<Native> implements Exchange<Native> {

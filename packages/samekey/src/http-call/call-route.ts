@@ -42,8 +42,6 @@ export interface CallOptions<Native, Failure> extends OperationOptions, Keyed<Na
    * it. Null for an error that was thrown and is no answer; undefined leaves it to the code.
    */
   readonly statusOf?: (error: Failure) => number | null | undefined;
-  /** What of an error is stored beside its code and message, as JSON; default nothing. */
-  readonly errorData?: (error: Failure) => unknown;
 }
 
 /** Options of an operation that is served as a call. */
@@ -90,7 +88,6 @@ export const CALL_ROWS: Table<CallOptions<never, never>> = {
   required: ROUTE_ROWS.required,
   skip: ROUTE_ROWS.skip,
   statusOf: aFunction(),
-  errorData: aFunction(),
 };
 
 /** The rows of {@link CallServeOptions}. */
@@ -111,7 +108,7 @@ interface CallRoutes<Native> {
 /** Checks the options of a door, less those that only it knows. Throws `OptionsError`. */
 export function compileCalls<Native>(
   samekey: Samekey,
-  options: Omit<CallOptions<Native, never>, 'statusOf' | 'errorData'>,
+  options: Omit<CallOptions<Native, never>, 'statusOf'>,
 ): CallRoutes<Native> {
   const { engine, defaults } = internalsOf(samekey);
   const compile = (operation: string): Route<Native> =>
@@ -140,12 +137,13 @@ interface ServedCalls<Native> {
 }
 
 /** Checks the options and puts the operation's own in place. Throws `OptionsError`. */
-export function compileServedCalls<Native extends { readonly input: unknown }, Input>(
+export function compileServedCalls<Native, Input>(
   operation: Operation<Input, unknown>,
+  inputOf: (call: Native) => Input,
   { pending, ...options }: CallServeOptions<Native, Input>,
 ): ServedCalls<Native> {
   const { engine, route, wrapped } = compileServed<Native, Input>(operation, {
-    input: (call) => call.input as Input,
+    input: inputOf,
     ...options,
     profile: CALL_PROFILE,
   });

@@ -7,6 +7,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { createHTTPServer } from '@trpc/server/adapters/standalone';
 import superjson from 'superjson';
 import { idempotencyData, type TrpcHttp } from '../../src/adapters/trpc/index.ts';
+import { linesOf } from '../../src/http-call/request-lines.ts';
 import { createSamekey } from '../../src/index.ts';
 import type { Samekey, SamekeyOptions } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
@@ -16,10 +17,7 @@ export interface Context {
   readonly account: string | undefined;
 }
 
-const accountOf = ({ req }: TrpcHttp): string | undefined => {
-  const { headers } = req;
-  return (headers instanceof Headers ? headers.get('x-account') : (headers['x-account'] as string)) ?? 'acme';
-};
+const accountOf = ({ req }: TrpcHttp): string | undefined => linesOf(req, 'x-account')[0] ?? 'acme';
 
 const createContext = (http: TrpcHttp): Context => ({ http, account: accountOf(http) || undefined });
 

@@ -50,6 +50,11 @@ import { idempotent as lambdaOf } from 'samekey/lambda';
 import { idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
 import { Idempotent, SamekeyModule } from 'samekey/nestjs';
 import { idempotent as trpcOf, serve as serveOnTrpc, serveStatus as statusOnTrpc } from 'samekey/trpc';
+import {
+  idempotent as graphqlOf,
+  serve as serveOnGraphql,
+  serveStatus as statusOnGraphql,
+} from 'samekey/graphql';
 import { createWorker } from 'samekey/worker';
 import { createSamekey } from 'samekey';
 import { createOrphans } from '../../src/stores/dynamodb/orphans.ts';
@@ -145,6 +150,17 @@ const ROWS: readonly Row[] = [
     (own: never) => serveOnTrpc(plain as never, own),
   ],
   ['TrpcStatusOptions', { scope: () => 'acme', key: run }, (own: never) => statusOnTrpc(plain, own)],
+  [
+    'GraphqlOptions',
+    { ...call, request: run, setHeader: run },
+    (own: never) => graphqlOf(samekey, own, run as never),
+  ],
+  [
+    'GraphqlServeOptions',
+    { ...servedCall, input: run, setHeader: run },
+    (own: never) => serveOnGraphql(plain as never, own),
+  ],
+  ['GraphqlStatusOptions', { scope: () => 'acme', key: run }, (own: never) => statusOnGraphql(plain, own)],
   ['ModuleOptions', { samekey, ...route }, (common: never) => onNest(common, {})],
   ['NestRouteOptions', route, (own: never) => onNest({ samekey }, own)],
   ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey],

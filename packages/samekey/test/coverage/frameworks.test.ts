@@ -3,9 +3,14 @@
 import { Router } from '@koa/router';
 import { initTRPC, lazy } from '@trpc/server';
 import fastify from 'fastify';
+import { createSchema } from 'graphql-yoga';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
+import {
+  idempotent as idempotentOnGraphql,
+  serve as serveOnGraphql,
+} from '../../src/adapters/graphql/index.ts';
 import { idempotent, serve } from '../../src/adapters/hono/index.ts';
 import { idempotent as idempotentOnTrpc, serve as serveOnTrpc } from '../../src/adapters/trpc/index.ts';
 import {
@@ -58,6 +63,33 @@ describe('tRPC', () => {
     ]);
     expect(coverage(router).unseen).toEqual([{ where: 'later', why: expect.stringContaining('lazily') }]);
     expect(isListable(router)).toBe(true);
+  });
+});
+
+describe('GraphQL', () => {
+  it('lists the fields of mutations, by their resolvers', () => {
+    const options = { scope, keyIn: () => 'a' };
+    const pay = idempotentOnGraphql(samekey, options, () => 1);
+    const report = serveOnGraphql(samekey.plain({ name: 'report graphql', run: () => 1 }), options);
+    const schema = createSchema({
+      typeDefs: 'type Query { up: Int } type Mutation { pay: Int, report: Int, cancel: Int, none: Int }',
+      resolvers: {
+        Query: { up: () => 1 },
+        Mutation: { pay, report, cancel: () => 1 },
+      },
+    });
+    expect(lines(schema)).toEqual([
+      'POST /Mutation.cancel -',
+      'POST /Mutation.none -',
+      'POST /Mutation.pay samekey',
+      'POST /Mutation.report samekey',
+    ]);
+    const type = schema.getMutationType()?.getFields()['none'] as { resolve?: unknown };
+    type.resolve = exempt('reads only', () => 1);
+    expect(lines(schema)).toContain('POST /Mutation.none exempt');
+    expect(isListable(schema)).toBe(true);
+    const still = createSchema({ typeDefs: 'type Query { up: Int }' });
+    expect(coverage(still).unseen).toMatchObject([{ where: 'the application' }]);
   });
 });
 

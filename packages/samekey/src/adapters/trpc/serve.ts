@@ -38,7 +38,11 @@ export function serve<Ctx, Input, Value>(
   readOptions('serve', ROWS, options);
   const { http: httpOf, transformer, ...own } = options;
   const { input } = bothWays(transformer);
-  const { route, meet } = compileServedCalls<TrpcCall<Ctx, Input>, Input>(operation, own);
+  const { route, meet } = compileServedCalls<TrpcCall<Ctx, Input>, Input>(
+    operation,
+    (call) => call.input,
+    own,
+  );
   const resolver = async (native: TrpcCall<Ctx, Input>): Promise<Value> => {
     const http = httpOf?.(native) ?? null;
     const end = await meet(callOf(native, input.serialize(native.input), http));

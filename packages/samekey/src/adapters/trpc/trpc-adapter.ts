@@ -14,13 +14,12 @@ import {
   type Call,
   declaredBy,
   type Did,
-  type Ended,
+  isKept,
   meetCall,
   wrappedCall,
 } from '../../http-call/call-exchange.ts';
 import { CALL_ROWS, type CallOptions, compileCalls } from '../../http-call/call-route.ts';
 import { markProtected } from '../../http/marker.ts';
-import { isFinalStatus, type Route } from '../../http/route.ts';
 import type { Samekey } from '../../samekey.ts';
 import { statusOfError, type StoredError, type TrpcError, valueOrThrow } from './trpc-errors.ts';
 import { headerLinesOf, mark, type TrpcHttp } from './trpc-http.ts';
@@ -59,7 +58,10 @@ export interface TrpcOwnOptions<Ctx, Input> {
 /** Options of protected procedures. */
 export interface TrpcOptions<Ctx = unknown, Input = unknown>
   extends CallOptions<TrpcCall<Ctx, Input>, TrpcError>,
-    TrpcOwnOptions<Ctx, Input> {}
+    TrpcOwnOptions<Ctx, Input> {
+  /** What of an error is stored beside its code and message, as JSON; default nothing. */
+  readonly errorData?: (error: TrpcError) => unknown;
+}
 
 /** The rows of {@link TrpcOwnOptions}. */
 export const OWN_ROWS: Table<TrpcOwnOptions<never, never>> = {
@@ -67,8 +69,8 @@ export const OWN_ROWS: Table<TrpcOwnOptions<never, never>> = {
   transformer: anything(),
 };
 
-const ROWS = { ...CALL_ROWS, ...OWN_ROWS } satisfies Table<
-  CallOptions<never, never> & TrpcOwnOptions<never, never>
+const ROWS = { ...CALL_ROWS, ...OWN_ROWS, errorData: aFunction() } satisfies Table<
+  CallOptions<never, never> & TrpcOwnOptions<never, never> & Pick<TrpcOptions, 'errorData'>
 >;
 
 type Result = Awaited<ReturnType<TRPCMiddlewareFunction<object, object, object, object, unknown>>>;
@@ -177,9 +179,4 @@ export function bothWays(transformer: Transformer = AS_IT_IS): {
 /** Made where it is written: what cannot be made is an answer that cannot be stored, of work that is done. */
 function lazily(make: () => unknown): unknown {
   return { toJSON: make };
-}
-
-/** Whether every retry gets what this call ended with. */
-function isKept<Ctx, Input>(route: Route<TrpcCall<Ctx, Input>>, end: Ended): boolean {
-  return end.kind === 'refused' || (end.kind === 'answered' && isFinalStatus(route, end.status));
 }

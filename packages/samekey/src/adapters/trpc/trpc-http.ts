@@ -1,14 +1,11 @@
 /** The HTTP request of a call: where its key stands, and where marks go that have no place in tRPC's own answer. */
 
 import type { Ended } from '../../http-call/call-exchange.ts';
+import { linesOf, type RequestOfCalls } from '../../http-call/request-lines.ts';
 
 /** What `createContext` is given by every adapter of tRPC for HTTP. */
 export interface TrpcHttp {
-  readonly req: {
-    readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-    /** Of Node: each line by itself. */
-    readonly rawHeaders?: readonly string[];
-  };
+  readonly req: RequestOfCalls;
   /** The calls of the request. */
   readonly info: { readonly calls: readonly { readonly path: string }[] };
   /** Node's response, or that of a framework on it. */
@@ -20,11 +17,7 @@ export interface TrpcHttp {
 /** Lines of a header, if the call is one of the request's own: not one that a resolver makes with the same context. */
 export function headerLinesOf(http: TrpcHttp | null, path: string, name: string): readonly string[] {
   if (!http?.info.calls.some((call) => call.path === path)) return [];
-  const { headers, rawHeaders } = http.req;
-  if (rawHeaders !== undefined)
-    return rawHeaders.filter((_line, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
-  const given = headers instanceof Headers ? headers.get(name) : headers[name];
-  return given === null || given === undefined ? [] : [given].flat();
+  return linesOf(http.req, name);
 }
 
 /** Sets marks and `Retry-After` on the response, if it is for this call alone and has not begun. */
