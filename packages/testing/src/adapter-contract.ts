@@ -13,6 +13,7 @@ import { faultTests } from './adapter/faults.ts';
 import type { AdapterHarness } from './adapter/harness.ts';
 import { identityTests } from './adapter/identity.ts';
 import { identityDeployTests } from './adapter/identity-deploys.ts';
+import { answerHookTests } from './adapter/answer-hooks.ts';
 import { keyPlaceTests } from './adapter/key-places.ts';
 import { keyTests } from './adapter/keys.ts';
 import { type AddTest, onBench } from './adapter/kit.ts';
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, (test: AddTest, harness: AdapterHarness) =>
   'once, and the same answer': onceTests,
   keys: keyTests,
   keyPlaces: keyPlaceTests,
+  answerHooks: answerHookTests,
   'the same request': samenessTests,
   'operation identity': identityTests,
   'operation identity over a deploy': identityDeployTests,

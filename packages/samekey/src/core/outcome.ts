@@ -55,6 +55,7 @@ export type UnavailableReason =
   | 'kept-elsewhere'
   | 'bridge-unfit'
   | 'too-large-now'
+  | 'replay-hook'
   | 'limiter';
 
 /** What a request met. `retryAfterMs` is a proposal for `Retry-After`, within 1–60 s. */

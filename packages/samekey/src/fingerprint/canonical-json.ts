@@ -26,7 +26,6 @@ import {
 } from './json-tokens.ts';
 import {
   endOrder,
-  isAhead,
   type MemberOrder,
   memberOrder,
   pushMember,
@@ -165,9 +164,7 @@ function readObject(
       takeBack(order, before);
       continue;
     }
-    const isFirst = order.top === base;
-    pushMember(order, start, nameEnd, out.length, plain, noted);
-    if (!isFirst && sorted) sorted = !isAhead(order, out.bytes);
+    if (pushMember(order, base, out, start, nameEnd, plain, noted)) sorted = false;
   } while (takes(cursor, COMMA));
   expect(cursor, 0x7d);
   if (!sorted) sortMembers(order, out, base, first, low);

@@ -7,8 +7,17 @@
  * once and digested once; with a synchronous digester nothing here is asynchronous.
  * Sources: contract §7.5; HMAC by RFC 2104 and FIPS 180-4, both in the {@link Digester}.
  */
-import { type ByteWriter, byteWriter, writeCount, writeText, writeTexts, written } from './byte-writer.ts';
-import { OptionsError } from '../core/errors.ts';
+import {
+  type ByteWriter,
+  byteWriter,
+  writeBytes,
+  writeCount,
+  writeText,
+  writeTexts,
+  written,
+} from './byte-writer.ts';
+import { NotExecutedError, OptionsError } from '../core/errors.ts';
+import { type Comparable, comparableBytes } from './digest.ts';
 import { type BodySelection, bodySelection, writeBody } from './fingerprint-body.ts';
 import {
   aFunction,
@@ -30,7 +39,7 @@ import type { Digester } from '../core/world.ts';
 
 /** What counts for a retry, and how it is digested. Every field has a default. */
 export interface FingerprintOptions {
-  /** A name for this option set; change it whenever `path` changes what it does. Default ''. */
+  /** A name for this option set; change it whenever `path` or `of` changes what it does. Default ''. */
   readonly version?: string;
   /** Members of a JSON body, or form fields, that a retry may change: JSON Pointers (`/a/b`) or top-level names. */
   readonly omit?: readonly string[];
@@ -38,6 +47,12 @@ export interface FingerprintOptions {
   readonly pick?: readonly string[];
   /** Headers that count too, by name. Default none. */
   readonly headers?: readonly string[];
+  /**
+   * What counts in place of query, body and headers: a pure function of the request as it was sent, which gives JSON or
+   * bytes. Method, path and operation count as ever. It needs a `version`, and stands in place of `omit`, `pick` and
+   * `headers`.
+   */
+  readonly of?: (request: FingerprintRequest) => Comparable;
   /** Maps the path before it counts. It must be pure; it has no part in the label but that it is there. */
   readonly path?: (path: string) => string;
   /** Named secrets of 16 bytes or more for HMAC-SHA-256; a name is never used for another secret. Default SHA-256. */
@@ -47,6 +62,22 @@ export interface FingerprintOptions {
   };
   /** Option sets that records may still carry from before a deploy, each as it was in full. */
   readonly formerly?: readonly FingerprintOptions[];
+}
+
+/** A request, as a function gets it that says what counts. */
+export interface FingerprintRequest {
+  readonly method: string;
+  /** As received, without the query. */
+  readonly path: string;
+  /** As received, without its `?`; empty if there is none. */
+  readonly query: string;
+  readonly contentType: string | undefined;
+  /** The whole body, its content coding removed. A copy. */
+  readonly body: Uint8Array;
+  /** The body as JSON; undefined for an empty one. Throws for any other body: the request is answered 400. */
+  readonly json: () => unknown;
+  /** Every line of a header; empty if it is absent. */
+  readonly headers: (name: string) => readonly string[];
 }
 
 /** Secrets for all digests of an instance. */
@@ -75,6 +106,7 @@ const FINGERPRINT_ROWS = {
   omit: listOf(text()),
   pick: listOf(text()),
   headers: listOf(text()),
+  of: aFunction(),
   path: aFunction(),
   secrets: nested({ current: required(text()), keys: required(secretsByName) }),
   formerly: listOf({
@@ -129,6 +161,7 @@ interface Way {
   readonly label: string;
   readonly selection: BodySelection;
   readonly headers: readonly string[];
+  readonly of: FingerprintOptions['of'];
   readonly path: ((path: string) => string) | undefined;
   readonly secret: Uint8Array | undefined;
   readonly bound: boolean;
@@ -136,6 +169,7 @@ interface Way {
 
 /** Names the encoding itself: changed with any change to what {@link encode} writes. */
 const SCHEME = 'sk1';
+const utf8 = new TextDecoder();
 const SECRET_BYTES_MIN = 16;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
@@ -155,9 +189,9 @@ export function createFingerprinter(
   const ways = new Map([[current.label, current]]);
   for (const way of others) {
     const known = ways.get(way.label);
-    if (known !== undefined && known.path !== way.path) {
+    if (known !== undefined && (known.path !== way.path || known.of !== way.of)) {
       throw new OptionsError(
-        `Two option sets of the fingerprint differ in their path function only (${way.label}): give each its own version.`,
+        `Two option sets of the fingerprint differ in their functions only (${way.label}): give each its own version.`,
       );
     }
     if (known === undefined) ways.set(way.label, way);
@@ -167,7 +201,13 @@ export function createFingerprinter(
     compute: (input: FingerprintInput) => digest(current, input, digester),
     computeFor(label: string, input: FingerprintInput) {
       const way = ways.get(label);
-      return way && digest(way, input, digester);
+      if (way?.of === undefined || way === current) return way && digest(way, input, digester);
+      try {
+        return digest(way, input, digester);
+      } catch {
+        // A function of another version that cannot take this request proves nothing of it.
+        return undefined;
+      }
     },
   });
 }
@@ -196,6 +236,7 @@ export function withSecrets(
 
 /** The ways of an option set, the current secret's first, then those of its former secrets and option sets. */
 function waysOf(options: FingerprintOptions, bound: boolean): [Way, ...Way[]] {
+  if (options.of !== undefined) checkOf(options);
   const omit = options.omit && pointersOf(options.omit);
   const pick = options.pick && pointersOf(options.pick);
   const headers = headerNames(options.headers ?? []);
@@ -206,11 +247,13 @@ function waysOf(options: FingerprintOptions, bound: boolean): [Way, ...Way[]] {
     headers,
     options.path !== undefined,
   ];
+  if (options.of !== undefined) parts.push('of');
   if (bound) parts.push('bound');
   const common = {
     label: `${SCHEME}.${shortHash(JSON.stringify(parts))}`,
     selection: bodySelection({ omit: pathTree(omit), pick: pathTree(pick) }),
     headers,
+    of: options.of,
     path: options.path,
     secret: undefined,
     bound,
@@ -225,6 +268,15 @@ function waysOf(options: FingerprintOptions, bound: boolean): [Way, ...Way[]] {
   });
   const rest = Object.keys(keys).filter((name) => name !== current);
   return [withSecret(current), ...rest.map(withSecret), ...former];
+}
+
+function checkOf({ version = '', omit, pick, headers }: FingerprintOptions): void {
+  if (version === '')
+    throw new OptionsError(
+      'fingerprint.of is a function, which has no name that a record could carry: give a version, and another one whenever it compares otherwise.',
+    );
+  if ((omit ?? pick ?? headers) !== undefined)
+    throw new OptionsError('fingerprint.of says alone what counts: leave out omit, pick and headers.');
 }
 
 function headerNames(names: readonly string[]): readonly string[] {
@@ -252,7 +304,7 @@ export function secretOf(name: string, bytes: Uint8Array | undefined): Uint8Arra
     );
   }
   // A copy: a caller that wipes its own afterwards would change every digest.
-  return bytes.slice();
+  return Uint8Array.from(bytes);
 }
 
 /** What differs in the part behind the dot only is perhaps the same request (`bridge.ts`). */
@@ -293,6 +345,8 @@ function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
   if (!isNamed) writeText(writer, input.method);
   writeText(writer, input.operation);
   if (!isNamed) writeText(writer, pathOf(way, input));
+  if (way.of !== undefined)
+    return writeBytes(writer, comparableBytes('What fingerprint.of gave', way.of(requestOf(input))));
   writeTexts(writer, pairsOf(input.query));
   writeBody(writer, input.contentType, input.body, way.selection);
   writeCount(writer, way.headers.length);
@@ -302,6 +356,33 @@ function encode(writer: ByteWriter, way: Way, input: FingerprintInput): void {
     // Several lines are one list (RFC 9110 §5.3): some runtimes join them before we see them. Absent is not empty.
     writeTexts(writer, values.length === 0 ? [] : [values.join(', ')]);
   }
+}
+
+function requestOf({
+  method,
+  path,
+  query,
+  contentType,
+  body,
+  headers,
+}: FingerprintInput): FingerprintRequest {
+  const copy = Uint8Array.from(body);
+  return {
+    method,
+    path,
+    query,
+    contentType,
+    body: copy,
+    headers: (name) => [...headers(name.toLowerCase())],
+    json() {
+      if (copy.length === 0) return undefined;
+      try {
+        return JSON.parse(utf8.decode(copy)) as unknown;
+      } catch (cause) {
+        throw new NotExecutedError('The request’s body is not JSON.', { cause });
+      }
+    },
+  };
 }
 
 function pathOf({ path: mapped }: Way, { path }: FingerprintInput): string {

@@ -68,15 +68,16 @@ export function memberOrder(size: number): MemberOrder {
   return { movable: size * MOVES_PER_BYTE, noted: [], members: shared, top: 0 };
 }
 
-/** Adds the member that ends where `out` does. */
+/** Adds a member of the object whose first one stands at `base`; whether it comes before the one in front of it. */
 export function pushMember(
   order: MemberOrder,
+  base: number,
+  { bytes, length }: ByteWriter,
   start: number,
   nameEnd: number,
-  end: number,
   plain: boolean,
   low: number,
-): void {
+): boolean {
   const { top } = order;
   if (top + MEMBER > order.members.length) {
     const grown = new Int32Array(order.members.length * 2);
@@ -87,16 +88,12 @@ export function pushMember(
   const { members } = order;
   members[top] = start;
   members[top + 1] = nameEnd;
-  members[top + 2] = end;
+  members[top + 2] = length;
   members[top + 3] = plain ? 1 : 0;
   members[top + 4] = low;
   members[top + 5] = order.noted.length;
   order.top = top + MEMBER;
-}
-
-/** Whether the member added last comes before the one before it. */
-export function isAhead({ members, top }: MemberOrder, bytes: Uint8Array): boolean {
-  return compareAt(members, bytes, top - MEMBER, top - 2 * MEMBER) < 0;
+  return top > base && compareAt(members, bytes, top, top - MEMBER) < 0;
 }
 
 /**
@@ -218,27 +215,18 @@ function listOf(members: Int32Array, base: number, top: number): Member[] {
   return list;
 }
 
-/** As {@link compareNames}, of the members that stand at `a` and `b`. */
+/** Negative where the name of the member at `a` comes before that of the one at `b`, 0 for one name. */
 function compareAt(members: Int32Array, bytes: Uint8Array, a: number, b: number): number {
   const startA = members[a] as number;
   const startB = members[b] as number;
   const endA = members[a + 1] as number;
   const endB = members[b + 1] as number;
-  if (members[a + 3] === 1 && members[b + 3] === 1) return comparePlain(bytes, startA, endA, startB, endB);
-  const nameA = nameOf(bytes, startA, endA, members[a + 3] === 1);
-  const nameB = nameOf(bytes, startB, endB, members[b + 3] === 1);
-  return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
-}
-
-/** Negative where the name of `a` comes before that of `b`, 0 for one name. */
-function compareNames(bytes: Uint8Array, a: Member, b: Member): number {
-  if (a.plain && b.plain) return comparePlain(bytes, a.start, a.nameEnd, b.start, b.nameEnd);
-  const nameA = decoded(bytes, a);
-  const nameB = decoded(bytes, b);
-  return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
-}
-
-function comparePlain(bytes: Uint8Array, startA: number, endA: number, startB: number, endB: number): number {
+  const [plainA, plainB] = [members[a + 3] === 1, members[b + 3] === 1];
+  if (!plainA || !plainB) {
+    const nameA = nameOf(bytes, startA, endA, plainA);
+    const nameB = nameOf(bytes, startB, endB, plainB);
+    return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
+  }
   // Without the quotes, of which the last would count as a character.
   const lengthA = endA - startA - 1;
   const lengthB = endB - startB - 1;
@@ -247,6 +235,13 @@ function comparePlain(bytes: Uint8Array, startA: number, endA: number, startB: n
     if (difference !== 0) return difference;
   }
   return lengthA - lengthB;
+}
+
+/** As {@link compareAt}. */
+function compareNames(bytes: Uint8Array, a: Member, b: Member): number {
+  const nameA = decoded(bytes, a);
+  const nameB = decoded(bytes, b);
+  return nameA < nameB ? -1 : nameA > nameB ? 1 : 0;
 }
 
 function decoded(bytes: Uint8Array, member: Member): string {

@@ -105,7 +105,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   }
 
   pass(): void {
-    this.lendBody();
+    this.#body?.lend();
     this.#flow.next();
   }
 
@@ -127,7 +127,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
       });
     }
     attempts.set(this.#req, attempt);
-    this.lendBody();
+    this.#body?.lend();
     this.#flow.hold?.(capture);
     this.#flow.next();
     const end = await capture.ended;
@@ -207,7 +207,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
   fail(error: unknown): void {
     // Once the handler has begun to answer there is no clean way to answer in its place.
     if (this.#capture === null) {
-      this.lendBody();
+      this.#body?.lend();
       if (!this.#res.headersSent) this.#flow.fail(asError(error));
     } else this.#capture.destroy();
   }

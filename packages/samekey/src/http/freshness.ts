@@ -18,6 +18,7 @@ import {
 } from '../core/signed-time.ts';
 import type { World } from '../core/world.ts';
 import type { HttpRequest } from './exchange.ts';
+import { type FirstSentOptions, outsideWindow } from './first-sent.ts';
 
 /** Requests must say when they were sent, signed. */
 export interface FreshnessOptions<Native> {
@@ -108,8 +109,26 @@ function invalid(fault: TimeFault): Outcome {
   return { kind: 'request-time-invalid', fault };
 }
 
-/** What a request is told that is not fresh; null for one that is. */
-export async function staleness<Native>(
+/** Why a request that must say when it was sent, or first sent, is refused; null for one that is not. */
+export async function untimeliness<Native>(
+  {
+    freshness,
+    firstSent,
+  }: {
+    readonly freshness: Freshness<Native> | null;
+    readonly firstSent: Required<FirstSentOptions> | null;
+  },
+  native: Native,
+  request: HttpRequest,
+  key: string,
+  world: Pick<World, 'hmacSha256' | 'wallNow'>,
+): Promise<Outcome | null> {
+  const stale = freshness === null ? null : await staleness(freshness, native, request, key, world);
+  if (stale !== null || firstSent === null) return stale;
+  return outsideWindow(firstSent, request, world.wallNow());
+}
+
+async function staleness<Native>(
   freshness: Freshness<Native>,
   native: Native,
   request: HttpRequest,

@@ -20,10 +20,10 @@ import { response } from '../core/response.ts';
 import { type Issue, validate } from '../core/schema.ts';
 import type { Handler, Work } from '../engine/work.ts';
 import { INPUT_MAX_BYTES } from '../ways/input.ts';
+import { otherReplay, redacted } from './answer-hooks.ts';
 import { callerParts } from './caller.ts';
 import type { Exchange, HandlerEnd, HttpRequest } from './exchange.ts';
-import { outsideWindow } from './first-sent.ts';
-import { staleness } from './freshness.ts';
+import { untimeliness } from './freshness.ts';
 import { parseJson } from './json-body.ts';
 import {
   type Asked,
@@ -78,7 +78,11 @@ export async function handle<Native>(
     }
     tellRoute(engine, route, exchange, outcome);
     const key = 'work' in prepared ? prepared.work.id.key : null;
-    await sendOutcome(route, exchange, outcome, wrapped, key);
+    const answered =
+      route.onReplay === null || outcome.kind !== 'replay' || key === null
+        ? outcome
+        : await otherReplay(engine, route.onReplay, exchange.native, outcome, key);
+    await sendOutcome(route, exchange, answered, wrapped, key);
     if ('work' in prepared)
       if (engine.world.probe !== undefined) await engine.world.probe('answer.sent', prepared.work.id);
   } catch (error) {
@@ -143,10 +147,15 @@ async function handlerOf<Native>(
     // An input that is too much to be kept is what the client sent (F90).
     if (isValueError(error) && error.fault === 'too-large')
       return { outcome: { kind: 'request-too-large', sizeMaxBytes: INPUT_MAX_BYTES } };
-    const isTooDeep = isValueError(error) && error.fault === 'too-deep';
-    if (!isTooDeep && !isNotExecutedError(error)) throw error;
-    return { outcome: { kind: 'request-malformed', detail: error.message } };
+    return { outcome: malformed(error) };
   }
+}
+
+/** What the client sent is not what is read of it. Throws what is no fault of the client's. */
+function malformed(error: unknown): Outcome {
+  const isTooDeep = isValueError(error) && error.fault === 'too-deep';
+  if (!isTooDeep && !isNotExecutedError(error)) throw error;
+  return { kind: 'request-malformed', detail: error.message };
 }
 
 const TIMEOUT_ANSWERED =
@@ -159,14 +168,14 @@ function passThrough<Native>(engine: Engine, route: Route<Native>, exchange: Exc
       const end = await exchange.run(attempt);
       if (end.kind === 'answered' && (end.answer.status === 408 || end.answer.status === 504))
         engine.misuse('time-out-answered', TIMEOUT_ANSWERED);
-      return endingOf(end);
+      return endingOf(end, engine, route);
     },
-    onLate: (tell) => exchange.onLateAnswer?.((end) => tell(endingOf(end))),
+    onLate: (tell) => exchange.onLateAnswer?.((end) => tell(endingOf(end, engine, route))),
     endingSoFar() {
       const head = exchange.answerSoFar();
       // What may run again has not ended: its handler goes on.
       if (head === null || !isFinalStatus(route, head.status)) return null;
-      return endingOf({ kind: 'answered', answer: head });
+      return endingOf({ kind: 'answered', answer: head }, engine, route);
     },
   };
 }
@@ -191,15 +200,11 @@ async function prepare<Native>(
   let parsed: KeyRead = keyOf(lines, route, exchange.request);
   if (route.keyIn !== null) parsed = await keyAnywhere(route, exchange, parsed);
   if (parsed.kind !== 'key') return { outcome: noKey(engine, route, parsed) };
-  if (route.freshness !== null) {
-    const { native, request } = exchange;
-    const stale = await staleness(route.freshness, native, request, parsed.key, engine.world);
-    if (stale !== null) return { outcome: stale };
-  }
   const { native, request } = exchange;
-  const outside =
-    route.firstSent === null ? null : outsideWindow(route.firstSent, request, engine.world.wallNow());
-  if (outside !== null) return { outcome: outside };
+  if (route.freshness !== null || route.firstSent !== null) {
+    const untimely = await untimeliness(route, native, request, parsed.key, engine.world);
+    if (untimely !== null) return { outcome: untimely };
+  }
   const binding =
     route.bindTo === null ? undefined : await bindingOf(engine, operation.label, route.bindTo, native);
   if (binding === null) return { outcome: { kind: 'anonymous' } };
@@ -230,10 +235,16 @@ async function prepare<Native>(
     );
   }
   const common = commonOf(exchange, body.decoded);
-  const placed =
-    bridged === null
-      ? placeNow(identityNow(route, asked), common, binding)
-      : placesOf(engine, bridged.all, asked, common, binding);
+  let placed: Places | Promise<Places>;
+  try {
+    placed =
+      bridged === null
+        ? placeNow(identityNow(route, asked), common, binding)
+        : await placesOf(engine, bridged.all, asked, common, binding);
+  } catch (error) {
+    // A function that says what counts reads the body, too.
+    return { outcome: malformed(error) };
+  }
   return {
     work: workOf(route, operation, isPending(placed) ? await placed : placed, prepared, ifNew),
     ...('invalid' in prepared ? { invalid: prepared.invalid } : { handler: prepared.handler }),
@@ -358,13 +369,13 @@ function commonOf<Native>({ request }: Exchange<Native>, body: Uint8Array): Comm
 }
 
 /** What the engine learns of a handler's end. */
-function endingOf(end: HandlerEnd): Ending {
+function endingOf(end: HandlerEnd, engine: Engine, { redact }: Pick<Route<never>, 'redact'>): Ending {
   if (end.kind === 'threw') return { kind: 'threw', error: end.error, response: response(500) };
   if (end.kind === 'silent')
     return { kind: 'threw', error: end.error, response: response(500), isSilent: true };
-  if (end.isPerhapsAnothers === true)
-    return { kind: 'answered', response: end.answer, isPerhapsAnothers: true };
-  return { kind: 'answered', response: end.answer };
+  const answer = redact === null ? end.answer : redacted(redact, end.answer, engine);
+  if (end.isPerhapsAnothers === true) return { kind: 'answered', response: answer, isPerhapsAnothers: true };
+  return { kind: 'answered', response: answer };
 }
 
 function tellRoute<Native>(

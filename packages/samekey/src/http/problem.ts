@@ -45,6 +45,7 @@ export type ProblemCode =
   | 'kept-elsewhere'
   | 'bridge-unfit'
   | 'body-too-large-now'
+  | 'replay-unavailable'
   | 'record-sealed'
   | 'key-expired'
   | 'key-reused'
@@ -134,6 +135,9 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   ),
   'body-too-large-now': unavailableProblem(
     'This key is known, and its body is larger than this server takes now, so it was not read and nothing was done.',
+  ),
+  'replay-unavailable': unavailableProblem(
+    'This request was carried out earlier, and nothing ran again; what came of it cannot be told right now.',
   ),
   'record-sealed': unavailableProblem(
     'What this key stands for is sealed, and this server cannot open it, so nothing was done.',
@@ -301,6 +305,7 @@ const UNAVAILABLE_PROBLEMS: Readonly<Record<UnavailableReason, ProblemCode>> = {
   'kept-elsewhere': 'kept-elsewhere',
   'bridge-unfit': 'bridge-unfit',
   'too-large-now': 'body-too-large-now',
+  'replay-hook': 'replay-unavailable',
   unreadable: 'record-sealed',
 };
 

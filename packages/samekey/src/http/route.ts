@@ -1,6 +1,4 @@
-/**
- * A protected route: its options, checked once at start.
- */
+/** A protected route: its options, checked once at start. */
 
 import { OptionsError } from '../core/errors.ts';
 import {
@@ -38,6 +36,7 @@ import {
 } from '../core/settings.ts';
 import type { Digester } from '../core/world.ts';
 import { type Dialect, dialectRow, spoken } from './dialect.ts';
+import type { RedactFunction, ReplayFunction } from './answer-hooks.ts';
 import { compileFormer, FORMERLY_ROW, type Former, type FormerIdentity, operationName } from './former.ts';
 import { compileFirstSent, FIRST_SENT_ROW, type FirstSentOptions } from './first-sent.ts';
 import { compileFreshness, type Freshness, FRESHNESS_ROW, type FreshnessOptions } from './freshness.ts';
@@ -132,6 +131,16 @@ export interface RouteOptions<Native> extends OperationOptions {
   readonly bufferTimeMaxMs?: number;
   /** Whether `Set-Cookie` is stored and replayed; default false. */
   readonly storeSetCookie?: boolean;
+  /**
+   * Changes what is stored of an answer: retries get what it gives, the first client the whole answer. If it throws,
+   * nothing of the answer is stored (410 on a retry). Default: the answer as it is.
+   */
+  readonly redact?: RedactFunction;
+  /**
+   * What a retry is told in place of the stored answer, such as the state of today. Nothing runs whatever it gives; if
+   * it throws, the retry is answered 503. Default: the stored answer, to the byte.
+   */
+  readonly onReplay?: ReplayFunction<Native>;
   /** Called with each request and what it met, before it is answered: for logs. What it throws disturbs nothing. */
   readonly onOutcome?: (request: Native, outcome: Outcome) => void;
 }
@@ -172,6 +181,8 @@ export interface Route<Native> extends KeyUniqueness {
   readonly requestSizeMaxBytes: number;
   readonly responseSizeMaxBytes: number;
   readonly bufferTimeMaxMs: number;
+  readonly redact: RedactFunction | null;
+  readonly onReplay: ReplayFunction<Native> | null;
   readonly onOutcome: ((request: Native, outcome: Outcome) => void) | null;
 }
 
@@ -256,6 +267,8 @@ export function compileRoute<Native>(
     requestSizeMaxBytes: own.requestSizeMaxBytes,
     responseSizeMaxBytes: own.responseSizeMaxBytes,
     bufferTimeMaxMs: own.bufferTimeMaxMs,
+    redact: options.redact ?? null,
+    onReplay: options.onReplay ?? null,
     onOutcome: options.onOutcome ?? null,
   });
 }
@@ -357,6 +370,8 @@ const PLAIN_ROWS = {
   responseSizeMaxBytes: wholeNumber(0, undefined, MIB),
   bufferTimeMaxMs: wholeNumber(0, TIMER_MAX_MS, 1_000),
   storeSetCookie: trueOrFalse(false),
+  redact: aFunction(),
+  onReplay: aFunction(),
   onOutcome: aFunction(),
   formerly: FORMERLY_ROW,
 } satisfies Table<Omit<HttpOptions, 'dialect'>>;

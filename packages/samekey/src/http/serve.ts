@@ -87,6 +87,11 @@ export function compileServed<Native, Input>(
       'A served operation has nothing that a skipped request could pass to: skip is for routes with a handler of their own.',
     );
   }
+  if (routeOptions.redact !== undefined) {
+    throw new OptionsError(
+      'A served operation makes its answer itself, for the first client as for the next: leave out of its reply what must not be stored.',
+    );
+  }
   const { name, formerly } = internals.names.spelt ?? { formerly: [], ...internals.names };
   const oldest = formerly[0] ?? name;
   const route = compileRoute<Native>(

@@ -100,8 +100,11 @@ describe('Hono on @hono/node-server', () => {
     await expect.poll(async () => (await t.post('key-left', 'hi')).status).toBe(200);
   });
 
-  it('bytes that the handler writes on into after its answer are not in the record', async () => {
-    const bytes = new TextEncoder().encode('first');
+  it.each([
+    ['bytes', new TextEncoder().encode('first')],
+    // Its own slice is a view.
+    ['a Buffer', Buffer.from('first')],
+  ])('%s that the handler writes on into after its answer are not in the record', async (_what, bytes) => {
     await using t = await serve((c) => {
       setImmediate(() => bytes.fill(0x21));
       return c.body(bytes);

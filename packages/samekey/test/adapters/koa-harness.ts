@@ -84,7 +84,7 @@ function handlersOf(samekey: Parameters<typeof idempotent>[0], route: ContractRo
       if (route.isBodyTaken) await buffer(ctx.req);
       await next();
     },
-    idempotent(samekey, { ...route.options, scope: (ctx) => route.scope(seen(ctx)) as string[] }),
+    idempotent(samekey, { ...route.options, scope: (ctx: Context) => route.scope(seen(ctx)) as string[] }),
     async (ctx) => {
       const body = await buffer(ctx.req);
       const call = { ...seen(ctx), method: ctx.method, body, attempt: attemptOf(ctx) };

@@ -267,7 +267,71 @@ describe('options', () => {
     expect(print({ path: '/v1/a' }, options)).toBe(print({ path: '/a' }, options));
   });
 
+  test('can be a function of what was sent, in place of query, body and headers', () => {
+    const options: FingerprintOptions = {
+      version: '1',
+      of: ({ json, query, headers }) => [(json() as { a: number }).a, query.includes('live'), headers('X-A')],
+    };
+    const same = { query: 'live=1', body: '{"a":1,"b":2}', headers: { 'x-a': ['c'] } };
+    expect(print({ ...same, query: 'live', body: '{"b":3,"a":1}' }, options)).toBe(print(same, options));
+    const others: Request[] = [
+      { ...same, body: '{"a":2}' },
+      { ...same, query: '' },
+      { ...same, headers: {} },
+      // What it is compared with beside the function.
+      { ...same, method: 'PATCH' },
+      { ...same, path: '/other' },
+      { ...same, operation: 'POST /other' },
+    ];
+    const prints = [same, ...others].map((request) => print(request, options));
+    expect(new Set(prints).size).toBe(prints.length);
+    expect(print(same, { ...options, version: '2' })).not.toBe(print(same, options));
+  });
+
+  test('gives its function copies, bytes as they came, and refuses what cannot be compared', () => {
+    const body = Buffer.from('{"a":1}');
+    const wiped = print({ body }, { version: '1', of: (request) => (request.body.fill(0), request.method) });
+    expect([body.toString(), wiped]).toEqual([
+      '{"a":1}',
+      print({ body: '' }, { version: '1', of: ({ method }) => method }),
+    ]);
+    expect(print({ body: 'a' }, { version: '1', of: ({ body: bytes }) => bytes })).not.toBe(
+      print({ body: 'b' }, { version: '1', of: ({ body: bytes }) => bytes }),
+    );
+    expect(() => print({ body: '{' }, { version: '1', of: ({ json }) => json() as null })).toThrow(
+      expect.objectContaining({ code: 'ERR_SAMEKEY_NOT_EXECUTED' }),
+    );
+    for (const given of [undefined, new Map(), Promise.resolve(1), Number.NaN])
+      expect(() => print({}, { version: '1', of: () => given as unknown as null })).toThrow(
+        expect.objectContaining({ code: 'ERR_SAMEKEY_VALUE' }),
+      );
+  });
+
+  test('of another version that cannot take a request proves nothing of it', () => {
+    const before: FingerprintOptions = { version: '1', of: ({ json }) => json() as null };
+    const old = createFingerprinter(before, digester);
+    const now = createFingerprinter({ formerly: [before] }, digester);
+    expect(now.computeFor(old.label, input({ body: '{"a":1}' }))).toBe(print({ body: '{ "a": 1 }' }, before));
+    expect(now.computeFor(old.label, input({ body: '{' }))).toBeUndefined();
+  });
+
+  test('has copies of its secrets: wiping them afterwards changes nothing', () => {
+    for (const secret of [new Uint8Array(32).fill(7), Buffer.alloc(32, 7)]) {
+      const own = createFingerprinter({ secrets: { current: 's', keys: { s: secret } } }, digester);
+      const before = own.compute(input({}));
+      secret.fill(0);
+      expect(own.compute(input({}))).toBe(before);
+    }
+  });
+
   test.each<[string, FingerprintOptions]>([
+    ['a function without a version', { of: () => null }],
+    ['a function beside members', { version: '1', of: () => null, omit: ['a'] }],
+    ['a function beside headers', { version: '1', of: () => null, headers: ['x-a'] }],
+    [
+      'two functions of one version',
+      { version: '1', of: () => 1, formerly: [{ version: '1', of: () => 2 }] },
+    ],
     ['a header that is no name', { headers: ['x a'] }],
     ['an empty path', { omit: [''] }],
     ['a malformed pointer', { pick: ['/~'] }],

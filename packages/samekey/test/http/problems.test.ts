@@ -39,6 +39,7 @@ const REASONS: readonly UnavailableReason[] = [
   'kept-elsewhere',
   'bridge-unfit',
   'too-large-now',
+  'replay-hook',
   'unreadable',
 ];
 const retryAfterMs = 2_500;

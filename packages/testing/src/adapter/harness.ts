@@ -8,6 +8,7 @@ import type { Attempt } from 'samekey/internals/engine/attempt';
 import type { HeaderLine } from 'samekey/internals/core/response';
 import type { FormerIdentity } from 'samekey/internals/http/former';
 import type { NamedPlace } from 'samekey/internals/http/key-place';
+import type { ReplayFunction } from 'samekey/internals/http/answer-hooks';
 import type { RouteOptions } from 'samekey/internals/http/route';
 import type { Samekey } from 'samekey/internals/samekey';
 
@@ -61,11 +62,12 @@ export interface ContractRoute {
   /** The adapter's options, but for the scope. */
   readonly options: Omit<
     RouteOptions<never>,
-    'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly' | 'keyIn' | 'skip'
+    'scope' | 'onOutcome' | 'freshness' | 'bindTo' | 'formerly' | 'keyIn' | 'skip' | 'onReplay'
   > & {
     /** The contract's functions do not look at the request. */
     readonly keyIn?: NamedPlace | (() => string);
     readonly skip?: () => boolean;
+    readonly onReplay?: ReplayFunction<unknown>;
     readonly formerly?: readonly (string | Omit<FormerIdentity<never>, 'scope' | 'bindTo'>)[];
   };
   /** The scope function, called with the request in the contract's form. */

@@ -194,6 +194,12 @@ export const CHANGES: readonly Change[] = [
     {},
     { fingerprint: { omit: ['/sentAt'] }, formerly: [{ fingerprint: {} }] },
   ),
+  route(
+    ['fingerprint', 'formerly'],
+    'what is compared, by a function, with `fingerprint.formerly`',
+    {},
+    { fingerprint: { version: 'amount-1', of: ({ json }) => json() as object, formerly: [{}] } },
+  ),
   route(['fingerprint'], 'what is compared, and nothing said', {}, { fingerprint: { omit: ['/sentAt'] } }),
   {
     options: ['fingerprintSecrets'],
@@ -246,6 +252,14 @@ export const CHANGES: readonly Change[] = [
       'A request that `skip` lets pass is not looked up: it runs again, whatever its record says. Let it pass only what no client retries',
   },
   route(['required'], '`required`', { required: false }, { required: true }),
+  // What is stored and told again: what is stored stays
+  {
+    options: ['redact'],
+    what: '`redact`',
+    words:
+      'What is stored stays as it was stored: a retry is told what stands there. To be rid of what should never have been kept, [erase](erase.md) its caller',
+  },
+  route(['onReplay'], '`onReplay`', {}, { onReplay: () => null }),
   // How it looks and runs
   route(['profile'], '`profile`, from `ietf` to `stripe`', {}, { profile: 'stripe' }),
   route(['profile'], '`profile`, with options', {}, { profile: ietf({ inProgressStatus: 425 }) }),

@@ -102,7 +102,7 @@ class NodeServerRequest implements Below {
       if (body === null || NULL_BODY.includes(held[0])) return NOTHING;
       if (typeof body === 'string') return encoder.encode(body);
       // A copy: the record keeps it, and the handler may write on into its own.
-      return body instanceof Uint8Array ? body.slice() : undefined;
+      return body instanceof Uint8Array ? Uint8Array.from(body) : undefined;
     }
     return undefined;
   }

@@ -11,6 +11,7 @@ export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
 export type { FirstSentOptions } from '../../http/first-sent.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
+export type { OtherAnswer, RedactFunction, ReplayFunction } from '../../http/answer-hooks.ts';
 export type { KeyPlace } from '../../http/key-place.ts';
 export { attemptOf, idempotent, type LambdaHandler, type LambdaOptions } from './lambda-adapter.ts';
 export type { LambdaContext, LambdaEvent, LambdaResult } from './event.ts';
