@@ -1,7 +1,7 @@
 /**
- * Why: what is published is less than what is built. Users neither step through our sources nor compile them, so maps, comments of
- * the JavaScript and on modules, most of the indentation, declarations that no entry reaches, and the conditions that only this
- * repository resolves stay here. The other comments of declarations stay: editors show them.
+ * Why: what is published is less than what is built. Users neither step through our sources nor compile them. So these stay here: maps,
+ * comments of the JavaScript, on modules, and on functions that no entry gives out, most of the indentation, declarations that no entry
+ * reaches, and the conditions that only this repository resolves. The other comments of declarations go along: editors show them.
  *
  *   node tools/pack.mjs        after `npm run build`: writes each package as it is published to .build/pack/<folder>
  */
@@ -71,6 +71,35 @@ export function withoutHeader(text) {
   return text.replace(
     /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=import |export \*|export (?:type )?\{|\/\*\*)/u,
     '',
+  );
+}
+
+/**
+ * Declarations without the comments on functions and constants that no entry gives out: nobody names them, so no editor shows
+ * what is said of them. Types keep theirs, because they are met as parts of others.
+ * @param {string} text
+ * @param {ReadonlySet<string>} shown names that entries give out
+ */
+export function withoutHidden(text, shown) {
+  return text.replace(
+    /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=export declare (?:function|const) ([\w$]+))/gmu,
+    (comment, /** @type {string} */ name) => (shown.has(name) ? comment : ''),
+  );
+}
+
+/**
+ * Names that a module gives on from others.
+ * @param {string} text
+ */
+export function namesGivenOn(text) {
+  return [...text.matchAll(/^export (?:type )?\{([^}]*)\} from/gmu)].flatMap(([, names = '']) =>
+    names.split(',').map(
+      (name) =>
+        name
+          .trim()
+          .replace(/^type /u, '')
+          .split(' as ')[0] ?? '',
+    ),
   );
 }
 
@@ -148,6 +177,17 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
   const manifest = publishedManifest(readJson(root, `${folder}/package.json`));
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   const declarations = reachedDeclarations(root, folder);
+  const entries = new Set(
+    Object.values(manifest['exports'] ?? {}).map(({ types }) => posix.normalize(types)),
+  );
+  const shown = new Set(
+    [...entries].flatMap((file) => namesGivenOn(existsSync(join(from, file)) ? readText(from, file) : '')),
+  );
+  /** @param {string} file @param {string} text */
+  const declared = (file, text) => {
+    const own = withoutHeader(text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''));
+    return entries.has(file) ? own : withoutHidden(own, shown);
+  };
   for (const file of walkFiles(from, 'dist')) {
     const isCode = file.endsWith('.js');
     // What was built of a file that is gone is not part of the package.
@@ -156,9 +196,7 @@ export function packFolder(root, folder, into = buildFolder(root, 'pack')) {
     mkdirSync(join(to, dirname(file)), { recursive: true });
     writeFileSync(
       join(to, file),
-      isCode
-        ? narrowed(file, withoutComments(file, text))
-        : narrowed(file, withoutHeader(text.replace(/^\/\/# sourceMappingURL=.*\n?/mu, ''))),
+      isCode ? narrowed(file, withoutComments(file, text)) : narrowed(file, declared(file, text)),
     );
   }
   return to;

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { narrowed, publishedManifest, withoutComments, withoutHeader } from '../pack.mjs';
+import {
+  namesGivenOn,
+  narrowed,
+  publishedManifest,
+  withoutComments,
+  withoutHeader,
+  withoutHidden,
+} from '../pack.mjs';
 
 describe('pack', () => {
   it('comments go with the lines that held nothing else; code, texts that look like comments and what bundlers read stay', () => {
@@ -62,6 +69,18 @@ describe('pack', () => {
       "export { a } from './a.js';\n",
     );
     expect(withoutHeader(own)).toBe(own);
+  });
+
+  it('functions that no entry gives out lose their comments; those that one does, and types, keep them', () => {
+    const shown = new Set(
+      namesGivenOn("export { a, type B as C } from './a.js';\nexport type { D } from './d.js';\n"),
+    );
+    expect([...shown]).toEqual(['a', 'B', 'D']);
+    const kept =
+      '/** Of a. */\nexport declare function a(): void;\n/** Of E. */\nexport interface E {\n    /** Of f. */\n    readonly f: 1;\n}\n';
+    expect(withoutHidden(`${kept}/**\n * Of g.\n */\nexport declare function g(): void;\n`, shown)).toBe(
+      `${kept}export declare function g(): void;\n`,
+    );
   });
 
   it('the published manifest has no condition and no member that only this repository needs', () => {
