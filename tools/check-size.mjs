@@ -83,6 +83,7 @@ const CLOSURES = {
   'samekey/next': { files: 141, kilobytes: 405 },
   'samekey/trpc': { files: 141, kilobytes: 405 },
   'samekey/graphql': { files: 141, kilobytes: 405 },
+  'samekey/rows': { files: 138, kilobytes: 395 },
   'samekey/lambda': { files: 141, kilobytes: 405 },
   'samekey/node': { files: 158, kilobytes: 440 },
   'samekey/hono': { files: 143, kilobytes: 410 },

@@ -49,6 +49,7 @@ import { verify } from '@samekey/cli/verify';
 import { idempotent as lambdaOf } from 'samekey/lambda';
 import { idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
 import { Idempotent, SamekeyModule } from 'samekey/nestjs';
+import { serveRows } from 'samekey/rows';
 import { idempotent as trpcOf, serve as serveOnTrpc, serveStatus as statusOnTrpc } from 'samekey/trpc';
 import {
   idempotent as graphqlOf,
@@ -161,6 +162,11 @@ const ROWS: readonly Row[] = [
     (own: never) => serveOnGraphql(plain as never, own),
   ],
   ['GraphqlStatusOptions', { scope: () => 'acme', key: run }, (own: never) => statusOnGraphql(plain, own)],
+  [
+    'RowsOptions',
+    { ...servedCall, input: run, atOnceMax: 2, rowsMax: 10 },
+    (own: never) => serveRows(plain as never, own),
+  ],
   ['ModuleOptions', { samekey, ...route }, (common: never) => onNest(common, {})],
   ['NestRouteOptions', route, (own: never) => onNest({ samekey }, own)],
   ['SamekeyOptions', { store, policy: route.policy, fingerprintSecrets: secrets }, createSamekey],
