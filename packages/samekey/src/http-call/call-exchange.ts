@@ -13,7 +13,7 @@ import { validate } from '../core/schema.ts';
 import { comparedJsonOf } from '../fingerprint/json-value.ts';
 import type { BodyRead, Exchange, HandlerEnd, HttpRequest } from '../http/exchange.ts';
 import { handle } from '../http/handle.ts';
-import type { ProblemCode } from '../http/problem.ts';
+import { type ProblemCode, problemOf, type ProblemOutcome } from '../http/problem.ts';
 import type { Profile } from '../http/profile.ts';
 import { ietf } from '../http/profiles/ietf.ts';
 import { isFinalStatus, type Route } from '../http/route.ts';
@@ -134,21 +134,31 @@ export function declaredBy(error: unknown): unknown {
 }
 
 const EACH_ITS_OWN = 'Of several calls in one request, each needs a key of its own, as an argument.';
+const OR_AN_ARGUMENT = 'The key may also be an argument of the call.';
 const WORDS = ietf();
 /** Told by identity: no answer of a handler has this very line. */
 const REFUSED: HeaderLine = ['Samekey-Refused', 'true'];
 
-/** Renders refusals for {@link meetCall}. */
-export const CALL_PROFILE: Profile = {
-  name: 'call',
-  replayHeaders: WORDS.replayHeaders,
-  render(outcome, keyHeader) {
-    const isOfSeveral = outcome.kind === 'key-malformed' && outcome.fault === 'several';
-    const told = isOfSeveral ? { ...outcome, detail: `${outcome.detail} ${EACH_ITS_OWN}` } : outcome;
-    const rendered = WORDS.render(told, keyHeader);
-    return { ...rendered, headers: [...rendered.headers, REFUSED] };
-  },
-};
+/** Renders refusals for {@link meetCall}. `hasArgument`: keys may come as an argument (`keyIn`). */
+export function callProfile(hasArgument: boolean): Profile {
+  return {
+    name: 'call',
+    replayHeaders: WORDS.replayHeaders,
+    render(outcome, keyHeader) {
+      const rendered = WORDS.render(worded(outcome, hasArgument, keyHeader), keyHeader);
+      return { ...rendered, headers: [...rendered.headers, REFUSED] };
+    },
+  };
+}
+
+/** An outcome in the words of a call, where those of a request would mislead. */
+function worded(outcome: ProblemOutcome, hasArgument: boolean, keyHeader?: string): ProblemOutcome {
+  if (outcome.kind === 'key-malformed' && outcome.fault === 'several')
+    return { ...outcome, detail: `${outcome.detail} ${EACH_ITS_OWN}` };
+  if (outcome.kind !== 'key-missing' || !hasArgument) return outcome;
+  const { detail } = problemOf('key-missing', keyHeader);
+  return { ...outcome, detail: `${detail} ${OR_AN_ARGUMENT}` } as ProblemOutcome;
+}
 
 /** How a call ended that was answered so: with a refusal of ours, or a handler's answer. */
 export function endOf(answer: StoredResponse): Ended {
@@ -168,7 +178,10 @@ export function endOf(answer: StoredResponse): Ended {
   }
 }
 
-/** Whether every retry gets what this call ended with. */
+/**
+ * Whether the caller is told this end, and not what its own handler threw: a refusal of ours, or an error that is
+ * stored, which every retry gets.
+ */
 export function isKept<Native>(route: Route<Native>, end: Ended): boolean {
   return end.kind === 'refused' || (end.kind === 'answered' && isFinalStatus(route, end.status));
 }

@@ -5,10 +5,10 @@ import { aFunction, type Table } from '../core/options.ts';
 import { OPERATION_ROWS, type OperationOptions } from '../core/settings.ts';
 import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from '../http/route.ts';
 import { compileServed } from '../http/serve.ts';
-import { createStatus, type StatusOptions } from '../http/status.ts';
+import { createStatus, NOT_FOUND, type StatusOptions } from '../http/status.ts';
 import { internalsOf, type Samekey } from '../samekey.ts';
 import type { Operation } from '../ways/define-operation.ts';
-import { type Call, CALL_PROFILE, type Ended, endOf, meetCall } from './call-exchange.ts';
+import { type Call, callProfile, type Ended, endOf, meetCall, type Refusal } from './call-exchange.ts';
 
 /** What protected calls and served operations both say, as routes of HTTP do. */
 type Keyed<Native> = Pick<
@@ -111,13 +111,9 @@ export function compileCalls<Native>(
   options: Omit<CallOptions<Native, never>, 'statusOf'>,
 ): CallRoutes<Native> {
   const { engine, defaults } = internalsOf(samekey);
+  const profile = callProfile(options.keyIn !== undefined);
   const compile = (operation: string): Route<Native> =>
-    compileRoute(
-      defaults,
-      { ...options, operation, profile: CALL_PROFILE },
-      engine.world,
-      engine.fingerprintSecrets,
-    );
+    compileRoute(defaults, { ...options, operation, profile }, engine.world, engine.fingerprintSecrets);
   const routes = new Map<string, Route<Native>>();
   return {
     engine,
@@ -145,7 +141,7 @@ export function compileServedCalls<Native, Input>(
   const { engine, route, wrapped } = compileServed<Native, Input>(operation, {
     input: inputOf,
     ...options,
-    profile: CALL_PROFILE,
+    profile: callProfile(options.keyIn !== undefined),
   });
   return {
     route,
@@ -168,9 +164,12 @@ export function compileStatusCalls<Native>(
   operation: Operation<never, unknown>,
   options: CallStatusOptions<Native>,
 ): (native: Native) => Promise<Ended> {
-  const ask = createStatus<Native>(operation, { ...options, profile: CALL_PROFILE });
+  const ask = createStatus<Native>(operation, { ...options, profile: callProfile(false) });
   return async (native) => {
-    const end = endOf(await ask(native));
+    const answer = await ask(native);
+    const end = endOf(answer);
+    if (answer === NOT_FOUND && end.kind === 'answered')
+      return { kind: 'refused', refusal: end.value as Refusal, lines: [] };
     if (end.kind === 'refused' && end.refusal.code === 'pending') {
       const { retryAfter = 1 } = end.refusal;
       return { kind: 'answered', status: 200, value: { status: 'pending', retryAfter }, lines: end.lines };

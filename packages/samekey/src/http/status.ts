@@ -74,7 +74,8 @@ export function createStatus<Native>(
   };
 }
 
-const NOT_FOUND: StoredResponse = problemResponse(
+/** The one answer for every key that is not its caller's: told by identity. */
+export const NOT_FOUND: StoredResponse = problemResponse(
   404,
   'not-found',
   'There is no such request of this caller.',

@@ -101,7 +101,9 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('a mutation on %
           type: /#key-reused$/,
         });
         expect(reused.data).toEqual({ pay: null });
-        expect(told(await send(pay(1)))).toEqual(['BAD_USER_INPUT', 'key-missing']);
+        const missing = await send(pay(1));
+        expect(told(missing)).toEqual(['BAD_USER_INPUT', 'key-missing']);
+        expect(missing.errors[0]?.message).toMatch(/Idempotency-Key header.* may also be an argument/);
         expect(told(await send(pay(1), keyed('a, b')))).toEqual(['BAD_USER_INPUT', 'key-several']);
         expect(told(await send(pay(1, ', key: "b"'), keyed('c')))).toEqual(['BAD_USER_INPUT', 'key-several']);
         expect(told(await send(pay(1), { ...keyed('k-9'), 'x-account': '' }))).toEqual([
@@ -218,6 +220,32 @@ it('a key in the header of a batch is for the first document alone', () => {
         ['BAD_USER_INPUT', 'key-several'],
       ]);
       expect(runs).toEqual(['pay 1']);
+    },
+    { server: 'yoga' },
+  );
+});
+
+it('a batch whose first document has several fields leaves its key to no later one', () => {
+  const { make, runs } = paying();
+  return onGraphql(
+    TYPES,
+    make,
+    async ({ url }) => {
+      const batch = [
+        { query: 'mutation { a: pay(amount: 1) { id } b: pay(amount: 2) { id } }' },
+        { query: pay(3) },
+      ];
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...keyed('k-1') },
+        body: JSON.stringify(batch),
+      });
+      const answers = (await answer.json()) as [Answer, Answer];
+      expect(answers.map(told)).toEqual([
+        ['BAD_USER_INPUT', 'key-several'],
+        ['BAD_USER_INPUT', 'key-several'],
+      ]);
+      expect(runs).toEqual([]);
     },
     { server: 'yoga' },
   );

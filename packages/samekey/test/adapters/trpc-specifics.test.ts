@@ -412,6 +412,8 @@ describe('a call from the server', () => {
 const scope = ({ ctx }: { ctx: Context }) => ctx.account;
 const http = ({ ctx }: { ctx: Context }) => ctx.http;
 
+const NOT_THEIRS = 'NOT_FOUND: There is no such request of this caller.';
+
 describe('an operation', () => {
   it('is a mutation: its value, its refusal, its replay', () => {
     let runs = 0;
@@ -449,6 +451,31 @@ describe('an operation', () => {
     );
   });
 
+  it('is compared by what the client sent: what a validator adds makes no other request', () => {
+    let runs = 0;
+    return onTrpc(
+      (samekey) => {
+        const place = samekey.plain({
+          name: 'place-order',
+          policy: 'standard',
+          run: ({ id }: { readonly id: number }) => reply(201, { id }),
+        });
+        return {
+          place: t.procedure.input(() => ({ id: (runs += 1) })).mutation(serve(place, { scope, http })),
+        };
+      },
+      async ({ mutate }) => {
+        const pay = async (): Promise<unknown> => (await mutate('place', { amount: 1 }, keyed('k-1'))).data;
+        expect([await pay(), await pay()]).toEqual([{ id: 1 }, { id: 1 }]);
+        expect(told(await mutate('place', { amount: 2 }, keyed('k-1')))).toEqual([
+          422,
+          'UNPROCESSABLE_CONTENT',
+          'key-reused',
+        ]);
+      },
+    );
+  });
+
   it('that is deferred is accepted, and its status is a query', () =>
     onTrpc(
       (samekey) => {
@@ -475,9 +502,9 @@ describe('an operation', () => {
           const answer = await fetch(`${url}/status?input=${input}`, { headers: { 'x-account': account } });
           const { result, error } = (await answer.json()) as {
             result?: { data: unknown };
-            error?: { data: { code: string } };
+            error?: { message: string; data: { code: string } };
           };
-          return result?.data ?? error?.data.code;
+          return result?.data ?? `${error?.data.code}: ${error?.message}`;
         };
         expect((await mutate('report', { amount: 3 }, keyed('k-1'))).data).toEqual({ accepted: true });
         expect((await mutate('report', { amount: 3 }, keyed('k-1'))).data).toEqual({ accepted: true });
@@ -490,7 +517,7 @@ describe('an operation', () => {
         await pushDue(internalsOf(samekey), 10);
         expect(await ask('k-1')).toEqual({ status: 'done', value: { lines: 3 } });
         expect((await mutate('silent', { amount: 3 }, keyed('k-1'))).data).toEqual({ lines: 3 });
-        expect([await ask('k-1', 'other'), await ask('k-2')]).toEqual(['NOT_FOUND', 'NOT_FOUND']);
+        expect([await ask('k-1', 'other'), await ask('k-2')]).toEqual([NOT_THEIRS, NOT_THEIRS]);
       },
     ));
 

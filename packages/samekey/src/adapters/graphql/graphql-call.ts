@@ -31,7 +31,8 @@ export function callOf<Native extends GraphqlCall>(
     native,
     input: argumentsOf(native),
     headerLines: (name) => (request ? linesOf(request, name) : []),
-    isOneOfSeveral: isOneOfSeveral(native.info) || isOfBatch(native.info, request),
+    // The batch first: a document of several fields counts as its request's first, too.
+    isOneOfSeveral: isLaterDocument(native.info, request) || isOneOfSeveral(native.info),
   };
 }
 
@@ -109,11 +110,14 @@ function fieldsOf(
   });
 }
 
-/** The first execution of each request, by what is made for each of them. */
+/** By request, the variables of its first document: graphql-js makes an object of them for each execution. */
 const executions = registered('executions', () => new WeakMap<object, object>());
 
 /** Whether its request has run another document before: a batch, or a socket. */
-function isOfBatch({ variableValues }: GraphQLResolveInfo, request: object | null | undefined): boolean {
+function isLaterDocument(
+  { variableValues }: GraphQLResolveInfo,
+  request: object | null | undefined,
+): boolean {
   if (request === null || request === undefined) return false;
   const first = executions.get(request) ?? variableValues;
   executions.set(request, first);

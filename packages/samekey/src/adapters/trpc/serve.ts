@@ -23,6 +23,15 @@ export interface TrpcServeOptions<Ctx, Input>
 /** Options of the status of an operation's calls. */
 export type TrpcStatusOptions<Ctx, Input> = CallStatusOptions<TrpcCall<Ctx, Input>>;
 
+/** A call, as a resolver gets it. */
+interface ServedCall<Ctx, Input> extends TrpcCall<Ctx, Input> {
+  /**
+   * The input as the client sent it. tRPC 11 gives it to resolvers, and its types do not say so: what a validator adds
+   * (a default, a new id) would make each retry another request.
+   */
+  readonly getRawInput?: () => Promise<unknown>;
+}
+
 const ROWS = { ...CALL_SERVE_ROWS, ...OWN_ROWS } satisfies Table<
   CallServeOptions<never, never> & TrpcOwnOptions<never, never>
 >;
@@ -34,7 +43,7 @@ const ROWS = { ...CALL_SERVE_ROWS, ...OWN_ROWS } satisfies Table<
 export function serve<Ctx, Input, Value>(
   operation: Operation<Input, Value>,
   options: TrpcServeOptions<Ctx, Input>,
-): (call: TrpcCall<Ctx, Input>) => Promise<Value> {
+): (call: ServedCall<Ctx, Input>) => Promise<Value> {
   readOptions('serve', ROWS, options);
   const { http: httpOf, transformer, ...own } = options;
   const { input } = bothWays(transformer);
@@ -43,9 +52,10 @@ export function serve<Ctx, Input, Value>(
     (call) => call.input,
     own,
   );
-  const resolver = async (native: TrpcCall<Ctx, Input>): Promise<Value> => {
+  const resolver = async (native: ServedCall<Ctx, Input>): Promise<Value> => {
     const http = httpOf?.(native) ?? null;
-    const end = await meet(callOf(native, input.serialize(native.input), http));
+    const raw = native.getRawInput === undefined ? native.input : await native.getRawInput();
+    const end = await meet(callOf(native, input.serialize(raw), http));
     mark(http, native.path, end);
     return valueOrThrow(end) as Value;
   };
