@@ -97,7 +97,7 @@ export const square: Dialect = {
 
 /**
  * PayPal: `PayPal-Request-Id`, unique for a kind of call, kept for 45 days as Payments v2 does. PayPal answers a retry
- * with the present state of the first request; here it is the first answer.
+ * with the present state of the first request; here it is the first answer, unless the route has `onReplay`.
  */
 export const paypal: Dialect = {
   name: 'paypal',

@@ -1,7 +1,7 @@
 /** Clouds, and what data is kept in. */
 
 import { aip155, awsClientToken, icebergRest } from '../../src/dialects/index.ts';
-import type { Spoken } from './spoken.ts';
+import { type Spoken, TELLS_THE_FIRST } from './spoken.ts';
 
 const MINUTE_MS = 60 * 1_000;
 const TOKEN = '550e8400-e29b-41d4-a716-446655440000';
@@ -29,7 +29,7 @@ const ofAws: Spoken = {
     '7': 'succeeds without doing anything; the answer may tell the present state',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte.',
+    TELLS_THE_FIRST,
     'It speaks JSON; the Query API of EC2 takes the token in its form or query, and answers XML.',
     'A service that names its token otherwise has a dialect of its own: `{ ...awsClientToken, route: { ...awsClientToken.route, keyIn: { body: "/ClientRequestToken" } } }`.',
   ],
@@ -80,7 +80,7 @@ const ofAip: Spoken = {
     '11a': 'the format must be documented, and may be UUIDs only',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte.',
+    TELLS_THE_FIRST,
     'A request without an id is refused. Say `required: false` to run it, unprotected.',
     'While the first runs, and where its outcome is unknown, the answer is 503 `UNAVAILABLE`, which AIP-194 lets clients send again as it was; `ABORTED` would have them start over.',
   ],
@@ -143,7 +143,7 @@ const ofIceberg: Spoken = {
     '12': '200, 201, 204 and 4xx that are final, 409 too, are kept; a 5xx is not',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte.',
+    TELLS_THE_FIRST,
     'After a 5xx a retry runs only where the work is proven to be undone; else the outcome is unknown (500, `CommitStateUnknownException`). While the first runs it is 503: by a 409 a client believes that its commit has failed, and makes another one.',
     'Tell in `/v1/config` the lifetime that the route has: `PT30M`, or what a longer `retentionMs` says.',
   ],

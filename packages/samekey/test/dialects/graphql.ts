@@ -1,7 +1,7 @@
 /** GraphQL APIs. */
 
 import { braintree, shopify } from '../../src/dialects/index.ts';
-import type { Spoken } from './spoken.ts';
+import { type Spoken, TELLS_THE_FIRST } from './spoken.ts';
 
 const HOUR_MS = 60 * 60 * 1_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,7 +40,7 @@ const ofBraintree: Spoken = {
     '14': 'is processed as usual',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte, not the present status.',
+    TELLS_THE_FIRST,
     'Its errors come with a 4xx or 5xx; which status Braintree answers is not documented on these pages.',
     'After a 5xx a retry runs only where the work is proven to be undone; else the outcome is unknown (409).',
     'A request without a key is refused, a query too: `required: false` lets both pass unprotected, so send queries to an address of their own. All mutations of an address are one operation.',
@@ -130,7 +130,7 @@ const ofShopify: Spoken = {
     '10': '`IDEMPOTENCY_CONCURRENT_REQUEST` among the `userErrors`: wait, then the same key again',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte.',
+    TELLS_THE_FIRST,
     'Codes stand in `errors[].extensions.code` with a 4xx: `userErrors` are of a mutation, which the protection does not know.',
     'A query at the same address has no key, and is refused: `required: false` lets it pass, and mutations without a key too.',
     'The key comes as the variable `idempotencyKey`; one that is written into the text of the query is not seen, and the request is refused.',

@@ -1,7 +1,7 @@
 /** Providers of payments. */
 
 import { adyen, paypal, square, stripeV1, stripeV2 } from '../../src/dialects/index.ts';
-import type { Spoken } from './spoken.ts';
+import { type Spoken, TELLS_THE_FIRST } from './spoken.ts';
 
 const HOUR_MS = 60 * 60 * 1_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -310,7 +310,7 @@ const ofPaypal: Spoken = {
     '14': 'is processed',
   },
   stricter: [
-    'A retry gets the first answer, byte for byte, not the present state.',
+    TELLS_THE_FIRST,
     'After a 5xx a retry runs only where the work is proven to be undone; else the outcome is unknown (409).',
     'A request without a key is refused; PayPal runs it.',
     'It is kept for 45 days, the longest that a page names.',

@@ -92,3 +92,7 @@ export interface Spoken {
   readonly stricter: readonly string[];
   readonly transcript: readonly Step[];
 }
+
+/** Of those whose pages have a retry told the present state. */
+export const TELLS_THE_FIRST =
+  'A retry gets the first answer, byte for byte; a route may tell it the present state by [`onReplay`](../guides/http.md#a-retry-that-is-told-the-state-of-today).';
