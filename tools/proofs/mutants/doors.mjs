@@ -369,7 +369,7 @@ export const doors = [
   },
   {
     name: 'next-redirect-is-a-throw',
-    file: 'adapters/next/next-exchange.ts',
+    file: 'adapters/next/next-errors.ts',
     find: "if (parts[0] === 'NEXT_REDIRECT') {",
     put: "if (parts[0] === 'NEXT_REDIRECTED') {",
     tests: ['adapters/next-specifics.test.ts'],
@@ -378,7 +378,7 @@ export const doors = [
   },
   {
     name: 'next-status-of-any-error-is-an-answer',
-    file: 'adapters/next/next-exchange.ts',
+    file: 'adapters/next/next-errors.ts',
     find: "const isFallback = parts[0] === 'NEXT_HTTP_ERROR_FALLBACK' && [",
     put: 'const isFallback = [',
     tests: ['adapters/next-specifics.test.ts'],

@@ -283,4 +283,37 @@ export const rpc = [
     tests: ['adapters/rows.test.ts'],
     breaks: 'What ran of a batch is not told because the key of one row could not be found.',
   },
+  {
+    name: 'next-action-redirect-threw',
+    file: 'adapters/next/action.ts',
+    find: 'if (navigation === null) return',
+    put: 'if (navigation !== undefined) return',
+    tests: ['adapters/next-action.test.ts'],
+    breaks:
+      'An action that has paid and redirects is taken for one that threw, and nobody knows its outcome.',
+  },
+  {
+    name: 'next-action-redirect-returned',
+    file: 'adapters/next/action.ts',
+    find: "if (!('digest' in kept)) return kept.value;",
+    put: "return 'value' in kept ? kept.value : undefined;",
+    tests: ['adapters/next-action.test.ts'],
+    breaks: 'A retry of an action stays on the form although the first try led away.',
+  },
+  {
+    name: 'next-action-compares-what-next-adds',
+    file: 'adapters/next/action.ts',
+    find: "!field.startsWith('$ACTION_')",
+    put: "field !== ''",
+    tests: ['adapters/next-action.test.ts'],
+    breaks: 'After a deploy a form that is sent again is refused as another request.',
+  },
+  {
+    name: 'next-action-files-by-name',
+    file: 'adapters/next/action.ts',
+    find: 'await value.arrayBuffer()',
+    put: 'new ArrayBuffer(0)',
+    tests: ['adapters/next-action.test.ts'],
+    breaks: 'Another file of the same name is taken for the same request.',
+  },
 ];

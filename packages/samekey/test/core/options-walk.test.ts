@@ -47,7 +47,7 @@ import { fromPrisma } from 'samekey/tx/prisma';
 import { fromTypeorm } from 'samekey/tx/typeorm';
 import { verify } from '@samekey/cli/verify';
 import { idempotent as lambdaOf } from 'samekey/lambda';
-import { idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
+import { idempotentAction, idempotent as nextOf, serve as serveOnNext } from 'samekey/next';
 import { Idempotent, SamekeyModule } from 'samekey/nestjs';
 import { serveRows } from 'samekey/rows';
 import { idempotent as trpcOf, serve as serveOnTrpc, serveStatus as statusOnTrpc } from 'samekey/trpc';
@@ -143,6 +143,11 @@ const ROWS: readonly Row[] = [
     'NextServeOptions',
     { ...served, input: run, waitUntil: run },
     (own: never) => serveOnNext(plain as never, own),
+  ],
+  [
+    'ActionOptions',
+    { ...call, name: 'pay', input: run, refused: run },
+    (own: never) => idempotentAction(samekey, own, run as never),
   ],
   ['TrpcOptions', { ...call, http: run, statusOf: run }, (own: never) => trpcOf(samekey, own)],
   [

@@ -13,6 +13,8 @@ export type { RouteOptions } from '../../http/route.ts';
 export type { ScopeFunction } from '../../http/scope-function.ts';
 export type { FirstSentOptions } from '../../http/first-sent.ts';
 export type { FreshnessOptions } from '../../http/freshness.ts';
+export { type ActionCall, type ActionOptions, idempotentAction } from './action.ts';
+export type { Refusal } from '../../http-call/call-exchange.ts';
 export { attemptOf, idempotent, type NextHandler, type NextOptions } from './next-adapter.ts';
 export type { NextCall, NextContext, RouteParams } from './next-exchange.ts';
 export { type NextServeOptions, serve, serveStatus } from './serve.ts';

@@ -12,6 +12,7 @@ import type { Route } from '../../http/route.ts';
 import type { Wrapped } from '../../http/wrapped.ts';
 import type { Below } from '../../http-fetch/below.ts';
 import { FetchExchange } from '../../http-fetch/fetch-exchange.ts';
+import { addressOf, navigationOf } from './next-errors.ts';
 import { noContext, runtimeEndsWithAnswer } from '../../http-fetch/keep-alive.ts';
 
 /** The parameters of a dynamic route. */
@@ -77,16 +78,9 @@ function belowOf(request: Request): Below {
 
 /** The answer that Next makes of an error of `redirect()`, `notFound()`, `forbidden()` …; null for any other error. */
 function thrownAnswer(error: unknown): Response | null {
-  const { digest } = (error ?? {}) as { readonly digest?: unknown };
-  if (typeof digest !== 'string') return null;
-  const parts = digest.split(';');
-  if (parts[0] === 'NEXT_REDIRECT') {
-    // NEXT_REDIRECT;replace;/where;307; and the address may have semicolons.
-    const status = Number(parts.at(-2));
-    const Location = parts.slice(2, -2).join(';');
-    return [303, 307, 308].includes(status) ? new Response(null, { status, headers: { Location } }) : null;
-  }
-  const status = Number(parts[1]);
-  const isFallback = parts[0] === 'NEXT_HTTP_ERROR_FALLBACK' && [401, 403, 404].includes(status);
-  return isFallback ? new Response(null, { status }) : null;
+  const navigation = navigationOf(error);
+  if (navigation === null) return null;
+  const { status, digest } = navigation;
+  const Location = addressOf(digest);
+  return new Response(null, Location === null ? { status } : { status, headers: { Location } });
 }
