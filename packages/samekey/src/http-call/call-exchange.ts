@@ -87,7 +87,10 @@ export async function meetCall<Native>(
   });
 }
 
-/** A key that is for several calls was sent to each of them, and counts for those alone that bring none themselves. */
+/**
+ * A key in the header of several calls is nobody's. A call that brings a key of its own does not see it; any other sees
+ * it twice, and so is refused as one with several keys.
+ */
 async function oneOfSeveral<Native>(route: Route<Native>, call: Call<Native>): Promise<Call<Native>> {
   const key = route.keyIn?.kind === 'function' ? await route.keyIn.from(call.native) : null;
   const hasOwn = key !== null && key !== undefined && key !== '';

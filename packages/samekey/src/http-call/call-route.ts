@@ -100,8 +100,8 @@ export const CALL_SERVE_ROWS: Table<CallServeOptions<never, never>> = {
 /** The route of each operation that a door's calls are of, by its name. */
 interface CallRoutes<Native> {
   readonly engine: Engine;
-  /** Of what any of them has. */
-  readonly any: Route<Native>;
+  /** What all of them have in common, for `coverage`. */
+  readonly common: Route<Native>;
   of(name: string): Route<Native>;
 }
 
@@ -117,7 +117,7 @@ export function compileCalls<Native>(
   const routes = new Map<string, Route<Native>>();
   return {
     engine,
-    any: compile('any'),
+    common: compile('any'),
     of(name) {
       const route = routes.get(name) ?? compile(name);
       routes.set(name, route);

@@ -29,8 +29,8 @@ export class KeptBody {
   }
 
   /**
-   * Somebody is to read it: lets him find it, also when the connection is gone by then. Not before: a redefined member
-   * makes the request dear to read (node-exchange.ts), and a replay has no reader.
+   * Somebody is to read it, and finds it also when the connection is gone by then. Not sooner than that: a redefined
+   * `socket` makes every read of the request slower (`asTables`), and a replay has no reader.
    */
   lend(): void {
     if (!this.#isOpen) return;

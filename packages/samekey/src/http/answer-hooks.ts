@@ -58,9 +58,10 @@ export type ReplayFunction<Native> = (
 ) => OtherAnswer | null | undefined | Promise<OtherAnswer | null | undefined>;
 
 type Replay = Extract<Outcome, { readonly kind: 'replay' }>;
-type Engine = Pick<ExchangeHost, 'misuse'>;
+/** Who is told that a hook has failed. */
+type Host = Pick<ExchangeHost, 'misuse'>;
 
-/** Of other bytes than a hook gives. */
+/** Header lines that are computed from the bytes of a body: with other bytes they would be wrong. */
 const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'content-digest',
   'repr-digest',
@@ -72,7 +73,7 @@ const OF_THE_BYTES: ReadonlySet<string> = new Set([
 ]);
 
 /** What is stored of an answer. */
-export function redacted(redact: RedactFunction, answer: StoredResponse, engine: Engine): StoredResponse {
+export function redacted(redact: RedactFunction, answer: StoredResponse, host: Host): StoredResponse {
   try {
     const given = redact(copyOf(answer)) ?? null;
     if (given === null) return answer;
@@ -80,7 +81,7 @@ export function redacted(redact: RedactFunction, answer: StoredResponse, engine:
     // A body that was not kept is not made up.
     return answer.body === null ? { ...stored, body: null } : stored;
   } catch (error) {
-    engine.misuse(
+    host.misuse(
       'redact-failed',
       `redact failed (${textOfError(error)}): nothing of that answer is stored, and its retries are told so (410). Give { headers, body } at once, or nothing.`,
     );
@@ -90,7 +91,7 @@ export function redacted(redact: RedactFunction, answer: StoredResponse, engine:
 
 /** The outcome with what the application tells a retry, or that it is to come again. */
 export async function otherReplay<Native>(
-  engine: Engine,
+  host: Host,
   onReplay: ReplayFunction<Native>,
   native: Native,
   outcome: Replay,
@@ -101,7 +102,7 @@ export async function otherReplay<Native>(
     const given = (await onReplay({ ...copyOf(answer), key, attempt, expiresAt }, native)) ?? null;
     return given === null ? outcome : { ...outcome, response: fitted(given, given.status, answer) };
   } catch (error) {
-    engine.misuse(
+    host.misuse(
       'on-replay-failed',
       `onReplay failed (${textOfError(error)}): the request was answered 503, and its record is as it was. Give { status, headers, body }, or nothing for the stored answer.`,
     );
@@ -113,7 +114,7 @@ function copyOf({ status, headers, body }: StoredResponse): GivenAnswer {
   return {
     status,
     headers: headers.map(([name, value]): HeaderLine => [name, value]),
-    // A view is what a Buffer calls a slice.
+    // Not `slice`: of a Buffer that is a view of the same bytes.
     body: body === null ? null : Uint8Array.from(body),
   };
 }

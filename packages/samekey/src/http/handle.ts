@@ -291,7 +291,7 @@ export function readsBody<Native>(
 ): boolean | Promise<boolean> {
   const { native, request } = exchange;
   if (!route.methods.has(request.method.toUpperCase()) || route.skip?.(native) === true) return false;
-  if (keyLines(route, request).length > 0 || route.keyIn?.kind === 'member') return true;
+  if (keyLines(route, request).length > 0 || route.keyIn?.kind === 'body') return true;
   return route.keyIn !== null && isBrought(route, exchange);
 }
 

@@ -51,7 +51,7 @@ export type KeyPlace<Native> = NamedPlace | KeyFunction<Native>;
 export type CompiledPlace<Native> =
   | { readonly kind: 'function'; readonly from: KeyFunction<Native> }
   | { readonly kind: 'query'; readonly name: string }
-  | (Member & { readonly kind: 'member' })
+  | (Member & { readonly kind: 'body' })
   | (Member & { readonly kind: 'header'; readonly header: string });
 
 interface Member {
@@ -102,7 +102,7 @@ export function compileKeyPlace<Native>(place: KeyPlace<Native>): CompiledPlace<
   if ('query' in place) return { kind: 'query', name: fieldOf(place.query) };
   return 'header' in place
     ? { kind: 'header', header: place.header.toLowerCase(), ...memberAt(place.member) }
-    : { kind: 'member', ...memberAt(place.body) };
+    : { kind: 'body', ...memberAt(place.body) };
 }
 
 /** How people are told of a place: `/key`, `?key`, or `X-Header#/key`; null for a function, which has no name. */

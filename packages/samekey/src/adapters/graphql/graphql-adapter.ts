@@ -125,12 +125,12 @@ export function idempotent<Source, Args, Context, Result>(
     if (done?.kind === 'partial' && end.kind === 'answered') return done.value;
     return valueOrThrow(end, Own, done?.kind === 'error' ? done.error : undefined) as Awaited<Result>;
   };
-  return marked(protectedResolver, { ...routes.any, answers: true });
+  return marked(protectedResolver, { ...routes.common, answers: true });
 }
 
 /**
- * Marks a resolver, and what becomes of it when it is bound: so builders of schemas do (graphql-tools), and a bound
- * function has no marks of the other.
+ * Marks a resolver as protected, and every copy of it that is bound: builders of schemas (graphql-tools) bind
+ * resolvers, and a bound function does not have the marks of the first one.
  */
 export function marked<Fn extends (...args: never) => unknown>(resolver: Fn, protection: Protection): Fn {
   const bind = (...args: [unknown]): Fn =>
@@ -167,7 +167,7 @@ function holdsError(value: unknown): boolean {
       if (typeof each === 'object' && each !== null) for (const part of Object.values(each)) seen.add(part);
     }
   } catch {
-    // A member that cannot be read cannot be stored either.
+    // A member that cannot be read cannot be stored either: that is told where it is stored.
   }
   return false;
 }

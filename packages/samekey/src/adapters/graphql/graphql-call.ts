@@ -48,7 +48,7 @@ interface Type {
   toString(): string;
 }
 
-/** The arguments as a client writes them: a scalar may have made dates, enumerations anything of what was sent. */
+/** The arguments as a client writes them: scalars may have made dates of texts, enumerations any value of a name. */
 function argumentsOf({ args, info: { parentType, fieldName } }: GraphqlCall): unknown {
   const given = Object.entries(args ?? {});
   const types = new Map<string, Type>(

@@ -143,11 +143,11 @@ export function idempotent<Ctx, Input = unknown>(
     const value = valueOrThrow(end, failed?.error);
     return { ok: true, data: output.deserialize(value), marker: MARKER };
   };
-  return markProtected(middleware, { ...routes.any, answers: false });
+  return markProtected(middleware, { ...routes.common, answers: false });
 }
 
 const UNCHECKED =
-  'idempotent() stands in front of .input(…), where an input has not been checked: what the validator refuses is stored as an answer. Put it behind .input(…), or give it the schema.';
+  'idempotent() was given an input that no .input(…) in front of it has checked. What a validator behind it refuses is stored as an answer: put idempotent() behind .input(…), or give it the schema. Of a procedure without .input(…) a client sends an input that nobody reads.';
 
 /** What tRPC knows results of middleware by. */
 const MARKER = 'middlewareMarker' as Result['marker'];
@@ -176,7 +176,7 @@ export function bothWays(transformer: Transformer = AS_IT_IS): {
   return 'input' in transformer ? transformer : { input: transformer, output: transformer };
 }
 
-/** Made where it is written: what cannot be made is an answer that cannot be stored, of work that is done. */
+/** A value that is made when it is stored. Where that throws, the answer is not stored, and its work is done. */
 function lazily(make: () => unknown): unknown {
   return { toJSON: make };
 }

@@ -34,7 +34,7 @@ const STATUSES: Readonly<Record<TRPC_ERROR_CODE_KEY, number | null>> = {
   // It says that somebody stopped waiting, and nothing of the work.
   CLIENT_CLOSED_REQUEST: 408,
   CONFLICT: 409,
-  // Last of what 410 can be told as: tRPC has no word for "gone".
+  // A 410 is told as this one, too (`codeOf`): tRPC has no code for it.
   PRECONDITION_FAILED: 412,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
