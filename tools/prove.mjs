@@ -2,13 +2,13 @@
  * Why: what must never happen is looked for longer than a test may take. Runs the proofs in `tools/proofs`, one after the other,
  * by the round; a round follows from its seed alone, so a failure is seen again with `--seed <its seed> --rounds 1`.
  *
- *   npm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator] [--store postgres]
+ *   npm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator] [--store postgres] [--door express]
  *
  * `--histories` is `--rounds`; a proof may also be named without `--only`. Proofs on real processes run over each store that
- * this machine has, or those of `--store`; one of them is also named `races:postgres`. A new proof is a module in
- * `tools/proofs` that exports `name`, `run(options)` and, if it takes a store, `stores`, and one line in PROOFS. One that
- * exports `piece` is cut into pieces of so many rounds, run by a process on each core; the others have the machine for
- * themselves.
+ * this machine has, or those of `--store`; one of them is also named `races:postgres`. Proofs of doors run over each of them, or
+ * those of `--door`. A new proof is a module in `tools/proofs` that exports `name`, `run(options)` and, if it takes a store or a
+ * door, `stores` or `doors`, and one line in PROOFS. One that exports `piece` is cut into pieces of so many rounds, run by a
+ * process on each core; the others have the machine for themselves.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -23,6 +23,7 @@ const PROOFS = [
   'simulator-workers',
   'reconcile',
   'explainer',
+  'fuzz',
   'simulator-stores',
   'races',
   'golden',
@@ -37,10 +38,12 @@ const PROOFS = [
   'mutants',
 ];
 
-/** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string }} Piece */
+/** @typedef {{ seed: number, rounds?: number, seconds?: number, store?: string, door?: string }} Piece */
 /** @typedef {{ rounds: number, failures: string[] }} Result */
-/** @typedef {{ name: string, run(options: Piece & { log(line: string): void }): Promise<Result>, piece?: number, rounds?: number, stores?: string[] }} Proof */
-/** @typedef {{ name: string, proof: string, store?: string }} Job a proof, over a store if it takes one */
+/** @typedef {Piece & { log(line: string): void }} Options */
+/** @typedef {{ piece?: number, rounds?: number, stores?: string[], doors?: string[] }} Bounds */
+/** @typedef {Bounds & { name: string, run(options: Options): Promise<Result> }} Proof */
+/** @typedef {{ name: string, proof: string, store?: string, door?: string }} Job a proof, over a store or a door if it takes one */
 /** @typedef {{ log: string } | { result: Result }} Message */
 
 /** @param {string} name @returns {Promise<Proof>} */
@@ -75,14 +78,15 @@ async function main(args) {
       seconds: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
       store: { type: 'string', multiple: true, default: [] },
+      door: { type: 'string', multiple: true, default: [] },
     },
   });
   const named = [...values.only.flatMap((names) => names.split(',')), ...positionals];
-  const wanted = values.store.flatMap((names) => names.split(','));
+  const wanted = [...values.store, ...values.door].flatMap((names) => names.split(','));
   const all = await jobs();
   const fits = (/** @type {Job} */ job) =>
     (named.length === 0 || named.includes(job.name) || named.includes(job.proof)) &&
-    (wanted.length === 0 || (job.store !== undefined && wanted.includes(job.store)));
+    (wanted.length === 0 || wanted.includes(job.store ?? job.door ?? ''));
   const known = new Set(all.flatMap(({ name, proof }) => [name, proof]));
   const unknown = named.filter((name) => !known.has(name));
   if (unknown.length > 0 || !all.some(fits)) {
@@ -116,16 +120,18 @@ async function main(args) {
 /** @returns {Promise<Job[]>} */
 async function jobs() {
   const loaded = await Promise.all(PROOFS.map(load));
-  return loaded.flatMap(({ stores }, i) => {
+  return loaded.flatMap(({ stores, doors }, i) => {
     const proof = PROOFS[i] ?? '';
-    return stores?.map((store) => ({ name: `${proof}:${store}`, proof, store })) ?? [{ name: proof, proof }];
+    const overDoors = doors?.map((door) => ({ name: `${proof}:${door}`, proof, door }));
+    const overStores = stores?.map((store) => ({ name: `${proof}:${store}`, proof, store }));
+    return overDoors ?? overStores ?? [{ name: proof, proof }];
   });
 }
 
 /** @param {Job} job @param {Piece} asked @returns {Promise<Result>} */
 async function prove(job, asked) {
   const { piece, rounds: own } = await load(job.proof);
-  const over = defined('store', job.store);
+  const over = { ...defined('store', job.store), ...defined('door', job.door) };
   if (piece === undefined) return inProcess(job, [{ ...asked, ...over }], asked);
   const most = asked.rounds ?? own ?? piece;
   const pieces = Array.from({ length: Math.ceil(most / piece) }, (_, i) => ({

@@ -7,6 +7,7 @@ import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
 import { identity } from './identity.mjs';
+import { fuzz } from './fuzz.mjs';
 import { koa } from './koa.mjs';
 import { machine } from './machine.mjs';
 import { memory } from './memory.mjs';
@@ -40,6 +41,7 @@ export const AREAS = [
   { name: 'seal', mutants: seal },
   { name: 'doors', mutants: doors },
   { name: 'koa', mutants: koa },
+  { name: 'fuzz', mutants: fuzz },
   { name: 'dialects', mutants: dialects },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },

@@ -32,6 +32,8 @@ export interface HeldBody {
   readonly streams: boolean;
   /** Whether the source has broken off. */
   readonly isBroken: boolean;
+  /** Whether there is none: a server may tell that from an empty one, as that of Hono does by a type. */
+  readonly isNone: boolean;
   /** The whole body, once read; null when it was not kept. */
   readonly bytes: Uint8Array | null;
   /** Sends what was held back; what is still to come follows as it comes. */
@@ -46,10 +48,12 @@ export interface HeldBody {
 export class WholeBody implements HeldBody {
   readonly streams = false;
   readonly isBroken = false;
+  readonly isNone: boolean;
   readonly bytes: Uint8Array;
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
+  constructor(bytes: Uint8Array | null) {
+    this.isNone = bytes === null;
+    this.bytes = bytes ?? new Uint8Array(0);
   }
 
   finish(): void {}
@@ -62,6 +66,7 @@ export class AnswerBody implements HeldBody {
   streams = false;
   isBroken = false;
   bytes: Uint8Array | null = null;
+  readonly isNone: boolean;
   readonly #source: ReadableStream<Uint8Array> | null;
   readonly #isEventStream: boolean;
   readonly #options: AnswerBodyOptions;
@@ -83,6 +88,7 @@ export class AnswerBody implements HeldBody {
 
   constructor(response: Response, options: AnswerBodyOptions) {
     this.#source = response.body;
+    this.isNone = response.body === null;
     this.#isEventStream =
       response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
     this.#options = options;

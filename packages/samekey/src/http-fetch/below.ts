@@ -23,7 +23,7 @@ export interface Below {
   /** The request as the handler sees it: its body unread, cancelled by the attempt. */
   ownRequest(body: Bytes, attempt: Pick<Attempt, 'signal'>): Request;
   /** The bytes of an answer that is whole in memory; undefined where only the answer itself can tell. */
-  bytesOf(answer: Response): Bytes | undefined;
+  bytesOf(answer: Response): Bytes | null | undefined;
 }
 
 /** Why a body cannot be read. */

@@ -100,9 +100,12 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     }
     const { responseSizeMaxBytes, bufferTimeMaxMs } = this.#route;
     const whole = this.#below?.bytesOf(response);
-    if (whole !== undefined && whole.length <= responseSizeMaxBytes) {
-      this.#held = { response, body: new WholeBody(whole) };
-      return { kind: 'answered', answer: this.#answer(response, whole) };
+    if (whole !== undefined) {
+      const body = new WholeBody(whole);
+      this.#held = { response, body };
+      // What is too large to be kept is in memory all the same: nothing of it needs to stream.
+      const kept = body.bytes.length <= responseSizeMaxBytes ? body.bytes : null;
+      return { kind: 'answered', answer: this.#answer(response, kept) };
     }
     if (!isAnswer(response)) return { kind: 'silent', error: noAnswer() };
     const { world, kept, emit } = this.#host;
@@ -137,7 +140,8 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     for (const [name, value] of extra) headers.set(name, value);
     // Whoever asks for the text beside the status makes a whole answer of one that is not.
     const status = body instanceof WholeBody ? { status: response.status } : init(response);
-    this.#respond(new Response(bodyFor(response.status, body.bytes), { ...status, headers }));
+    const bytes = body.isNone ? null : body.bytes;
+    this.#respond(new Response(bodyFor(response.status, bytes), { ...status, headers }));
   }
 
   replace(answer: StoredResponse): void {
@@ -147,7 +151,7 @@ export class FetchExchange<Native = Request> implements Exchange<Native> {
     for (const [name, value] of this.#outer) headers.append(name, value);
     for (const [name] of answer.headers) headers.delete(name);
     for (const [name, value] of answer.headers) headers.append(name, value);
-    this.#respond(new Response(bodyFor(answer.status, answer.body), { status: answer.status, headers }));
+    this.#respond(new Response(heldBodyOf(answer), { status: answer.status, headers }));
   }
 
   fail(error: unknown): void {
@@ -204,11 +208,16 @@ function isAnswer(response: unknown): response is Response {
 export function toResponse(answer: StoredResponse): Response {
   const headers = new Headers();
   for (const [name, value] of answer.headers) headers.append(name, value);
-  return new Response(bodyFor(answer.status, answer.body), { status: answer.status, headers });
+  return new Response(heldBodyOf(answer), { status: answer.status, headers });
 }
 
 function init(response: Response): ResponseInit {
   return { status: response.status, statusText: response.statusText };
+}
+
+/** No bytes are no body: most answers without bytes had none, and some servers give a type to one that is empty. */
+function heldBodyOf({ status, body }: StoredResponse): Uint8Array<ArrayBuffer> | null {
+  return bodyFor(status, body?.length === 0 ? null : body);
 }
 
 function bodyFor(status: number, bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {

@@ -133,6 +133,8 @@ export interface CaptureState {
   eventStream: boolean;
   hasTrailerField: boolean;
   chunkedField: boolean;
+  /** What the head leaves with, which decides its encoding; undefined: nothing yet. */
+  leavesWith: 'a flush' | 'text' | 'bytes' | undefined;
 
   chunks: Chunk[];
   /** Bytes the application has written. */

@@ -12,7 +12,7 @@
 import type { ServerResponse } from 'node:http';
 import type { HeaderLine, StoredResponse } from '../core/response.ts';
 import { mayBeTimeout, watchAfterwards } from './afterwards.ts';
-import { answerOf, openHead, replayCalls } from './captured-answer.ts';
+import { answerOf, openHead, replayCalls, sendHead } from './captured-answer.ts';
 import { headerValue, restoreHeaders } from './baseline.ts';
 import {
   CAPTURE,
@@ -115,8 +115,15 @@ class ResponseCapture implements Capture {
       setLines(c.res, extraHeaders);
       return;
     }
-    openHead(c, extraHeaders);
-    replayCalls(c, c.chunks);
+    try {
+      openHead(c, extraHeaders);
+      if (c.leavesWith === 'a flush') sendHead(c);
+      replayCalls(c, c.chunks);
+    } catch (error) {
+      // What Node refuses now is nobody's any more: its client must not wait for it.
+      c.res.destroy();
+      throw error;
+    }
     this.#watch();
   }
 
@@ -262,6 +269,7 @@ function capture(res: ServerResponse, options: CaptureOptions): CaptureState {
     eventStream: false,
     hasTrailerField: false,
     chunkedField: false,
+    leavesWith: undefined,
     chunks: [],
     size: 0,
     endChunk: false,

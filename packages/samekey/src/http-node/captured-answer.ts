@@ -6,6 +6,7 @@
  *
  * Sources: RFC 9112 §6 and §7.1.2 (chunked coding, trailers); Node's lib/_http_outgoing.js for the encoding of a head.
  */
+import { ServerResponse } from 'node:http';
 import type { HeaderLine } from '../core/response.ts';
 import {
   bytesOf,
@@ -13,6 +14,7 @@ import {
   type CaptureFailed,
   type CaptureState,
   type Chunk,
+  type Methods,
   type NodeMethod,
   type RawHead,
 } from './capture-state.ts';
@@ -20,6 +22,7 @@ import { isChunked } from './head.ts';
 import { linesOfResponse, setLines, withLines } from './header-lines.ts';
 import { playNothing } from './node-state.ts';
 
+const { write: NODE_WRITE } = ServerResponse.prototype as unknown as Methods;
 const EMPTY = new Uint8Array(0);
 
 /** The answer as ended by the application, or by its head alone when it has not ended. */
@@ -42,6 +45,29 @@ export function brokenEnd(c: CaptureState, error: unknown): CaptureFailed {
   linesOfResponse(c);
   const { statusCode: status, statusMessage } = c.res;
   return { kind: 'failed', error, answer: { ...answerOf(c), status, statusMessage, body: null } };
+}
+
+/** Notes what the head leaves with, which is the first chunk unless it was flushed before. */
+export function noteFirst(c: CaptureState, chunk: Chunk): void {
+  if (c.leavesWith !== undefined || !c.hasBody) return;
+  const isText =
+    typeof chunk.data === 'string' && (chunk.encoding === undefined || chunk.encoding === 'utf8');
+  // The size of a chunk comes before it, in latin1; an empty one has none.
+  const isAfterSize = isChunked(c) && chunk.data.length > 0;
+  c.leavesWith = isText && !isAfterSize ? 'text' : 'bytes';
+}
+
+/** Sends a head that was flushed, or whose first chunk stays behind, as Node would have sent it. */
+export function sendHead(c: CaptureState): void {
+  if (c.leavesWith === undefined) return;
+  c.inside = true;
+  try {
+    if (c.leavesWith === 'a flush') c.original.flushHeaders.call(c.res);
+    // Node's own: whoever compresses in front would keep an empty chunk back.
+    else NODE_WRITE.call(c.res, c.leavesWith === 'text' ? '' : EMPTY);
+  } finally {
+    c.inside = false;
+  }
 }
 
 /** Gives the real response the head; a head fixed by `end` is left to Node's `end`, which knows the length. */
@@ -99,17 +125,13 @@ function bodyOf(chunks: readonly Chunk[]): Uint8Array {
 const NON_ASCII = /[^\x00-\x7f]/;
 
 /**
- * Header values as octets. Node writes a head that leaves together with a UTF-8 string as UTF-8, any other as latin1,
- * and mangles Content-Disposition once it knows a length; a replay of bytes must look like what the first client saw.
+ * Header values as octets. Node writes a head that leaves together with a UTF-8 string, or by a flush, as UTF-8, any
+ * other as latin1, and mangles Content-Disposition once it knows a length; a replay of bytes must look like what the
+ * first client saw.
  */
 function wireLines(c: CaptureState): readonly HeaderLine[] {
   if (!c.lines.some((line) => NON_ASCII.test(line[1]))) return c.lines;
-  const first = c.chunks[0];
-  const utf8 =
-    c.hasBody &&
-    !isChunked(c) &&
-    typeof first?.data === 'string' &&
-    (first.encoding === undefined || first.encoding === 'utf8');
+  const utf8 = c.leavesWith === 'a flush' || c.leavesWith === 'text';
   let lengthKnown = c.headByEnd && c.size > 0;
   return c.lines.map(([name, value]): HeaderLine => {
     const field = name.toLowerCase();

@@ -11,7 +11,7 @@
 import { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { isUint8Array } from 'node:util/types';
-import { answerOf, brokenEnd } from './captured-answer.ts';
+import { answerOf, brokenEnd, noteFirst, sendHead } from './captured-answer.ts';
 import {
   type CaptureState,
   type Chunk,
@@ -121,6 +121,7 @@ function end(this: ServerResponse, chunk?: unknown, encoding?: unknown, callback
   if (data !== undefined && (c.hasBody || c.headByEnd)) {
     // Whatever came with the end waits for the release.
     const last = { data, encoding: codingOf(data, encoding) };
+    noteFirst(c, last);
     c.holdLast = true;
     if (c.phase === 'streaming') streamChunk(c, last, undefined);
     else keep(c, last);
@@ -138,7 +139,9 @@ function flushHeaders(this: ServerResponse): void {
   const late = lateOf(this);
   if (late !== undefined) return late.flushHeaders();
   implicitHead(c);
+  c.leavesWith ??= 'a flush';
   if (canStream(c)) streamThrough(c, false);
+  else if (c.phase === 'streaming') sendHead(c);
 }
 
 function addTrailers(this: ServerResponse, trailers: object): void {
@@ -192,6 +195,7 @@ function implicitHead(c: CaptureState): void {
 }
 
 function take(c: CaptureState, chunk: Chunk, done: Callback | undefined): boolean {
+  noteFirst(c, chunk);
   if (c.phase === 'streaming') return streamChunk(c, chunk, done);
   keep(c, done === undefined ? chunk : copyChunk(chunk));
   if (done !== undefined) nextTick(done);

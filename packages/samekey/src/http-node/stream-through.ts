@@ -11,7 +11,7 @@
  * Sources: contract §8.3; RFC 9112 §8 (an incomplete message is seen as incomplete).
  */
 import { nextTick } from 'node:process';
-import { answerOf, openHead, writeChunk } from './captured-answer.ts';
+import { answerOf, openHead, sendHead, writeChunk } from './captured-answer.ts';
 import { bytesOf, type CaptureState, type Chunk, copyChunk, sizeOf } from './capture-state.ts';
 import { realSocket } from './socket-view.ts';
 
@@ -40,7 +40,7 @@ export function streamThrough(c: CaptureState, holdLast: boolean): boolean {
   }
   let flowing = true;
   for (const chunk of chunks) flowing = streamChunk(c, chunk, undefined);
-  if (!c.passed) flush(c);
+  if (!c.passed) sendHead(c);
   return flowing;
 }
 
@@ -63,6 +63,8 @@ export function streamChunk(c: CaptureState, chunk: Chunk, callback: (() => void
 
 function forward(c: CaptureState, chunk: Chunk, size: number, callback: (() => void) | undefined): boolean {
   if (isSink(c) || size === 0) {
+    // It has no bytes, but the head leaves with it.
+    if (size === 0 && !c.passed && !isSink(c)) sendHead(c);
     if (callback !== undefined) nextTick(callback);
     return true;
   }
@@ -99,15 +101,6 @@ function keep(c: CaptureState, chunk: Chunk): boolean {
 /** Nothing that is still to come changes what the record holds. */
 function decideEarly(c: CaptureState): void {
   if (!c.ended && c.options.isDecidedEarly(c.status)) c.settle({ ...answerOf(c), body: null });
-}
-
-function flush(c: CaptureState): void {
-  c.inside = true;
-  try {
-    c.original.flushHeaders.call(c.res);
-  } finally {
-    c.inside = false;
-  }
 }
 
 function isSink(c: CaptureState): boolean {

@@ -15,11 +15,11 @@ test('An event stream leaves event by event; its end waits for the release', asy
     response = res;
     res.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
   });
-  const head = await readUntil(socket, '\r\n\r\n');
-  expect(head).toContain('Idempotency-Stored: later');
   const chunk = Buffer.from('data: 1\n\n');
   response!.write(chunk);
-  await readUntil(socket, 'data: 1\n\n');
+  // The head leaves with the first event, as without a capture.
+  const head = await readUntil(socket, 'data: 1\n\n');
+  expect(head).toContain('Idempotency-Stored: later');
   // Once it is sent, its source may use its memory again.
   chunk.write('data: 2\n\n');
   response!.write(chunk);

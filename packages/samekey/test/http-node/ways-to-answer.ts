@@ -105,6 +105,33 @@ export const WAYS: Record<string, Way> = {
   'Content-Disposition with a comma': (res) =>
     res.setHeader('Content-Disposition', 'attachment; filename="a, b.csv"').end('x'),
   'a header outside ASCII': (res) => res.setHeader('X-Name', 'caf\u00e9').end('text'),
+  // Found by the fuzz (seeds 29, 38, 59, 113, 136, 146 of node): Node encodes a head by what it leaves with.
+  'a flushed head outside ASCII': (res) => {
+    res.setHeader('X-Name', 'caf\u00e9').flushHeaders();
+    res.end(NASTY);
+  },
+  'a flushed 204 with a header outside ASCII': (res) => {
+    res.statusCode = 204;
+    res.setHeader('X-Name', 'caf\u00e9').flushHeaders();
+    res.end();
+  },
+  'an event stream with a header outside ASCII': (res) => {
+    res.setHeader('Content-Type', 'text/event-stream').setHeader('X-Name', 'caf\u00e9');
+    res.write('data: 1\n\n');
+    res.end();
+  },
+  'a flushed event stream with a header outside ASCII': (res) => {
+    res.setHeader('Content-Type', 'text/event-stream').setHeader('X-Name', 'caf\u00e9').flushHeaders();
+    res.end('data: 1\n\n');
+  },
+  'an empty text first, with a header outside ASCII': (res) => {
+    res.setHeader('X-Name', 'caf\u00e9').write('');
+    res.end(NASTY);
+  },
+  'a large body in pieces, with a header outside ASCII': (res) => {
+    res.setHeader('X-Name', 'caf\u00e9').write(BIG);
+    res.end(NASTY);
+  },
   'a disposition outside ASCII, with bytes': (res) =>
     res.setHeader('Content-Disposition', 'attachment; filename="na\u00efve.txt"').end(NASTY),
   'a disposition outside ASCII, in chunks': (res) => {

@@ -93,13 +93,13 @@ class NodeServerRequest implements Below {
     return this.#own(this.#raw, body, attempt);
   }
 
-  bytesOf(answer: Response): Bytes | undefined {
+  bytesOf(answer: Response): Bytes | null | undefined {
     for (const key of Object.getOwnPropertySymbols(answer)) {
       if (key.description !== 'cache') continue;
       const held = fieldOf(answer, key);
       if (!Array.isArray(held) || held.length !== 3 || !isStatus(held[0])) return undefined;
       const body: unknown = held[1];
-      if (body === null || NULL_BODY.includes(held[0])) return NOTHING;
+      if (body === null || NULL_BODY.includes(held[0])) return null;
       if (typeof body === 'string') return encoder.encode(body);
       // A copy: the record keeps it, and the handler may write on into its own.
       return body instanceof Uint8Array ? Uint8Array.from(body) : undefined;
@@ -113,7 +113,6 @@ function isStatus(status: unknown): status is number {
   return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 }
 
-const NOTHING: Bytes = new Uint8Array(0);
 const encoder = new TextEncoder();
 
 /** Undefined where it is not declared. Node's parser gives exactly so many bytes. */

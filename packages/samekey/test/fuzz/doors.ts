@@ -1,0 +1,16 @@
+/** Every door that answers by HTTP, by its name in `npm run prove -- --only fuzz:<name>`. */
+
+import type { FuzzDoor } from '../../../testing/src/fuzz-contract.ts';
+import { fetchFuzz, honoFetchFuzz, honoFuzz } from './fetch-doors.ts';
+import { express4Fuzz, expressFuzz, nodeFuzz, nodeMiddlewareFuzz } from './node-doors.ts';
+
+export const DOORS: readonly FuzzDoor[] = [
+  nodeFuzz,
+  nodeMiddlewareFuzz,
+  expressFuzz,
+  express4Fuzz,
+  fetchFuzz,
+  honoFetchFuzz,
+  // The last of them: its server puts classes of its own in place of the process's Request and Response.
+  honoFuzz,
+];
