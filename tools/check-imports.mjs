@@ -148,9 +148,9 @@ const TABLE = [
     may: ['core', 'type:store', 'tx/begin', 'tx/tx-handle', 'tx/mysql-ask', 'tx/mysql-run', 'tx/pool'],
   },
 
-  // Frameworks are passed in and looked at as they are.
-  // How stacks of Express are read is known where Express is.
+  // Frameworks are passed in and looked at as they are; how stacks of Express are read is known where Express is.
   { at: 'coverage', may: ['core', 'http/marker', 'adapters/express/layers'], globals: NODE_ONLY },
+  { at: 'openapi', may: ['core', 'coverage', 'http/marker', 'http/problem', 'type:http'], globals: PURE },
   // Seals with the platform's cipher, around any store.
   { at: 'seal', may: ['core', 'store'], node: ['node:crypto'] },
   { at: 'dialects', may: ['type:http/dialect', 'http/profiles'], globals: PURE },

@@ -59,6 +59,7 @@ const PAGES = [
     names: ['CompareOptions', 'ReportOptions'],
   },
   { page: 'docs/reference/coverage.md', heading: '# samekey/coverage', names: ['CoverageOptions'] },
+  { page: 'docs/guides/openapi.md', heading: '## The page', names: ['PageOptions'] },
   { page: 'docs/reference/operator.md', heading: '# Operator', names: ['OperatorOptions'] },
   { page: 'docs/reference/seal.md', heading: '## sealed(store, ring, options)', names: ['SealedOptions'] },
   {

@@ -90,6 +90,7 @@ const CLOSURES = {
   'samekey/hono': { files: 143, kilobytes: 410 },
   'samekey/fetch': { files: 140, kilobytes: 400 },
   'samekey/dialects': { files: 30, kilobytes: 70 },
+  'samekey/openapi': { files: 50, kilobytes: 130 },
   'samekey/stores/memory': { files: 30, kilobytes: 95 },
   'samekey/stores/sqlite': { files: 62, kilobytes: 180 },
   'samekey/stores/postgres': { files: 82, kilobytes: 265 },

@@ -11,7 +11,7 @@ import { binOf } from './lib/run.mjs';
 
 /** Folders and files without a server, by the beginning of their path below the tests. */
 const PARTS = `
-  core/ fingerprint/ store/ http/ http-node/ coverage/ operator/
+  core/ fingerprint/ store/ http/ http-node/ coverage/ openapi/ operator/
   metrics/ engine/memory engine/sqlite engine/unfit engine/batcher engine/dispatch outbox/memory
   stores/memory stores/sqlite outbox/sqlite tx/memory adapters/express5 adapters/node adapters/hono.test adapters/fetch.test adapters/fastify.test
   seal/sealed seal/envelope worker/worker ways/commit-once ways/steps ways/completer ways/facts

@@ -1,6 +1,6 @@
 /** `samekey coverage` on modules and documents as users have them. */
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -14,6 +14,11 @@ function file(name: string, text: string): string {
   const path = join(folder.dir, name);
   writeFileSync(path, text);
   return path;
+}
+
+/** A module as users load it: the command runs without a compiler. */
+function built(module: string): string {
+  return new URL(`../../samekey/dist/${module}.js`, import.meta.url).href;
 }
 
 async function run(...args: readonly string[]): Promise<{ code: unknown; stdout: string; stderr: string }> {
@@ -95,6 +100,31 @@ paths:
     expect((await run(json)).stdout).toContain('DELETE /x');
   });
 
+  it('compares an application with its document, and writes the page on its keys', async () => {
+    const own = file(
+      'protected.mjs',
+      `import express from ${JSON.stringify(EXPRESS)};
+       import { createSamekey } from ${JSON.stringify(built('index'))};
+       import { idempotent } from ${JSON.stringify(built('adapters/express/index'))};
+       import { memoryStore } from ${JSON.stringify(built('stores/memory/index'))};
+       const app = express();
+       const samekey = createSamekey({ store: memoryStore() });
+       app.post('/payments', idempotent(samekey, { policy: 'payments', scope: () => 'acme' }), (req, res) => res.end());
+       export default app;`,
+    );
+    const silent = file('silent.yaml', 'openapi: 3.1.0\npaths: { /payments: { post: {} } }\n');
+    const told = await run(own, '--openapi', silent);
+    expect(told).toMatchObject({ code: 2, stderr: '' });
+    expect(told.stdout).toContain('the document does not say that it needs one');
+    const honest = file(
+      'honest.yaml',
+      'openapi: 3.1.0\npaths: { /payments: { post: { x-idempotency: { required: true } } } }\n',
+    );
+    const page = join(folder.dir, 'idempotency.md');
+    expect(await run(own, '--openapi', honest, '--page', page)).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(page, 'utf8')).toContain('| `POST /payments` | required');
+  });
+
   it('ends with 1 and says in one line what is wrong', async () => {
     const cases: readonly (readonly [args: readonly string[], words: string])[] = [
       [[join(folder.dir, 'missing.mjs')], 'cannot be loaded'],
@@ -104,6 +134,8 @@ paths:
       [[app, '--export', 'gone'], 'has no export "gone"'],
       [[app, '--export', 'fails'], 'failed: no database'],
       [[app, '--exempt', file('map.json', '{}')], 'is no list'],
+      [[app, '--openapi', file('other.json', '{}')], 'is an OpenAPI 3 document'],
+      [[app, '--page', join(folder.dir, 'page.md')], 'nothing to publish'],
       [[app, '--exempt', file('bare.json', '[{"path":"/payments"}]')], 'needs a reason'],
     ];
     const ended = await Promise.all(cases.map(([args]) => run(...args)));

@@ -13,6 +13,7 @@ import { machine } from './machine.mjs';
 import { memory } from './memory.mjs';
 import { messages } from './messages.mjs';
 import { mysql } from './mysql.mjs';
+import { openapi } from './openapi.mjs';
 import { phased } from './phased.mjs';
 import { postgres } from './postgres.mjs';
 import { reconcile } from './reconcile.mjs';
@@ -43,6 +44,7 @@ export const AREAS = [
   { name: 'koa', mutants: koa },
   { name: 'fuzz', mutants: fuzz },
   { name: 'dialects', mutants: dialects },
+  { name: 'openapi', mutants: openapi },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },

@@ -1,15 +1,24 @@
 /**
- * `samekey coverage`: which state-changing routes of an application, or of an OpenAPI document, are not protected.
+ * `samekey coverage`: which state-changing routes of an application, or of an OpenAPI document, are not protected, and
+ * where the two say different things. It also writes the page that the application publishes on its keys.
  *
- * Exit codes: 0 all are protected or exempt · 2 not all, or a part could not be looked into · 1 there was nothing to
- * look at.
+ * Exit codes: 0 all are protected or exempt · 2 not all, a part could not be looked into, or the document says
+ * something else · 1 there was nothing to look at.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
-import { type CoverageOptions, coverage, coverageText, type Exemption, isListable } from 'samekey/coverage';
+import {
+  type CoverageOptions,
+  coverage,
+  coverageText,
+  type Exemption,
+  isListable,
+  routesOf,
+} from 'samekey/coverage';
+import { idempotencyPage } from 'samekey/openapi';
 import { parse } from 'yaml';
 import { CliError, EXIT } from '../cli-error.ts';
 import { say } from '../operate/print.ts';
@@ -19,6 +28,8 @@ interface CoverageFlags {
   readonly exempt?: string;
   readonly header?: string;
   readonly passes?: string;
+  readonly openapi?: string;
+  readonly page?: string;
   readonly json?: true;
 }
 
@@ -31,6 +42,8 @@ export function coverageCommand(): Command {
     .option('--exempt <file>', 'a JSON or YAML list of { path, method?, reason }')
     .option('--passes <names>', 'functions in front of routes that only pass requests on: jsonParser,cors')
     .option('--header <name>', 'OpenAPI: the header that carries the key (default: Idempotency-Key)')
+    .option('--openapi <file>', 'the OpenAPI document of the application: say where it says something else')
+    .option('--page <file>', 'write the page on keys that the application publishes, in Markdown')
     .option('--json', 'say it as one line of JSON')
     .action(run);
 }
@@ -53,8 +66,10 @@ async function report(path: string, flags: CoverageFlags): Promise<void> {
     ...(flags.exempt !== undefined && { exempt: await exemptions(flags.exempt) }),
     ...(flags.passes !== undefined && { passes: flags.passes.split(',').map((name) => name.trim()) }),
     ...(flags.header !== undefined && { header: flags.header }),
+    ...(flags.openapi !== undefined && { document: (await document(flags.openapi)) as object }),
   };
   const found = coverage(app, options);
+  if (flags.page !== undefined) await writePage(flags.page, idempotencyPage(routesOf(app, options)));
   say(flags.json === true ? found : coverageText(found));
   process.exitCode = found.isFull ? 0 : EXIT.refused;
 }
@@ -73,6 +88,14 @@ async function document(path: string): Promise<unknown> {
     return parse(text) as unknown;
   } catch (error) {
     throw new CliError(`${path} is neither JSON nor YAML: ${messageOf(error).split('\n')[0] ?? ''}`);
+  }
+}
+
+async function writePage(path: string, page: string): Promise<void> {
+  try {
+    await writeFile(path, page);
+  } catch (error) {
+    throw new CliError(`${path} cannot be written: ${messageOf(error)}`);
   }
 }
 

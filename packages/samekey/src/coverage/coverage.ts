@@ -6,8 +6,9 @@
  */
 
 import { OptionsError } from '../core/errors.ts';
-import { anything, listOf, readOptions, type Table, text } from '../core/options.ts';
+import { anything, listOf, readOptions, row, type Table, text } from '../core/options.ts';
 import { expressStack } from '../adapters/express/layers.ts';
+import { type Disagreement, disagreements } from './agreement.ts';
 import { type Exemption, EXEMPTIONS_ROW, isAbout } from './exempt.ts';
 import { expressRoutes } from './express.ts';
 import { fastifyRoutes, isFastify } from './fastify.ts';
@@ -32,6 +33,8 @@ export interface CoverageOptions {
   readonly passes?: readonly unknown[];
   /** OpenAPI: the header that carries the key; default `Idempotency-Key`. */
   readonly header?: string;
+  /** The OpenAPI document of the application: what it says otherwise of a route is told. Default none is compared. */
+  readonly document?: object;
 }
 
 /** What {@link coverage} found. */
@@ -44,7 +47,9 @@ export interface CoverageReport {
   readonly unseen: readonly Unseen[];
   /** Lines of `exempt` that are about no route. */
   readonly stale: readonly Exemption[];
-  /** Every state-changing route was seen and judged: no gaps, nothing unseen, nothing stale. */
+  /** Routes of which the OpenAPI document says something else; none without one. */
+  readonly disagreements: readonly Disagreement[];
+  /** Every state-changing route was seen and judged: no gaps, nothing unseen, nothing stale, and no disagreements. */
   readonly isFull: boolean;
 }
 
@@ -53,6 +58,11 @@ const ROWS = {
   mounted: listOf(anything<unknown>(), []),
   passes: listOf(anything<unknown>(), []),
   header: text('Idempotency-Key'),
+  document: row((given) => {
+    const document = openApiDocument(given);
+    if (document !== null) return document;
+    throw new OptionsError('coverage: document is an OpenAPI 3 document, parsed.');
+  }),
 } satisfies Table<CoverageOptions>;
 
 /**
@@ -97,7 +107,7 @@ export function isListable(app: unknown): boolean {
  * reason.
  */
 export function coverage(app: unknown, options: CoverageOptions = {}): CoverageReport {
-  const { exempt = [], passes } = readOptions('coverage', ROWS, options);
+  const { exempt = [], passes, header, document } = readOptions('coverage', ROWS, options);
   const seen = routesOf(app, options);
   const found = {
     ...seen,
@@ -113,8 +123,9 @@ export function coverage(app: unknown, options: CoverageOptions = {}): CoverageR
     (each) =>
       !changing.some((route) => isAbout(each, route)) && !found.unseen.some((part) => excuses(each, part)),
   );
-  const isFull = gaps.length === 0 && unseen.length === 0 && stale.length === 0;
-  return { routes, gaps, unseen, stale, isFull };
+  const otherwise = document === undefined ? [] : disagreements(routes, document, header);
+  const isFull = [gaps, unseen, stale, otherwise].every(({ length }) => length === 0);
+  return { routes, gaps, unseen, stale, disagreements: otherwise, isFull };
 }
 
 /**
@@ -130,7 +141,8 @@ export function expectFullCoverage(app: unknown, options: CoverageOptions = {}):
 }
 
 /** A report for people: what is missing first, what is exempt and why last. */
-export function coverageText({ routes, gaps, unseen, stale, isFull }: CoverageReport): string {
+export function coverageText(report: CoverageReport): string {
+  const { routes, gaps, unseen, stale, isFull } = report;
   const protectedCount = routes.filter(({ protectedBy }) => protectedBy === 'samekey').length;
   const exempt = routes.filter(({ protectedBy }) => protectedBy === 'exempt');
   const head =
@@ -146,6 +158,12 @@ export function coverageText({ routes, gaps, unseen, stale, isFull }: CoverageRe
     ...section(
       'Exemptions of no route: take them off the list.',
       stale.map(({ method = '*', path }) => `${method} ${path}`),
+    ),
+    ...section(
+      'The OpenAPI document says something else:',
+      report.disagreements.map(({ why, ...route }) =>
+        routeLine({ ...route, protectedBy: null, reason: why }),
+      ),
     ),
     ...section(
       'Protected, and to be known:',

@@ -12,6 +12,7 @@ export {
   isListable,
   routesOf,
 } from './coverage.ts';
+export type { Disagreement } from './agreement.ts';
 export { Exempt, type Exemption, type ExemptMiddleware, exempt } from './exempt.ts';
 export { type FastifyLike, watchRoutes } from './fastify.ts';
 export type { Route, Routes, Unseen } from './listed-route.ts';

@@ -1,10 +1,14 @@
 /** What a list of routes is made of, and how one is judged by the functions that its requests go through. */
 
-import { protectionOf } from '../http/marker.ts';
+import { type Protection, protectionOf } from '../http/marker.ts';
 import { exemptionOf } from './exempt.ts';
+
+/** Where a protected route keeps what protects it: for who describes it (`samekey/openapi`), and in no report. */
+export const MARK: unique symbol = Symbol.for('samekey.coverage.mark');
 
 /** A route of an application. */
 export interface Route {
+  readonly [MARK]?: Protection;
   /** In upper case. */
   readonly method: string;
   /** As the framework spells it, mounts included. */
@@ -79,7 +83,7 @@ export function judge(
     } else {
       const optional = protection.required ? [] : ['A request without a key runs (required: false).'];
       const told = [...optional, protection.remark ?? ''].join(' ').trim();
-      return { method, path, protectedBy: 'samekey', reason: told === '' ? null : told };
+      return { method, path, protectedBy: 'samekey', reason: told === '' ? null : told, [MARK]: protection };
     }
   }
   for (const fn of chain) {

@@ -1,13 +1,15 @@
 /**
- * Operations of an OpenAPI 3 document: one is protected if it declares the key's header as a required parameter, exempt
- * if it says `x-idempotency-exempt: <reason>`. What the document says; whether the server does it is for
- * `samekey verify`.
+ * Operations of an OpenAPI 3 document: one is protected if it declares the key's header as a required parameter, or
+ * says `x-idempotency: { required: true }`, as `samekey/openapi` writes it; exempt if it says
+ * `x-idempotency-exempt: <reason>`. What the document says; whether the server does it is for `samekey verify`, and
+ * for `coverage(app, { document })`.
  * Source: OpenAPI 3.1.1 §4.8.9 (Path Item), §4.8.12 (Parameter), §4.8.23 (Reference).
  */
 
 import { CHANGING, type Route, type Routes, type Unseen } from './listed-route.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+/** An object of a document. */
+export type Json = Readonly<Record<string, unknown>>;
 
 const METHODS: readonly string[] = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 /** A chain of references longer than this goes round. */
@@ -70,7 +72,8 @@ function judged(
   const key = parameters.findLast(
     (each) => each['in'] === 'header' && String(each['name']).toLowerCase() === header.toLowerCase(),
   );
-  if (key?.['required'] === true) return { method, path, protectedBy: 'samekey', reason: null };
+  if (key?.['required'] === true || objectOf(operation['x-idempotency'])['required'] === true)
+    return { method, path, protectedBy: 'samekey', reason: null };
   const exempt = operation['x-idempotency-exempt'];
   if (typeof exempt === 'string' && exempt.trim() !== '')
     return { method, path, protectedBy: 'exempt', reason: exempt.trim() };
@@ -81,7 +84,7 @@ function judged(
 }
 
 /** What a value stands for, references of this document followed; null for one that leads elsewhere. */
-function resolved(document: Json, value: unknown): Json | null {
+export function resolved(document: Json, value: unknown): Json | null {
   let found = objectOf(value);
   for (let steps = 0; steps < REFERENCES_MAX; steps += 1) {
     const reference = found['$ref'];
@@ -96,10 +99,12 @@ function resolved(document: Json, value: unknown): Json | null {
   return null;
 }
 
-function objectOf(value: unknown): Json {
+/** A value that is an object; an empty one for any other. */
+export function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
-function listOf(value: unknown): readonly unknown[] {
+/** A value that is a list; an empty one for any other. */
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -151,6 +151,8 @@ export interface FingerprintInput {
 export interface Fingerprinter {
   /** The label of new records: scheme, option set, and the secret's name if there is one; at most 64 characters. */
   readonly label: string;
+  /** What it was made of, for who describes it. */
+  readonly options: FingerprintOptions;
   /** The digest under `label`. */
   compute(input: FingerprintInput): string | Promise<string>;
   /** The digest under the label of a record; undefined if this process does not know how it was made. */
@@ -182,9 +184,7 @@ export function createFingerprinter(
   digester: Digester,
   bound = false,
 ): Fingerprinter {
-  const [current, ...others] = bound
-    ? [...waysOf(options, true), ...waysOf(options, false)]
-    : waysOf(options, false);
+  const [current, ...others] = [...waysOf(options, bound), ...(bound ? waysOf(options, false) : [])];
   if (current === undefined) throw new OptionsError('A fingerprint needs a way to be made.');
   const ways = new Map([[current.label, current]]);
   for (const way of others) {
@@ -198,6 +198,7 @@ export function createFingerprinter(
   }
   return Object.freeze({
     label: current.label,
+    options,
     compute: (input: FingerprintInput) => digest(current, input, digester),
     computeFor(label: string, input: FingerprintInput) {
       const way = ways.get(label);

@@ -5,6 +5,34 @@
  * Invariant: registered symbols, so that marks of one copy of this package are seen by another.
  */
 
+import type { Route } from './route.ts';
+
+/** What the options of a route say of it, for whoever describes it (`samekey/openapi`). */
+export interface Door extends DoorOfRoute {
+  /** Of a served operation: whether it is left to a worker, and whether its input is checked; absent: a handler's. */
+  readonly served?: { readonly isDeferred: boolean; readonly isChecked: boolean };
+}
+
+type DoorOfRoute = Pick<
+  Route<never>,
+  | 'settings'
+  | 'uniqueFor'
+  | 'required'
+  | 'header'
+  | 'headerName'
+  | 'otherHeaders'
+  | 'keyIn'
+  | 'key'
+  | 'fingerprinter'
+  | 'schema'
+  | 'freshness'
+  | 'firstSent'
+  | 'bindTo'
+  | 'onReplay'
+  | 'profile'
+  | 'requestSizeMaxBytes'
+>;
+
 /** How a function protects the requests that go through it. */
 export interface Protection {
   /** In upper case; other methods pass through. */
@@ -20,14 +48,20 @@ export interface Protection {
   readonly answers: boolean;
   /** What who lists the routes is told of it; default nothing. */
   readonly remark?: string | null;
+  /** Asked by who describes the route; null while nobody knows its options. Default nobody ever does. */
+  readonly door?: () => Door | null;
 }
 
 const PROTECTS: unique symbol = Symbol.for('samekey.protects');
 
-/** Marks a function that protects what goes through it, and gives it back. */
-export function markProtected<Fn extends object>(fn: Fn, protection: Protection): Fn {
+/**
+ * Marks a function that protects what goes through it, and gives it back. A whole route beside it says all that there
+ * is to say of its door.
+ */
+export function markProtected<Fn extends object>(fn: Fn, protection: Protection | (Protection & Door)): Fn {
   const { methods, asked = methods, required, answers, remark = null } = protection;
-  const value = Object.freeze({ methods, asked, required, answers, remark });
+  const { door = () => ('profile' in protection ? protection : null) } = protection;
+  const value = Object.freeze({ methods, asked, required, answers, remark, door });
   return Object.defineProperty(fn, PROTECTS, { value, configurable: true });
 }
 

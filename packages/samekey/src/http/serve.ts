@@ -14,11 +14,13 @@ import {
   entryOf,
   keptInput,
   type Operation,
+  type OperationInternals,
   operationInternals,
   takeDoor,
 } from '../ways/define-operation.ts';
 import { spokenAtDoor } from './dialect.ts';
 import { parseJson } from './json-body.ts';
+import type { Door } from './marker.ts';
 import { CHANGING_METHODS, compileRoute, HTTP_ROWS, type Route, type RouteOptions } from './route.ts';
 import type { Wrapped } from './wrapped.ts';
 
@@ -117,10 +119,10 @@ export function compileServed<Native, Input>(
   );
   takeDoor(internals, 'serve');
   // What it says is of handlers that may have done something when they fail.
-  const remark = settings.whenClaimEnds === 'resume' ? undefined : ofRoute.dialect?.remark;
+  const said = settings.whenClaimEnds === 'resume' ? undefined : ofRoute.dialect?.remark;
   return {
     engine: internals.engine,
-    route: remark === undefined ? route : Object.freeze({ ...route, remark }),
+    route: told(route, said, internals),
     wrapped: {
       mayBeUnseen: internals.mayBeUnseen,
       async prepare(request, bytes, schema) {
@@ -133,6 +135,16 @@ export function compileServed<Native, Input>(
       location: (request, key) => location?.(request, key) ?? null,
     },
   };
+}
+
+/** A route with what who describes it is told. */
+function told<Native>(
+  route: Route<Native>,
+  remark: string | undefined,
+  { pendingTimeMaxMs, schema }: Pick<OperationInternals<never>, 'pendingTimeMaxMs' | 'schema'>,
+): Route<Native> & Pick<Door, 'served'> {
+  const served = { isDeferred: pendingTimeMaxMs !== null, isChecked: (route.schema ?? schema) !== null };
+  return Object.freeze({ ...route, ...(remark !== undefined && { remark }), served });
 }
 
 function bodyOf(bytes: Uint8Array): ServedBody {

@@ -20,6 +20,7 @@ import { idempotent as honoOf } from 'samekey/hono';
 import { createJanitor } from 'samekey/janitor';
 import { logEvents, traceEvents, meterEvents } from 'samekey/metrics';
 import { idempotent as nodeOf } from 'samekey/node';
+import { idempotencyPage } from 'samekey/openapi';
 import { createOperator } from 'samekey/operator';
 import { createOutbox } from 'samekey/outbox';
 import { compareLedgers, createReconciler } from 'samekey/reconcile';
@@ -230,6 +231,7 @@ const ROWS: readonly Row[] = [
     { header: 'K', exempt: [{ path: '/', reason: 'r' }] },
     (options: never) => coverage({ openapi: '3.0.0', paths: {} }, options),
   ],
+  ['PageOptions', { title: 'Keys' }, (options: never) => idempotencyPage({ routes: [] }, options)],
   ['KeyRingOptions', secrets, keyRing],
   ['SealedOptions', { sealsNew: false }, (options: never) => sealed(store, keyRing(secrets), options)],
   ['LabelOptions', { scopesMax: 1 }, (options: never) => meterEvents(METER, options)],

@@ -70,11 +70,13 @@ function wrap(
   const run = descriptor.value as Method;
   const index = askForContext(prototype, name);
   const compiled = new WeakMap<ModuleOptions, Door>();
+  let described: Door['route'] | null = null;
   const doors = new WeakMap<object, Door>();
   askForProvider(prototype, SAMEKEY, (instance, provided) => {
     const given = provided as ModuleOptions;
     let door = compiled.get(given);
     if (door === undefined) compiled.set(given, (door = doorOf(given, options)));
+    described = door.route;
     doors.set(instance, door);
   });
   const wrapped: Method = function (...args) {
@@ -92,6 +94,8 @@ function wrap(
     required,
     answers: true,
     remark: options.dialect?.remark ?? null,
+    // Known once the module has made the controller.
+    door: () => described,
   });
   Object.defineProperty(wrapped, WRAPPED, { value: true });
 }
