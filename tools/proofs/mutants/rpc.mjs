@@ -81,6 +81,15 @@ export const rpc = [
     breaks: 'The key of a batch, refused for its first document, is taken for its second one.',
   },
   {
+    name: 'trpc-half-a-transformer',
+    file: 'adapters/trpc/trpc-adapter.ts',
+    find: 'for (const way of [both.input, both.output]',
+    put: 'for (const way of [both.input]',
+    tests: TRPC,
+    only: 'that cannot work are refused at once',
+    breaks: 'A transformer that cannot write answers is found out when the work is done.',
+  },
+  {
     name: 'trpc-throw-is-an-answer',
     file: 'adapters/trpc/trpc-errors.ts',
     find: 'INTERNAL_SERVER_ERROR: null,',

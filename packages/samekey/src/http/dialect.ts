@@ -2,9 +2,9 @@
  * A dialect: what an API that is known, or a standard, says of idempotency, as data. Where its keys come and which are
  * taken, whom they are unique for, how long they are kept, which endings are stored, how outcomes look.
  *
- * Invariants: a dialect decides nothing that an option could not · what it states is given nowhere else: an option
- * beside it that says something else is refused at start, but for a retention that is longer · what the provider's
- * pages leave open is not in it, and stays the route's.
+ * Invariants: a dialect decides nothing that an option could not · what it states is given nowhere else: the same
+ * option beside it is refused at start, but for a length of time that is as long or longer · what the provider's pages
+ * leave open is not in it, and stays the route's.
  */
 
 import { OptionsError } from '../core/errors.ts';
@@ -78,6 +78,10 @@ export function dialectRow(
   const shape = nested(table);
   return {
     ...row((given, path) => {
+      if (typeof given === 'string')
+        throw new OptionsError(
+          `${path} is no name but an object of samekey/dialects: import { square } from 'samekey/dialects', and so on.`,
+        );
       shape.read(given, path);
       const dialect = given as Dialect;
       if (typeof dialect.route.keyIn !== 'function') return dialect;

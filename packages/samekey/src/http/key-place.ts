@@ -85,7 +85,7 @@ const NAMED = nested({
 /** The row of `keyIn`. */
 export const KEY_PLACE_ROW: Row<KeyPlace<never>, undefined> = row((given, path) => {
   if (typeof given === 'function') return given as KeyFunction<never>;
-  const named = NAMED.read(given, path);
+  const named = typeof given === 'string' ? {} : NAMED.read(given, path);
   if (!FORMS.has(Object.keys(named).toSorted().join()))
     throw new OptionsError(
       `${path} names one place: { body }, { query }, or { header, member }; or it is a function.`,

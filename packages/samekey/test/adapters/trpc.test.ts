@@ -378,5 +378,10 @@ describe('options', () => {
       expect(() => idempotent(samekey, { policy: 'standard' } as never)).toThrow('scope');
       expect(() => idempotent(samekey, { scope: () => 'a' })).toThrow('policy');
       expect(() => idempotent(samekey, { ...OPTIONS, methods: ['POST'] } as never)).toThrow('methods');
+      const way = { serialize: String, deserialize: String };
+      for (const transformer of [{}, { input: way }, { input: way, output: { serialize: String } }])
+        expect(() => idempotent(samekey, { ...OPTIONS, transformer } as never)).toThrow(
+          'transformer is that',
+        );
     }));
 });

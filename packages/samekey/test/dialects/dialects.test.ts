@@ -105,7 +105,8 @@ describe('beside a dialect', () => {
     expect(() => own({ operation: { attemptMax: 1 } })).toThrow('dialect.operation has no option');
     expect(() => own({ route: { keyIn: () => 'k' } })).toThrow('dialect.route.keyIn names a place');
     expect(() => own({ operation: { retentionMs: '1' } })).toThrow('dialect.operation.retentionMs');
-    expect(() => route({ dialect: 'acp' as never })).toThrow('dialect takes an object');
+    expect(() => route({ dialect: 'acp' as never })).toThrow('dialect is no name but an object');
+    expect(() => route({ dialect: 1 as never })).toThrow('dialect takes an object');
   });
 });
 

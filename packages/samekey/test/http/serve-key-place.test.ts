@@ -129,3 +129,13 @@ it('a served operation refuses skip, which would have nothing to pass to', async
   );
   await samekey.close();
 });
+
+it.each(['idempotency_key', {}, { header: 'X-Pay' }, { body: 'key', query: 'key' }])(
+  'a place of keys that is none, %o, is refused with all forms that there are',
+  (keyIn) => {
+    const samekey = createSamekey({ store: memoryStore() });
+    expect(() =>
+      idempotent(samekey, { policy: 'standard', scope: () => 'acme', keyIn: keyIn as never }),
+    ).toThrow('keyIn names one place: { body }, { query }, or { header, member }');
+  },
+);

@@ -9,6 +9,7 @@
 
 import type { TRPCMiddlewareFunction } from '@trpc/server';
 import type { Attempt } from '../../engine/attempt.ts';
+import { OptionsError } from '../../core/errors.ts';
 import { aFunction, anything, readOptions, type Table } from '../../core/options.ts';
 import {
   type Call,
@@ -168,12 +169,19 @@ export function callOf<Ctx, Input>(
 
 const AS_IT_IS: OneWay = { serialize: (value) => value, deserialize: (value) => value };
 
-/** The transformer of each direction. */
+/** The transformer of each direction. Throws `OptionsError`. */
 export function bothWays(transformer: Transformer = AS_IT_IS): {
   readonly input: OneWay;
   readonly output: OneWay;
 } {
-  return 'input' in transformer ? transformer : { input: transformer, output: transformer };
+  const both = 'input' in transformer ? transformer : { input: transformer, output: transformer };
+  // Met when an answer is to be stored, it would be a fault of work that is done.
+  for (const way of [both.input, both.output] as readonly (Partial<OneWay> | undefined)[])
+    if (typeof way?.serialize !== 'function' || typeof way.deserialize !== 'function')
+      throw new OptionsError(
+        'transformer is that of initTRPC.create, such as superjson: { serialize, deserialize }, or { input, output } of two such.',
+      );
+  return both;
 }
 
 /** A value that is made when it is stored. Where that throws, the answer is not stored, and its work is done. */
