@@ -1,7 +1,7 @@
 /** Routes of calls: the options of a door without HTTP statuses, and one route for each name that it meets. */
 
 import type { Engine } from '../engine/engine.ts';
-import { aFunction, type Table } from '../core/options.ts';
+import { aFunction, readOptions, required, type Table } from '../core/options.ts';
 import { OPERATION_ROWS, type OperationOptions } from '../core/settings.ts';
 import { compileRoute, type Route, ROUTE_ROWS, type RouteOptions } from '../http/route.ts';
 import { compileServed } from '../http/serve.ts';
@@ -97,6 +97,14 @@ export const CALL_SERVE_ROWS: Table<CallServeOptions<never, never>> = {
   pending: aFunction(),
 };
 
+const CALL_STATUS_ROWS = {
+  scope,
+  keyUniqueFor,
+  keyWasUniqueFor,
+  formerly,
+  key: required(aFunction()),
+} satisfies Table<CallStatusOptions<never>>;
+
 /** The route of each operation that a door's calls are of, by its name. */
 interface CallRoutes<Native> {
   readonly engine: Engine;
@@ -164,6 +172,7 @@ export function compileStatusCalls<Native>(
   operation: Operation<never, unknown>,
   options: CallStatusOptions<Native>,
 ): (native: Native) => Promise<Ended> {
+  readOptions('serveStatus', CALL_STATUS_ROWS, options);
   const ask = createStatus<Native>(operation, { ...options, profile: callProfile(false) });
   return async (native) => {
     const answer = await ask(native);

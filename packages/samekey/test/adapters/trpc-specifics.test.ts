@@ -12,6 +12,7 @@ import { type AnyRouter, TRPCError } from '@trpc/server';
 import superjson, { deserialize, serialize } from 'superjson';
 import { describe, expect, it } from 'vitest';
 import { idempotent, serve, serveStatus, type TrpcHttp } from '../../src/adapters/trpc/index.ts';
+import { square } from '../../src/dialects/index.ts';
 import type { StandardSchema } from '../../src/core/schema.ts';
 import { createSamekey, reply } from '../../src/index.ts';
 import { protectionOf } from '../../src/http/marker.ts';
@@ -527,5 +528,8 @@ describe('an operation', () => {
     expect(() => serve(one, { scope: () => 'a', policy: 'payments' } as never)).toThrow('policy');
     expect(() => serve(one, { scope: () => 'a', profile: 'ietf' } as never)).toThrow('profile');
     expect(() => serveStatus(one, { key: () => 'a' } as never)).toThrow('scope');
+    const ask = { scope: () => 'a', key: () => 'a' };
+    expect(() => serveStatus(one, { ...ask, profile: 'ietf' } as never)).toThrow('has no option "profile"');
+    expect(() => serveStatus(one, { ...ask, dialect: square } as never)).toThrow('has no option "dialect"');
   });
 });
