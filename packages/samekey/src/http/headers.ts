@@ -1,6 +1,4 @@
-/** Header values of our own: dates, waiting times, and what browsers must be allowed. */
-
-import { KEY_HEADER } from './problem.ts';
+/** Header values of our own: dates and waiting times. */
 
 /** The last second that IMF-fixdate can write: its years have four digits. */
 const HTTP_DATE_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
@@ -22,32 +20,4 @@ export function httpDate(ms: number): string {
 /** Seconds as `Retry-After` wants them: whole, and at least one (RFC 9110 §10.2.3). */
 export function retryAfterSeconds(ms: number): string {
   return String(Math.max(1, Math.floor(ms / 1000)));
-}
-
-/** What a browser client needs to be allowed: headers of its requests, and headers of answers that it may read. */
-export interface CorsHeaders {
-  readonly allowedHeaders: readonly string[];
-  readonly exposedHeaders: readonly string[];
-}
-
-/**
- * What a browser client needs to be allowed (F36): pass `allowedHeaders` and `exposedHeaders` to your CORS middleware,
- * which comes before Samekey.
- */
-export const CORS: CorsHeaders = corsFor(KEY_HEADER);
-
-/** The same for routes whose keys come in other headers: `corsFor('PayPal-Request-Id')`. */
-export function corsFor(...keyHeaders: readonly string[]): CorsHeaders {
-  return Object.freeze({
-    allowedHeaders: Object.freeze([...keyHeaders]),
-    exposedHeaders: Object.freeze([
-      'Idempotency-Replayed',
-      'Idempotent-Replayed',
-      'Idempotency-Stored',
-      'Idempotency-Key-Expires',
-      'Retry-After',
-      'Location',
-      'Link',
-    ]),
-  });
 }

@@ -5,6 +5,7 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { KEY_LENGTH_MAX } from '../core/key.ts';
+import { MARK, type Route } from '../coverage/listed-route.ts';
 import type { Door } from '../http/marker.ts';
 import { protectionOf } from '../http/marker.ts';
 import { headerSpelt, isoDuration, policyInWords } from './words.ts';
@@ -46,6 +47,15 @@ export function doorOf(fn: unknown): Door {
       'This is not what idempotent() or serve() returned, or is a method of NestJS before the application has made its controller: nothing is known of its keys.',
     );
   return door;
+}
+
+/** The door of a protected route. Throws `OptionsError`. */
+export function doorOfRoute(route: Route): Door {
+  const door = route[MARK]?.door?.() ?? null;
+  if (door !== null) return door;
+  throw new OptionsError(
+    `${route.method} ${route.path} is marked as protected, and its options are not known: to be silent about it would mislead.`,
+  );
 }
 
 /** Describes a door. */

@@ -3,6 +3,7 @@
  * and what can be told before a request.
  */
 
+export { acceptedKeys, retentionOf, type WellKnown, WELL_KNOWN_PATH, wellKnown } from './advertised.ts';
 export type { HeaderPart, ResponsePart } from './answers.ts';
 export type { Idempotency, KeyAt } from './described.ts';
 export type { Schema } from './key-schema.ts';

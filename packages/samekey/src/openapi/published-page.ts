@@ -6,11 +6,18 @@
 
 import { OptionsError } from '../core/errors.ts';
 import { readOptions, type Table, text } from '../core/options.ts';
-import { CHANGING, MARK, type Route } from '../coverage/listed-route.ts';
+import { CHANGING, type Route } from '../coverage/listed-route.ts';
 import { templateOf } from '../coverage/templates.ts';
 import type { Door } from '../http/marker.ts';
 import { casesOf } from './answers.ts';
-import { comparedInWords, described, formInWords, placeInWords, timeHeaders } from './described.ts';
+import {
+  comparedInWords,
+  described,
+  formInWords,
+  placeInWords,
+  timeHeaders,
+  doorOfRoute,
+} from './described.ts';
 import { answerHeaders } from './operation-part.ts';
 import { policyInWords, spoken } from './words.ts';
 
@@ -63,14 +70,6 @@ export function idempotencyPage(
     ...others.map((route) => `| ${nameOf(route)} | ${otherInWords(route)} |`),
     ...all.flatMap(([rules, { routes: names }]) => ['', `## ${names.join(', ')}`, '', rules]),
   ].join('\n')}\n`;
-}
-
-function doorOfRoute(route: Route): Door {
-  const door = route[MARK]?.door?.() ?? null;
-  if (door !== null) return door;
-  throw new OptionsError(
-    `${nameOf(route)} is marked as protected, and its options are not known: the page would be silent about it.`,
-  );
 }
 
 function nameOf({ method, path }: Route): string {

@@ -1,9 +1,14 @@
 /** Which header lines are stored, and the forms of times in headers. */
 
+import { idempotent } from '../../src/adapters/node/index.ts';
+import { adyen, oasisRepeatable, x402 } from '../../src/dialects/index.ts';
+import { createSamekey } from '../../src/samekey.ts';
+import { memoryStore } from '../../src/stores/memory/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { HeaderLine } from '../../src/core/response.ts';
 import { storable } from '../../src/core/stored-response.ts';
-import { CORS, corsFor, httpDate, retryAfterSeconds } from '../../src/http/headers.ts';
+import { CORS, corsFor } from '../../src/http/cors.ts';
+import { httpDate, retryAfterSeconds } from '../../src/http/headers.ts';
 
 function storableHeaders(headers: readonly HeaderLine[], storeSetCookie: boolean): readonly HeaderLine[] {
   const { headers: stored, trailers } = storable(
@@ -117,4 +122,21 @@ it('browsers are allowed the headers that a route takes its keys from', () => {
   ]);
   expect(corsFor('PayPal-Request-Id').exposedHeaders).toEqual(CORS.exposedHeaders);
   expect(CORS.allowedHeaders).toEqual(['Idempotency-Key']);
+});
+
+// F88
+it('browsers are allowed what a protected function takes and tells, as its options have it', () => {
+  const samekey = createSamekey({ store: memoryStore(), policy: 'payments' });
+  const azure = idempotent(samekey, { scope: () => 'acme', dialect: oasisRepeatable }, () => undefined);
+  const paid = idempotent(samekey, { scope: () => 'acme', dialect: x402 }, () => undefined);
+  expect(corsFor(azure, 'X-Own')).toEqual({
+    allowedHeaders: ['Repeatability-Request-ID', 'repeatability-first-sent', 'X-Own'],
+    exposedHeaders: [...CORS.exposedHeaders, 'Repeatability-Result'],
+  });
+  expect(corsFor(paid).allowedHeaders).toContain('payment-signature');
+  const adyens = idempotent(samekey, { scope: () => 'acme', dialect: adyen }, () => undefined);
+  expect(corsFor(adyens).exposedHeaders).toContain('transient-error');
+  // Each once, whatever its case.
+  expect(corsFor('Idempotency-Key', adyens, 'idempotency-key').allowedHeaders).toEqual(['Idempotency-Key']);
+  expect(() => corsFor(() => undefined)).toThrow('what idempotent() or serve() returned');
 });

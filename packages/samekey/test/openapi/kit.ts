@@ -53,7 +53,8 @@ export function expectDocumented(part: OperationPart, { status, headers, text: b
     expect(known, `${told}: ${name}`).toContain(name);
 }
 
-const OF_HTTP: ReadonlySet<string> = new Set([
+/** Headers that every answer of HTTP may have. */
+export const OF_HTTP: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
   'cache-control',

@@ -146,7 +146,7 @@ it('is told of protections whose options are not known, and refuses older docume
   expect(told[0]?.why).toContain('its options are not known');
   expect(() => mergeInto({ openapi: '3.0.3', paths: {} }, routesOf(app))).toThrow('3.1 or newer');
   expect(() => mergeInto({}, routesOf(app))).toThrow('its version is null');
-  expect(() => idempotencyPage(routesOf(app))).toThrow('silent about it');
+  expect(() => idempotencyPage(routesOf(app))).toThrow('would mislead');
 });
 
 const KEY = { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string' } };

@@ -1,7 +1,7 @@
 /** The part of an OpenAPI document that a protected function answers for, against what its server does answer. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { type RouteOptions, serve, stripe } from '../../src/adapters/node/index.ts';
+import { corsFor, type RouteOptions, serve, stripe } from '../../src/adapters/node/index.ts';
 import { OptionsError } from '../../src/core/errors.ts';
 import { markProtected } from '../../src/coverage/index.ts';
 import * as dialects from '../../src/dialects/index.ts';
@@ -9,10 +9,19 @@ import type { Dialect } from '../../src/dialects/index.ts';
 import { operationOf } from '../../src/openapi/index.ts';
 import { createSamekey } from '../../src/samekey.ts';
 import { memoryStore } from '../../src/stores/memory/index.ts';
-import { type Answer, documentOf, expectDocumented, expectOpenApi, provoked, type Provoked } from './kit.ts';
+import {
+  OF_HTTP,
+  type Answer,
+  documentOf,
+  expectDocumented,
+  expectOpenApi,
+  provoked,
+  type Provoked,
+} from './kit.ts';
 
 type Options = Parameters<typeof provoked>[0];
 
+const TIME = { 'repeatability-first-sent': new Date().toUTCString() };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const V4 = '550e8400-e29b-41d4-a716-4466554400';
 const V7 = '0192d1a4-7c1e-7b6a-8f00-1a2b3c4d5e';
@@ -36,7 +45,7 @@ afterEach(() => {
 
 /** What a client can bring about from outside, at any door, with a word for each. */
 async function provokeAll(door: Provoked, keys: string): Promise<ReadonlyMap<string, Answer>> {
-  const sent = { 'repeatability-first-sent': new Date().toUTCString() };
+  const sent = TIME;
   const send: Provoked['send'] = ({ headers, ...rest }) =>
     door.send({ ...rest, headers: { ...sent, ...headers } });
   const key = `${keys}00`;
@@ -82,6 +91,12 @@ describe.each(DOORS)('%s', (name, options) => {
     const answers = await provokeAll(open, name === 'iceberg-rest' ? V7 : V4);
     for (const answer of answers.values()) expectDocumented(open.part, answer);
     expect([...answers.values()].filter(({ status }) => status < 400)).toEqual([]);
+    const exposed = corsFor(open.listener).exposedHeaders.map((each) => each.toLowerCase());
+    const replay = await open.send({ key: `${name === 'iceberg-rest' ? V7 : V4}00`, headers: TIME });
+    for (const { headers } of [...answers.values(), replay])
+      expect(exposed).toEqual(
+        expect.arrayContaining(Object.keys(headers).filter((each) => !OF_HTTP.has(each))),
+      );
     expect(answers.get('too large')?.status).toBe(413);
     expect(answers.get('store away')?.status).toBe(503);
   });

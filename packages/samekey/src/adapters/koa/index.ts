@@ -3,7 +3,7 @@
  */
 
 export type { Attempt } from '../../engine/attempt.ts';
-export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/cors.ts';
 export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
 export type { Profile } from '../../http/profile.ts';
 export { stripe } from '../../http/profiles/stripe.ts';

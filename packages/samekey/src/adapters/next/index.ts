@@ -3,7 +3,7 @@
  */
 
 export type { Attempt } from '../../engine/attempt.ts';
-export { CORS, type CorsHeaders, corsFor } from '../../http/headers.ts';
+export { CORS, type CorsHeaders, corsFor } from '../../http/cors.ts';
 export { type IetfOptions, ietf } from '../../http/profiles/ietf.ts';
 export type { OtherAnswer, RedactFunction, ReplayFunction } from '../../http/answer-hooks.ts';
 export type { KeyPlace } from '../../http/key-place.ts';
