@@ -1,7 +1,7 @@
 /**
  * Why: an answer that differs with Samekey in front of its handler, or that a retry gets otherwise, is found by what nobody
  * thought of. A round plays an answer drawn from its seed at a server of the framework and at the same one with the door, to the
- * byte, and asks again. Doors are TypeScript that Node 20 does not run, so the rounds are played by their test file.
+ * byte, and asks again; or sends drawn bytes as requests to both. Doors are TypeScript that Node 20 does not run, so the rounds are played by their test file.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,19 @@ import { binOf, run as runProgram } from '../lib/run.mjs';
 export const name = 'fuzz';
 
 /** Each of them is proven by itself: `fuzz:express`, or `--door express`. */
-export const doors = ['node', 'node-middleware', 'express', 'express4', 'fetch', 'hono', 'hono-fetch'];
+export const doors = [
+  'node',
+  'node-middleware',
+  'express',
+  'express4',
+  'koa',
+  'fastify',
+  'lambda',
+  'fetch',
+  'next',
+  'hono-fetch',
+  'hono',
+];
 
 const FILE = 'packages/samekey/test/fuzz/fuzz.test.ts';
 

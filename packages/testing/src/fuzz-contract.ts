@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import type { TestRunner } from './contract/context.ts';
 import type { FuzzDoor } from './fuzz/door.ts';
+import { requestFuzz } from './fuzz/request-fuzz.ts';
 import { type Fuzz, responseFuzz } from './fuzz/response-fuzz.ts';
 
 export type { Answers, FuzzDoor, FuzzOptions, FuzzRoute } from './fuzz/door.ts';
@@ -24,6 +25,8 @@ export interface FuzzSlice {
 /** Kinds of rounds, by what they show. */
 export const FUZZ_KINDS: Readonly<Record<string, (door: FuzzDoor) => Promise<Fuzz>>> = {
   'the answer of every plan is the bare one, and its retry the first': responseFuzz,
+  'no request meets a 5xx or silence that it would not meet without Samekey, and none runs twice':
+    requestFuzz,
 };
 
 /** Describes a slice of the fuzz to a test runner. */
@@ -39,7 +42,7 @@ export function fuzzContract(runner: TestRunner, door: FuzzDoor, { seed, rounds 
 }
 
 /** Rounds that share the turns of one event loop. */
-const SIDE_BY_SIDE = 6;
+const SIDE_BY_SIDE = 12;
 /** A door that fails often fails for one reason. */
 const FAULTS_MAX = 20;
 

@@ -56,4 +56,22 @@ export const fuzz = [
     only: 'refuses at its release',
     breaks: 'A client waits for ever for an answer that Node has refused when it was let go.',
   },
+  {
+    name: 'fuzz-version-taken-for-http2',
+    file: 'http-node/node-exchange.ts',
+    find: "return 'stream' in req;",
+    put: 'return req.httpVersionMajor >= 2;',
+    tests: ['fuzz/fuzz.test.ts'],
+    only: 'node keeps the fuzz',
+    breaks: 'Whoever writes HTTP/2.0 into a request line is answered with 500.',
+  },
+  {
+    name: 'fuzz-disposition-mangled-by-node',
+    file: 'adapters/koa/koa-turn.ts',
+    find: ' || answer.headers.some(isMangled)) return false;',
+    put: ') return false;',
+    tests: ['fuzz/fuzz.test.ts'],
+    only: 'koa keeps the fuzz',
+    breaks: 'A name of a file outside of ASCII is another one on a retry.',
+  },
 ];

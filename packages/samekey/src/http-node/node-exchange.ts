@@ -91,7 +91,7 @@ export class NodeExchange<Native> implements Exchange<Native> {
 
   async readBody(sizeMaxBytes: number): Promise<BodyRead> {
     // Its requests tell neither by a length nor by a coding whether they have a body.
-    if (this.#req.httpVersionMajor >= 2) throw new OptionsError(NO_HTTP2);
+    if (isOfHttp2(this.#req)) throw new OptionsError(NO_HTTP2);
     const read = await readBody(this.#req, { requestSizeMaxBytes: sizeMaxBytes });
     // What was not read of it would be taken for the next request on this connection.
     if (read.kind === 'too-large') this.#res.setHeader('Connection', 'close');
@@ -252,6 +252,11 @@ export function attemptOf(req: IncomingMessage): Attempt | null {
 
 function stored({ status, headers, body, trailers }: CapturedAnswer): StoredResponse {
   return trailers.length === 0 ? { status, headers, body } : { status, headers, body, trailers };
+}
+
+/** Not by the version: a request of HTTP/1 may say any, and is read all the same. */
+function isOfHttp2(req: IncomingMessage): boolean {
+  return 'stream' in req;
 }
 
 const NO_HTTP2 =

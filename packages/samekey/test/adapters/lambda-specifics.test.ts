@@ -92,6 +92,16 @@ describe('an answer of Lambda', () => {
     });
   });
 
+  // Found by the fuzz (seed 5 of lambda).
+  it('may have a header with the name of what every object has', () =>
+    on(
+      () => ({ statusCode: 201, headers: { constructor: 'a' } }),
+      async (run) => {
+        const headers = { constructor: ['a'] };
+        expect(await run(first())).toMatchObject({ statusCode: 201, multiValueHeaders: headers });
+      },
+    ));
+
   it('is bytes where it is no text, or has a content coding', () =>
     on(
       (event) => {

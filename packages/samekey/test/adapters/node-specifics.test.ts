@@ -112,6 +112,18 @@ it('a handler is given its attempt, and none where it is not protected', async (
   );
 });
 
+// Found by the fuzz (request seed 168 of node): the parser of HTTP/1 takes any version.
+it('a request of HTTP/1 that says HTTP/2.0 is answered as any other', async () => {
+  await on(
+    (samekey) => idempotent(samekey, OPTIONS, (_req, res) => void res.writeHead(201).end()),
+    async (app) => {
+      const head = 'Host: samekey.test\r\nConnection: close\r\nIdempotency-Key: key-1\r\nContent-Length: 0';
+      const connection = app.open().send(`POST /things HTTP/2.0\r\n${head}\r\n\r\n`);
+      expect((await connection.answer()).status).toBe(201);
+    },
+  );
+});
+
 describe('middleware', () => {
   it('without next is a loud error before anything is claimed', async () => {
     await on(

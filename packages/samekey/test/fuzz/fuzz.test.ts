@@ -16,7 +16,7 @@ interface Asked extends FuzzSlice {
 }
 
 const asked = JSON.parse(process.env['SAMEKEY_FUZZ'] ?? 'null') as Asked | null;
-const SLICE: FuzzSlice = { seed: 1, rounds: 150 };
+const SLICE: FuzzSlice = { seed: 1, rounds: 200 };
 /** Rounds after which servers and stores are made anew. */
 const PIECE = 500;
 

@@ -42,6 +42,10 @@ export interface FuzzDoor {
   readonly isByteTrue: boolean;
   /** Whether a handler's throw reaches the door itself, and no page that the framework has made of it. */
   readonly hearsThrows: boolean;
+  /** Whether its answers are `Headers`: names in an order of its own, lines of one name joined (RFC 9110 §5.3). */
+  readonly joinsLines?: boolean;
+  /** Statuses whose body the framework leaves out wherever it sends it itself (RFC 9110 §15.3.6), as retries are. */
+  readonly emptyStatuses?: readonly number[];
   /** The type that its server gives to a body, also an empty one, whose answer names none; retries of those have none. */
   readonly typesEmptyBodies?: string;
   /** Serves `POST`, `PATCH`, `PUT` and `DELETE` of each route, and `GET /probe` with the text `probe`. */

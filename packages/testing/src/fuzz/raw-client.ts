@@ -57,6 +57,33 @@ export function exchange(
   });
 }
 
+/** Sends bytes, and says that nothing more comes once nothing has come back for a while. */
+export function exchangeUntilQuiet(port: number, bytes: Uint8Array, quietMs: number): Promise<Came> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    const end = (isHung: boolean): void => {
+      clearTimeout(quiet);
+      clearTimeout(last);
+      socket.destroy();
+      resolve({ bytes: Buffer.concat(chunks), isHung });
+    };
+    let last: NodeJS.Timeout | undefined;
+    const quiet = setTimeout(() => {
+      socket.end();
+      last = setTimeout(() => end(true), 2_000);
+    }, quietMs);
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      quiet.refresh();
+    });
+    // What a reset means is seen in what came.
+    socket.on('error', () => undefined);
+    socket.on('close', () => end(false));
+    socket.write(bytes);
+  });
+}
+
 /** One answer, as far as it came. */
 export interface SeenAnswer {
   readonly status: number;

@@ -8,7 +8,7 @@
  * as in front, and what it answers is never taken for the handler's answer: then nobody knows.
  */
 
-import type { StoredResponse } from '../../core/response.ts';
+import type { HeaderLine, StoredResponse } from '../../core/response.ts';
 import { noteDeclared } from '../../http-node/declared.ts';
 import type { Hold } from '../../http-node/node-exchange.ts';
 import { isBehind, runBehind } from '../../http-node/who-runs.ts';
@@ -76,7 +76,7 @@ export class Turn {
 
   give(answer: StoredResponse): boolean {
     const isLeft = this.#state === 'threw' || this.#isDirect;
-    if (isLeft || (answer.trailers ?? []).length > 0) return false;
+    if (isLeft || (answer.trailers ?? []).length > 0 || answer.headers.some(isMangled)) return false;
     if (this.#state === 'running' && !this.#part()) return false;
     if (this.#state === 'over' && !this.#isParted && (answer.body === null || this.#hold?.drop() !== true))
       return false;
@@ -196,3 +196,9 @@ const RACED =
   'Something in front of idempotent() answered while the handler was still at work, as a time-out does. The record is decided by what the handler answers. Use attemptTimeMaxMs and the attempt’s signal instead: they also tell the handler to stop.';
 const NOT_TOLD =
   'The response was touched in front of idempotent() while the handler was at work, and the handler left no answer of its own: nobody knows whose answer left. Answer in the handler itself, behind its awaits, and not in callbacks of a library that loses the asynchronous context.';
+
+/** Node reads the octets of this one as UTF-8 once it knows the length of a body, as it does of Koa's. */
+function isMangled([name, value]: HeaderLine): boolean {
+  // oxlint-disable-next-line no-control-regex
+  return name.toLowerCase() === 'content-disposition' && /[^\x00-\x7f]/.test(value);
+}

@@ -154,8 +154,10 @@ export function resultOf(response: Response, bytes: Uint8Array, event: LambdaEve
   const description = isBalancer ? { statusDescription: `${statusCode} ${response.statusText}`.trim() } : {};
   if (isBalancer && !event.multiValueHeaders)
     return { ...common, ...description, headers: Object.fromEntries(lines) };
-  const multiValueHeaders: Record<string, string[]> = {};
-  for (const [name, value] of lines) (multiValueHeaders[name] ??= []).push(value);
+  // A header may be named as a property that every object has.
+  const values = new Map<string, string[]>();
+  for (const [name, value] of lines) values.set(name, [...(values.get(name) ?? []), value]);
+  const multiValueHeaders = Object.fromEntries(values);
   return { ...common, ...description, multiValueHeaders };
 }
 
