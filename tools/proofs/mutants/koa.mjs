@@ -115,4 +115,14 @@ export const koa = [
     tests: ['adapters/koa-specifics.test.ts'],
     breaks: 'Octets of header lines that are no ASCII are coded twice.',
   },
+  {
+    name: 'koa-reset-connection-answers',
+    file: 'adapters/koa/koa-turn.ts',
+    find: 'const isOfConnection = error === ctx.req.socket.errored && error !== this.#thrown;',
+    put: 'const isOfConnection = false;',
+    tests: ['adapters/koa-races.test.ts'],
+    only: 'a connection that is reset',
+    breaks:
+      'A client that resets its connection makes a 500 of what its handler has done, which then runs again.',
+  },
 ];

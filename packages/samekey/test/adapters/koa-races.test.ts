@@ -4,6 +4,7 @@
  */
 
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import Koa, { type Context, type Next } from 'koa';
 import { describe, expect, it } from 'vitest';
@@ -317,4 +318,40 @@ for (const [name, Application] of [
       assertProblem(await app.post('key-1'), 409, 'outcome-unknown');
     });
   });
+
+  for (const [how, answer] of [
+    ['on res by itself', (ctx: Context) => ctx.res.writeHead(201).end('made')],
+    ['by its context', (ctx: Context) => Object.assign(ctx, { status: 201, body: 'made' })],
+  ] as const) {
+    // F17: Koa answers an error of the connection as any other, where the response looks open.
+    it(`${name}: a connection that is reset answers for nobody, where the handler answers ${how}`, async () => {
+      const [started, gone] = [gate(), gate()];
+      const serve = (samekey: Samekey) => {
+        const app = new Application();
+        app.silent = true;
+        app.on('error', gone.open);
+        app.use(idempotent(samekey, { policy: 'standard', scope: () => 'acme' }));
+        app.use(async (ctx) => {
+          ctx.respond = how === 'by its context';
+          started.open();
+          await gone.opened;
+          answer(ctx);
+        });
+        return listen(app);
+      };
+      await onBench({ ...koaHarness(name, Application), serve }, async (t) => {
+        const app = await t.start();
+        const socket = connect(app.port, '127.0.0.1');
+        socket.write(
+          'POST /things HTTP/1.1\r\nHost: a\r\nIdempotency-Key: key-1\r\nContent-Length: 0\r\n\r\n',
+        );
+        await started.opened;
+        socket.resetAndDestroy();
+        expect((await app.saw('finished')).to).toBe('completed');
+        const again = await app.send({ target: '/things', headers: [['Idempotency-Key', 'key-1']] });
+        expect([again.status, text(again)]).toEqual([201, 'made']);
+        expect([app.count('claimed'), app.count('misuse')]).toEqual([1, 0]);
+      });
+    });
+  }
 }

@@ -24,7 +24,7 @@ export interface KoaContext {
   length?: number | undefined;
   /** False: the handler answers on `res` by itself. */
   respond?: boolean | undefined;
-  onerror(error: Error): void;
+  onerror: (error: Error) => void;
 }
 
 const EMPTY = [204, 205, 304];

@@ -41,6 +41,7 @@ export class Turn {
   #isGiven = false;
   /** The handler answers on `res` by itself. */
   #isDirect = false;
+  #thrown: unknown = null;
 
   constructor(ctx: KoaContext, next: () => Promise<unknown>, tell: (misuse: string) => void = nothing) {
     this.#ctx = ctx;
@@ -70,8 +71,10 @@ export class Turn {
 
   next(): void {
     this.#state = 'running';
-    if (this.#hold !== null) void this.#run();
-    else void (async () => this.#next())().then(this.#resolve, this.#reject);
+    if (this.#hold !== null) {
+      this.#hearNoConnection();
+      void this.#run();
+    } else void (async () => this.#next())().then(this.#resolve, this.#reject);
   }
 
   give(answer: StoredResponse): boolean {
@@ -114,6 +117,7 @@ export class Turn {
   #threw(error: unknown, leave: () => void): void {
     const ctx = this.#ctx;
     this.#state = 'threw';
+    this.#thrown = error;
     noteDeclared(error, ctx.req, this.#inner?.res ?? ctx.res, nothing);
     // Nobody in front waits for it: it is answered as Koa does.
     if (this.#isParted) runBehind(this, () => ctx.onerror(error as Error));
@@ -129,6 +133,23 @@ export class Turn {
   /** Whether what is answered is the handler's: it has ended, or answers where nobody else does. */
   hasEnded(): boolean {
     return this.#isParted || (this.#state !== 'running' && !this.#isDirect);
+  }
+
+  /**
+   * Koa answers an error of the connection (a reset) as any other, unless nobody is there to be answered. The response
+   * that is held looks open to it: its 500 would be taken for the handler's answer, where that answers by itself.
+   */
+  #hearNoConnection(): void {
+    const ctx = this.#ctx;
+    const { onerror } = ctx;
+    const own = (error: Error): void => {
+      const isOfConnection = error === ctx.req.socket.errored && error !== this.#thrown;
+      onerror.call(isOfConnection ? Object.create(ctx, { writable: { value: false } }) : ctx, error);
+    };
+    define(ctx, 'onerror', { value: own, writable: true });
+    void this.#handled.then(() => {
+      if (ctx.onerror === own) delete (ctx as Partial<KoaContext>).onerror;
+    });
   }
 
   /** Gives those behind a view of the response, until they leave. */
