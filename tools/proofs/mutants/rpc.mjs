@@ -126,6 +126,15 @@ export const rpc = [
     breaks: 'A payment whose answer cannot be written is taken for one that threw, and runs again (F66).',
   },
   {
+    name: 'trpc-value-without-its-tojson',
+    file: 'adapters/trpc/trpc-adapter.ts',
+    find: "return typeof made?.toJSON === 'function' ? made.toJSON(name) : made;",
+    put: 'return made;',
+    tests: TRPC,
+    only: 'its own toJSON',
+    breaks: 'Members that a value hides in its JSON are stored, and told to its client.',
+  },
+  {
     name: 'trpc-server-side-call-takes-the-request-s-key',
     file: 'adapters/trpc/trpc-http.ts',
     find: 'if (!http?.info.calls.some((call) => call.path === path)) return [];',

@@ -324,6 +324,13 @@ describe('a value', () => {
       expect(each).toMatchObject({ status: 200, data: undefined });
   });
 
+  it('is what its own toJSON makes of it, at the top as below: nothing else of it is stored, or told', async () => {
+    const hides = { id: 'a', secret: 's3cret', toJSON: () => ({ id: 'a' }) };
+    for (const { data } of await both(giving(() => hides))) expect(data).toEqual({ id: 'a' });
+    for (const { data } of await both(giving(() => new Date(0))))
+      expect(data).toBe(new Date(0).toISOString());
+  });
+
   // F66, F78
   it('of which JSON would lose a part is not stored: both are told so, and nothing runs again', async () => {
     let runs = 0;

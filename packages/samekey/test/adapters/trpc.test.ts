@@ -198,6 +198,10 @@ describe('an error of a procedure', () => {
     expect(first.error).toMatchObject({ code: 'PAYMENT_REQUIRED', details: { missing: 5 } });
     expect(second.error).toEqual(first.error);
     expect(JSON.stringify(second)).not.toContain('s3cret');
+    const hides = { secret: 's3cret', toJSON: () => 'told' };
+    const hidden = await twice(trpcError('CONFLICT'), { errorData: () => hides });
+    expect(hidden.first.error?.details).toBe('told');
+    expect(hidden.second.error).toEqual(hidden.first.error);
   });
 
   it('of which JSON would lose a part ends it all the same, and both are told that it is not there', async () => {

@@ -184,7 +184,15 @@ export function bothWays(transformer: Transformer = AS_IT_IS): {
   return both;
 }
 
-/** A value that is made when it is stored. Where that throws, the answer is not stored, and its work is done. */
+/**
+ * A value that is made when it is stored. Where that throws, the answer is not stored, and its work is done. JSON asks
+ * what `toJSON` gives for no `toJSON` of its own, which may be all that hides a member.
+ */
 function lazily(make: () => unknown): unknown {
-  return { toJSON: make };
+  return {
+    toJSON(name: string): unknown {
+      const made = make() as { toJSON?(name: string): unknown } | null | undefined;
+      return typeof made?.toJSON === 'function' ? made.toJSON(name) : made;
+    },
+  };
 }
