@@ -14,7 +14,7 @@ import { unavailable } from '../engine/meeting.ts';
 import { kindOf } from '../core/options.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type HeaderLine, response, sameBytes, type StoredResponse } from '../core/response.ts';
-import { storableByHand } from '../core/stored-response.ts';
+import { storable, storableByHand } from '../core/stored-response.ts';
 import { textOfError } from '../core/listener.ts';
 
 /** An answer as a hook gets it. */
@@ -100,7 +100,9 @@ export async function otherReplay<Native>(
   const { response: answer, attempt, expiresAt } = outcome;
   try {
     const given = (await onReplay({ ...copyOf(answer), key, attempt, expiresAt }, native)) ?? null;
-    return given === null ? outcome : { ...outcome, response: fitted(given, given.status, answer) };
+    return given === null
+      ? outcome
+      : { ...outcome, response: storable(fitted(given, given.status, answer), false) };
   } catch (error) {
     host.misuse(
       'on-replay-failed',
@@ -123,7 +125,9 @@ function copyOf({ status, headers, body }: StoredResponse): GivenAnswer {
 function fitted(given: Redacted, status: number, answer: StoredResponse): StoredResponse {
   if (typeof given !== 'object' || 'then' in given) throw new TypeError(`it gave ${kindOf(given)}`);
   const { headers = [], body } = given;
-  const other = storableByHand('What it gave', response(status, headers, body));
+  const other = response(status, headers, body);
+  // Checked only: what of it may be stored, the route says.
+  storableByHand('What it gave', other);
   if (sameBytes(other.body, answer.body)) return other;
   return { ...other, headers: other.headers.filter(([name]) => !OF_THE_BYTES.has(name.toLowerCase())) };
 }

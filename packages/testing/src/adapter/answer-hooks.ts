@@ -32,6 +32,18 @@ function echo({ body }: ContractCall): ContractAnswer {
   return { status: 201, body: `got ${new TextDecoder().decode(body)}` };
 }
 
+function cookie(): ContractAnswer {
+  return { status: 201, headers: [['Set-Cookie', 'a=1']], body: 'whole' };
+}
+
+function allMasked({
+  headers,
+}: {
+  readonly headers: readonly HeaderLine[];
+}): Pick<OtherAnswer, 'headers' | 'body'> {
+  return { headers, body: 'masked' };
+}
+
 /** Everything that stands in the store, as text. */
 async function stored(store: { list(request: object): Promise<readonly unknown[]> }): Promise<string> {
   return JSON.stringify(await store.list({}), (_name, value: unknown) =>
@@ -66,6 +78,20 @@ function redactTests(test: AddTest): void {
     for (const [name] of OF_BYTES) assert.equal(header(again, name.toLowerCase()), undefined);
     assert.equal((await stored(t.store)).includes(CARD), false);
     assert.equal(app.runs, 1);
+  });
+
+  test('cookies that a route stores pass through redact, and those of another route do not', async (t) => {
+    for (const storeSetCookie of [true, false]) {
+      const options = { policy: 'standard', redact: allMasked, storeSetCookie } as const;
+      const app = await t.start({ routes: [{ options, handler: cookie }] });
+      const key = `key-${storeSetCookie}`;
+      assert.equal(text(await app.post(key)), 'whole');
+      const again = await app.post(key);
+      assert.deepEqual(
+        [text(again), header(again, 'set-cookie')],
+        ['masked', storeSetCookie ? 'a=1' : undefined],
+      );
+    }
   });
 
   test('redact that gives nothing leaves the answer as it is', async (t) => {
