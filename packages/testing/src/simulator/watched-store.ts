@@ -1,8 +1,8 @@
 /**
  * The store as the auditor sees it: every call passes, and every record it changed is reported with what stood before.
  *
- * Invariant: nothing comes between a call and the look at what it changed, or a change would be taken for another call's: one
- * call at a time, by the gate of a real store or by turns within the instant that a call of the memory store takes.
+ * Invariant: nothing comes between a call and the look at what it changed, or a change would be taken for another call's. A
+ * real store passes a gate, one call at a time; a store of this process is asked and looked at without an await between.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -33,7 +33,6 @@ export function createWatch({
   timeLags,
 }: WatchOptions): (store: Store) => Store {
   const last = new Map<string, SamekeyRecord | null>();
-  let turn: Promise<unknown> = Promise.resolve();
 
   return (store) => {
     async function watch<Result>(
@@ -42,13 +41,14 @@ export function createWatch({
       named: boolean,
       apply: () => Promise<Result>,
     ): Promise<Result> {
-      // Asked in the same instant as the call: what a store changes later is seen with its next call.
       const applied = apply();
+      // Asked in the same instant as the call: what a store changes later is seen with its next call.
       const now = storeNow();
+      const looked = gate === null ? store.find(about) : null;
       const result = await applied;
       // What a real store changed although it says nothing of it is seen with the next call about the key.
       if (gate !== null && !named && isNothing(result)) return result;
-      const records = await store.find(about);
+      const records = await (looked ?? store.find(about));
       for (const [i, id] of about.entries()) {
         const text = idText(id);
         const before = last.get(text) ?? null;
@@ -63,11 +63,7 @@ export function createWatch({
 
     /** Through the gate; a real store has nothing to complain of, because its faults are made in front of it. */
     function pass<Result>(call: () => Promise<Result>): Promise<Result> {
-      if (gate === null) {
-        const mine = turn.then(call);
-        turn = mine.catch(() => undefined);
-        return mine;
-      }
+      if (gate === null) return call();
       return gate.pass(call).catch((error: unknown) => {
         auditor.report(null, 'state', `the store failed: ${String(error)}`);
         throw error;
