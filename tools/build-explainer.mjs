@@ -26,7 +26,14 @@ export async function buildExplainer(folder = PAGE) {
       resolve: { conditionNames: ['@samekey/source', 'import', 'default'] },
     });
     try {
-      await bundle.write({ file: join(folder, name), format: 'esm', minify: true });
+      // What only some stories need is a file of its own, loaded with them.
+      await bundle.write({
+        dir: folder,
+        entryFileNames: name,
+        chunkFileNames: '[name]-[hash].js',
+        format: 'esm',
+        minify: true,
+      });
     } finally {
       await bundle.close();
     }

@@ -187,10 +187,22 @@ describe.runIf(program !== undefined)('the page', () => {
     for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();
     await page.getByRole('button', { name: 'The story in sixty seconds' }).click();
     await page.getByRole('heading', { name: 'The lost answer' }).waitFor();
-    expect(await page.locator('samekey-stage').count()).toBe(2);
+    await expect.poll(() => page.locator('samekey-stage').count()).toBe(2);
     await page.getByRole('heading', { name: 'The double click' }).waitFor();
     await page.keyboard.press('ArrowRight');
     expect(await page.locator('.play').innerText()).toContain('Play');
+    await page.context().close();
+  });
+
+  it('says so where a story cannot be loaded, and loads it when it can', async () => {
+    const page = await open('');
+    await page.route('**/tell-unknown-*.js', (route) => route.abort());
+    await page.getByRole('button', { name: 'Nobody knows' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.unroute('**/tell-unknown-*.js');
+    await page.getByRole('button', { name: 'The order in three parts' }).click();
+    await expect.poll(() => shown(page)).toContain('Order and pay');
+    expect(faults.splice(0).join()).toContain('Failed to');
     await page.context().close();
   });
 

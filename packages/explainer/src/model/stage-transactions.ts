@@ -38,6 +38,8 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
   const booked = new Set(database.rows.entries().map(([key]) => key));
   /** What the last end inside a transaction came to. */
   let last: { readonly attempt: number; readonly result: FinishResult } | null = null;
+  /** Whether the transaction notes a part, and ends nothing. */
+  let isPart = false;
 
   /** The last statement of a transaction travels to the database. */
   function commits<Result>(
@@ -70,6 +72,15 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
             const result = await verbs.finish(request);
             last = { attempt: request.attempt, result };
             return result;
+          },
+        ),
+      checkpoint: (request) =>
+        commits(
+          `${me} ends the transaction: what it wrote and how far it is are to be committed together.`,
+          `claim ${request.claimId}\nattempt ${request.attempt}`,
+          () => {
+            isPart = true;
+            return verbs.checkpoint(request);
           },
         ),
       handOver: (owner) =>
@@ -124,6 +135,10 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
   }
 
   function ordered(): Promise<void> {
+    if (isPart) {
+      const noted = 'The database commits the part, and the row now says that it is done.';
+      return answered({ lane: 'store', caption: noted, tone: 'claim' }, 'committed');
+    }
     const caption = 'The database commits the order and all that belongs to it in one go.';
     return answered({ lane: 'store', caption, tone: 'good', marks: ['stored'] }, 'committed');
   }
@@ -152,6 +167,7 @@ export function stageTransactions(stage: Stage, lane: LaneId, store: Store): Sta
       exclusive: false,
       async run(body) {
         last = null;
+        isPart = false;
         try {
           const result = await database.transaction((tx) => body(tx, tx));
           await committed();

@@ -45,6 +45,9 @@ export interface Task {
   readonly isDone: (trace: Trace, step: number) => boolean;
 }
 
+/** Tells a story: whatever happens on the stage. */
+export type Run = (stage: Stage, variant: string, knobs: KnobValues) => Promise<void>;
+
 /** A story. */
 export interface Scenario {
   readonly id: string;
@@ -56,7 +59,8 @@ export interface Scenario {
   readonly variants: readonly Variant[];
   readonly knobs: readonly Knob[];
   readonly tasks: readonly Task[];
-  run(stage: Stage, variant: string, knobs: KnobValues): Promise<void>;
+  /** Told by this, or by what is loaded when it is told for the first time. */
+  readonly run: Run | { readonly load: () => Promise<Run> };
 }
 
 /** The lanes that most stories have. */

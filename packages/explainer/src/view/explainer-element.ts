@@ -12,7 +12,17 @@ import {
 } from '../model/index.ts';
 import { DESK_STYLE } from './desk-style.ts';
 import { addressOf, type Place, placeOf } from './step-address.ts';
-import { caption, knobs, stepOf, stories, strip, tasks, transcript, variants } from './explainer-parts.ts';
+import {
+  caption,
+  knobs,
+  missing,
+  stepOf,
+  stories,
+  strip,
+  tasks,
+  transcript,
+  variants,
+} from './explainer-parts.ts';
 import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
 import type { GoEvent } from './stage-element.ts';
@@ -29,6 +39,7 @@ export class ExplainerElement extends LitElement implements Played {
     trace: { state: true },
     other: { state: true },
     isCompared: { state: true },
+    isMissing: { state: true },
   };
   static override styles: CSSResultGroup = [THEME, DESK_STYLE, PAGE_STYLE];
 
@@ -39,6 +50,8 @@ export class ExplainerElement extends LitElement implements Played {
   /** The version to compare with. */
   declare other: Trace | null;
   declare isCompared: boolean;
+  /** What the story needs could not be loaded. */
+  declare isMissing: boolean;
   readonly #done = new Set<Task>();
   readonly #player = new Player(this);
   #plays = 0;
@@ -54,6 +67,7 @@ export class ExplainerElement extends LitElement implements Played {
     this.trace = null;
     this.other = null;
     this.isCompared = false;
+    this.isMissing = false;
   }
 
   override connectedCallback(): void {
@@ -119,6 +133,7 @@ export class ExplainerElement extends LitElement implements Played {
         <div class="desk">
           ${variants(scenario.variants, place.variant, (id) => this.#choose({ variant: id }))}
           <p class="says">${variant?.says}</p>
+          ${this.isMissing ? missing(() => void this.#replay()) : ''}
           ${trace === null || variant === undefined ? '' : this.#stages(trace, variant)}
         </div>
         ${trace === null || variant === undefined ? '' : this.#behind(trace, variant)}
@@ -255,12 +270,19 @@ export class ExplainerElement extends LitElement implements Played {
     const turn = (this.#plays += 1);
     const { scenario, variant, seed, knobs: values } = this.place;
     const choice = { scenario, seed, knobs: values };
-    const trace = await play({ ...choice, variant });
-    const other = await play({ ...choice, variant: counterpartOf(scenario, variant) });
+    let trace: Trace | null = null;
+    let other: Trace | null = null;
+    try {
+      trace = await play({ ...choice, variant });
+      other = await play({ ...choice, variant: counterpartOf(scenario, variant) });
+    } catch (error) {
+      reportError(error);
+    }
     if (turn !== this.#plays) return;
     this.trace = trace;
     this.other = other;
-    this.#go(Math.min(this.place.step, trace.steps.length - 1));
+    this.isMissing = trace === null;
+    if (trace !== null) this.#go(Math.min(this.place.step, trace.steps.length - 1));
   }
 
   #go(step: number): void {

@@ -69,6 +69,14 @@ export function caption(trace: Trace, at: number, isLive: boolean): TemplateResu
   </p>`;
 }
 
+/** Said where a story is not there: what it needs comes with it, over the network. */
+export function missing(again: () => void): TemplateResult {
+  return html`<p class="card missing" role="alert">
+    This story could not be loaded. Look whether the network is there.
+    <button class="link" @click=${again}>Try again</button>
+  </p>`;
+}
+
 /** All stories, with those ticked whose tasks are done. */
 export function stories(
   scenarios: readonly Scenario[],

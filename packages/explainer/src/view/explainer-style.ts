@@ -148,6 +148,9 @@ export const PAGE_STYLE: CSSResult = css`
     display: block;
     color: var(--good);
   }
+  .missing {
+    padding: 1rem 1.25rem;
+  }
   .link {
     display: inline-block;
     min-height: 1.75rem;

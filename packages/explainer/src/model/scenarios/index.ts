@@ -8,6 +8,7 @@ import { lostAnswer } from './lost-answer.ts';
 import { otherAmount } from './other-amount.ts';
 import { outbox } from './call-before-commit.ts';
 import { slowOwner } from './slow-owner.ts';
+import { threeParts } from './three-parts.ts';
 import { tooEarly } from './too-early.ts';
 import { twoTenants } from './two-tenants.ts';
 import { unknown } from './unknown.ts';
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly [Scenario, ...Scenario[]] = [
   slowOwner,
   unknown,
   crash,
+  threeParts,
   outbox,
   tooEarly,
   twoTenants,
