@@ -26,7 +26,7 @@ const ALERTS = 'ops/prometheus/alerts.yaml';
 const DASHBOARD = 'ops/grafana/dashboard.json';
 const REFERENCE = 'docs/reference/metrics.md';
 const RUNBOOKS = 'docs/runbooks';
-const RUNBOOK_URL = 'https://samekey.dev/runbooks/';
+const RUNBOOK_URL = 'https://samekey.example/runbooks/';
 const SEVERITIES = ['page', 'ticket'];
 /** Labels that Prometheus gives. */
 const OF_PROMETHEUS = ['job', 'instance', 'le'];

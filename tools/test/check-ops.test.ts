@@ -20,7 +20,7 @@ const ALERT = {
   annotations: {
     summary: 'Keys are lost as {{ $labels.to }}',
     description: 'They are.',
-    runbook_url: 'https://samekey.dev/runbooks/lost',
+    runbook_url: 'https://samekey.example/runbooks/lost',
   },
 };
 const PANEL = {
@@ -127,7 +127,7 @@ describe('check-ops', () => {
     ],
     [{ annotations: { ...ALERT.annotations, runbook_url: undefined } }, 'runbook_url begins with'],
     [
-      { annotations: { ...ALERT.annotations, runbook_url: 'https://samekey.dev/runbooks/gone' } },
+      { annotations: { ...ALERT.annotations, runbook_url: 'https://samekey.example/runbooks/gone' } },
       'its runbook docs/runbooks/gone.md does not exist',
     ],
     [

@@ -15,7 +15,7 @@ export class ClientError extends Error {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
-    this.help = `https://samekey.dev/errors#${code.toLowerCase().replaceAll('_', '-')}`;
+    this.help = `https://samekey.example/errors#${code.toLowerCase().replaceAll('_', '-')}`;
   }
 }
 

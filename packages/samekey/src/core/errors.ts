@@ -21,8 +21,14 @@ export type ErrorCode =
   | 'ERR_SAMEKEY_VALUE'
   | 'ERR_SAMEKEY_VERIFY';
 
+/**
+ * Where the documentation is served: the one setting. `.example` is nobody's (RFC 2606 §3). A link to a name that
+ * anybody may buy would lead readers of a payment's error to a stranger. tools/check-site holds what is printed to it.
+ */
+const DOCS_URL = 'https://samekey.example';
+
 /** Where each error code and each problem type is explained. */
-export const HELP_URL = 'https://samekey.dev/errors';
+export const HELP_URL: string = `${DOCS_URL}/errors`;
 
 /** The base of every error Samekey throws. `help` is the page that explains the code. */
 export class SamekeyError extends Error {

@@ -1,0 +1,249 @@
+/** The site as it is served: built from docs/, in a real browser, on a desktop and a phone, in light and dark. */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildSite, urlOf } from '../../../tools/build-site.mjs';
+import { checkPages, checkPrinted } from '../../../tools/check-site.mjs';
+import { ROOT } from '../../../tools/lib/report.mjs';
+import { readNavigation } from '../../../tools/site/nav.mjs';
+import { OptionsError as ClientOptionsError } from '../../client/src/client-error.ts';
+import { type ErrorCode, HELP_URL, SamekeyError } from '../../samekey/src/core/errors.ts';
+import { type ProblemCode, PROBLEMS, problemType } from '../../samekey/src/http/problem.ts';
+import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { serveSite } from './served-site.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const DESKTOP = { viewport: { width: 1440, height: 1000 } };
+const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
+const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
+  ['desktop, light', { ...DESKTOP, colorScheme: 'light' }],
+  ['desktop, dark', { ...DESKTOP, colorScheme: 'dark' }],
+  ['phone, light', { ...PHONE, colorScheme: 'light' }],
+  ['phone, dark', { ...PHONE, colorScheme: 'dark' }],
+];
+/** One page of each kind. */
+const KINDS = [
+  '',
+  'guides/express/',
+  'reference/errors/',
+  'errors/key-reused/',
+  'source/examples/express-sqlite/',
+];
+/** What the site is served below. */
+const BASE = '/docs/0.1';
+
+/** What axe finds, as `rule: element`. */
+async function axe(page: Page): Promise<string[]> {
+  await page.addScriptTag({ path: AXE });
+  return page.evaluate(async () => {
+    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
+    const { violations } = await runner.run();
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+}
+
+/** Everything that Tab reaches, as the address it leads to or its words. What is folded is unfolded by Enter. */
+async function tabbed(page: Page): Promise<readonly string[]> {
+  const reached: string[] = [];
+  for (;;) {
+    await page.keyboard.press('Tab');
+    const { at, isFolded, isPast } = await page.evaluate(() => {
+      const element = document.activeElement;
+      const details = element?.tagName === 'SUMMARY' ? element.closest('details') : null;
+      const isSeen = (globalThis as { seen?: Set<unknown> }).seen ?? new Set();
+      (globalThis as { seen?: Set<unknown> }).seen = isSeen;
+      const past = element === document.body || isSeen.has(element);
+      isSeen.add(element);
+      return {
+        at: element instanceof HTMLAnchorElement ? element.href : (element?.textContent ?? ''),
+        isFolded: details !== null && !details.open,
+        isPast: past,
+      };
+    });
+    if (isPast) return reached;
+    reached.push(at);
+    if (isFolded) await page.keyboard.press('Enter');
+  }
+}
+
+const program = chromiumProgram();
+const folder = mkdtempSync(join(tmpdir(), 'samekey-site-'));
+beforeAll(async () => {
+  await buildSite(folder);
+}, 120_000);
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+it('every link and anchor leads somewhere, nothing is asked of another host, and what is printed has a page', () => {
+  expect(checkPages(folder)).toEqual([]);
+  expect(checkPrinted(folder)).toEqual([]);
+});
+
+it('nobody can buy the address that links are made with by default', () => {
+  expect(new URL(HELP_URL).hostname.endsWith('.example')).toBe(true);
+  expect(new ClientOptionsError('x').help.startsWith(`${HELP_URL}#`)).toBe(true);
+});
+
+it('tells programs what there is: every page in llms.txt, each as Markdown', () => {
+  const text = readFileSync(join(folder, 'llms.txt'), 'utf8');
+  const twins = [...text.matchAll(/\]\(([^)]+\.md)\)/g)].map(([, path]) => String(path));
+  expect(twins).toContain('guides/express.md');
+  expect(twins).toContain('errors/key-reused.md');
+  for (const path of twins) expect(readFileSync(join(folder, path), 'utf8')).toMatch(/^# /m);
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'packages/samekey/package.json'), 'utf8')) as {
+    version: string;
+  };
+  expect(text).toContain(`Version ${version}`);
+});
+
+describe.runIf(program !== undefined)('in a browser', () => {
+  let server: Server;
+  let browser: Browser;
+  let origin = '';
+  /** What a page has complained of, and the hosts that it has asked. */
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    ({ server, origin } = await serveSite(folder, BASE));
+    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+  });
+
+  async function open(path: string, look: BrowserContextOptions = DESKTOP): Promise<Page> {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...look });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => void faults.push(String(error)));
+    page.on('console', (said) => {
+      if (said.type() === 'error') faults.push(said.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) faults.push(request.url());
+    });
+    await page.goto(`${origin}/${path}`);
+    return page;
+  }
+
+  it('every link that an error or a problem document prints leads to its code', async () => {
+    const codes = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8').matchAll(/^### (ERR_\w+)$/gm);
+    const printed = [
+      ...Object.keys(PROBLEMS).map((code) => problemType(code as ProblemCode)),
+      ...[...codes].map(([, code]) => new SamekeyError(code as ErrorCode, 'x').help),
+      new ClientOptionsError('x').help,
+    ];
+    expect(printed.length).toBeGreaterThan(50);
+    const page = await open('errors');
+    for (const url of printed) {
+      expect(url.startsWith(`${HELP_URL}#`)).toBe(true);
+      const target = await page.evaluate(async (hash) => {
+        location.hash = hash;
+        await new Promise((resolve) => void requestAnimationFrame(resolve));
+        const at = document.querySelector(':target');
+        return (at?.textContent || at?.closest('p')?.nextElementSibling?.textContent) ?? '';
+      }, new URL(url).hash);
+      const code = target.replace(/#$/, '').toLowerCase().replaceAll('_', '-');
+      expect(`#${code}`).toBe(new URL(url).hash);
+    }
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('every page is reached by keyboard from the first one', async () => {
+    const page = await open('');
+    const reached = new Set(await tabbed(page));
+    const pages = readNavigation(ROOT).flatMap(({ parts }) => parts.flatMap(({ entries }) => entries));
+    expect(pages.length).toBeGreaterThan(80);
+    expect(pages.filter(({ file }) => !reached.has(`${origin}/${urlOf(file)}`))).toEqual([]);
+    expect(reached.has(`${origin}/errors/`)).toBe(true);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(LOOKS)(
+    '%s: axe finds nothing on any kind of page, and none is wider than the screen',
+    async (_name, look) => {
+      // Axe itself is a script that the policy of the pages refuses.
+      const page = await open('', { ...look, bypassCSP: true });
+      for (const kind of KINDS) {
+        await page.goto(`${origin}/${kind}`);
+        expect(await axe(page), kind).toEqual([]);
+        const overflows = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        expect(overflows, kind).toBeLessThanOrEqual(0);
+      }
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('finds a code, an option and a symptom without another host, by keyboard', async () => {
+    const page = await open('guides/express/', { ...DESKTOP, bypassCSP: true });
+    await page.keyboard.press('/');
+    const field = page.getByRole('searchbox', { name: 'Search these pages' });
+    await field.waitFor();
+    for (const [words, expected] of [
+      [
+        'ERR_SAMEKEY_FENCE_LOST',
+        /errors\/err-samekey-fence-lost\/|errors\/#err-samekey|errors\/#err_samekey/,
+      ],
+      ['waitMaxMs', /reference\/options\/(#\S*)?$/m],
+      ['dead letters', /runbooks\/dead-letters\//],
+    ] as const) {
+      await field.fill(words);
+      const found = page.locator('dialog a');
+      const addresses = (): Promise<string> =>
+        found.evaluateAll((links) => links.map((link) => link.getAttribute('href')).join('\n'));
+      await expect.poll(addresses).toMatch(expected);
+    }
+    expect(await axe(page)).toEqual([]);
+    // The best of them is the runbook.
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/runbooks\/dead-letters/);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('the menu of a phone opens and closes by keyboard; the chosen look stays on the next page', async () => {
+    const page = await open('guides/express/', { ...PHONE, colorScheme: 'light' });
+    const pages = page.getByRole('navigation', { name: 'Pages' });
+    expect(await pages.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).press('Enter');
+    expect(await pages.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await pages.isVisible()).toBe(false);
+    const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.getByRole('button', { name: 'Dark' }).press('Enter');
+    const dark = await paper();
+    expect(dark).not.toBe(light);
+    await page.goto(`${origin}/start/`);
+    expect(await paper()).toBe(dark);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is read without scripts: all pages in the navigation, no button that does nothing', async () => {
+    const page = await open('guides/express/', { ...DESKTOP, javaScriptEnabled: false });
+    expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(true);
+    expect(await page.locator('.top button:visible').count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}

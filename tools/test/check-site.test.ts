@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { checkPages, checkPrinted } from '../check-site.mjs';
+import { isOurs } from '../site/where.mjs';
+import { lines, tree } from './fixture.ts';
+
+const page = (body: string, head = '') =>
+  `<!doctype html><html><head>${head}</head><body>${body}</body></html>`;
+
+describe('check-site', () => {
+  it('a link that leads nowhere is found, also one to a heading, a folder or a file', () => {
+    const folder = tree({
+      'index.html': page(
+        '<a href="guides/a/">a</a> <a href="guides/b/">b</a> <a href="guides/a/#here">here</a> <a href="guides/a/#gone">gone</a> <a href="a.md">twin</a>',
+      ),
+      'guides/a/index.html': page(
+        '<h2 id="here">Here</h2> <a href="../../">home</a> <a href="#there">there</a>',
+      ),
+      'a.md': '# A',
+    });
+    expect(lines(checkPages(folder))).toEqual([
+      'guides/a/index.html  guides/a/index.html has nothing with the id there',
+      'index.html  the link guides/b/ leads nowhere',
+      'index.html  guides/a/index.html has nothing with the id gone',
+    ]);
+  });
+
+  it('a request to another host, a script in the page and a heavy page are found', () => {
+    const folder = tree({
+      'index.html': page(
+        '<img src="https://elsewhere.example/dot.gif"><p onclick="x()" style="color:red">x</p><a href="https://elsewhere.example">may be linked</a>',
+        '<script src="//elsewhere.example/x.js"></script><link rel="stylesheet" href="site.css"><link rel="canonical" href="https://x.example">',
+      ),
+      'site.css': ' '.repeat(300_000),
+    });
+    expect(lines(checkPages(folder))).toEqual([
+      expect.stringContaining('an inline style or script on <p>'),
+      expect.stringContaining('asks another host: //elsewhere.example/x.js'),
+      expect.stringContaining('asks another host: https://elsewhere.example/dot.gif'),
+      expect.stringContaining('a first visit loads 300'),
+    ]);
+  });
+
+  it('an address that is shipped without a page is found', () => {
+    const folder = tree({ 'errors/index.html': page('') });
+    const root = tree({
+      'packages/samekey/src/a.ts': `export const HELP = 'https://samekey.example/errors';`,
+      'ops/alerts.yaml': 'runbook_url: https://samekey.example/runbooks/gone',
+    });
+    expect(lines(checkPrinted(folder, root))).toEqual([
+      'ops/alerts.yaml  https://samekey.example/runbooks/gone has no page',
+    ]);
+  });
+
+  it('a name that nobody may own is no home', () => {
+    expect(isOurs('https://samekey.example')).toBe(false);
+    expect(isOurs('https://docs.bank.internal/samekey')).toBe(true);
+  });
+});
