@@ -43,6 +43,25 @@ export const values = [
     breaks: 'A list with a hole and one with null in its place are one request.',
   },
   {
+    name: 'value-status-ignored-in-silence',
+    file: 'ways/reply.ts',
+    find: "if (!('status' in returned) || !('body' in returned || 'headers' in returned)) return;",
+    put: "if (!('status' in returned) || !('body' in returned && 'headers' in returned)) return;",
+    tests: ENGINES,
+    only: VALUES,
+    breaks: 'A charge that was declined with { status: 402, body } is kept as a success, and nobody is told.',
+  },
+  {
+    name: 'value-status-ignored-by-transactions',
+    file: 'ways/transactional.ts',
+    find: '          tellIfUnmade(returned, owner);\n',
+    put: '',
+    tests: ['tx/memory.test.ts'],
+    only: 'not made by reply',
+    breaks:
+      'A transactional operation that answers { status: 402, body } keeps a success, and nobody is told.',
+  },
+  {
     name: 'stored-lines-of-one-request',
     file: 'core/stored-response.ts',
     find: 'if (isMadeAnew(lower, nominated) || OF_ONE_REQUEST.has(lower)) return false;',

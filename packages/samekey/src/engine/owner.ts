@@ -55,6 +55,8 @@ export interface Owner {
    * nobody could look.
    */
   contradicts(effect: string, found: State | null): void;
+  /** Tells of a misuse, once for the operation. */
+  misuse(code: string, message: string): void;
   /** Work that a closing engine waits for, within its time, though the attempt has ended. */
   track(work: Promise<unknown>): void;
 }
@@ -67,6 +69,7 @@ export interface OwnerOptions {
   readonly callTimeMaxMs: number;
   readonly recordSizeMaxBytes: number | null;
   readonly contradicts: (attempt: RunningAttempt, effect: string, found: State | null) => void;
+  readonly misuse: (code: string, message: string, operation: string) => void;
   readonly track: (work: Promise<unknown>) => void;
 }
 
@@ -188,6 +191,10 @@ class RunningOwner implements Owner {
 
   contradicts(effect: string, found: State | null): void {
     this.#options.contradicts(this.attempt, effect, found);
+  }
+
+  misuse(code: string, message: string): void {
+    this.#options.misuse(code, message, this.attempt.operation);
   }
 
   track(work: Promise<unknown>): void {

@@ -125,6 +125,7 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
     recording,
     recordSizeMaxBytes,
     track: underWay.track,
+    misuse: (code, message, operation) => telling.misuse(code, message, operation),
     // It wanted to go on with what its call gave.
     contradicts: (attempt, effect, found) =>
       settler.contradicts(attempt, { wanted: 'in_progress', found, reason: 'effect-late', effect }),

@@ -10,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { StepError } from '../core/errors.ts';
 import { openPhases, type Phases } from './run-phases.ts';
 import { aFunction, readOptions, required, type Table } from '../core/options.ts';
-import { answerOf, type ReplyValue } from './reply.ts';
+import { answerOf, type ReplyValue, tellIfUnmade } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Handler } from '../engine/work.ts';
 import { type InputCodec, inputCodec } from './input.ts';
@@ -90,6 +90,7 @@ export function definePhased<Input, Returned, Tx>(
           const returned = await watch.handler(async () =>
             definition.run(input, phasedAttempt(attempt, phases, watch)),
           );
+          tellIfUnmade(returned, owner);
           return phases.end(answerOf(returned));
         } catch (error) {
           return phases.end({ thrown: error });

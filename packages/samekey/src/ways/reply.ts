@@ -4,6 +4,7 @@
  */
 
 import { isValueError, OptionsError, ValueError } from '../core/errors.ts';
+import type { Owner } from '../engine/owner.ts';
 import { jsonOf } from '../fingerprint/json-value.ts';
 import { type HeaderLine, response, type StoredResponse } from '../core/response.ts';
 import { checkLines, withoutFraming } from '../core/stored-response.ts';
@@ -102,6 +103,19 @@ function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
 }
 
 const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
+
+/**
+ * Tells of a return that has a status and was not made by {@link reply} (a Response, an upstream's answer): it is a value
+ * like any other, and a refusal would be kept as a success.
+ */
+export function tellIfUnmade(returned: unknown, owner: Pick<Owner, 'attempt' | 'misuse'>): void {
+  if (typeof returned !== 'object' || returned === null || isReply(returned)) return;
+  if (!('status' in returned) || !('body' in returned || 'headers' in returned)) return;
+  const { status } = returned;
+  if (!Number.isInteger(status) || Number(status) < 200 || Number(status) > 599) return;
+  const said = `"${owner.attempt.operation}" returned an object with status ${Number(status)} that was not made by reply(): it is sent and kept as a value, under 200. Return reply(${Number(status)}, body) to answer with that status.`;
+  owner.misuse('status-ignored', said);
+}
 
 /** Whether it was made by {@link reply}. */
 export function isReply(value: unknown): value is Reply {

@@ -12,7 +12,7 @@ import { referenceOf } from '../store/references.ts';
 import { newMessage, type OutboxMessage } from '../store/new-message.ts';
 import { aFunction, oneOf, readOptions, required, type Table } from '../core/options.ts';
 import type { Owner } from '../engine/owner.ts';
-import { isReply, reply, type ReplyValue, toResponse } from './reply.ts';
+import { isReply, reply, type ReplyValue, tellIfUnmade, toResponse } from './reply.ts';
 import { type OperationOptions, resolveSettings } from '../core/settings.ts';
 import type { Transactions } from './commit.ts';
 import { KeyReservation } from './reservation.ts';
@@ -94,6 +94,7 @@ export function defineTransactional<Input, Returned, Tx>(
         const watch = watchHandler(engine, definition.name);
         try {
           const returned = await watch.handler(async () => definition.run(input, own));
+          tellIfUnmade(returned, owner);
           await own.handingOver;
           const { rolledBack: rollBack, handedOver: handOver } = own;
           const response = toResponse(handOver && !isReply(returned) ? reply(202, returned) : returned);

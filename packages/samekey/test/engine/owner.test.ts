@@ -35,6 +35,7 @@ function ownerOn(world: FakeWorld, said: 'granted' | 'lost' = 'granted'): Owner 
     recordSizeMaxBytes: null,
     recording: createRecording(world, dispatch as Dispatch),
     contradicts: () => undefined,
+    misuse: () => undefined,
     track: () => undefined,
   };
   return createOwner(attempt, { ...options, dispatch: dispatch as Dispatch });

@@ -119,6 +119,34 @@ export function valueTests(test: AddEngineTest): void {
       assert.equal(five, way.includes('phased') ? 'retryable' : 'unknown');
     });
 
+    test(`${way}: a return with a status that was not made by reply() is a value, and is told of once`, async (bench) => {
+      const [a] = await nodes(bench);
+      const quiet = [
+        { status: 'paid', body: 'b' },
+        { status: 402 },
+        { status: 7, body: '' },
+        reply(402, { body: 1 }),
+      ];
+      let value: unknown;
+      const ask = define(a.samekey, 'standard', () => value);
+      const told = (): { readonly message: string }[] =>
+        eventsOf(a, 'misuse').filter(({ code }) => code === 'status-ignored');
+      for (const [n, one] of quiet.entries()) {
+        value = one;
+        await bench.until(ask(`quiet-${n}`));
+      }
+      assert.deepEqual(told(), []);
+      for (value of [
+        { status: 402, body: {} },
+        { status: 500, headers: {}, data: null },
+      ])
+        await bench.until(ask(`key-${(value as { readonly status: number }).status}`));
+      assert.equal((await recordOf(bench, 'key-402'))?.response?.status, 200);
+      const [misuse, ...more] = told();
+      assert.match(misuse?.message ?? '', /"pay" returned an object with status 402 .* reply\(402, body\)/);
+      assert.deepEqual(more, []);
+    });
+
     // F77: what is handed on
     test(`${way}: the first caller gets what is read back from the record, as every retry does`, async (bench) => {
       const [a, b] = await nodes(bench);

@@ -107,6 +107,17 @@ export function valueTests(test: AddTest): void {
     assert.deepEqual(seen, HANDED_ON.back);
   });
 
+  test('a return with a status that was not made by reply() is committed as a value, and told of', async (t) => {
+    const codes: string[] = [];
+    const { samekey } = t.instance({
+      onEvent: (event) => void (event.type === 'misuse' && codes.push(event.code)),
+    });
+    const order = samekey.transactional({ name: 'order', run: () => ({ status: 402, body: 'declined' }) });
+    await order.run(REQUEST);
+    assert.equal((await recordOf(t, REQUEST.key))?.response?.status, 200);
+    assert.ok(codes.includes('status-ignored'), codes.join());
+  });
+
   // F79
   test('header lines of a connection, a moment or a caller are not committed with the record', async (t) => {
     const { samekey } = t.instance();
