@@ -14,6 +14,25 @@ export const engine = [
     breaks: 'Another request under the same key gets the answer of the first from memory.',
   },
   {
+    name: 'close-leaves-who-is-late',
+    file: 'engine/execution.ts',
+    find: 'if (soFar === null) underWay.track(untilEnded(world, running, attempt.settings.attemptTimeMaxMs));',
+    put: '',
+    tests: ENGINES,
+    only: 'closing waits for a handler',
+    breaks:
+      'A payment whose handler answers a second too late stays unknown, because the process closed while it could wait.',
+  },
+  {
+    name: 'close-waits-for-who-hangs',
+    file: 'engine/execution.ts',
+    find: 'const timer = world.setTimer(timeMaxMs, resolve);',
+    put: 'const timer = world.setTimer(1e9, resolve);',
+    tests: ENGINES,
+    only: 'closing waits for a handler',
+    breaks: 'A handler that hangs keeps every deploy waiting for the whole of its drain time.',
+  },
+  {
     name: 'cache-trusted-one-moment-too-long',
     file: 'engine/replay-cache.ts',
     find: 'return elapsedMs(world, asked) >= trustMs;',

@@ -67,6 +67,7 @@ export function createExecute(options: ExecuteOptions): Execute {
       attempt.onTimeUp = () => {
         const soFar = attempt.hasSpoken ? null : (handler.endingSoFar?.() ?? null);
         decidedBy = soFar === null ? 'time' : 'head';
+        if (soFar === null) underWay.track(untilEnded(world, running, attempt.settings.attemptTimeMaxMs));
         resolve(soFar ?? 'time-up');
       };
       const ended = (ending: Ending): void => {
@@ -86,7 +87,7 @@ export function createExecute(options: ExecuteOptions): Execute {
       };
       handler.onLate?.((ending) => underWay.track(settler.settle(attempt, flight, ending)));
       const owner = createOwner(attempt, options.ownerOptions);
-      handler
+      const running = handler
         .start(attempt, owner)
         .then(ended, (error: unknown) => ended({ kind: 'threw', error, response: null }));
     });
@@ -120,4 +121,18 @@ export function createExecute(options: ExecuteOptions): Execute {
     if (world.probe !== undefined) await world.probe('handler.after', attempt.id);
     return settle(attempt, flight, ending);
   };
+}
+
+/**
+ * What a handler does after its time is over counts: its answer beats an absence, and only this process has it. So it
+ * is waited for, for as long again: by then it is taken to hang.
+ */
+function untilEnded(world: World, running: Promise<void>, timeMaxMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = world.setTimer(timeMaxMs, resolve);
+    void running.finally(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
 }

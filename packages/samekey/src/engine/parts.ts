@@ -77,8 +77,7 @@ export function createParts(options: EngineOptions, telling: Telling, isClosing:
   const { recordSizeMaxBytes } = capabilities;
   const { emit } = telling;
   const [flights, underWay] = [new Flights(), new UnderWay()];
-  const usual = createUsualLengths();
-  const unfit = new Unfit();
+  const [usual, unfit] = [createUsualLengths(), new Unfit()];
   const dispatch = createDispatch(store, world, options, emit);
   const calls = { world, dispatch, callTimeMaxMs };
   const renewer = createRenewer(world, dispatch, callTimeMaxMs, emit, (attempt) => telling.slow(attempt));

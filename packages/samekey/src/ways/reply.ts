@@ -105,8 +105,8 @@ function typed(headers: readonly HeaderLine[]): readonly HeaderLine[] {
 const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
 
 /**
- * Tells of a return that has a status and was not made by {@link reply} (a Response, an upstream's answer): it is a value
- * like any other, and a refusal would be kept as a success.
+ * Tells of a return that has a status and was not made by {@link reply}, as an upstream's answer: it is a value like
+ * any other, and a refusal would be kept as a success.
  */
 export function tellIfUnmade(returned: unknown, owner: Pick<Owner, 'attempt' | 'misuse'>): void {
   if (typeof returned !== 'object' || returned === null || isReply(returned)) return;

@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { type AddEngineTest, CLAIM_TTL_MS, heldHandler } from './bench.ts';
 import { eventsOf, executed, met, replayed } from './expect.ts';
 
+/** How long attempts may take. */
+const ATTEMPT_MS = 3 * CLAIM_TTL_MS;
+
 export function closingTests(test: AddEngineTest): void {
   // F65
   test('closing takes nothing new, renews what runs until it has ended, and leaves no key unknown', async (bench) => {
@@ -132,6 +135,35 @@ export function closingTests(test: AddEngineTest): void {
     a.world.kill();
     met(await bench.until(b.ask()), 'in-progress');
     assert.equal(bench.runs, 0);
+  });
+
+  // F68: its answer is known to this process alone.
+  test('closing waits for a handler whose time is over, and its late answer is stored', async (bench) => {
+    const [a, b] = [await bench.node({ attemptTimeMaxMs: ATTEMPT_MS }), await bench.node()];
+    const held = heldHandler(bench);
+    const asked = a.ask({}, held.handler);
+    await bench.until(held.begun);
+    met(await bench.until(asked), 'unknown');
+    let isClosed = false;
+    const closed = a.samekey.close({ drainMs: 100_000 }).finally(() => (isClosed = true));
+    await bench.pass(ATTEMPT_MS / 2);
+    assert.equal(isClosed, false);
+    held.end();
+    assert.equal(await bench.until(closed), 0);
+    a.world.kill();
+    met(await bench.until(b.ask()), 'replay');
+    assert.equal(bench.runs, 1);
+  });
+
+  test('closing waits for a handler that hangs no longer than its time once more', async (bench) => {
+    const a = await bench.node({ attemptTimeMaxMs: ATTEMPT_MS });
+    const held = heldHandler(bench);
+    const asked = a.ask({}, held.handler);
+    await bench.until(held.begun);
+    met(await bench.until(asked), 'unknown');
+    const startedAt = bench.now;
+    assert.equal(await bench.until(a.samekey.close({ drainMs: 100_000 })), 0);
+    assert.ok(bench.now - startedAt <= ATTEMPT_MS + 100, String(bench.now - startedAt));
   });
 
   // F1
