@@ -52,8 +52,18 @@ const load = (name) => import(`./proofs/${name}.mjs`);
 const self = fileURLToPath(import.meta.url);
 const PROGRESS_MS = 10_000;
 
-if (process.send === undefined) process.exitCode = await main(process.argv.slice(2));
+if (process.send === undefined) process.exitCode = await main(process.argv.slice(2)).catch(told);
 else await serve();
+
+/** An option that is none is told in a line, and how it is asked. @param {unknown} error */
+function told(error) {
+  const { code, message } = /** @type {{ code?: unknown, message?: string }} */ (error);
+  if (!String(code).startsWith('ERR_PARSE_ARGS')) throw error;
+  console.error(
+    `${message}\nnpm run prove -- --seed 1 [--rounds 1000000] [--seconds 600] [--only simulator] [--store postgres] [--door express]`,
+  );
+  return 2;
+}
 
 /** A worker: runs the pieces it is given. */
 async function serve() {
