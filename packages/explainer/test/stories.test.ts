@@ -16,7 +16,7 @@ describe.each(ALL)('%s', (_name, scenario, variant) => {
   const choice = { scenario, variant: variant.id };
 
   it('shows on the first seed what it tells: its harm, or none', async () => {
-    const { harms } = await play({ ...choice, seed: 1 });
+    const { harms } = await play({ ...choice, seed: 1, faults: variant.breaks?.faults ?? [] });
     expect(harms).toEqual(variant.breaks === null ? [] : [variant.breaks.harm]);
   });
 
@@ -66,7 +66,8 @@ describe('tasks', () => {
       const values = knob === undefined ? [undefined] : [knob.usual, knob.least, knob.most];
       for (const value of values) {
         const knobs = knob === undefined || value === undefined ? {} : { [knob.id]: value };
-        runs.push(await play({ scenario, variant: task.variant, seed: 1, knobs }));
+        const { variant, faults = [] } = task;
+        runs.push(await play({ scenario, variant, seed: 1, knobs, faults }));
       }
       expect(runs.some((run) => task.isDone(run, 0))).toBe(false);
       expect(runs.some((run) => task.isDone(run, run.steps.length - 1))).toBe(true);

@@ -30,7 +30,7 @@ interface Try {
 
 /** Sends it. Null: the app has heard nothing in its time. */
 export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
-  const { timeline, random, recorder } = stage;
+  const { timeline, random, recorder, ways } = stage;
   const { intent, from = 'client', to, serve, loses = null, patienceMs = 2_000 } = one;
   const app = recorder.nameOf(from) === 'App' ? 'The app' : recorder.nameOf(from);
   const request = requestOf(one);
@@ -65,7 +65,7 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
       });
       end(null);
     });
-    timeline.setTimer(wayMs(), () => {
+    ways.go(asked, wayMs(), () => {
       if (loses === 'request') {
         recorder.loses(asked, {
           lane: 'network',
@@ -78,7 +78,7 @@ export function send(stage: Stage, one: Try): Promise<HttpAnswer | null> {
         recorder.arrives(asked);
         void serve(request).then((answer) => {
           const sent = answers(stage, { from: to, to: from }, answer);
-          timeline.setTimer(wayMs(), () => {
+          ways.go(sent, wayMs(), () => {
             if (loses === 'answer') {
               recorder.loses(sent, {
                 lane: 'network',

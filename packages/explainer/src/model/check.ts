@@ -4,9 +4,10 @@
  */
 
 import { createRandom } from '@samekey/testing/world';
-import { play } from './play.ts';
+import { FAULT_KINDS, faultAt, FAULTS_MAX, faultsText } from './placed-faults.ts';
+import { type Choice, play } from './play.ts';
 import type { KnobValues, Scenario, Variant } from './story.ts';
-import type { Trace } from './trace.ts';
+import type { Fault, Trace } from './trace.ts';
 
 /** What a run of a seed has shown. */
 interface Checked {
@@ -20,8 +21,10 @@ interface Checked {
 export async function check(scenario: Scenario, variant: Variant, seed: number): Promise<Checked> {
   const { breaks } = variant;
   const knobs = breaks === null ? drawnKnobs(scenario, seed) : {};
-  const trace = await play({ scenario, variant: variant.id, seed, knobs });
-  const where = `${scenario.id}/${variant.id}/${seed} ${JSON.stringify(knobs)}`;
+  const run = { scenario, variant: variant.id, seed, knobs };
+  const faults = breaks === null ? await drawnFaults(run) : (breaks.faults ?? []);
+  const trace = await play({ ...run, faults });
+  const where = `${scenario.id}/${variant.id}/${seed} ${JSON.stringify(knobs)} ${faultsText(faults)}`;
   const untidy = untidyOf(trace);
   if (untidy !== null) return { fault: `${where}: ${untidy}`, didHarm: false };
   const { harms } = trace;
@@ -44,6 +47,22 @@ function drawnKnobs({ knobs }: Scenario, seed: number): KnobValues {
       least + by * random.between(0, Math.floor((most - least) / by)),
     ]),
   );
+}
+
+/** As a reader places them: in a run that he has seen, one after the other, wherever he likes. */
+async function drawnFaults(run: Choice): Promise<readonly Fault[]> {
+  const faults: Fault[] = [];
+  if (run.scenario.takesFaults !== true) return faults;
+  const random = createRandom(run.seed);
+  for (let left = random.between(0, FAULTS_MAX); left > 0; left -= 1) {
+    const { messages } = await play({ ...run, faults });
+    // Early ones more often: most of a run is the app asking again.
+    const most = random.chance(0.5) ? Math.min(12, messages.length) : messages.length;
+    const message = messages[random.between(0, most - 1)];
+    const kind = FAULT_KINDS[random.between(0, FAULT_KINDS.length - 1)];
+    if (message !== undefined && kind !== undefined) faults.push(faultAt(messages, message.n, kind));
+  }
+  return faults;
 }
 
 /** What no run may show: time that goes back, arrows that end before they begin, money that comes back. */

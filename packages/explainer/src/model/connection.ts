@@ -4,7 +4,8 @@
  * in the store that it is given.
  */
 
-import type { FakeWorld, Random, Timeline } from '@samekey/testing/world';
+import type { FakeWorld, Random } from '@samekey/testing/world';
+import { StoreError } from 'samekey/internals/core/errors';
 import type { RecordId, SamekeyRecord } from 'samekey/internals/core/record';
 import type { Store } from 'samekey/internals/store/store';
 
@@ -23,17 +24,21 @@ import {
   WORDS,
 } from './store-words.ts';
 import type { LaneId, Tone } from './trace.ts';
+import type { Ways } from './ways.ts';
 
 /** What a connection is between. */
 interface ConnectionOptions {
   readonly lane: LaneId;
   readonly world: FakeWorld;
-  readonly timeline: Timeline;
+  readonly ways: Ways;
   readonly random: Random;
   readonly recorder: Recorder;
   /** Behind it. */
   readonly store: Store;
 }
+
+/** So long a process waits for the database. */
+const SILENT_MS = 2_000;
 
 interface Call<Result> {
   readonly label: string;
@@ -47,19 +52,24 @@ interface Call<Result> {
 
 /** Connects a process with the store. */
 export function connect(options: ConnectionOptions): Store {
-  const { lane, world, timeline, random, recorder, store } = options;
+  const { lane, world, ways, random, recorder, store } = options;
   const me = recorder.nameOf(lane);
   const wayMs = (): number => random.between(2, 8);
 
   function travel<Result>(call: Call<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
+      // As drivers do: who hears nothing gives up, and does not know what was done.
+      const givesUp = (): void => {
+        const silent = new StoreError('The database did not answer in time.', { applied: 'unknown' });
+        world.setTimer(SILENT_MS, () => reject(silent));
+      };
       const sending = { from: lane, to: 'store', label: call.label, body: call.body } as const;
       const [asked = -1] = recorder.happens({
         lane,
         caption: call.asks ?? `${me} asks the database.`,
         sends: [{ ...sending, tone: call.tone ?? 'claim' }],
       });
-      timeline.setTimer(wayMs(), () => {
+      const applied = (): void => {
         void (async () => {
           const before = await read(call.id);
           const result = await call.apply();
@@ -73,14 +83,14 @@ export function connect(options: ConnectionOptions): Store {
             tone,
             sends: [{ from: 'store', to: lane, label: reply, tone }],
           });
-          timeline.setTimer(wayMs(), () =>
-            world.deliver(() => {
-              recorder.arrives(answered);
-              resolve(result);
-            }),
-          );
+          const heard = (): void => {
+            recorder.arrives(answered);
+            resolve(result);
+          };
+          ways.go(answered, wayMs(), () => world.deliver(heard), givesUp);
         })().catch(reject);
-      });
+      };
+      ways.go(asked, wayMs(), applied, givesUp);
     });
   }
 

@@ -12,19 +12,22 @@ interface HandlerOptions {
   readonly fault?: () => CallFault;
   /** The answer when the provider does not reply; default 502. */
   readonly whenNoReply?: HttpAnswer;
+  /** Whether the key is passed on to the provider; default it is not. */
+  readonly passesKey?: boolean;
   /** What the provider is told that it is for; default the order in the request. */
   readonly orderOf?: (request: HttpRequest) => string;
 }
 
 /** Charges and answers 201. When the provider does not reply it answers 502. */
 export function chargeAndAnswer(stage: Stage, lane: LaneId, options: HandlerOptions = {}): StageHandler {
-  const { fault = () => ({}), whenNoReply = NO_REPLY, orderOf } = options;
-  return async (request) => {
+  const { fault = () => ({}), whenNoReply = NO_REPLY, passesKey = false, orderOf } = options;
+  return async (request, attempt) => {
     const { order: own, amountCents } = JSON.parse(request.body) as OrderBody;
     const order = orderOf?.(request) ?? own;
     try {
       const caller = { lane, world: stage.world(lane) };
-      const charge = await stage.provider.charge(caller, { order, amountCents, key: null }, fault());
+      const key = passesKey ? attempt.key : null;
+      const charge = await stage.provider.charge(caller, { order, amountCents, key }, fault());
       return json(201, { order, paid: amountCents, charge: charge.id });
     } catch (error) {
       if (error instanceof NoReply) return whenNoReply;

@@ -43,5 +43,7 @@ export function verdictOf(
   const taken = charges.reduce((sum, { amountCents }) => sum + amountCents, 0);
   const sums = `Meant: ${euros(meant)}. Taken: ${euros(taken)}.`;
   if (harms.length > 0) return `${sums} ${harms.map((harm) => SAID[harm]).join(' ')}`;
+  if (intents.some(({ told }) => told !== 'paid'))
+    return `${sums} Nobody has paid twice. But the app still does not know how it ends.`;
   return `${sums} Each order was paid once, and the app knows it.`;
 }

@@ -4,27 +4,29 @@
  */
 
 import { turn } from '@samekey/testing/world';
+import type { Fault, Trace } from './trace.ts';
 import { harmsOf, verdictOf } from './judge.ts';
 import type { KnobValues, Scenario } from './story.ts';
 import { openStage } from './stage.ts';
-import type { Trace } from './trace.ts';
 
 /** What to play. */
-interface Choice {
+export interface Choice {
   readonly scenario: Scenario;
   readonly variant: string;
   readonly seed: number;
   /** Those left out have their usual value. */
   readonly knobs?: KnobValues;
+  /** Placed by the reader; default none. */
+  readonly faults?: readonly Fault[];
 }
 
 const EVENTS_MAX = 5_000;
 
 /** Plays it. */
-export async function play({ scenario, variant, seed, knobs = {} }: Choice): Promise<Trace> {
+export async function play({ scenario, variant, seed, knobs = {}, faults = [] }: Choice): Promise<Trace> {
   // Before anything is on stage: in virtual time nothing is ever loaded.
   const tell = typeof scenario.run === 'function' ? scenario.run : await scenario.run.load();
-  const stage = openStage(scenario.lanes, seed);
+  const stage = openStage(scenario.lanes, seed, faults);
   const usual = Object.fromEntries(scenario.knobs.map((knob) => [knob.id, knob.usual]));
   const run: { state: 'on' | 'over'; failure: unknown } = { state: 'on', failure: null };
   const end = (failure: unknown): void => {
@@ -49,6 +51,8 @@ export async function play({ scenario, variant, seed, knobs = {} }: Choice): Pro
     steps: recorder.steps,
     messages: recorder.messages,
     harms,
+    placed: faults,
+    unmet: stage.ways.unmet,
     verdict: verdictOf(harms, intents, books.charges),
   };
 }

@@ -27,9 +27,9 @@ export function startInstance(
   stage: Stage,
   { lane, behind = (store) => store }: ProcessOptions,
 ): Samekey<MemoryTransaction> {
-  const { timeline, random, recorder, database } = stage;
+  const { ways, random, recorder, database } = stage;
   const world = stage.world(lane);
-  const connection = connect({ lane, world, timeline, random, recorder, store: behind(database) });
+  const connection = connect({ lane, world, ways, random, recorder, store: behind(database) });
   const { store, source } = stageTransactions(stage, lane, connection);
   return createSamekey({
     store,

@@ -3,10 +3,11 @@
  * what it has taken. It knows nothing of Samekey. A call that has left lands, whatever becomes of its sender.
  */
 
-import type { FakeWorld, Random, Timeline } from '@samekey/testing/world';
+import type { FakeWorld, Random } from '@samekey/testing/world';
 import type { Books, Charge } from './books.ts';
 import type { Recorder } from './run-recorder.ts';
 import type { LaneId } from './trace.ts';
+import type { Ways } from './ways.ts';
 import { euros } from './http-lines.ts';
 
 /** What is to be charged. */
@@ -32,12 +33,15 @@ interface Caller {
   readonly world: FakeWorld;
 }
 
+/** What somebody asks about. */
+type Wanted = { readonly order: string } | { readonly key: string };
+
 /** The provider. */
 export interface Provider {
   /** Rejects when there is no reply in time: the caller cannot know what happened. */
   charge(caller: Caller, charging: Charging, fault?: CallFault): Promise<Charge>;
-  /** The charge for an order, or null. */
-  find(caller: Caller, order: string): Promise<Charge | null>;
+  /** The charge for an order or under a key, or null. */
+  find(caller: Caller, what: Wanted): Promise<Charge | null>;
   /** How long callers wait for a reply, in milliseconds. */
   readonly callTimeMaxMs: number;
 }
@@ -47,7 +51,7 @@ export class NoReply extends Error {}
 
 /** What it stands on. */
 interface ProviderOptions {
-  readonly timeline: Timeline;
+  readonly ways: Ways;
   readonly random: Random;
   readonly recorder: Recorder;
   readonly books: Books;
@@ -56,7 +60,7 @@ interface ProviderOptions {
 }
 
 /** Opens a provider with empty books. */
-export function openProvider({ timeline, random, recorder, books, onTaken }: ProviderOptions): Provider {
+export function openProvider({ ways, random, recorder, books, onTaken }: ProviderOptions): Provider {
   const byKey = new Map<string, Charge>();
   const callTimeMaxMs = 1_000;
 
@@ -114,11 +118,11 @@ export function openProvider({ timeline, random, recorder, books, onTaken }: Pro
           isOver = true;
           reject(new NoReply('The provider did not answer in time.'));
         });
-        timeline.setTimer(wayMs ?? random.between(60, 160), () => {
+        ways.go(asked, wayMs ?? random.between(60, 160), () => {
           recorder.arrives(asked);
           const { charge, sent } = book(charging, lane);
           onTaken();
-          timeline.setTimer(random.between(20, 60), () => {
+          ways.go(sent, random.between(20, 60), () => {
             if (losesReply) {
               recorder.loses(sent, {
                 lane: 'provider',
@@ -138,21 +142,29 @@ export function openProvider({ timeline, random, recorder, books, onTaken }: Pro
       });
     },
 
-    find({ lane, world }, order) {
+    find({ lane, world }, wanted) {
+      const name = 'key' in wanted ? wanted.key : wanted.order;
+      const what = 'key' in wanted ? `the payment with the key ${name}` : `order ${name}`;
       const [asked = -1] = recorder.happens({
         lane,
-        caption: `${recorder.nameOf(lane)} asks the provider: was order ${order} paid?`,
-        sends: [{ from: lane, to: 'provider', label: `paid? ${order}`, tone: 'plain' }],
+        caption: `${recorder.nameOf(lane)} asks the provider: was ${what} paid?`,
+        sends: [{ from: lane, to: 'provider', label: `paid? ${name}`, tone: 'plain' }],
       });
-      return new Promise((resolve) => {
-        timeline.setTimer(random.between(20, 60), () => {
+      return new Promise((resolve, reject) => {
+        const giveUp = world.setTimer(callTimeMaxMs, () =>
+          reject(new NoReply('The provider did not answer in time.')),
+        );
+        ways.go(asked, random.between(20, 60), () => {
           recorder.arrives(asked);
-          const charge = books.charges.find((one) => one.order === order) ?? null;
+          const charge =
+            ('key' in wanted
+              ? byKey.get(wanted.key)
+              : books.charges.find((one) => one.order === wanted.order)) ?? null;
           const [sent = -1] = recorder.happens({
             lane: 'provider',
             caption:
               charge === null
-                ? `The provider has no charge for order ${order}.`
+                ? `The provider has no charge for ${what}.`
                 : `The provider looks into its books: yes, ${euros(charge.amountCents)}, charge ${charge.id}.`,
             tone: charge === null ? 'plain' : 'good',
             sends: [
@@ -164,9 +176,10 @@ export function openProvider({ timeline, random, recorder, books, onTaken }: Pro
               },
             ],
           });
-          timeline.setTimer(random.between(20, 60), () =>
+          ways.go(sent, random.between(20, 60), () =>
             world.deliver(() => {
               recorder.arrives(sent);
+              giveUp.cancel();
               resolve(charge);
             }),
           );

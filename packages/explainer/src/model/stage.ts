@@ -16,10 +16,11 @@ import { type MemoryStore, memoryStore } from 'samekey/stores/memory';
 import { type Books, openBooks } from './books.ts';
 import type { Intent } from './judge.ts';
 import { openProvider, type Provider } from './stage-provider.ts';
+import type { Fault, Lane, LaneId } from './trace.ts';
 import { createRecorder, type Recorder } from './run-recorder.ts';
 import { rememberedRow } from './shown-row.ts';
-import type { Lane, LaneId } from './trace.ts';
 import type { HttpAnswer } from './http-lines.ts';
+import { openWays, type Ways } from './ways.ts';
 
 /** Everything that takes part in a run. */
 export interface Stage {
@@ -32,6 +33,7 @@ export interface Stage {
   readonly books: Books;
   /** Rows of the shop whose money is in the books. */
   readonly counted: Set<string>;
+  readonly ways: Ways;
   readonly intents: readonly Intent[];
   /** A table for handlers that are written by hand. */
   readonly byHand: HandTable;
@@ -57,7 +59,7 @@ interface HandTable {
 }
 
 /** Opens it. */
-export function openStage(lanes: readonly Lane[], seed: number): Stage {
+export function openStage(lanes: readonly Lane[], seed: number, faults: readonly Fault[] = []): Stage {
   const random = createRandom(seed);
   const timeline = createTimeline(random);
   const recorder = createRecorder(lanes, () => timeline.now);
@@ -72,16 +74,27 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
     worlds.set(lane, made);
     return made;
   };
+  const stop = (lane: LaneId, how: 'freeze' | 'thaw' | 'kill', caption: string): void => {
+    const stopped = { freeze: 'frozen', thaw: null, kill: 'dead' } as const;
+    const mark = { freeze: 'frozen', thaw: 'thawed', kill: 'crashed' } as const;
+    // What was held back comes after it was said that the machine is awake.
+    if (how !== 'thaw') world(lane)[how]();
+    recorder.stopped(lane, stopped[how]);
+    recorder.happens({ lane, caption, tone: how === 'thaw' ? 'plain' : 'danger', marks: [mark[how]] });
+    if (how === 'thaw') world(lane).thaw();
+  };
+  const ways = openWays({ timeline, recorder, faults, world, stop });
   return {
     timeline,
     random,
     recorder,
     database: memoryStore({ now: () => Math.floor(FAKE_WALL_START + timeline.now) }),
-    provider: openProvider({ timeline, random, recorder, books, onTaken: () => waiting.get('provider')?.() }),
+    provider: openProvider({ ways, random, recorder, books, onTaken: () => waiting.get('provider')?.() }),
     books,
     counted: new Set(),
+    ways,
     intents,
-    byHand: openHandTable(timeline, random, recorder, world),
+    byHand: openHandTable(ways, random, recorder, world),
     intends(amountCents, order = `A${intents.length + 1}`) {
       const intent: Intent = { order, amountCents, told: null };
       intents.push(intent);
@@ -93,26 +106,14 @@ export function openStage(lanes: readonly Lane[], seed: number): Stage {
     work: (lane, ms) => new Promise((resolve) => void world(lane).setTimer(ms, resolve)),
     atWork: (lane) => new Promise((resolve) => void waiting.set(lane, resolve)),
     tellAtWork: (lane) => waiting.get(lane)?.(),
-    freeze(lane, caption) {
-      world(lane).freeze();
-      recorder.stopped(lane, 'frozen');
-      recorder.happens({ lane, caption, tone: 'danger', marks: ['frozen'] });
-    },
-    thaw(lane, caption) {
-      recorder.stopped(lane, null);
-      recorder.happens({ lane, caption, marks: ['thawed'] });
-      world(lane).thaw();
-    },
-    kill(lane, caption) {
-      world(lane).kill();
-      recorder.stopped(lane, 'dead');
-      recorder.happens({ lane, caption, tone: 'danger', marks: ['crashed'] });
-    },
+    freeze: (lane, caption) => stop(lane, 'freeze', caption),
+    thaw: (lane, caption) => stop(lane, 'thaw', caption),
+    kill: (lane, caption) => stop(lane, 'kill', caption),
   };
 }
 
 function openHandTable(
-  timeline: Timeline,
+  ways: Ways,
   random: Random,
   recorder: Recorder,
   world: (lane: LaneId) => FakeWorld,
@@ -131,7 +132,7 @@ function openHandTable(
       sends: [{ from: lane, to: 'store', label, body }],
     });
     return new Promise((resolve) => {
-      timeline.setTimer(random.between(2, 8), () => {
+      ways.go(asked, random.between(2, 8), () => {
         recorder.arrives(asked);
         const { result, caption: says, reply } = apply();
         const [answered = -1] = recorder.happens({
@@ -139,7 +140,7 @@ function openHandTable(
           caption: says,
           sends: [{ from: 'store', to: lane, label: reply }],
         });
-        timeline.setTimer(random.between(2, 8), () =>
+        ways.go(answered, random.between(2, 8), () =>
           world(lane).deliver(() => {
             recorder.arrives(answered);
             resolve(result);

@@ -1,7 +1,15 @@
 /** What a scenario is: a story with lanes, variants of it, and tasks for the reader. */
 
+import type { Fault, Harm, Lane, Mark, Trace } from './trace.ts';
 import type { Stage } from './stage.ts';
-import type { Harm, Lane, Mark, Trace } from './trace.ts';
+
+/** What goes wrong in a version. */
+interface Breaks {
+  readonly harm: Harm;
+  readonly share: number;
+  /** Placed by hand; default none is needed. */
+  readonly faults?: readonly Fault[];
+}
 
 /** A version of the story: with everything, or without one ingredient. */
 export interface Variant {
@@ -14,7 +22,7 @@ export interface Variant {
    * What goes wrong, and in which share of all seeds at least, with the knobs as usual; null: it never goes wrong,
    * however the knobs are turned.
    */
-  readonly breaks: { readonly harm: Harm; readonly share: number } | null;
+  readonly breaks: Breaks | null;
   /** What people write; shown beside the stage. */
   readonly code: string;
 }
@@ -39,6 +47,8 @@ export interface Task {
   readonly text: string;
   /** The version in which it can be done. */
   readonly variant: string;
+  /** Placed by whoever wants to be shown how; default none. */
+  readonly faults?: readonly Fault[];
   /** Said when it is done: the idea behind it. */
   readonly learned: string;
   /** Whether the run has brought it about by this step. */
@@ -59,6 +69,8 @@ export interface Scenario {
   readonly variants: readonly Variant[];
   readonly knobs: readonly Knob[];
   readonly tasks: readonly Task[];
+  /** Whether the reader places faults by hand; default false. */
+  readonly takesFaults?: boolean;
   /** Told by this, or by what is loaded when it is told for the first time. */
   readonly run: Run | { readonly load: () => Promise<Run> };
 }

@@ -30,6 +30,17 @@ export interface Message {
   readonly tone: Tone;
 }
 
+/** What can be placed. */
+export type FaultKind = 'lose' | 'hold' | 'dies' | 'sleeps' | 'again' | 'other';
+
+/** A fault at the message that is the `nth` from one lane to another, from 1. */
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly from: LaneId;
+  readonly to: LaneId;
+  readonly nth: number;
+}
+
 /** What a message or a step means: colours follow from it. */
 export type Tone = 'plain' | 'money' | 'claim' | 'danger' | 'good';
 
@@ -59,6 +70,7 @@ export type RowState =
 /** What happened, for tasks to be ticked off. */
 export type Mark =
   | 'sent'
+  | 'placed'
   | 'sent-again'
   | 'claimed'
   | 'claim-refused'
@@ -110,6 +122,10 @@ export interface Trace {
   readonly steps: readonly Step[];
   readonly messages: readonly Message[];
   readonly harms: readonly Harm[];
+  /** Faults that were placed by hand. */
+  readonly placed: readonly Fault[];
+  /** Those that have not come about. */
+  readonly unmet: readonly Fault[];
   /** The harm in words, or that there is none. */
   readonly verdict: string;
 }

@@ -106,6 +106,44 @@ export const DESK_STYLE: CSSResult = css`
     padding: 0.5rem;
     box-shadow: 0 4px 20px rgb(0 0 0 / 0.07);
   }
+  .faults {
+    display: grid;
+    gap: 0.5rem;
+    padding: 0.875rem 1.25rem;
+    font-size: 0.9375rem;
+  }
+  .faults ol {
+    margin: 0;
+    padding-left: 1.25rem;
+  }
+  .faults em {
+    color: var(--soft);
+  }
+  .place {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.5rem;
+  }
+  .place button {
+    min-height: 2.5rem;
+    padding: 0 0.875rem;
+    border: 1px solid var(--danger);
+    border-radius: 8px;
+    background: var(--card);
+    color: var(--danger);
+  }
+  .place button:hover:not(:disabled) {
+    background: var(--danger-wash);
+  }
+  .place [aria-pressed='true'] {
+    background: var(--danger);
+    color: var(--card);
+  }
+  .place :disabled {
+    border-color: var(--line);
+    color: var(--soft);
+    cursor: default;
+  }
   .knobs {
     padding: 0 0.5rem;
     display: flex;

@@ -2,6 +2,7 @@
 
 import { type CSSResultGroup, html, LitElement, type PropertyDeclarations, type TemplateResult } from 'lit';
 import {
+  type Fault,
   type Knob,
   play,
   SCENARIOS,
@@ -23,6 +24,7 @@ import {
   transcript,
   variants,
 } from './explainer-parts.ts';
+import { faultPanel } from './fault-panel.ts';
 import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
 import type { GoEvent } from './stage-element.ts';
@@ -117,7 +119,7 @@ export class ExplainerElement extends LitElement implements Played {
         SCENARIOS,
         scenario,
         (one) => one.tasks.every((task) => this.#done.has(task)),
-        (one) => this.#choose({ scenario: one, variant: one.variants[0]?.id ?? '', knobs: {} }),
+        (one) => this.#open(one),
       )}
       <main class=${this.isCompared ? 'two' : ''}>
         <div class="story">
@@ -130,7 +132,7 @@ export class ExplainerElement extends LitElement implements Played {
           (task) => this.#show(task),
           this.#nextStory(),
         )}
-        <div class="desk">
+        <div class="desk ${scenario.takesFaults === true ? 'placing' : ''}">
           ${variants(scenario.variants, place.variant, (id) => this.#choose({ variant: id }))}
           <p class="says">${variant?.says}</p>
           ${this.isMissing ? missing(() => void this.#replay()) : ''}
@@ -160,6 +162,7 @@ export class ExplainerElement extends LitElement implements Played {
         ${this.#stage({ trace, step: place.step, variant }, isCompared ? null : beside, true)}
         ${isCompared && beside !== null ? this.#stage(beside, null, false) : ''}
       </div>
+      ${place.scenario.takesFaults === true ? this.#faults(trace) : ''}
       <div class="card bar">
         <samekey-controls
           .step=${place.step}
@@ -180,6 +183,14 @@ export class ExplainerElement extends LitElement implements Played {
         </label>
       </div>
     `;
+  }
+
+  #faults(trace: Trace): TemplateResult {
+    const { step, faults } = this.place;
+    return faultPanel(trace, step, faults, {
+      place: (next) => this.#place(next),
+      go: (at) => this.#go(at),
+    });
   }
 
   #behind(trace: Trace, { code }: Variant): TemplateResult {
@@ -257,8 +268,19 @@ export class ExplainerElement extends LitElement implements Played {
     void this.#replay();
   }
 
-  #show({ variant }: Task): void {
-    this.#choose({ variant });
+  #open(scenario: Scenario): void {
+    this.#choose({ scenario, variant: scenario.variants[0]?.id ?? '', knobs: {}, faults: [] });
+  }
+
+  /** What went before is as it was: the reader stays at the step. */
+  #place(faults: readonly Fault[]): void {
+    this.#leaveTour();
+    this.place = { ...this.place, faults };
+    void this.#replay();
+  }
+
+  #show({ variant, faults = [] }: Task): void {
+    this.#choose({ variant, faults });
     this.#player.play();
   }
 
@@ -268,8 +290,8 @@ export class ExplainerElement extends LitElement implements Played {
 
   async #replay(): Promise<void> {
     const turn = (this.#plays += 1);
-    const { scenario, variant, seed, knobs: values } = this.place;
-    const choice = { scenario, seed, knobs: values };
+    const { scenario, variant, seed, knobs: values, faults } = this.place;
+    const choice = { scenario, seed, knobs: values, faults };
     let trace: Trace | null = null;
     let other: Trace | null = null;
     try {
@@ -298,7 +320,7 @@ export class ExplainerElement extends LitElement implements Played {
   #nextStory(): (() => void) | null {
     const next = SCENARIOS[SCENARIOS.indexOf(this.place.scenario) + 1];
     if (next === undefined) return null;
-    return () => this.#choose({ scenario: next, variant: next.variants[0]?.id ?? '', knobs: {} });
+    return () => this.#open(next);
   }
 
   #toggle(): void {

@@ -217,6 +217,9 @@ export const PAGE_STYLE: CSSResult = css`
     min-width: 0;
     --stage-height: clamp(17rem, 100vh - 33rem, 33rem);
   }
+  .placing {
+    --stage-height: clamp(15rem, 100vh - 45rem, 30rem);
+  }
   aside {
     display: grid;
     grid-template-columns: minmax(0, 1fr);

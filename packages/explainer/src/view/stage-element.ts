@@ -158,6 +158,13 @@ export class StageElement extends LitElement {
           font-size: 0.6875rem;
         }
       }
+      @media (max-width: 420px) {
+        .heads span {
+          font-size: 0.625rem;
+          font-weight: 500;
+          letter-spacing: -0.03em;
+        }
+      }
     `,
   ];
 

@@ -1,9 +1,18 @@
 /**
- * The address of a single step, as it stands behind the `#`: story, version, seed, step, and the knobs that are
- * not as usual. What does not fit is brought to the nearest that does, so that an old link still leads somewhere.
+ * The address of a single step, as it stands behind the `#`: story, version, seed, step, the knobs that are not as
+ * usual, and the faults that were placed. What does not fit is brought to the nearest that does, so that an old link
+ * still leads somewhere.
  */
 
-import { type Knob, type KnobValues, SCENARIOS, type Scenario } from '../model/index.ts';
+import {
+  type Fault,
+  faultsOf,
+  faultsText,
+  type Knob,
+  type KnobValues,
+  SCENARIOS,
+  type Scenario,
+} from '../model/index.ts';
 
 /** What an address leads to. */
 export interface Place {
@@ -12,6 +21,8 @@ export interface Place {
   readonly seed: number;
   readonly step: number;
   readonly knobs: KnobValues;
+  /** Placed by hand. */
+  readonly faults: readonly Fault[];
 }
 
 /** Reads what stands behind the `#`. */
@@ -32,16 +43,18 @@ export function placeOf(hash: string): Place {
     seed: wholeNumber(seed, 1),
     step: wholeNumber(step, 0),
     knobs,
+    faults: scenario.takesFaults === true ? faultsOf(given.get('faults') ?? '', scenario.lanes) : [],
   };
 }
 
 /** Writes it. */
-export function addressOf({ scenario, variant, seed, step, knobs }: Place): string {
+export function addressOf({ scenario, variant, seed, step, knobs, faults }: Place): string {
   const query = new URLSearchParams();
   for (const { id, usual } of scenario.knobs) {
     const value = knobs[id];
     if (value !== undefined && value !== usual) query.set(id, String(value));
   }
+  if (faults.length > 0) query.set('faults', faultsText(faults));
   const text = query.toString();
   return `#${scenario.id}/${variant}/${seed}/${step}${text === '' ? '' : `?${text}`}`;
 }

@@ -129,7 +129,7 @@ function serveOf(stage: Stage, variant: string, lane: LaneId, claimTtlMs: number
         {
           rule: 'inquire',
           inquire: async () => {
-            const found = await stage.provider.find(caller, order);
+            const found = await stage.provider.find(caller, { order });
             return found === null ? null : { result: found };
           },
           callTimeMaxMs: 1_000,

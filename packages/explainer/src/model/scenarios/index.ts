@@ -7,6 +7,7 @@ import { expiry } from './long-tunnel.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { otherAmount } from './other-amount.ts';
 import { outbox } from './call-before-commit.ts';
+import { sandbox } from './sandbox.ts';
 import { slowOwner } from './slow-owner.ts';
 import { threeParts } from './three-parts.ts';
 import { tooEarly } from './too-early.ts';
@@ -26,4 +27,5 @@ export const SCENARIOS: readonly [Scenario, ...Scenario[]] = [
   tooEarly,
   twoTenants,
   expiry,
+  sandbox,
 ];
