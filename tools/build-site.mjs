@@ -8,6 +8,7 @@ import { dirname, join, posix } from 'node:path';
 import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { ASSETS_SRC, bundleScripts } from './site/assets.mjs';
+import { CODE, codePages } from './site/code-pages.mjs';
 import { ERRORS, errorPages } from './site/error-pages.mjs';
 import { createHighlighter } from './site/highlight.mjs';
 import { escapeHtml, layout, relativeUrl } from './site/layout.mjs';
@@ -45,10 +46,13 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT)
   const { version } = readJson(root, 'packages/samekey/package.json');
   const sections = readNavigation(root);
   // Pages that no file has.
-  const made = await errorPages(root);
+  const made = new Map([...(await errorPages(root)), ...codePages(root)]);
   sections
     .find(({ title }) => title === 'Reference')
     ?.parts.unshift({ title: '', entries: [{ file: ERRORS, title: 'Every code' }] });
+  const begin = sections[0]?.parts[0]?.entries ?? [];
+  const after = begin.findIndex(({ file }) => file === 'docs/choose-your-way.md');
+  begin.splice(after + 1, 0, { file: CODE, title: 'Code for your case' });
   /** @param {string} file */
   const textOf = (file) => made.get(file) ?? readText(root, file);
   /** @type {Shell} */
@@ -77,8 +81,8 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT)
     parts.flatMap(({ entries }) => entries.map(({ file }) => ({ file, url: urlOf(file), section: title }))),
   );
   const codes = [...made.keys()]
-    .filter((file) => file !== ERRORS)
-    .map((file) => ({ file, url: urlOf(file), section: 'Codes' }));
+    .filter((file) => file !== ERRORS && file !== CODE)
+    .map((file) => ({ file, url: urlOf(file), section: file.startsWith('docs/code/') ? 'Code' : 'Codes' }));
   for (const page of [home, ...listed, ...codes]) {
     const rendered = render(textOf(page.file), waysOf(page.file));
     documents.push({ page, rendered });

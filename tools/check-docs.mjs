@@ -124,7 +124,7 @@ export async function checkBlocks(root) {
 }
 
 /** The options of the project, for programs that are only looked at. */
-function tsconfig() {
+export function tsconfig() {
   return {
     extends: join(ROOT, 'tsconfig.base.json'),
     compilerOptions: {

@@ -1,24 +1,31 @@
 /**
  * Why: a link that an error prints is followed once, at night, by somebody who has no time. Builds the site and holds: every link and every #anchor
  * of every page leads somewhere; no page asks another host for anything; a first visit loads little; every address that errors, problem
- * documents, the client and the alerts print has a page.
+ * documents, the client and the alerts print has a page; every program of the chooser compiles.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { fromHtml } from 'hast-util-from-html';
 import { visit } from 'unist-util-visit';
 import { buildSite } from './build-site.mjs';
-import { readText, walkFiles } from './lib/files.mjs';
+import { tsconfig } from './check-docs.mjs';
+import { buildFolder, readText, walkFiles } from './lib/files.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
+import { tsc } from './lib/run.mjs';
+import { programs } from './site/code-pages.mjs';
 import { DOCS_URL } from './site/where.mjs';
 
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 
-/** What a browser fetches for a page before anybody has done anything; not compressed, because not every server does. */
+/** What a browser fetches for a page before anybody has done anything, compressed as a server sends it. */
 const FIRST_LOAD_MAX = 300_000;
 
 /** Elements by which a page asks for something, and where they name it. */
 const LOADS = { script: 'src', img: 'src', iframe: 'src', source: 'src', link: 'href' };
+
+/** @param {string | Buffer} content */
+const sent = (content) => gzipSync(content, { level: 9 }).length;
 
 /** @typedef {{ ids: Set<string>, links: string[], loads: string[], refused: string[], bytes: number }} Seen */
 
@@ -33,7 +40,7 @@ function readPages(folder) {
     if (!file.endsWith('.html')) continue;
     const text = readText(folder, file);
     /** @type {Seen} */
-    const seen = { ids: new Set(), links: [], loads: [], refused: [], bytes: Buffer.byteLength(text) };
+    const seen = { ids: new Set(), links: [], loads: [], refused: [], bytes: sent(text) };
     visit(fromHtml(text), 'element', ({ tagName, properties }) => {
       if (properties['id'] !== undefined) seen.ids.add(String(properties['id']));
       if (tagName === 'a' && properties['href'] !== undefined) seen.links.push(String(properties['href']));
@@ -76,7 +83,7 @@ export function checkPages(folder) {
       const asset = served(folder, posix.join(posix.dirname(file), url));
       if (/^[a-z]+:|^\/\//i.test(url)) problems.push({ file, message: `asks another host: ${url}` });
       else if (asset === undefined) problems.push({ file, message: `loads ${url}, which is not there` });
-      else loaded += readFileSync(join(folder, asset)).byteLength;
+      else loaded += sent(readFileSync(join(folder, asset)));
     }
     if (loaded > FIRST_LOAD_MAX && !file.startsWith('source/'))
       problems.push({ file, message: `a first visit loads ${loaded} bytes, at most ${FIRST_LOAD_MAX}` });
@@ -114,7 +121,26 @@ export function checkPrinted(folder, root = ROOT) {
   return problems;
 }
 
+/**
+ * The programs that are put together for the chooser, compiled as those of the docs are.
+ * @param {string} [root]
+ * @returns {Promise<Problem[]>}
+ */
+async function checkPrograms(root = ROOT) {
+  const folder = buildFolder(root, 'site-programs');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  try {
+    for (const [name, code] of programs(root)) writeFileSync(join(folder, `${name}.ts`), `${code}\n`);
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig()));
+    const { code, output } = await tsc(['-p', folder], { cwd: folder });
+    return code === 0 ? [] : [{ file: 'tools/site/code-pages.mjs', message: output.trim() }];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 if (isMain(import.meta.url)) {
   const { folder } = await buildSite();
-  report('site', [...checkPages(folder), ...checkPrinted(folder)]);
+  report('site', [...checkPages(folder), ...checkPrinted(folder), ...(await checkPrograms())]);
 }

@@ -1,5 +1,7 @@
 /** What stands around each page: head, navigation, contents, the pages before and behind it. */
 
+import { ELEMENTS } from './assets.mjs';
+
 /**
  * @typedef {object} Shell
  * @property {string} name of the site
@@ -21,6 +23,9 @@
 /** Nothing is asked of another host, and nothing is run that does not stand in a file of the site. */
 const POLICY =
   "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; object-src 'none'";
+
+/** The stage of the explainer places its parts by styles of their own: its page allows these, and no script. */
+const POLICY_OF_EXPLAINER = `${POLICY}; style-src 'self' 'unsafe-inline'`;
 
 /** @param {string} text */
 export function escapeHtml(text) {
@@ -56,11 +61,15 @@ export function layout(shell, page) {
   const twin =
     page.twin === undefined ? '' : `\n<link rel="alternate" type="text/markdown" href="${to(page.twin)}">`;
   const contents = contentsOf(headings);
+  const elements = Object.entries(ELEMENTS)
+    .filter(([name]) => html.includes(`<${name}>`))
+    .map(([, script]) => `\n<script type="module" src="${to(`assets/${script}`)}"></script>`)
+    .join('');
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${html.includes('<samekey-explainer>') ? POLICY_OF_EXPLAINER : POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(full)}</title>
@@ -68,7 +77,7 @@ export function layout(shell, page) {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${to('assets/site.css')}">
 <script src="${to('assets/theme.js')}"></script>
-<script type="module" src="${to('assets/page.js')}"></script>
+<script type="module" src="${to('assets/page.js')}"></script>${elements}
 </head>
 <body data-root="${to('')}">
 <a class="skip" href="#main">Skip to the text</a>

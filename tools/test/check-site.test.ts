@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkPages, checkPrinted } from '../check-site.mjs';
+import { compose } from '../site/code-pages.mjs';
 import { isOurs } from '../site/where.mjs';
 import { lines, tree } from './fixture.ts';
 
@@ -30,13 +31,14 @@ describe('check-site', () => {
         '<img src="https://elsewhere.example/dot.gif"><p onclick="x()" style="color:red">x</p><a href="https://elsewhere.example">may be linked</a>',
         '<script src="//elsewhere.example/x.js"></script><link rel="stylesheet" href="site.css"><link rel="canonical" href="https://x.example">',
       ),
-      'site.css': ' '.repeat(300_000),
+      // What does not get smaller on its way.
+      'site.css': Array.from({ length: 60_000 }, (_, at) => Math.sin(at).toString(36)).join(''),
     });
     expect(lines(checkPages(folder))).toEqual([
       expect.stringContaining('an inline style or script on <p>'),
       expect.stringContaining('asks another host: //elsewhere.example/x.js'),
       expect.stringContaining('asks another host: https://elsewhere.example/dot.gif'),
-      expect.stringContaining('a first visit loads 300'),
+      expect.stringContaining('a first visit loads'),
     ]);
   });
 
@@ -49,6 +51,33 @@ describe('check-site', () => {
     expect(lines(checkPrinted(folder, root))).toEqual([
       'ops/alerts.yaml  https://samekey.example/runbooks/gone has no page',
     ]);
+  });
+
+  it('a program gets another store: its imports and its lines in place of what was there', () => {
+    const program = [
+      `import { createSamekey } from 'samekey';`,
+      `import { memoryStore } from 'samekey/stores/memory';`,
+      '',
+      'const samekey = createSamekey({ store: memoryStore() });',
+      'use(samekey);',
+    ].join('\n');
+    const store = [
+      `import { Pool } from 'pg';`,
+      `import { postgresMigrations, postgresStore } from 'samekey/stores/postgres';`,
+      '',
+      'const store = postgresStore({ pool: new Pool() });',
+      'console.log(postgresMigrations());',
+    ].join('\n');
+    expect(compose(program, store).split('\n')).toEqual([
+      `import { createSamekey } from 'samekey';`,
+      `import { Pool } from 'pg';`,
+      `import { postgresStore } from 'samekey/stores/postgres';`,
+      '',
+      'const store = postgresStore({ pool: new Pool() });',
+      'const samekey = createSamekey({ store });',
+      'use(samekey);',
+    ]);
+    expect(() => compose('const samekey = other();', store)).toThrow('makes no instance in one line');
   });
 
   it('a name that nobody may own is no home', () => {

@@ -214,6 +214,38 @@ describe.runIf(program !== undefined)('in a browser', () => {
     await page.context().close();
   });
 
+  it('shows the program that was asked for, by keyboard, and only that', async () => {
+    const page = await open('code/');
+    const shown = page.locator('samekey-chooser pre');
+    await expect.poll(() => shown.innerText()).toContain('postgresStore({');
+    const framework = page.getByLabel('Framework');
+    await framework.focus();
+    // Two below Express.
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => shown.innerText()).toContain('NestFactory.create');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => shown.innerText()).toContain('mysqlStore({');
+    await page.getByLabel('Way').selectOption('Phased');
+    await expect.poll(() => shown.first().innerText()).toContain('samekey.phased');
+    expect(await page.getByLabel('Store').isDisabled()).toBe(true);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('plays the explainer within a page, in the look that the page has', async () => {
+    const page = await open('see-it/', { ...DESKTOP, colorScheme: 'light' });
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await page.locator('samekey-stage svg').first().waitFor();
+    const before = await page.locator('.stages .caption').first().innerText();
+    await page.locator('h1').first().click();
+    await page.keyboard.press('End');
+    await expect.poll(() => page.locator('.stages .caption').first().innerText()).not.toBe(before);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
   it('the menu of a phone opens and closes by keyboard; the chosen look stays on the next page', async () => {
     const page = await open('guides/express/', { ...PHONE, colorScheme: 'light' });
     const pages = page.getByRole('navigation', { name: 'Pages' });
