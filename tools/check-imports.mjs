@@ -183,8 +183,8 @@ const OF_CLIENT = [
   { at: 'got', may: ['wrap', 'type:.'], node: ['node:stream'] },
   // Thin wrappers: libraries are passed in and typed structurally.
   { at: 'wrap', may: ['.'], globals: NODE_ONLY },
-  // Its one channel of warnings is the console, which every platform has.
-  { at: '.', may: [], globals: NODE_ONLY.filter((name) => name !== 'console') },
+  { at: 'browser', may: ['.'], globals: NODE_ONLY },
+  { at: '.', may: [], globals: NODE_ONLY.filter((name) => name !== 'console') }, // it warns by the console
 ];
 
 /**

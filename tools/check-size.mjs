@@ -19,7 +19,10 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 6144 },
+  { file: 'packages/client/src/index.ts', maxBytes: 7168 },
+  { file: 'packages/client/src/browser/index.ts', maxBytes: 1536 },
+  { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },
+  { file: 'packages/client/src/wrap/react.ts', maxBytes: 1024 },
   // With the engine, which runs in the page, and with whatever the heaviest story loads.
   { file: 'packages/explainer/src/view/index.ts', maxBytes: 120 * 1024 },
 ];

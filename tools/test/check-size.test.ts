@@ -31,8 +31,8 @@ describe('check-size', () => {
     expect(await sizeOf(join(root, 'entry.ts'))).toBeLessThan(100);
   });
 
-  it('the client is held to 6 KB', async () => {
-    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 6144 });
+  it('the client is held to 7 KB', async () => {
+    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 7168 });
     expect(await checkSize(ROOT)).toEqual([]);
   });
 

@@ -1,119 +1,121 @@
 /**
- * What an answer means for the operation: final, still to come, or nothing at all. Pure; the loop that acts on it is
- * `send.ts`.
+ * What an answer says: its status, its code, its mark. What these mean is the table of `meanings.ts`; what is done
+ * about it is `send.ts`.
  *
- * Invariants: a *replayed* answer is final whatever its status · a mismatch, an unknown outcome and a 410 are told and
- * keep the key · a refusal frees the key only if it is certain that it speaks for every request sent under the key: it
- * is a replay, the server says until when the key is kept, or nothing was sent before. A 401 after a lost reply says
- * nothing of the first request.
- * Sources: contract §4; draft-ietf-httpapi-idempotency-key-header §2.7; RFC 9110 §15; Stripe's error object and
- * `Stripe-Should-Retry`.
+ * Invariant: a code counts only in the document that the server's profile writes it in: a problem document that names
+ * itself (RFC 9457); those of others are read by a profile that the caller names, such as `stripe`.
+ * Sources: contract §4; draft-ietf-httpapi-idempotency-key-header §2.7.
  */
 
-/** An answer, read whole. */
+import { isCode, type Meaning, meaningOf } from './meanings.ts';
+
+/** An answer, read whole. A redirect that a browser hides has the status 0. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** What it means. `first`, `replayed` and `refused` are final; `in-progress` and `later` are to be asked again. */
-interface Verdict {
-  readonly kind: 'first' | 'replayed' | 'refused' | 'unknown' | 'mismatch' | 'gone' | 'in-progress' | 'later';
-  /** For `refused`: it does not say what became of earlier requests under the key. */
-  readonly isKeyKept: boolean;
-}
-
-/** What Samekey, the draft and Stripe say in the body of an answer. */
-interface Said {
-  /** In Samekey's words, with dashes; empty if the answer names no case. */
-  readonly code: string;
-  readonly retryable: boolean | null;
-}
-
-/** Nobody looked at the key: who asks must log in first, and the operation goes on under the same key (F26). */
-const NOT_LOGGED_IN: ReadonlySet<number> = new Set([401, 407]);
-const RETRIED: ReadonlySet<number> = new Set([408, 425, 429]);
-
 /** Whether it is a stored answer, by the headers of both profiles. */
-export function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
+function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
   return (headers.get('idempotency-replayed') ?? headers.get('idempotent-replayed')) === 'true';
 }
 
-/** Judges one answer. `isCertain`: no other request was ever sent under the key. */
-export function judge(answer: Answer, isCertain: boolean): Verdict {
-  const kind = kindOf(answer);
-  const { status, headers } = answer;
-  // A 5xx does not say that nothing happened, not even a stored one (policy `stripe`): a new key is the user's
-  // decision.
-  const isKeyKept =
-    kind === 'refused' &&
-    (status >= 500 ||
-      !(
-        isReplay(answer) ||
-        (!NOT_LOGGED_IN.has(status) && (isCertain || headers.has('idempotency-key-expires')))
-      ));
-  return { kind, isKeyKept };
-}
-
-function kindOf(answer: Answer): Verdict['kind'] {
-  const { status, headers } = answer;
-  if (isReplay(answer)) return status < 400 ? 'replayed' : 'refused';
-  const { code, retryable } = readSaid(answer);
-  if (code === 'outcome-unknown') return 'unknown';
-  if (code === 'key-reused') return 'mismatch';
-  if (status === 410 || code === 'key-expired') return 'gone';
-  if (/^(in-progress|pending|idempotency-key-in-use)$/.test(code)) return 'in-progress';
-  const asksToWait = headers.has('retry-after');
-  if (status === 202 && asksToWait && headers.has('location')) return 'in-progress';
-  if (status < 400) return 'first';
-  if (status === 409 && (retryable ?? asksToWait)) return 'in-progress';
-  // 501 and 505 stay what they are, however often one asks.
-  return (retryable ?? (RETRIED.has(status) || (status >= 500 && status !== 501 && status !== 505)))
-    ? 'later'
-    : 'refused';
-}
-
-function readSaid({ status, headers, body }: Answer): Said {
-  const should = headers.get('stripe-should-retry');
-  let retryable = should === null ? null : should === 'true';
-  let code = '';
-  try {
-    if (status === 202 || status >= 400) {
-      const said = JSON.parse(new TextDecoder().decode(body)) as Spoken;
-      const { error } = said;
-      if (typeof said.code === 'string') {
-        code = said.code;
-        if (typeof said.retryable === 'boolean') retryable = said.retryable;
-      } else if (error !== undefined) {
-        // Stripe: 400 for other parameters, 409 (with a code) for a request that still runs.
-        code =
-          error.type === 'idempotency_error' && status === 400
-            ? 'key-reused'
-            : String(error.code).replaceAll('_', '-');
-      } else if (/idempotency-key/i.test(String(said.title))) {
-        // The draft names no codes; its examples name the header in their titles.
-        code = { 409: 'in-progress', 422: 'key-reused' }[status] ?? '';
-      }
-    }
-  } catch {
-    // No JSON, or nothing in it: the status speaks.
-  }
-  return { code, retryable };
-}
-
-interface Spoken {
+/** A document in an answer, as far as it is read here. */
+interface Document {
   readonly code?: unknown;
-  readonly retryable?: unknown;
+  readonly status?: unknown;
+  readonly type?: unknown;
   readonly title?: unknown;
+  readonly retryable?: unknown;
+  readonly originalStatus?: unknown;
   readonly error?: { readonly code?: unknown; readonly type?: unknown };
 }
+
+/** What a document says. */
+interface Said {
+  /** Of the codes of the table; any other says nothing. */
+  readonly code: string;
+  /** Whether asking again can change it; null: it does not say. */
+  readonly retryable?: boolean | null;
+}
+
+/** How a server speaks. */
+export interface ClientProfile {
+  /** Whether the key is sent as a quoted String (RFC 9651). */
+  readonly quoted: boolean;
+  /** What an answer of 202, or of 400 and more, says in its document. */
+  read(answer: Answer, document: Document): Said;
+}
+
+/** An answer by which the server says that nothing happened. */
+export interface Refusal {
+  readonly status: number;
+  /** The `code` of its body, or Stripe's `type`. Default: whatever it is. */
+  readonly code?: string;
+}
+
+/** What it means. */
+export function judge(
+  answer: Answer,
+  { profile, refusals }: { readonly profile: ClientProfile; readonly refusals: readonly Refusal[] },
+): Meaning {
+  const { status, headers } = answer;
+  const document = documentOf(answer);
+  const { code, retryable } = profile.read(answer, document);
+  const asksToWait = headers.has('retry-after');
+  // RFC 9110 §15.3.3: accepted, and where or when to ask.
+  const isAccepted = status === 202 && !isCode(code) && (asksToWait || headers.has('location'));
+  const again =
+    retryable === false ? 'final' : retryable === true || (status === 409 && asksToWait) ? 'again' : '';
+  const means = meaningOf({
+    status,
+    code: isAccepted ? 'accepted' : code,
+    mark: isReplay(answer) ? 'replayed' : headers.has('idempotency-key-expires') ? 'kept' : again,
+  });
+  if (means !== 'unproven') return means;
+  const said = [undefined, document.code, document.error?.code, document.error?.type];
+  return refusals.some((one) => one.status === status && said.includes(one.code)) ? 'never-ran' : means;
+}
+
+function documentOf({ status, body }: Answer): Document {
+  try {
+    if (status === 202 || status >= 400)
+      return (JSON.parse(new TextDecoder().decode(body)) as Document | null) ?? {};
+  } catch {
+    // No JSON: the status and the marks speak.
+  }
+  return {};
+}
+
+/** Samekey's, and the draft's. */
+export const ietf: ClientProfile = {
+  quoted: true,
+  read({ status, headers }, document) {
+    const { code, type, title, originalStatus, retryable } = document;
+    const media = headers.get('content-type') ?? '';
+    if (!(status < 400 ? /json/i : /^application\/problem\+json/i).test(media)) return { code: '' };
+    // The draft names no codes; its examples name the header in their titles.
+    if (code === undefined && /idempotency-key/i.test(String(title)))
+      return { code: status === 409 ? 'in-progress' : status === 422 ? 'key-reused' : '' };
+    // It names itself as Samekey's does; a code of the application's own that happens to be spelt so does not.
+    if (document.status !== status || !(type === 'about:blank' || String(type).endsWith(`#${String(code)}`)))
+      return { code: '' };
+    // A 408 says as little as a 5xx (contract §6).
+    const isKnown = typeof originalStatus === 'number' && originalStatus !== 408;
+    return {
+      code: String(code) + (isKnown ? `-${Math.floor(originalStatus / 100)}xx` : ''),
+      retryable: typeof retryable === 'boolean' ? retryable : null,
+    };
+  },
+};
 
 /** What `Retry-After` asks for, in milliseconds (RFC 9110 §10.2.3: seconds or a date); null if nothing readable. */
 export function retryAfterMs(headers: Headers, wallNow: number): number | null {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
-  const date = text === '' ? Number.NaN : Date.parse(text);
+  // What `Date.parse` makes of `-5` is a year.
+  const date = /^[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(date)) return null;
   // Against the server's own clock where it tells it: the device's may be wrong by hours.
   const now = Date.parse(headers.get('date') ?? '');

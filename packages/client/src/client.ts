@@ -3,93 +3,92 @@
  */
 
 import { createLocks } from './locks.ts';
-import { look, swap } from './kept.ts';
-import { checkOwnKey } from './keys.ts';
-import { type ClientOperation, createOperation, run } from './named-operation.ts';
+import { look } from './kept.ts';
+import {
+  type ClientOperation,
+  createOperation,
+  type OperationOptions,
+  run,
+  verbs,
+} from './named-operation.ts';
 import { type ClientOptions, readOptions } from './options.ts';
 import type { ClientResult } from './results.ts';
 import { headersOf, type PendingRow } from './row.ts';
 
-/** What is pending. */
-export interface PendingInfo {
+/** An operation that is not settled: a page asks the person about it. */
+export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard'> {
   readonly operation: string;
   readonly method: string;
   readonly url: string;
   /** Since its key was made, in milliseconds, by this device's clock. */
   readonly ageMs: number;
+  /** A request may have left: it may be done. False: cancel it, or go on with it. */
+  readonly wasSent: boolean;
+  /** Sends it, under its key. Null: it is not open any more. */
+  goOn(options?: { readonly signal?: AbortSignal }): Promise<ClientResult | null>;
 }
 
 /** A client. */
 export interface Client {
+  /** The operation of a name. Throws `OptionsError`. */
+  operation(name: string, options?: OperationOptions): ClientOperation;
   /**
-   * The operation of a name. `key`: one that was made earlier, such as when the job was enqueued; then it never
-   * changes.
+   * What an earlier page or process has left open, the oldest first, of all operations or of these names; call it at
+   * the start. It sends nothing: the person may have given it up, so ask, then `goOn`, `cancel` or `discard`. Also
+   * drops answers that were kept long enough. Rejects with the pending store's error.
    */
-  operation(name: string, options?: { readonly key?: string }): ClientOperation;
-  /** What is pending, the oldest first; at most 1,000. Rejects with the pending store's error. */
-  pending(): Promise<readonly PendingInfo[]>;
-  /**
-   * Goes on with everything that is pending, or with the operations of these names, four at a time; call it at the
-   * start of the page or the process. Their results, the oldest first. Also drops answers that were kept long enough.
-   */
-  resume(options?: {
-    readonly operations?: readonly string[];
-    readonly signal?: AbortSignal;
-  }): Promise<readonly ClientResult[]>;
+  resume(options?: { readonly operations?: readonly string[] }): Promise<readonly OpenOperation[]>;
 }
-
-const ROWS_MAX = 1000;
-const LANES = 4;
 
 /** Makes a client. Throws `OptionsError`. */
 export function createClient(options: ClientOptions): Client {
   const settings = readOptions(options);
+  const { pending, world } = settings;
   const runAlone = createLocks();
 
-  /** Pending rows, the oldest first; answers that are over are dropped on the way. */
-  async function pendingRows(): Promise<{ operation: string; row: PendingRow }[]> {
-    const found: { operation: string; row: PendingRow }[] = [];
-    for (const operation of (await settings.pending.names()).slice(0, ROWS_MAX)) {
-      // One that cannot be read is told when it is called; here it must not hide the others.
-      const kept = await look(settings, operation).catch(() => null);
-      if (kept?.row.state === 'pending') found.push({ operation, row: kept.row });
-      else if (kept !== null && settings.world.wallNow() - kept.row.settledAt > settings.settledKeptMs)
-        await swap(settings, operation, kept.text, null).catch(() => false);
-    }
-    return found.toSorted((a, b) => a.row.createdAt - b.row.createdAt);
+  function openOf(
+    operation: string,
+    { key, digest, createdAt, stage, request: kept }: PendingRow,
+  ): OpenOperation {
+    const { method, url } = kept;
+    return {
+      operation,
+      method,
+      url,
+      ageMs: world.wallNow() - createdAt,
+      wasSent: stage === 'sent',
+      ...verbs(settings, operation, key),
+      goOn({ signal } = {}) {
+        const init: RequestInit = kept.credentials === null ? {} : { credentials: kept.credentials };
+        const request = { kept, digest, headers: headersOf(kept.headers), init };
+        const call = {
+          operation,
+          request,
+          ownKey: null,
+          onlyKey: key,
+          whenDone: 'same',
+          signal: signal ?? null,
+        } as const;
+        return run(settings, runAlone, call);
+      },
+    };
   }
 
   return {
-    operation: (name, { key } = {}) =>
-      createOperation(settings, runAlone, name, key === undefined ? null : checkOwnKey(key)),
-    async pending() {
-      const now = settings.world.wallNow();
-      return (await pendingRows()).map(({ operation, row: { request, createdAt } }) => ({
-        operation,
-        method: request.method,
-        url: request.url,
-        ageMs: now - createdAt,
-      }));
-    },
-    async resume({ operations, signal } = {}) {
-      const rows = (await pendingRows()).filter(({ operation }) => operations?.includes(operation) ?? true);
-      const results: (ClientResult | null)[] = [];
-      let next = 0;
-      const lane = async (): Promise<void> => {
-        for (let at = next++; ; at = next++) {
-          const pending = rows[at];
-          if (pending === undefined) return;
-          const { operation, row } = pending;
-          const { request: kept, key, digest } = row;
-          const headers = headersOf(kept.headers);
-          const init = kept.credentials === null ? {} : { credentials: kept.credentials };
-          const request = { kept, digest, headers, init };
-          const call = { operation, request, ownKey: null, onlyKey: key, signal: signal ?? null };
-          results[at] = await run(settings, runAlone, call);
-        }
-      };
-      await Promise.all(Array.from({ length: LANES }, lane));
-      return results.filter((result) => result !== null);
+    operation: (name, operationOptions = {}) => createOperation(settings, runAlone, name, operationOptions),
+    async resume({ operations } = {}) {
+      const open: { readonly createdAt: number; readonly one: OpenOperation }[] = [];
+      for (const operation of operations ?? (await pending.names())) {
+        // One that cannot be read is told when it is called; here it must not hide the others.
+        const kept = await look(settings, operation).catch(() => null);
+        if (kept === null) continue;
+        const { row, text } = kept;
+        if (row.stage !== 'settled') open.push({ createdAt: row.createdAt, one: openOf(operation, row) });
+        else if (world.wallNow() - row.settledAt > settings.settledKeptMs)
+          await pending.swap(operation, text, null).catch(() => false);
+      }
+      // oxlint-disable-next-line unicorn/no-array-sort -- browsers of 2022 have no toSorted (F140), and the list is ours
+      return open.sort((a, b) => a.createdAt - b.createdAt).map(({ one }) => one);
     },
   };
 }

@@ -1,15 +1,17 @@
 /**
- * An operation in the pending store: entered before anything is sent, settled after.
+ * An operation in the pending store: entered before anything is sent, marked as sent before the first request leaves,
+ * settled after.
  *
  * Invariants: a key is made only where there is none, or where the last one is settled · what another call has written
- * meanwhile is looked at again, never overwritten · every loop is bounded.
+ * meanwhile is looked at again, never overwritten · keys that were sent live in memory too, so that a store that is
+ * cleared in flight makes no second one (F128) · every loop is bounded.
  */
 
-import { judge, type Answer } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { checkOwnKey, looksLikeCounter } from './keys.ts';
-import type { Settings } from './options.ts';
+import type { Settings, WhenDone } from './options.ts';
 import type { ReadRequest } from './request.ts';
-import type { Told } from './results.ts';
+import { done, refused, type Told, unknown } from './results.ts';
 import {
   keepAnswer,
   type KeptAnswer,
@@ -36,13 +38,20 @@ interface Entering {
   readonly ownKey: string | null;
   /** Only this key is gone on with, and none is made: what is resumed. */
   readonly onlyKey: string | null;
-  /** Wall clock at which the call began. */
-  readonly startedAt: number;
+  readonly whenDone: WhenDone;
+  /** Key of the row that was settled when the call began: what ended since is one intent with it. */
+  readonly endedKey: string | null;
+}
+
+/** A row as it stands. `text` is null where the store has lost it and memory has not. */
+export interface Found<Of extends Row = Row> {
+  readonly row: Of;
+  readonly text: string | null;
 }
 
 /** What it enters: the row to send under, what it is told instead, or nothing that could be resumed. */
 type Entered =
-  | { readonly row: PendingRow; readonly text: string; readonly isFirst: boolean }
+  | (Found<PendingRow> & { readonly isFirst: boolean })
   | { readonly told: Told; readonly key: string }
   | null;
 
@@ -56,113 +65,165 @@ function orNotKept<Value>(promise: Promise<Value>): Promise<Value> {
 }
 
 /** Reads a row; throws {@link NotKept}. */
-export function look(settings: Settings, operation: string): Promise<{ text: string; row: Row } | null> {
-  const read = settings.pending.read(operation);
-  return orNotKept(read.then((text) => (text === null ? null : { text, row: readRow(text) })));
+export function look({ pending, live }: Settings, operation: string): Promise<Found | null> {
+  const sent = live.get(operation);
+  const read = pending.read(operation).then((text) => {
+    if (text === null) return sent === undefined ? null : { text, row: sent };
+    const row = readRow(text);
+    if (row.stage === 'settled' || row.key !== sent?.key) live.delete(operation);
+    return { text, row };
+  });
+  return orNotKept(read);
 }
 
-/** Compare and set; throws {@link NotKept}. */
-export function swap(
+/**
+ * Writes what `next` makes of what is there, looking again while others write; or `end`, where it says so. Throws
+ * {@link NotKept}.
+ */
+async function change<Next extends Row, End>(
   settings: Settings,
   operation: string,
-  expected: string | null,
-  next: string | null,
-): Promise<boolean> {
-  return orNotKept(settings.pending.swap(operation, expected, next));
-}
-
-/** Enters. Throws {@link NotKept}. */
-export async function enter(settings: Settings, entering: Entering): Promise<Entered> {
-  const { operation, request, ownKey, onlyKey } = entering;
+  next: (found: Found | null) => Next | { readonly end: End },
+): Promise<Found<Next> | { readonly end: End }> {
+  const { pending, live } = settings;
   for (let turn = 0; turn < TURNS_MAX; turn++) {
     const found = await look(settings, operation);
-    if (onlyKey !== null && found?.row.key !== onlyKey) return null;
-    if (found?.row.state === 'pending') {
-      const told = refuse(settings, entering, found.row);
-      if (told !== null) return { told, key: found.row.key };
-      const row: PendingRow = { ...found.row, isShared: true };
-      const text = JSON.stringify(row);
-      if (text !== found.text && !(await swap(settings, operation, found.text, text))) continue;
-      settings.emit({ type: 'joined', operation });
-      return { row, text, isFirst: false };
-    }
-    if (found?.row.state === 'settled') {
-      const told = meetSettled(settings, entering, found.row);
-      if (told !== null) return { told, key: found.row.key };
-    }
-    const key = ownKey ?? checkOwnKey(settings.makeKey());
-    if (looksLikeCounter(key)) settings.world.warn('SAMEKEY_COUNTER', 'A key looks like a counter.');
-    const { digest, kept } = request;
-    const createdAt = settings.world.wallNow();
-    const common = { v: 1, key, digest, createdAt } as const;
-    const row: PendingRow = { ...common, state: 'pending', request: kept, isShared: false };
+    const row = next(found);
+    if ('end' in row) return row;
     const text = JSON.stringify(row);
-    if (!(await swap(settings, operation, found?.text ?? null, text))) continue;
-    settings.emit({ type: 'key-made', operation });
-    return { row, text, isFirst: true };
+    const before = found && found.text;
+    if (text !== before && !(await orNotKept(pending.swap(operation, before, text)))) continue;
+    if (row.stage === 'sent') live.set(operation, row);
+    else live.delete(operation);
+    return { row, text };
   }
   throw new NotKept(new Error('Too many changes.'));
 }
 
-/** Why a pending operation is not gone on with by this call, or null. */
-export function refuse(settings: Settings, { operation, request, ownKey }: Entering, row: Row): Told | null {
-  if (request.digest === row.digest && (ownKey ?? row.key) === row.key) return null;
-  settings.emit({ type: 'other-request', operation });
-  return { kind: 'other-request' };
+/** Enters. Throws {@link NotKept}. */
+export async function enter(settings: Settings, entering: Entering): Promise<Entered> {
+  const { operation, onlyKey } = entering;
+  let isFirst = false;
+  const entered = await change<PendingRow, Entered>(settings, operation, (found) => {
+    const row = found?.row;
+    if (onlyKey !== null && row?.key !== onlyKey) return { end: null };
+    const told = row === undefined ? null : meet(settings, entering, row);
+    if (row !== undefined && told !== null) return { end: { told, key: row.key } };
+    isFirst = row === undefined || row.stage === 'settled';
+    return row === undefined || row.stage === 'settled'
+      ? fresh(settings, entering)
+      : { ...row, isShared: true };
+  });
+  if ('end' in entered) return entered.end;
+  settings.emit({ type: isFirst ? 'key-made' : 'joined', operation });
+  return { ...entered, isFirst };
+}
+
+function fresh(settings: Settings, { request: { digest, kept: request }, ownKey }: Entering): PendingRow {
+  const { world } = settings;
+  const key = ownKey ?? checkOwnKey(settings.makeKey());
+  if (looksLikeCounter(key)) world.warn('SAMEKEY_COUNTER', 'A key looks like a counter.');
+  return { v: 1, key, digest, createdAt: world.wallNow(), stage: 'new', request, isShared: false };
+}
+
+/** What a call is told by what it finds; null: it goes on with it, or begins anew where it is settled. */
+export function meet(settings: Settings, entering: Entering, row: Row): Told | null {
+  const { operation, request, ownKey } = entering;
+  const isOurs = request.digest === row.digest && (ownKey ?? row.key) === row.key;
+  // An own key never changes, whatever became of it.
+  if (!isOurs && (row.stage !== 'settled' || ownKey === row.key)) {
+    settings.emit({ type: 'other-request', operation });
+    return unknown('other-request');
+  }
+  return row.stage === 'settled' && isOurs ? meetSettled(settings, entering, row) : null;
 }
 
 /** The kept answer, if it is one to this call; null: the operation is over, and this is a new one. */
-function meetSettled(settings: Settings, entering: Entering, row: SettledRow): Told | null {
-  const { request, ownKey, onlyKey, startedAt } = entering;
-  if (ownKey === row.key) {
-    const told = refuse(settings, entering, row);
-    if (told !== null) return told;
-  }
-  const isSame = row.digest === request.digest;
-  const isKept = settings.world.wallNow() - row.settledAt <= settings.settledKeptMs;
-  // A refusal is an answer to the calls that were waiting for it; whoever tries again means it.
-  const answers = row.answer.kind !== 'refused' || row.settledAt >= startedAt;
-  if (ownKey !== row.key && onlyKey !== row.key && !(isSame && isKept && answers)) return null;
-  const response = keptResponse(row.answer);
-  return row.answer.kind === 'refused'
-    ? { kind: 'refused', response, isReplayed: true, isKeyKept: false }
-    : { kind: 'replayed', response, from: 'kept' };
+function meetSettled(
+  settings: Settings,
+  { ownKey, onlyKey, whenDone, endedKey }: Entering,
+  { key, settledAt, answer }: SettledRow,
+): Told | null {
+  const isEarlier = key === endedKey;
+  // Given up while this call waited for its turn, or before it began.
+  if (answer === null) return isEarlier ? null : unknown('aborted');
+  const isRefused = answer.outcome === 'refused';
+  const isOver = settings.world.wallNow() - settledAt > settings.settledKeptMs;
+  // Whoever tries again after a refusal means it; so does who buys a second coffee.
+  if (isEarlier && key !== ownKey && key !== onlyKey && (isRefused || isOver || whenDone === 'again'))
+    return null;
+  const response = keptResponse(answer);
+  return isRefused
+    ? refused('stored', response)
+    : done('kept', response, { isEarlier, ...(isEarlier && whenDone === 'ask' && { next: 'ask' }) });
 }
 
-/** Settles. Whether the key is free now: false if the answer may not speak for others, or could not be kept. */
+/**
+ * Looks whether it is still to be sent, and says in the store that it is, before a request leaves. Null: a person has
+ * given it up, or it is settled. Throws {@link NotKept}.
+ */
+export async function markSent(
+  settings: Settings,
+  operation: string,
+  key: string,
+): Promise<Found<PendingRow> | null> {
+  const marked = await change<PendingRow, null>(settings, operation, (found) =>
+    found?.row.key === key && found.row.stage !== 'settled' ? { ...found.row, stage: 'sent' } : { end: null },
+  );
+  return 'end' in marked ? null : marked;
+}
+
+function settledOf(
+  settings: Settings,
+  { v, key, digest, createdAt }: Row,
+  answer: KeptAnswer | null,
+): SettledRow {
+  return { v, key, digest, createdAt, stage: 'settled', settledAt: settings.world.wallNow(), answer };
+}
+
+/**
+ * Drops what a person gives up: what is there, if `may` says so of it, and nothing that came meanwhile. Whether it did.
+ * Rejects with the pending store's error.
+ */
+export async function drop(
+  settings: Settings,
+  operation: string,
+  by: 'cancel' | 'discard' | 'again',
+  may: (row: Row) => boolean,
+): Promise<boolean> {
+  try {
+    let key: string | undefined;
+    const dropped = await change<SettledRow, null>(settings, operation, (found) => {
+      const row = found?.row;
+      if (row === undefined || !may(row) || row.key !== (key ??= row.key)) return { end: null };
+      return settledOf(settings, row, null);
+    });
+    if ('end' in dropped) return false;
+    settings.emit({ type: 'dropped', operation, by });
+    return true;
+  } catch (error) {
+    throw error instanceof NotKept ? error.error : error;
+  }
+}
+
+/** Settles. False if what was certain of one request alone is not any more, because somebody has joined since. */
 export async function settle(
   settings: Settings,
   operation: string,
-  entered: { readonly row: PendingRow; readonly text: string },
-  kind: KeptAnswer['kind'],
+  { row: { key }, text }: Found<PendingRow>,
+  outcome: KeptAnswer['outcome'],
   answer: Answer,
+  isForAll: boolean,
 ): Promise<boolean> {
-  const { key, digest, createdAt } = entered.row;
-  let { text } = entered;
   try {
-    for (let turn = 0; turn < TURNS_MAX; turn++) {
-      const settledAt = settings.world.wallNow();
-      const kept = keepAnswer(kind, answer, settings.answerSizeMaxBytes);
-      const next: SettledRow = {
-        v: 1,
-        key,
-        digest,
-        createdAt,
-        state: 'settled',
-        settledAt,
-        answer: kept,
-      };
-      if (await swap(settings, operation, text, JSON.stringify(next))) {
-        settings.emit({ type: 'settled', operation, kind, status: answer.status });
-        return true;
-      }
-      const now = await look(settings, operation);
-      if (now === null || now.row.key !== key || now.row.state === 'settled') return true;
-      // Somebody joined since: what was certain is not any more.
-      if (judge(answer, false).isKeyKept) return false;
-      text = now.text;
-    }
-    return false;
+    const kept = keepAnswer(outcome, answer, settings.answerSizeMaxBytes);
+    const settled = await change<SettledRow, boolean>(settings, operation, (found) => {
+      if (found?.row.key !== key || found.row.stage === 'settled') return { end: true };
+      return isForAll || found.text === text ? settledOf(settings, found.row, kept) : { end: false };
+    });
+    if ('end' in settled) return settled.end;
+    settings.emit({ type: 'settled', operation, outcome, status: answer.status });
+    return true;
   } catch (error) {
     // The answer is the caller's all the same; the next call asks the server again under the same key.
     settings.emit({
@@ -170,6 +231,6 @@ export async function settle(
       operation,
       error: error instanceof NotKept ? error.error : error,
     });
-    return false;
+    return isForAll;
   }
 }

@@ -28,7 +28,6 @@ export function looksLikeCounter(key: string): boolean {
 /** Refuses what servers do not take; throws `OptionsError`, without the key. */
 export function checkOwnKey(key: string): string {
   // What `checkKey` of core/key takes by default, without its words.
-  if (!/^[ -~]{1,255}$/.test(key) || key.trim() === '')
-    throw new OptionsError('The key is not 1–255 of printable ASCII.');
+  if (!/^(?=.*\S)[ -~]{1,255}$/.test(key)) throw new OptionsError('A key has 1–255 characters of ASCII.');
   return key;
 }

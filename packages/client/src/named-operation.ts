@@ -1,18 +1,29 @@
 /**
  * One operation of a client: what the user intends, by a name of the application's own (`pay-invoice-42`). However
- * often it is called, in however many tabs and after however many reloads, it has one key until it is settled or
- * `startNew` says that another one is meant.
+ * often it is called, in however many tabs and after however many reloads, it has one key until it is settled; then
+ * `whenDone` says what an equal call means. A person gives up by three verbs, each for one thing: `cancel`, `discard`,
+ * `again`.
  */
 
 import { OptionsError } from './client-error.ts';
-import { isReplay } from './answer.ts';
-import { enter, look, NotKept, refuse, settle, swap } from './kept.ts';
+import { type Answer, retryAfterMs } from './answer.ts';
+import { drop, enter, type Found, look, markSent, meet, NotKept, settle } from './kept.ts';
+import { checkOwnKey } from './keys.ts';
 import type { RunAlone } from './locks.ts';
-import type { Settings } from './options.ts';
+import { checkNames, readWhenDone, type Settings, type WhenDone } from './options.ts';
+import type { Meaning } from './meanings.ts';
 import { type ReadRequest, readRequest } from './request.ts';
-import type { ClientResult, Told } from './results.ts';
-import { responseOf } from './row.ts';
-import { type Sending, send, type Sent } from './send.ts';
+import { type ClientResult, done, refused, type Told, unknown, type UnknownWhy } from './results.ts';
+import { type KeptAnswer, type PendingRow, responseOf } from './row.ts';
+import { GONE, type Sending, send } from './send.ts';
+
+/** Options of an operation. */
+export interface OperationOptions {
+  /** One that was made earlier, such as when the job was enqueued; then it never changes. */
+  readonly key?: string;
+  /** What an equal call means once it is done; default: the client's. Not asked of an operation with a `key`. */
+  readonly whenDone?: WhenDone;
+}
 
 /** One operation. */
 export interface ClientOperation {
@@ -22,68 +33,88 @@ export interface ClientOperation {
    * does; rejects with `OptionsError` for what is no operation (a GET, a body too large to keep).
    */
   fetch(url: string | URL, init?: RequestInit): Promise<ClientResult>;
+  /** Drops what was never sent. False: there is nothing, or a request may have left. Rejects with the store's error. */
+  cancel(): Promise<boolean>;
   /**
-   * The user means another operation of the same name: the next call makes a new key, whatever became of the last one.
-   * What was dropped, or null. Rejects with the pending store's error.
+   * Drops what is not known, with the person's consent: they have looked what became of it, because the next call has
+   * a new key and may do it a second time. Whether something was dropped. Rejects with the store's error.
    */
-  startNew(): Promise<'pending' | 'settled' | null>;
+  discard(consent: { readonly consented: true }): Promise<boolean>;
+  /**
+   * The person means it again, now that it is done: the next call has a new key. False: it is not over yet, so go on
+   * with it, cancel or discard it. Rejects with the store's error.
+   */
+  again(): Promise<boolean>;
 }
 
-/** One call: of `fetch`, or of an operation that is resumed. */
+/** One call: of `fetch`, or of an operation that is gone on with. */
 interface Call {
   readonly operation: string;
   readonly request: ReadRequest;
   readonly ownKey: string | null;
   readonly onlyKey: string | null;
+  readonly whenDone: WhenDone;
   readonly signal: AbortSignal | null;
 }
 
+/** Throws `OptionsError`. */
 export function createOperation(
   settings: Settings,
   runAlone: RunAlone,
   name: string,
-  ownKey: string | null,
+  options: OperationOptions,
 ): ClientOperation {
   if (typeof name !== 'string' || name === '' || name.length > 255)
-    throw new OptionsError('The name is not 1–255 characters.');
+    throw new OptionsError('A name has 1–255 characters.');
+  checkNames(options, (option) => option === 'key' || option === 'whenDone');
+  const ownKey = options.key === undefined ? null : checkOwnKey(options.key);
+  // Of a key that never changes an equal call is always the same.
+  const whenDone = readWhenDone(options.whenDone) ?? settings.whenDone ?? (ownKey === null ? null : 'same');
+  if (whenDone === null)
+    throw new OptionsError('whenDone is missing: outside of a page say "same" or "again".');
   const { baseUrl, bodySizeMaxBytes: sizeMaxBytes } = settings;
   return {
     name,
     async fetch(url, init = {}) {
       const request = await readRequest(settings.world, url, init, { baseUrl, sizeMaxBytes });
-      const call = { operation: name, request, ownKey, onlyKey: null, signal: init.signal ?? null };
+      const call = { operation: name, request, ownKey, onlyKey: null, whenDone, signal: init.signal ?? null };
       // Only what is resumed can be nothing.
       return (await run(settings, runAlone, call)) as ClientResult;
     },
-    async startNew() {
-      try {
-        const first = await look(settings, name);
-        // What another call has made of it meanwhile is dropped too; another key is another intent already.
-        for (
-          let now = first;
-          now !== null && now.row.key === first?.row.key;
-          now = await look(settings, name)
-        )
-          if (await swap(settings, name, now.text, null)) {
-            settings.emit({ type: 'started-new', operation: name, dropped: now.row.state });
-            break;
-          }
-        return first && first.row.state;
-      } catch (error) {
-        throw error instanceof NotKept ? error.error : error;
-      }
+    ...verbs(settings, name, null),
+    async again() {
+      await drop(settings, name, 'again', ({ stage }) => stage === 'settled');
+      const now = await look(settings, name);
+      return now === null || (now.row.stage === 'settled' && now.row.answer === null);
     },
   };
 }
 
-/** Runs a call; null if what was to be resumed is gone. */
+/** What a person can do about the pending row of a name, or of this key alone. */
+export function verbs(
+  settings: Settings,
+  name: string,
+  onlyKey: string | null,
+): Pick<ClientOperation, 'cancel' | 'discard'> {
+  const isMeant = (key: string): boolean => key === (onlyKey ?? key);
+  return {
+    cancel: () => drop(settings, name, 'cancel', ({ key, stage }) => isMeant(key) && stage === 'new'),
+    async discard(consent) {
+      // Callers without types may pass nothing.
+      if (!(consent as Partial<typeof consent> | undefined)?.consented)
+        throw new OptionsError('discard({ consented: true }): ask the person.');
+      return drop(settings, name, 'discard', ({ key, stage }) => isMeant(key) && stage !== 'settled');
+    },
+  };
+}
+
+/** Runs a call; null if what was to be gone on with is not there any more. */
 export async function run(settings: Settings, runAlone: RunAlone, call: Call): Promise<ClientResult | null> {
   const { world } = settings;
   const { operation, signal } = call;
-  const startedAt = world.wallNow();
   const deadline = world.monotonicNow() + settings.timeMaxMs;
-  const progress: { key: string | null; tries: number } = { key: null, tries: 0 };
-  const result = (told: Told) => ({ operation, ...progress, ...told }) as ClientResult;
+  const progress: Progress = { key: null, tries: 0 };
+  const result = (told: Told): ClientResult => ({ operation, ...progress, ...told });
   const waiting = new AbortController();
   const stop = (): void => waiting.abort();
   const timer = world.setTimer(settings.timeMaxMs, stop);
@@ -93,59 +124,122 @@ export async function run(settings: Settings, runAlone: RunAlone, call: Call): P
   try {
     // Said at once, and not only when the request that is under way has ended.
     const found = await look(settings, operation);
-    if (found?.row.state === 'pending') {
+    const isOver = found?.row.stage === 'settled';
+    const entering = { ...call, endedKey: isOver ? found.row.key : null };
+    if (found === null || isOver) {
+      if (signal?.aborted === true) return result(refused('never-sent'));
+    } else {
       progress.key = found.row.key;
-      const told = refuse(settings, { ...call, startedAt }, found.row);
+      const told = meet(settings, entering, found.row);
       if (told !== null) return result(told);
     }
     return await runAlone(operation, waiting.signal, async () => {
       hasBegun = true;
       timer.cancel();
-      const entered = await enter(settings, { ...call, startedAt });
-      if (entered === null) return null;
-      if ('told' in entered) {
-        progress.key = entered.key;
-        return result(entered.told);
-      }
-      const { row, isFirst } = entered;
-      const { key, createdAt } = row;
-      const sending: Sending = {
-        settings,
-        operation,
-        key,
-        createdAt,
-        request: call.request,
-        isFirst,
-        deadline,
-        signal,
-        tries: 0,
-      };
-      progress.key = key;
-      const sent = await send(sending);
-      progress.tries = sending.tries;
-      if (!('answer' in sent)) return result(sent);
-      const isFree = !sent.isKeyKept && (await settle(settings, operation, entered, sent.kind, sent.answer));
-      return result(tellFinal(sent, isFree));
+      const told = await sendEntered(settings, { ...entering, deadline }, progress);
+      return told && result(told);
     });
   } catch (error) {
     if (error instanceof NotKept) {
-      const told = { kind: 'not-kept', error: error.error } as const;
-      settings.emit({ type: 'pending-store-error', operation, error: told.error });
-      return result(told);
+      settings.emit({ type: 'pending-store-error', operation, error: error.error });
+      return result(unknown('not-kept', { error: error.error }));
     }
     if (hasBegun || !waiting.signal.aborted) throw error;
-    if (signal?.aborted === true) return result({ kind: 'aborted', reason: signal.reason as unknown });
-    return result({ kind: 'in-progress', response: null, retryAfterMs: null });
+    if (signal?.aborted === true) return result(unknown('aborted', { error: signal.reason as unknown }));
+    return result(unknown('in-progress'));
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', stop);
   }
 }
 
-function tellFinal({ kind, answer }: Extract<Sent, { readonly answer: unknown }>, isFree: boolean): Told {
+interface Progress {
+  key: string | null;
+  tries: number;
+}
+
+type Entering = Call & { readonly endedKey: string | null; readonly deadline: number };
+
+async function sendEntered(settings: Settings, entering: Entering, progress: Progress): Promise<Told | null> {
+  const { operation, request, deadline, signal } = entering;
+  const entered = await enter(settings, entering);
+  if (entered === null) return null;
+  progress.key = 'told' in entered ? entered.key : entered.row.key;
+  if ('told' in entered) return entered.told;
+  const { key, createdAt, stage } = entered.row;
+  let now: Found<PendingRow> = entered;
+  const sending: Sending = {
+    settings,
+    operation,
+    key,
+    createdAt,
+    request,
+    deadline,
+    signal,
+    wasSent: stage === 'sent',
+    tries: 0,
+    async mayLeave() {
+      const marked = await markSent(settings, operation, key);
+      now = marked ?? now;
+      return marked !== null;
+    },
+  };
+  const sent = await send(sending).catch((error: unknown) => {
+    if (error === GONE) return null;
+    throw error;
+  });
+  progress.tries = sending.tries;
+  if (sent === null) {
+    // Another call may have settled it: then its answer is this one's.
+    const after = await enter(settings, { ...entering, onlyKey: key });
+    if (after !== null && 'told' in after && after.told.outcome !== 'unknown') return after.told;
+    return sending.wasSent ? unknown('aborted') : refused('never-sent');
+  }
+  if ('told' in sent) {
+    // Nothing has left: nobody need wait for it, and the next call is a new one.
+    const isUnsent =
+      !sending.wasSent &&
+      (await drop(settings, operation, 'cancel', (row) => row.key === key && row.stage === 'new'));
+    return isUnsent ? refused('never-sent') : sent.told;
+  }
+  const isAlone = entered.isFirst && sending.tries === 1;
+  return conclude(settings, operation, now, sent, isAlone && !now.row.isShared);
+}
+
+/** What an answer makes of the operation. `isAlone`: no other request was sent under the key. */
+async function conclude(
+  settings: Settings,
+  operation: string,
+  entered: Found<PendingRow>,
+  { means, answer }: { readonly means: Meaning; readonly answer: Answer },
+  isAlone: boolean,
+): Promise<Told> {
   const response = responseOf(answer);
-  if (kind === 'replayed') return { kind, response, from: 'server' };
-  if (kind === 'first')
-    return { kind, response, isStored: answer.headers.get('idempotency-stored') !== 'false' };
-  return { kind, response, isReplayed: isReplay(answer), isKeyKept: !isFree };
+  const end = (outcome: KeptAnswer['outcome'], isForAll: boolean): Promise<boolean> =>
+    settle(settings, operation, entered, outcome, answer, isForAll);
+  switch (means) {
+    case 'first':
+    case 'replayed':
+      await end('done', true);
+      return done(means, response, { isStored: answer.headers.get('idempotency-stored') !== 'false' });
+    case 'unseen':
+      await end('done', true);
+      return done(means, null);
+    case 'stored':
+      await end('refused', true);
+      return refused(means, response);
+    case 'never-ran':
+      // Of this request alone: an earlier one, or one that somebody else sends, may have begun.
+      return isAlone && (await end('refused', false))
+        ? refused(means, response)
+        : unknown('unproven', { response });
+    case 'redirected':
+      settings.world.warn('SAMEKEY_REDIRECT', 'A redirect is no answer: let the server send 200.');
+      return unknown(means, { response });
+    default:
+      return unknown(means as UnknownWhy, {
+        response,
+        retryAfterMs: retryAfterMs(answer.headers, settings.world.wallNow()),
+      });
+  }
 }

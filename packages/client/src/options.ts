@@ -1,10 +1,11 @@
 /** Options of a client, checked once, when it is made. */
 
+import { type ClientProfile, ietf, type Refusal } from './answer.ts';
 import { OptionsError } from './client-error.ts';
 import { uuidV4 } from './keys.ts';
 import type { PendingStore } from './pending.ts';
 import type { ClientEvent } from './results.ts';
-import { toBase64 } from './row.ts';
+import { type PendingRow, toBase64 } from './row.ts';
 
 /** The machine as a client sees it: members of the server's world; tests pass a virtual one. */
 export interface ClientWorld {
@@ -39,6 +40,14 @@ export interface RetryOptions {
   readonly capMs?: number;
 }
 
+/**
+ * What an equal call means after the operation has ended in success. `same`: the one that is done, such as an invoice;
+ * it gets the kept answer, marked as the earlier one · `again`: another one, such as a coffee; it has a new key ·
+ * `ask`: it gets the kept answer, and the page asks whether it is meant again. Calls before the end are one intent
+ * with any of them.
+ */
+export type WhenDone = 'same' | 'again' | 'ask';
+
 /** Options of {@link createClient}. */
 export interface ClientOptions {
   /**
@@ -54,10 +63,19 @@ export interface ClientOptions {
    * Headers of every request, made anew each time: credentials belong here, so that a resumed operation has them too.
    */
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
-  /** How the server speaks; default `ietf`. */
-  readonly profile?: 'ietf' | 'stripe';
-  /** Whether the key is sent as a quoted String (RFC 9651); default: with `ietf`. */
+  /**
+   * How the server speaks; default: Samekey's problem documents and the draft's. Another is `stripe` of its own entry.
+   */
+  readonly profile?: ClientProfile;
+  /** Whether the key is sent as a quoted String (RFC 9651); default: the profile's. */
   readonly quoted?: boolean;
+  /** Of operations that say nothing themselves. Default `ask` in a page; elsewhere nobody can be asked. */
+  readonly whenDone?: WhenDone;
+  /**
+   * Answers of 4xx that are certain to say that nothing happened, where the server does not say so itself. Only a
+   * request that was alone under its key is refused by them. Default: none.
+   */
+  readonly refusals?: readonly Refusal[];
   /** Makes keys; default `uuidV4`. */
   readonly makeKey?: () => string;
   readonly retry?: RetryOptions;
@@ -80,8 +98,11 @@ export interface ClientOptions {
 
 /** All of it, with the defaults. */
 export type Settings = Required<RetryOptions> &
-  Required<Omit<ClientOptions, 'retry' | 'baseUrl' | 'profile' | 'onEvent' | 'headers'>> & {
+  Required<Omit<ClientOptions, 'retry' | 'baseUrl' | 'onEvent' | 'headers' | 'whenDone'>> & {
     readonly baseUrl: string | undefined;
+    readonly whenDone: WhenDone | undefined;
+    /** What was sent and is not settled, by operation. */
+    readonly live: Map<string, PendingRow>;
     readonly headers: (() => HeadersInit | Promise<HeadersInit>) | undefined;
     readonly emit: (event: ClientEvent) => void;
   };
@@ -98,22 +119,54 @@ const NUMBERS = {
   answerSizeMaxBytes: 2 ** 16,
 };
 
+const RETRY = ['triesMax', 'timeMaxMs', 'tryTimeMaxMs', 'baseMs', 'capMs'];
+const WHEN_DONE: readonly unknown[] = ['same', 'again', 'ask', undefined];
+
+/** Checks what an operation says; throws `OptionsError`. */
+export function readWhenDone(value: WhenDone | undefined): WhenDone | undefined {
+  if (!WHEN_DONE.includes(value)) throw new OptionsError('whenDone is "same", "again" or "ask".');
+  return value;
+}
+
+/** Refuses names that are none: a misspelt option must not pass in silence (F87). */
+export function checkNames(options: object, known: (name: string) => boolean): void {
+  for (const name in options) if (!known(name)) throw new OptionsError(`${name} is no option here.`);
+}
+
 /** Checks and completes them. Throws `OptionsError`. */
 export function readOptions(options: ClientOptions): Settings {
-  const { retry, profile = 'ietf', onEvent, ...rest } = options;
-  if (typeof options.pending?.swap !== 'function') throw new OptionsError('pending is missing.');
-  if (profile !== 'ietf' && profile !== 'stripe') throw new OptionsError('profile is "ietf" or "stripe".');
-  if (globalThis.crypto?.subtle === undefined)
-    throw new OptionsError('Web Crypto is missing here: use HTTPS.');
+  const { retry = {}, onEvent, ...rest } = options;
+  const { pending, profile = ietf, refusals = [] } = options;
+  if (typeof pending?.swap !== 'function') throw new OptionsError('pending is missing.');
+  if (typeof profile.read !== 'function') throw new OptionsError('profile is wrong.');
+  if (globalThis.crypto?.subtle === undefined) throw new OptionsError('Web Crypto is missing: use HTTPS.');
+  for (const refusal of refusals) {
+    checkNames(refusal, (name) => name === 'status' || name === 'code');
+    if (!(refusal.status >= 400 && refusal.status < 500))
+      throw new OptionsError('refusals have a status of 4xx.');
+  }
   const defaults = {
     ...NUMBERS,
-    pending: options.pending,
+    pending,
     baseUrl: undefined,
     headers: undefined,
     fetch: (url: string, init: RequestInit) => globalThis.fetch(url, init),
-    quoted: profile === 'ietf',
+    profile,
+    quoted: profile.quoted,
+    // Elsewhere nobody can be asked, so it has to be said.
+    whenDone: 'document' in globalThis ? ('ask' as const) : undefined,
+    refusals,
     makeKey: uuidV4,
     world: clientWorld(),
+  };
+  // The tables of the server's options would not fit into a browser's download.
+  checkNames(retry, (name) => RETRY.includes(name));
+  checkNames(rest, (name) => name in defaults && !RETRY.includes(name));
+  const settings: Settings = {
+    ...defaults,
+    ...retry,
+    ...rest,
+    live: new Map(),
     // A listener that fails must not fail the operation.
     emit(event: ClientEvent) {
       try {
@@ -123,12 +176,8 @@ export function readOptions(options: ClientOptions): Settings {
       }
     },
   };
-  const settings: Settings = { ...defaults, ...retry, ...rest };
-  // A misspelt option must not pass in silence (F87); the tables of the server's options would not fit into a browser's
-  // download.
-  for (const name in settings) {
-    if (!(name in defaults)) throw new OptionsError(`${name} is no option.`);
-    if (!(name in NUMBERS)) continue;
+  readWhenDone(settings.whenDone);
+  for (const name in NUMBERS) {
     const value = settings[name as keyof typeof NUMBERS];
     // Whoever waits for an operation must find its answer.
     const min = name === 'settledKeptMs' ? settings.timeMaxMs : 1;

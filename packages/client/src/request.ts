@@ -22,8 +22,8 @@ export interface ReadRequest {
 const KEPT_HEADERS = /^(accept|content-|prefer)/;
 
 /**
- * Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, a body that is
- * too large to keep.
+ * Reads a call. Throws `OptionsError` for what is no operation: a GET, an address that leads nowhere, an answer that
+ * nobody could read, a body that is too large to keep.
  */
 export async function readRequest(
   world: Pick<ClientWorld, 'sha256'>,
@@ -34,6 +34,7 @@ export async function readRequest(
   const method = (init.method ?? 'POST').toUpperCase();
   if (method === 'GET' || method === 'HEAD')
     throw new OptionsError(`${method} is no operation: use fetch itself.`);
+  if (init.mode === 'no-cors') throw new OptionsError('no-cors hides every answer: use CORS.');
   const { body } = init;
   const address = absolute(url, options.baseUrl);
   const headers = new Headers(init.headers);
@@ -56,6 +57,7 @@ export async function readRequest(
       headers: [...headers].filter(([name]) => KEPT_HEADERS.test(name)),
       body: kept,
       credentials: init.credentials ?? null,
+      redirect: init.redirect ?? null,
     },
     digest: await world.sha256(new TextEncoder().encode(JSON.stringify([method, address, ...compared]))),
     headers,

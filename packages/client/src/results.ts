@@ -1,104 +1,124 @@
 /**
- * What became of a call, as one union on `kind`. Every answer is read whole; `response` is a fresh `Response` over its
- * bytes.
+ * What became of a call, as one union on `outcome`: what a page can act on. `why` has the details, `next` says what to
+ * show. Every answer is read whole; `response` is a fresh `Response` over its bytes.
  *
- * Invariant: after every kind but `first`, `replayed` and a `refused` with `isKeyKept: false` the key is still kept,
- * and the same call goes on under it; only `operation.startNew()` gives it up.
+ * Invariant: after `unknown` the key is kept, and the same call goes on under it; only a person gives it up, by
+ * `discard`.
  */
 
-/** Of which operation, under which key (null if none could be kept), after how many requests. */
+import type { Meaning } from './meanings.ts';
+
+/** Of which operation, under which key (null if there is none), after how many requests. */
 export interface OfOperation {
   readonly operation: string;
   readonly key: string | null;
   readonly tries: number;
 }
 
-/** The outcome of `operation.fetch` and of each resumed operation. */
-export type ClientResult = OfOperation &
-  (
-    | {
-        /**
-         * The operation ran for this call. `isStored: false`: the server could not record it, so it cannot replay it.
-         */
-        readonly kind: 'first';
-        readonly response: Response;
-        readonly isStored: boolean;
-      }
-    | {
-        /** It had run before: the stored answer of the server, or the answer kept here, without a request. */
-        readonly kind: 'replayed';
-        readonly response: Response;
-        readonly from: 'server' | 'kept';
-      }
-    | {
-        /**
-         * A final error. `isKeyKept`: it does not say what became of earlier requests, so the next call keeps the key.
-         */
-        readonly kind: 'refused';
-        readonly response: Response;
-        readonly isReplayed: boolean;
-        readonly isKeyKept: boolean;
-      }
-    | {
-        /** An earlier request may have taken effect; the server is finding out. Call again later. */
-        readonly kind: 'unknown';
-        readonly response: Response;
-        readonly retryAfterMs: number | null;
-      }
-    | {
-        /** The server knows the key with another request. A fault of a program: never retried. */
-        readonly kind: 'mismatch';
-        readonly response: Response;
-      }
-    | {
-        /** The server has forgotten the answer (410): look up what became of it. `location` if it said where. */
-        readonly kind: 'gone';
-        readonly response: Response;
-        readonly location: string | null;
-      }
-    | {
-        /** Still running when the time was spent. `response` is null if another tab held the operation. */
-        readonly kind: 'in-progress';
-        readonly response: Response | null;
-        readonly retryAfterMs: number | null;
-      }
-    | {
-        /** No final answer could be had: the network, time-outs, or errors that may pass. */
-        readonly kind: 'unreachable';
-        readonly response: Response | null;
-        readonly error: unknown;
-        readonly retryAfterMs: number | null;
-      }
-    | {
-        /** Another request is pending under this operation. Nothing was sent. */
-        readonly kind: 'other-request';
-      }
-    | {
-        /**
-         * The pending operation is older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was
-         * sent.
-         */
-        readonly kind: 'aged-out';
-        readonly ageMs: number;
-      }
-    | {
-        /** The caller's signal. A request may be under way. */
-        readonly kind: 'aborted';
-        readonly reason: unknown;
-      }
-    | {
-        /** The pending store failed or holds what this version cannot read. Nothing was sent. */
-        readonly kind: 'not-kept';
-        readonly error: unknown;
-      }
-  );
+/** It is done. */
+export interface Done {
+  readonly outcome: 'done';
+  /**
+   * `first`: it ran for this call · `replayed`: it had run before, this is the server's stored answer · `kept`: the
+   * answer kept here, without a request · `unseen`: it is done, and its answer is not kept by the server any more.
+   */
+  readonly why: 'first' | 'replayed' | 'kept' | 'unseen';
+  /** Show the answer; or ask whether it is meant again (`isEarlier`, `whenDone: 'ask'`); or look it up (no answer). */
+  readonly next: 'show' | 'ask' | 'look-up';
+  /** Null if nobody has kept it. */
+  readonly response: Response | null;
+  /** It was over before this call began: the answer is that of an earlier one. */
+  readonly isEarlier: boolean;
+  /** False: the server could not record it, so it cannot replay it. */
+  readonly isStored: boolean;
+}
 
-/** The part of a result that its kind decides. */
-export type Told = ClientResult extends infer Result
-  ? Result extends OfOperation
-    ? Omit<Result, keyof OfOperation>
-    : never
-  : never;
+/** It is certain that nothing happened. The next call has a new key. */
+export interface Refused {
+  readonly outcome: 'refused';
+  /**
+   * `stored`: by the handler, and every retry gets the same · `never-ran`: the server says that it did not begin ·
+   * `never-sent`: no request has left.
+   */
+  readonly why: 'stored' | 'never-ran' | 'never-sent';
+  /** Show what is wrong with it; or say that it was not sent. */
+  readonly next: 'correct' | 'send';
+  readonly response: Response | null;
+}
+
+/** Why it is not known. */
+export type UnknownWhy =
+  | Exclude<Meaning, Done['why'] | Refused['why'] | 'later'>
+  /** No answer that counts: the network, time-outs, errors that may pass. */
+  | 'no-answer'
+  /** The caller's signal. */
+  | 'aborted'
+  /** Another request is pending under this name. This one was not sent. */
+  | 'other-request'
+  /** Older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was sent by this call. */
+  | 'aged-out'
+  /** The pending store failed, or holds what this version cannot read. Nothing was sent by this call. */
+  | 'not-kept';
+
+/** It is not known what became of it. The key is kept: say so, and ask later. */
+export interface Unknown {
+  readonly outcome: 'unknown';
+  readonly why: UnknownWhy;
+  /**
+   * `wait`: the same call again, later · `sign-in`: the same call again, signed in · `decide`: somebody looks what
+   * became of it, then calls again or discards it.
+   */
+  readonly next: 'wait' | 'sign-in' | 'decide';
+  /** The last answer, if there was one. */
+  readonly response: Response | null;
+  /** What the last request, the pending store or the signal failed with. */
+  readonly error: unknown;
+  readonly retryAfterMs: number | null;
+}
+
+/** The outcome of a call. */
+export type ClientResult = OfOperation & (Done | Refused | Unknown);
+
+/** The part of a result that what happened decides. */
+export type Told = Done | Refused | Unknown;
+
+/** What time alone may settle; about all else somebody has to decide. */
+const WAITS: readonly UnknownWhy[] = ['outcome-unknown', 'in-progress', 'no-answer', 'aborted', 'not-kept'];
+
+export function unknown(
+  why: UnknownWhy,
+  more: Partial<Pick<Unknown, 'response' | 'error' | 'retryAfterMs'>> = {},
+): Unknown {
+  return {
+    outcome: 'unknown',
+    why,
+    next: why === 'sign-in' ? why : WAITS.includes(why) ? 'wait' : 'decide',
+    response: null,
+    error: null,
+    retryAfterMs: null,
+    ...more,
+  };
+}
+
+export function refused(why: Refused['why'], response: Response | null = null): Refused {
+  return { outcome: 'refused', why, next: why === 'never-sent' ? 'send' : 'correct', response };
+}
+
+export function done(
+  why: Done['why'],
+  response: Response | null,
+  more: Partial<Pick<Done, 'isEarlier' | 'isStored' | 'next'>> = {},
+): Done {
+  return {
+    outcome: 'done',
+    why,
+    next: response === null ? 'look-up' : 'show',
+    response,
+    isEarlier: false,
+    isStored: true,
+    ...more,
+  };
+}
 
 /** What the client tells `onEvent`. Never a key, an address or a body. */
 export type ClientEvent = { readonly operation: string } & (
@@ -112,9 +132,9 @@ export type ClientEvent = { readonly operation: string } & (
       readonly delayMs: number;
     }
   | { readonly type: 'waiting'; readonly because: 'offline' }
-  | { readonly type: 'settled'; readonly kind: 'first' | 'replayed' | 'refused'; readonly status: number }
+  | { readonly type: 'settled'; readonly outcome: 'done' | 'refused'; readonly status: number }
   | { readonly type: 'aged-out'; readonly ageMs: number }
   | { readonly type: 'other-request' }
-  | { readonly type: 'started-new'; readonly dropped: 'pending' | 'settled' }
+  | { readonly type: 'dropped'; readonly by: 'cancel' | 'discard' | 'again' }
   | { readonly type: 'pending-store-error'; readonly error: unknown }
 );

@@ -2,8 +2,8 @@
  * What is kept of an operation, and how it is written: one JSON text a name.
  *
  * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is
- * safe · of headers only those are kept that say what the body is; credentials never · a settled row has no request any
- * more, only its digest.
+ * safe · a row is `sent` before its first request leaves: what is `new` was never sent · of headers only those are kept
+ * that say what the body is; credentials never · a settled row has no request any more, only its digest.
  */
 
 import type { Answer } from './answer.ts';
@@ -17,11 +17,12 @@ export interface KeptRequest {
   /** Base64, or null for no body. */
   readonly body: string | null;
   readonly credentials: RequestCredentials | null;
+  readonly redirect: RequestRedirect | null;
 }
 
-/** An answer as it is kept; `body` in base64, null where it was too large or there was none. */
+/** An answer as it is kept; `body` in base64, null where it was too large: no part of it is given for the whole. */
 export interface KeptAnswer {
-  readonly kind: 'first' | 'replayed' | 'refused';
+  readonly outcome: 'done' | 'refused';
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string | null;
@@ -36,9 +37,9 @@ interface Common {
   readonly createdAt: number;
 }
 
-/** Not settled: the key must not change. */
+/** Not settled: the key must not change. `new`: no request has left. */
 export interface PendingRow extends Common {
-  readonly state: 'pending';
+  readonly stage: 'new' | 'sent';
   readonly request: KeptRequest;
   /** Somebody else sends under this key too, or did: an answer that is no replay may not speak for theirs. */
   readonly isShared: boolean;
@@ -46,9 +47,13 @@ export interface PendingRow extends Common {
 
 /** Settled: kept for a while, so that a second click, the back button or another tab gets the same answer. */
 export interface SettledRow extends Common {
-  readonly state: 'settled';
+  readonly stage: 'settled';
   readonly settledAt: number;
-  readonly answer: KeptAnswer;
+  /**
+   * Null: a person has given it up. Said and not deleted, so that other tabs can tell it from a store that was
+   * cleared.
+   */
+  readonly answer: KeptAnswer | null;
 }
 
 export type Row = PendingRow | SettledRow;
@@ -56,20 +61,24 @@ export type Row = PendingRow | SettledRow;
 /** Reads a row. Throws if it is of a newer version, or no row at all: then nobody may act on it. */
 export function readRow(text: string): Row {
   const row = JSON.parse(text) as Row | null;
-  if (row?.v !== 1) throw new Error('It is of a newer version.');
+  if (row?.v !== 1) throw new Error('A newer version.');
   return row;
 }
 
-/** A fresh response over kept bytes. */
-export function responseOf({ status, headers, body }: Answer): Response {
+/** A fresh response over kept bytes; null for a redirect that the browser hides. */
+export function responseOf({ status, headers, body }: Answer): Response | null {
+  if (status === 0) return null;
   // Fetch: these may not have a body at all.
   const isBare = status === 204 || status === 205 || status === 304;
   return new Response(isBare ? null : body, { status, headers });
 }
 
-/** The answer of a settled row. */
-export function keptResponse({ status, headers, body }: KeptAnswer): Response {
-  return responseOf({ status, headers: headersOf(headers), body: fromBase64(body ?? '') });
+/** The answer of a settled row, marked as what it is (F107); null if it is not kept whole. */
+export function keptResponse({ status, headers, body }: KeptAnswer): Response | null {
+  if (body === null) return null;
+  const marked = headersOf(headers);
+  marked.set('idempotency-replayed', 'true');
+  return responseOf({ status, headers: marked, body: fromBase64(body) });
 }
 
 export function headersOf(lines: readonly (readonly [string, string])[]): Headers {
@@ -77,9 +86,9 @@ export function headersOf(lines: readonly (readonly [string, string])[]): Header
 }
 
 /** What is kept of an answer. Its `Set-Cookie` is the browser's, and never readable there. */
-export function keepAnswer(kind: KeptAnswer['kind'], answer: Answer, sizeMaxBytes: number): KeptAnswer {
+export function keepAnswer(outcome: KeptAnswer['outcome'], answer: Answer, sizeMaxBytes: number): KeptAnswer {
   return {
-    kind,
+    outcome,
     status: answer.status,
     headers: [...answer.headers].filter(([name]) => name !== 'set-cookie'),
     body: answer.body.length > sizeMaxBytes ? null : toBase64(answer.body),

@@ -1,17 +1,19 @@
 /**
  * Sends one request under one key until there is an answer that counts, within its bounds.
  *
- * Invariants: every request of the loop has the same key and the same bytes · nothing is sent once the operation is too
- * old, the time is spent or the caller has aborted · a server that asks for more patience than is left gets no further
- * request.
+ * Invariants: every request of the loop has the same key and the same bytes · nothing is sent before its row says so,
+ * nor once the operation is too old, the time is spent or the caller has aborted · a server that asks for more
+ * patience than is left gets no further request.
  * Sources: RFC 9110 §10.2.3 (Retry-After); exponential backoff with full jitter (every pause drawn anew, from zero).
  */
 
 import { type Answer, judge, retryAfterMs } from './answer.ts';
+import { NotKept } from './kept.ts';
 import type { Settings } from './options.ts';
+import type { Meaning } from './meanings.ts';
 import type { ReadRequest } from './request.ts';
-import type { Told } from './results.ts';
-import { fromBase64, type KeptAnswer, responseOf } from './row.ts';
+import { type Told, unknown } from './results.ts';
+import { fromBase64, responseOf } from './row.ts';
 
 /** What is to be sent. */
 export interface Sending {
@@ -20,22 +22,23 @@ export interface Sending {
   readonly key: string;
   readonly createdAt: number;
   readonly request: ReadRequest;
-  /** This call made the key: its first request is the first of all. */
-  readonly isFirst: boolean;
   /** On the monotonic clock. */
   readonly deadline: number;
   readonly signal: AbortSignal | null;
+  /** Called before each request leaves; false: it is not to be sent any more. */
+  readonly mayLeave: () => Promise<boolean>;
+  /** A request may have left under the key, now or earlier. */
+  wasSent: boolean;
   tries: number;
 }
 
-/** How it ended: with an answer that settles the operation, or with what the caller is told. */
-export type Sent =
-  | { readonly kind: KeptAnswer['kind']; readonly answer: Answer; readonly isKeyKept: boolean }
-  | Told;
+/** How it ended: with an answer that means something for good, or with what the caller is told. */
+type Sent = { readonly means: Meaning; readonly answer: Answer } | { readonly told: Told };
 
 /** An operation that is in progress is asked after no more often than this. */
 const ASK_MIN_MS = 100;
 
+/** Rejects with {@link GONE}, and with `NotKept`. */
 export async function send(sending: Sending): Promise<Sent> {
   const { settings, operation, signal, deadline } = sending;
   const { world, emit, triesMax, baseMs, capMs } = settings;
@@ -47,50 +50,64 @@ export async function send(sending: Sending): Promise<Sent> {
       emit({ type: 'waiting', operation, because: 'offline' });
       await pause(world, deadline - world.monotonicNow(), signal, globalThis, 'online');
     }
-    if (isAborted()) return { kind: 'aborted', reason: signal?.reason as unknown };
+    if (isAborted()) return { told: unknown('aborted', { error: signal?.reason as unknown }) };
+    if (world.monotonicNow() >= deadline) return { told: unknown('no-answer') };
     const ageMs = Math.max(0, world.wallNow() - sending.createdAt);
-    if (ageMs > settings.pendingAgeMaxMs) {
+    // What was never sent no server can have forgotten.
+    if (sending.wasSent && ageMs > settings.pendingAgeMaxMs) {
       emit({ type: 'aged-out', operation, ageMs });
-      return { kind: 'aged-out', ageMs };
+      return { told: unknown('aged-out') };
     }
-    sending.tries += 1;
-    emit({ type: 'try', operation, number: sending.tries });
     let because: 'in-progress' | 'answer' | 'lost' | 'timed-out' = 'lost';
     let error: unknown = null;
     const answer = await tryOnce(sending, poll).catch((cause: unknown) => {
+      if (cause === GONE || cause instanceof NotKept) throw cause;
       error = cause;
       return null;
     });
     if (answer === null) {
       if (error === TIMED_OUT) because = 'timed-out';
-    } else if (poll !== null && answer.status === 404) {
-      // The status resource knows nothing of it: the request itself is asked again.
+    } else if (
+      poll !== null &&
+      (answer.status === 404 || answer.status < 200 || (answer.status >= 300 && answer.status < 400))
+    ) {
+      // The status resource knows nothing of it, or leads elsewhere: the request itself is asked again.
       poll = null;
       because = 'in-progress';
     } else {
-      const { kind, isKeyKept } = judge(answer, sending.isFirst && sending.tries === 1);
-      if (kind === 'first' || kind === 'replayed' || kind === 'refused') return { kind, answer, isKeyKept };
-      if (kind !== 'in-progress' && kind !== 'later') return tell(kind, answer, world.wallNow());
-      because = kind === 'later' ? 'answer' : kind;
+      const means = judge(answer, settings);
+      if (means !== 'in-progress' && means !== 'later') return { means, answer };
+      because = means === 'later' ? 'answer' : means;
       const location = answer.status === 202 ? answer.headers.get('location') : null;
       if (location !== null) poll = sameOrigin(location, poll ?? sending.request.kept.url);
     }
 
     if (because !== 'in-progress') failed += 1;
     const asked = answer === null ? null : retryAfterMs(answer.headers, world.wallNow());
-    const drawn = world.random() * Math.min(capMs, baseMs * 2 ** pauses);
-    const delayMs = Math.max(asked ?? drawn, because === 'in-progress' ? ASK_MIN_MS : 0);
+    // All who were told the same time do not come at once (F85).
+    const drawn = world.random() * Math.min(capMs, asked ?? baseMs * 2 ** pauses);
+    const delayMs = Math.max(
+      (asked ?? 0) + (asked === null ? drawn : drawn / 10),
+      because === 'in-progress' ? ASK_MIN_MS : 0,
+    );
     const isOver = failed >= triesMax || world.monotonicNow() + delayMs >= deadline;
     if (isOver && !isAborted()) {
-      const response = answer === null ? null : responseOf(answer);
-      const kind = because === 'in-progress' ? because : 'unreachable';
-      return { kind, response, error, retryAfterMs: asked };
+      const response = answer && responseOf(answer);
+      return {
+        told: unknown(because === 'in-progress' ? because : 'no-answer', {
+          response,
+          error,
+          retryAfterMs: asked,
+        }),
+      };
     }
     emit({ type: 'waiting', operation, because, status: answer?.status ?? null, delayMs });
     await pause(world, delayMs, signal);
   }
 }
 
+/** Somebody has cancelled it, or settled it. */
+export const GONE: Error = new Error('Given up.');
 const TIMED_OUT = new Error('No answer in time.');
 
 /** One request, or one look at the status resource. It ends in time whether or not `fetch` listens to its signal. */
@@ -112,36 +129,32 @@ async function tryOnce(sending: Sending, poll: string | null): Promise<Answer> {
   }
 }
 
-async function fetchWhole(
-  { settings, key, request: { kept, headers: own, init } }: Sending,
-  poll: string | null,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function fetchWhole(sending: Sending, poll: string | null, signal: AbortSignal): Promise<Answer> {
+  const { settings, operation, key, request } = sending;
+  const { kept, headers: own, init } = request;
   const headers = new Headers(await settings.headers?.());
   for (const [name, value] of own) headers.set(name, value);
   if (poll === null) headers.set('idempotency-key', settings.quoted ? quote(key) : key);
   else headers.delete('content-type');
+  if (!(await sending.mayLeave())) throw GONE;
+  // Its time may be over meanwhile: then it has not left, and does not.
+  signal.throwIfAborted();
+  sending.wasSent = true;
+  sending.tries += 1;
+  settings.emit({ type: 'try', operation, number: sending.tries });
   const response = await settings.fetch(poll ?? kept.url, {
     ...init,
     method: poll === null ? kept.method : 'GET',
     headers,
     body: poll !== null || kept.body === null ? null : fromBase64(kept.body),
+    // Where a redirect leads is no answer of the operation, and never gets its key, body or credentials (F83).
+    redirect: kept.redirect ?? 'manual',
     signal,
   });
-  const { status } = response;
   return {
-    status,
+    status: response.status,
     headers: response.headers,
     body: new Uint8Array(await response.arrayBuffer()),
-  };
-}
-
-function tell(kind: 'unknown' | 'mismatch' | 'gone', answer: Answer, wallNow: number): Told {
-  return {
-    kind,
-    response: responseOf(answer),
-    retryAfterMs: retryAfterMs(answer.headers, wallNow),
-    location: answer.headers.get('location'),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Every mutant, by area. A new area is a file beside this one and a line here. */
 import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
+import { client } from './client.mjs';
 import { deploys } from './deploys.mjs';
 import { dialects } from './dialects.mjs';
 import { doors } from './doors.mjs';
@@ -45,6 +46,7 @@ export const AREAS = [
   { name: 'fuzz', mutants: fuzz },
   { name: 'dialects', mutants: dialects },
   { name: 'openapi', mutants: openapi },
+  { name: 'client', mutants: client },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },

@@ -7,7 +7,7 @@ import { parse } from '../../lib/parse.mjs';
 /**
  * @typedef {object} Mutant
  * @property {string} name unlike all others; what was done, in a few words
- * @property {string} file under packages/samekey/src
+ * @property {string} file under packages/samekey/src, or of another package with its whole path
  * @property {string} find text that stands in the file exactly once
  * @property {string} put what stands there instead
  * @property {string[]} tests files under packages/samekey/test that must fail on it
@@ -22,7 +22,7 @@ const SRC = 'packages/samekey/src';
 const TEST = 'packages/samekey/test';
 
 /** @param {Mutant} mutant */
-export const sourceOf = ({ file }) => `${SRC}/${file}`;
+export const sourceOf = ({ file }) => (file.startsWith('packages/') ? file : `${SRC}/${file}`);
 
 /** @param {Mutant} mutant */
 export const testsOf = ({ tests }) => tests.map((file) => `${TEST}/${file}`);

@@ -1,21 +1,21 @@
 /**
- * An operation in the shape of `fetch`, for libraries that take one: what has an answer resolves with it, whatever its
- * status; what has none rejects with an {@link UnsettledError}. Turn the library's own retries off: the operation tries
- * by itself.
+ * An operation in the shape of `fetch`, for libraries that take one: what is done or refused resolves with its answer;
+ * what is not known rejects with an {@link UnsettledError}, also where there was an answer, because that one proves
+ * nothing. Turn the library's own retries off: the operation tries by itself.
  */
 
 import { ClientError } from '../client-error.ts';
 import type { ClientOperation } from '../named-operation.ts';
 import type { ClientResult } from '../results.ts';
 
-/** There is no answer to give: `result.kind` says why. Its key is kept; call again. */
+/** There is no answer to give: `result.outcome` and `result.why` say why. */
 export class UnsettledError extends ClientError {
   readonly result: ClientResult;
 
   constructor(result: ClientResult) {
     super(
       'ERR_SAMEKEY_UNSETTLED',
-      `The operation has no answer (${result.kind}): its key is kept, call it again.`,
+      `The operation has no answer to give (${result.outcome}: ${result.why}): next is ${result.next}.`,
     );
     this.result = result;
   }
@@ -31,7 +31,7 @@ export function asFetch(operation: ClientOperation): OperationFetch {
       input instanceof Request
         ? await operation.fetch(input.url, await readInit(new Request(input, init)))
         : await operation.fetch(input, init);
-    if ('response' in result && result.response !== null) return result.response;
+    if (result.outcome !== 'unknown' && result.response !== null) return result.response;
     throw new UnsettledError(result);
   };
 }

@@ -7,8 +7,8 @@ import {
   createClient,
   memoryPending,
   type PendingStore,
-  uuidV4,
 } from '../../../client/src/index.ts';
+import { uuidV4 } from '../../../client/src/keys/index.ts';
 import { type Fault, type Shop, startShop } from '../processes/client-shop.ts';
 
 let shop: Shop;
@@ -19,7 +19,7 @@ afterEach(() => shop.close());
 
 function clientOf(options: Partial<ClientOptions> = {}): ReturnType<typeof createClient> {
   const retry = { baseMs: 5, capMs: 20, ...options.retry };
-  return createClient({ baseUrl: shop.url, pending: memoryPending(), ...options, retry });
+  return createClient({ baseUrl: shop.url, pending: memoryPending(), whenDone: 'same', ...options, retry });
 }
 
 const euros = (amount: number): RequestInit => ({
@@ -31,7 +31,7 @@ const euros = (amount: number): RequestInit => ({
 const problem = (status: number, code: string): Fault => ({
   status,
   headers: { 'content-type': 'application/problem+json' },
-  body: JSON.stringify({ code, retryable: false }),
+  body: JSON.stringify({ type: `https://samekey.example/errors#${code}`, status, code, retryable: false }),
 });
 
 describe('one key an operation', () => {
@@ -39,13 +39,10 @@ describe('one key an operation', () => {
     // F17, F18: what the handler answered decides, not what was delivered.
     shop.faults.push('lose-reply');
     const result = await clientOf().operation('pay-invoice-42').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'replayed', from: 'server', tries: 2 });
+    expect(result).toMatchObject({ outcome: 'done', why: 'replayed', next: 'show', tries: 2 });
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
-    expect('response' in result && result.response !== null && (await result.response.json())).toEqual({
-      paid: true,
-      number: 1,
-    });
+    expect(await result.response?.json()).toEqual({ paid: true, number: 1 });
   });
 
   it('a reload in the middle goes on under the same key', async () => {
@@ -53,13 +50,19 @@ describe('one key an operation', () => {
     const pending = memoryPending();
     shop.faults.push('lose-reply');
     const before = clientOf({ pending, retry: { triesMax: 1 } });
-    expect(await before.operation('pay').fetch('/pay', euros(5))).toMatchObject({ kind: 'unreachable' });
+    expect(await before.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'no-answer',
+      next: 'wait',
+    });
     const after = clientOf({ pending });
-    expect(await after.pending()).toMatchObject([
-      { operation: 'pay', method: 'POST', url: `${shop.url}pay` },
-    ]);
-    expect(await after.resume()).toMatchObject([{ operation: 'pay', kind: 'replayed' }]);
-    expect(await after.pending()).toEqual([]);
+    const left = await after.resume();
+    expect(left).toMatchObject([{ operation: 'pay', method: 'POST', url: `${shop.url}pay`, wasSent: true }]);
+    // Nothing is sent because a page was opened.
+    expect(shop.keys).toHaveLength(1);
+    expect(await left[0]?.goOn()).toMatchObject({ operation: 'pay', outcome: 'done', why: 'replayed' });
+    expect(await after.resume()).toEqual([]);
+    expect(await left[0]?.goOn()).toMatchObject({ why: 'kept', isEarlier: true });
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
   });
@@ -67,7 +70,8 @@ describe('one key an operation', () => {
   it('a double click makes one payment, and both clicks get its answer', async () => {
     const operation = clientOf().operation('pay');
     const both = await Promise.all([operation.fetch('/pay', euros(5)), operation.fetch('/pay', euros(5))]);
-    expect(both.map(({ kind }) => kind).toSorted()).toEqual(['first', 'replayed']);
+    expect(both.map(({ why }) => why).toSorted()).toEqual(['first', 'kept']);
+    expect(both).toMatchObject([{ isEarlier: false }, { isEarlier: false }]);
     expect(shop.payments).toHaveLength(1);
     expect(shop.keys).toHaveLength(1);
   });
@@ -76,7 +80,7 @@ describe('one key an operation', () => {
     const operation = clientOf().operation('pay');
     await operation.fetch('/pay', euros(5));
     const again = await operation.fetch('/pay', euros(5));
-    expect(again).toMatchObject({ kind: 'replayed', from: 'kept', tries: 0 });
+    expect(again).toMatchObject({ outcome: 'done', why: 'kept', isEarlier: true, next: 'show', tries: 0 });
     expect(shop.keys).toHaveLength(1);
   });
 
@@ -84,10 +88,28 @@ describe('one key an operation', () => {
     // F24.
     const operation = clientOf().operation('pay');
     await operation.fetch('/pay', euros(5));
-    expect(await operation.startNew()).toBe('settled');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'first' });
+    expect(await operation.again()).toBe(true);
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'first' });
     expect(shop.payments).toHaveLength(2);
     expect(new Set(shop.keys).size).toBe(2);
+  });
+
+  it('what an equal call means after the end is said by the operation, and calls before it are one', async () => {
+    const client = clientOf({ pending: memoryPending() });
+    for (const [whenDone, after] of [
+      ['same', { why: 'kept', isEarlier: true, next: 'show' }],
+      ['ask', { why: 'kept', isEarlier: true, next: 'ask' }],
+      ['again', { why: 'first', isEarlier: false, next: 'show' }],
+    ] as const) {
+      const operation = client.operation(`pay-${whenDone}`, { whenDone });
+      const call = () => operation.fetch('/pay', euros(5));
+      const before = shop.keys.length;
+      await Promise.all([call(), call(), call()]);
+      expect(shop.keys).toHaveLength(before + 1);
+      expect(await call()).toMatchObject({ outcome: 'done', ...after });
+      expect(shop.keys).toHaveLength(before + (whenDone === 'again' ? 2 : 1));
+    }
+    expect(new Set(shop.keys).size).toBe(4);
   });
 
   it('two clients on one pending store, without locks between them, send one key', async () => {
@@ -97,7 +119,7 @@ describe('one key an operation', () => {
         client.operation('pay').fetch('/pay', euros(5)),
       ),
     );
-    expect(results.every(({ kind }) => kind === 'first' || kind === 'replayed')).toBe(true);
+    expect(results.every(({ outcome }) => outcome === 'done')).toBe(true);
     expect(new Set(shop.keys).size).toBe(1);
     expect(shop.payments).toHaveLength(1);
   });
@@ -106,7 +128,7 @@ describe('one key an operation', () => {
     const key = uuidV4();
     const once = await clientOf().operation('job-7', { key }).fetch('/pay', euros(5));
     const twice = await clientOf().operation('job-7', { key }).fetch('/pay', euros(5));
-    expect([once.kind, twice.kind]).toEqual(['first', 'replayed']);
+    expect([once.why, twice.why]).toEqual(['first', 'replayed']);
     expect(new Set(shop.keys)).toEqual(new Set([`"${key}"`]));
   });
 });
@@ -117,9 +139,14 @@ describe('what is not sent', () => {
     const client = clientOf({ retry: { triesMax: 1 } });
     const operation = client.operation('pay');
     await operation.fetch('/pay', euros(5));
-    expect(await operation.fetch('/pay', euros(6))).toMatchObject({ kind: 'other-request', tries: 0 });
+    expect(await operation.fetch('/pay', euros(6))).toMatchObject({
+      outcome: 'unknown',
+      why: 'other-request',
+      next: 'decide',
+      tries: 0,
+    });
     expect(shop.keys).toHaveLength(1);
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'first' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'first' });
     expect(new Set(shop.keys).size).toBe(1);
   });
 
@@ -132,17 +159,21 @@ describe('what is not sent', () => {
     await client.operation('pay').fetch('/pay', euros(5));
     now += 24 * 3_600_000;
     const result = await client.operation('pay').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'aged-out', ageMs: 24 * 3_600_000, tries: 0 });
+    expect(result).toMatchObject({ outcome: 'unknown', why: 'aged-out', next: 'decide', tries: 0 });
     expect(events).toContainEqual({ type: 'aged-out', operation: 'pay', ageMs: 24 * 3_600_000 });
     expect(shop.keys).toHaveLength(1);
-    expect(await client.operation('pay').startNew()).toBe('pending');
-    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({ kind: 'first' });
+    expect(await client.operation('pay').again()).toBe(false);
+    expect(await client.operation('pay').discard({ consented: true })).toBe(true);
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'done',
+      why: 'first',
+    });
   });
 
   it('what cannot be kept is not sent', async () => {
     const broken: PendingStore = { ...memoryPending(), swap: () => Promise.reject(new Error('disk full')) };
     const result = await clientOf({ pending: broken }).operation('pay').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'not-kept', key: null });
+    expect(result).toMatchObject({ outcome: 'unknown', why: 'not-kept', key: null });
     expect(shop.keys).toHaveLength(0);
   });
 
@@ -153,8 +184,105 @@ describe('what is not sent', () => {
       onEvent: (event) => event.type === 'try' && control.abort(new Error('the user left')),
     });
     const result = await client.operation('pay').fetch('/pay', { ...euros(5), signal: control.signal });
-    expect(result).toMatchObject({ kind: 'aborted', reason: new Error('the user left') });
-    expect(await client.pending()).toHaveLength(1);
+    expect(result).toMatchObject({ outcome: 'unknown', why: 'aborted', error: new Error('the user left') });
+    expect(await client.resume()).toMatchObject([{ wasSent: true }]);
+  });
+});
+
+describe('what a person gives up', () => {
+  it('what was never sent is told as such, needs nobody’s consent, and the next call is a new one', async () => {
+    const control = new AbortController();
+    control.abort(new Error('closed'));
+    const client = clientOf();
+    const result = await client.operation('pay').fetch('/pay', { ...euros(5), signal: control.signal });
+    expect(result).toMatchObject({ outcome: 'refused', why: 'never-sent', next: 'send', tries: 0 });
+    expect(await client.resume()).toEqual([]);
+    expect(shop.keys).toHaveLength(0);
+  });
+
+  it('a row is said to be sent before its request leaves, and not earlier', async () => {
+    const pending = memoryPending();
+    const stages: (string | undefined)[] = [];
+    const stage = async (): Promise<string | undefined> =>
+      (JSON.parse((await pending.read('pay')) ?? '{}') as { stage?: string }).stage;
+    const client = clientOf({
+      pending,
+      async headers() {
+        stages.push(await stage());
+        return {};
+      },
+      async fetch(url, init) {
+        stages.push(await stage());
+        return fetch(url, init);
+      },
+    });
+    await client.operation('pay').fetch('/pay', euros(5));
+    expect([...stages, await stage()]).toEqual(['new', 'sent', 'settled']);
+  });
+
+  it('cancelled before it is sent, in another tab too, it is never sent', async () => {
+    const pending = memoryPending();
+    const other = clientOf({ pending });
+    const client = clientOf({
+      pending,
+      async headers() {
+        expect(await other.operation('pay').cancel()).toBe(true);
+        return {};
+      },
+    });
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'refused',
+      why: 'never-sent',
+      next: 'send',
+    });
+    expect(shop.keys).toHaveLength(0);
+  });
+
+  it('what was sent cannot be cancelled, and is discarded only with consent', async () => {
+    shop.faults.push('lose-reply');
+    const operation = clientOf({ retry: { triesMax: 1 } }).operation('pay');
+    await operation.fetch('/pay', euros(5));
+    expect(await operation.cancel()).toBe(false);
+    expect(await operation.again()).toBe(false);
+    await expect(operation.discard({} as never)).rejects.toThrow('ask the person');
+    expect(await operation.discard({ consented: true })).toBe(true);
+    expect(await operation.discard({ consented: true })).toBe(false);
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ why: 'first' });
+    expect(new Set(shop.keys).size).toBe(2);
+  });
+
+  it('discarded in another tab while it is tried again, it is not sent any more', async () => {
+    const pending = memoryPending();
+    const other = clientOf({ pending });
+    shop.faults.push('cut');
+    const client = clientOf({
+      pending,
+      onEvent: (event) =>
+        event.type === 'waiting' && void other.operation('pay').discard({ consented: true }),
+    });
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'aborted',
+      tries: 1,
+    });
+    expect(shop.keys).toHaveLength(1);
+  });
+
+  it('a store that is cleared in flight, and a double click, are one payment under one key', async () => {
+    // F128
+    const store = memoryPending();
+    const held = new AbortController();
+    shop.hold = new Promise((resolve) => held.signal.addEventListener('abort', () => resolve()));
+    shop.faults.push('lose-reply');
+    const operation = clientOf({ pending: store }).operation('pay');
+    const first = operation.fetch('/pay', euros(5));
+    await shop.begun(1);
+    for (const name of await store.names()) await store.swap(name, await store.read(name), null);
+    const second = operation.fetch('/pay', euros(5));
+    held.abort();
+    expect(await Promise.all([first, second])).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
+    expect(shop.payments).toHaveLength(1);
+    expect(new Set(shop.keys).size).toBe(1);
   });
 });
 
@@ -163,11 +291,16 @@ describe('answers', () => {
     const inProgress = {
       status: 409,
       headers: { 'content-type': 'application/problem+json', 'retry-after': '0' },
-      body: JSON.stringify({ code: 'in-progress', retryable: true }),
+      body: JSON.stringify({
+        type: 'https://samekey.example/errors#in-progress',
+        status: 409,
+        code: 'in-progress',
+        retryable: true,
+      }),
     };
     shop.faults.push({ status: 408 }, { status: 425 }, { status: 503 }, inProgress, { status: 429 });
     const result = await clientOf().operation('pay').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'first', tries: 6 });
+    expect(result).toMatchObject({ outcome: 'done', why: 'first', tries: 6 });
     expect(new Set(shop.keys).size).toBe(1);
   });
 
@@ -176,42 +309,85 @@ describe('answers', () => {
     shop.answer = { status: 504, body: {} };
     const client = clientOf();
     const operation = client.operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'unknown' });
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'unknown' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'outcome-unknown',
+      next: 'wait',
+    });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'outcome-unknown',
+      next: 'wait',
+    });
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
-    expect(await client.pending()).toHaveLength(1);
+    expect(await client.resume()).toHaveLength(1);
   });
 
   it('a mismatch and a 410 are told once and keep the key', async () => {
     shop.faults.push(problem(422, 'key-reused'), problem(410, 'key-expired'));
     const operation = clientOf().operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'mismatch', tries: 1 });
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'gone', tries: 1 });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      why: 'key-reused',
+      next: 'decide',
+      tries: 1,
+    });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      why: 'key-expired',
+      next: 'decide',
+      tries: 1,
+    });
     expect(new Set(shop.keys).size).toBe(1);
   });
 
-  it('a replayed error is final whatever its status', async () => {
-    shop.faults.push({ status: 500, headers: { 'idempotency-replayed': 'true' } });
-    const result = await clientOf().operation('pay').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'refused', isReplayed: true, tries: 1 });
+  it('a 5xx, replayed or not, does not say that nothing happened, and keeps the key', async () => {
+    shop.faults.push({ status: 500, headers: { 'idempotency-replayed': 'true' } }, { status: 501 });
+    const operation = clientOf().operation('pay');
+    for (let i = 0; i < 2; i += 1)
+      expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+        outcome: 'unknown',
+        why: 'server-error',
+        next: 'decide',
+        tries: 1,
+      });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done' });
+    expect(new Set(shop.keys).size).toBe(1);
   });
 
-  it('a refusal frees the key: the corrected call has a new one', async () => {
+  it('a refusal that the server stored frees the key: the corrected call has a new one', async () => {
     shop.answer = { status: 402, body: {} };
     const operation = clientOf().operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'refused', isKeyKept: false });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'refused',
+      why: 'stored',
+      next: 'correct',
+    });
+    // The same again is meant so too.
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', tries: 1 });
     shop.answer = { status: 201, body: {} };
-    expect(await operation.fetch('/pay', euros(4))).toMatchObject({ kind: 'first' });
+    expect(await operation.fetch('/pay', euros(4))).toMatchObject({ outcome: 'done', why: 'first' });
+    expect(new Set(shop.keys).size).toBe(3);
+  });
+
+  it('a 4xx of a server that says nothing of keys keeps the key, and is certain only where the caller says so', async () => {
+    shop.faults.push({ status: 403 }, { status: 403 });
+    const refusals = [{ status: 403 }];
+    expect(await clientOf().operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'unproven',
+      next: 'decide',
+    });
+    const operation = clientOf({ refusals }).operation('pay');
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', why: 'never-ran' });
     expect(new Set(shop.keys).size).toBe(2);
   });
 
   it('a refusal after a lost reply does not speak for the first request, and keeps the key', async () => {
     // The payment was made and its answer lost; then the session ended, and a proxy knows nothing of keys.
+    const operation = clientOf({ refusals: [{ status: 403 }] }).operation('pay');
     shop.faults.push('lose-reply', { status: 403 });
-    const operation = clientOf().operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'refused', isKeyKept: true });
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'replayed', from: 'server' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown', why: 'unproven' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'replayed' });
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
   });
@@ -220,23 +396,59 @@ describe('answers', () => {
     // F26.
     shop.faults.push({ status: 401 });
     const operation = clientOf().operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'refused', isKeyKept: true });
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'first' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown', next: 'sign-in' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done' });
     expect(new Set(shop.keys).size).toBe(1);
+  });
+
+  it('a redirect is not followed, is no answer, and is told with its mend', async () => {
+    // F83: a page that asks to log in answers 200.
+    const told: string[] = [];
+    const world = { ...clientWorld(), warn: (code: string) => void told.push(code) };
+    shop.faults.push(
+      { status: 302, headers: { location: '/login' } },
+      { status: 307, headers: { location: '/pay' } },
+    );
+    const operation = clientOf({ world }).operation('pay');
+    for (let i = 0; i < 2; i += 1)
+      expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+        outcome: 'unknown',
+        why: 'redirected',
+        next: 'decide',
+      });
+    expect(shop.payments).toHaveLength(0);
+    expect(shop.keys).toHaveLength(2);
+    expect(told).toEqual(['SAMEKEY_REDIRECT', 'SAMEKEY_REDIRECT']);
+    // What the server stored is an answer.
+    shop.answer = { status: 303, body: {} };
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'first' });
+    expect(new Set(shop.keys).size).toBe(1);
+  });
+
+  it('an answer that is too large to keep is said to be, and never given in part', async () => {
+    // F139
+    const operation = clientOf({ answerSizeMaxBytes: 5 }).operation('pay');
+    expect(await (await operation.fetch('/pay', euros(5))).response?.json()).toMatchObject({ paid: true });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'done',
+      why: 'kept',
+      next: 'look-up',
+      response: null,
+    });
   });
 
   it('an answer that the server could not record is the answer, and is kept here', async () => {
     shop.faults.push({ status: 201, headers: { 'idempotency-stored': 'false' } });
     const operation = clientOf().operation('pay');
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'first', isStored: false });
-    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ kind: 'replayed', from: 'kept' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ why: 'first', isStored: false });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ why: 'kept' });
     expect(shop.keys).toHaveLength(1);
   });
 
   it('a server that asks for more patience than is left is believed', async () => {
     shop.faults.push({ status: 503, headers: { 'retry-after': '3600' } });
     const result = await clientOf().operation('pay').fetch('/pay', euros(5));
-    expect(result).toMatchObject({ kind: 'unreachable', tries: 1, retryAfterMs: 3_600_000 });
+    expect(result).toMatchObject({ why: 'no-answer', tries: 1, retryAfterMs: 3_600_000 });
   });
 });
 

@@ -56,7 +56,7 @@ const step = fc.oneof(
     }),
   },
   fc.constant({ do: 'reload' as const }),
-  fc.constant({ do: 'start-new' as const }),
+  fc.constant({ do: 'give-up' as const }),
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 3_600_000, 86_000_000) }),
 );
 
@@ -134,20 +134,19 @@ async function play(
       pending,
       fetch,
       world,
+      whenDone: 'same',
       makeKey: () => `key-of-random-${bodies.size}-${Math.floor(world.random() * 1e9)}`,
       retry: { timeMaxMs: TIME_MAX_MS, triesMax: TRIES_MAX, tryTimeMaxMs: 10_000 },
     });
 
-  function told(result: ClientResult): void {
-    if (result.kind === 'first' || result.kind === 'replayed') {
-      untold.delete(`"${result.key}"`);
-      toldDone.add(`"${result.key}"`);
+  function told({ outcome, key }: ClientResult): void {
+    if (outcome === 'done') {
+      untold.delete(`"${key}"`);
+      toldDone.add(`"${key}"`);
     }
-    const isFree =
-      result.kind === 'first' ||
-      result.kind === 'replayed' ||
-      (result.kind === 'refused' && !result.isKeyKept);
-    if (isFree) mayBeNew = true;
+    // Certain means certain.
+    if (outcome === 'refused' && untold.has(`"${key}"`)) faults.push('refused, and it may have taken effect');
+    if (outcome !== 'unknown') mayBeNew = true;
   }
 
   async function timed(call: Promise<ClientResult>): Promise<void> {
@@ -162,13 +161,16 @@ async function play(
     if (act.do === 'wait') await world.advance(act.ms);
     if (act.do === 'reload') {
       client = open();
-      for (const result of await until(client.resume())) told(result);
-    }
-    if (act.do === 'start-new') {
-      if ((await until(client.operation('pay').startNew())) !== null) {
-        mayBeNew = true;
-        untold.clear();
+      for (const unsettled of await until(client.resume())) {
+        const result = await until(unsettled.goOn());
+        if (result !== null) told(result);
       }
+    }
+    if (act.do === 'give-up') {
+      const operation = client.operation('pay');
+      const wasOpen = await until(operation.discard({ consented: true }));
+      if (wasOpen || (await until(operation.again()))) mayBeNew = true;
+      if (wasOpen) untold.clear();
     }
     if (act.do === 'call') {
       // Tabs without locks between them: clients of their own.

@@ -2,27 +2,41 @@
 
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
-import { createClient, indexedDbPending } from '@samekey/client';
+import { createClient } from '@samekey/client';
+import { indexedDbPending } from '@samekey/client/browser';
 import { createUseOnce } from '@samekey/client/react';
 
 const client = createClient({
   pending: indexedDbPending(),
   retry: { baseMs: 20, capMs: 200, triesMax: 20 },
+  onEvent(event) {
+    if (event.type === 'settled') document.body.dataset.settled = event.outcome;
+  },
 });
 const useOnce = createUseOnce(React);
 const h = React.createElement;
 
 function Pay() {
   const [renders, render] = React.useState(0);
-  const { run, isRunning, result, startNew } = useOnce(client, 'pay-invoice-42');
-  const pay = () => void run('/pay', { body: JSON.stringify({ invoice: 42 }) });
+  const [invoice, choose] = React.useState('42');
+  const once = useOnce(client, `pay-invoice-${invoice}`);
+  const { status, result, open } = once;
+  const pay = () => void once.run('/pay', { body: JSON.stringify({ invoice }) });
   return h(
     'div',
     { 'data-renders': renders },
     h('button', { id: 'pay', onClick: pay }, 'Pay'),
     h('button', { id: 'render', onClick: () => render((count) => count + 1) }, 'Render'),
-    h('button', { id: 'again', onClick: () => void startNew() }, 'Again'),
-    h('output', { id: 'state' }, isRunning ? 'running' : (result?.kind ?? 'idle')),
+    h('button', { id: 'next', onClick: () => choose('43') }, 'Next invoice'),
+    h('button', { id: 'back', onClick: () => choose('42') }, 'Last invoice'),
+    h('button', { id: 'go-on', onClick: () => void once.goOn() }, 'Go on'),
+    h('button', { id: 'cancel', onClick: () => void once.cancel() }, 'Cancel'),
+    h('button', { id: 'discard', onClick: () => void once.discard({ consented: true }) }, 'Discard'),
+    h('button', { id: 'again', onClick: () => void once.again() }, 'Again'),
+    h('output', { id: 'invoice' }, invoice),
+    h('output', { id: 'state' }, status),
+    h('output', { id: 'why' }, result?.why ?? (open === null ? '' : open.wasSent ? 'sent' : 'new')),
+    h('output', { id: 'next-step' }, result?.next ?? ''),
   );
 }
 

@@ -6,6 +6,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Shop, startShop } from '../processes/client-shop.ts';
 import { chromiumProgram } from '../services/chromium.ts';
+import { planted } from './planted.ts';
 
 const program = chromiumProgram();
 
@@ -22,6 +23,7 @@ describe.runIf(program !== undefined)('useOnce', () => {
       input: fileURLToPath(new URL('react-page.js', import.meta.url)),
       platform: 'browser',
       logLevel: 'silent',
+      plugins: [planted()],
       // StrictMode runs effects twice in React's development build only.
       transform: { define: { 'process.env.NODE_ENV': '"development"' } },
       resolve: { conditionNames: ['@samekey/source', 'import', 'default', 'browser'] },
@@ -50,55 +52,102 @@ describe.runIf(program !== undefined)('useOnce', () => {
     await shop.close();
   });
 
+  /** Payments wait until it is aborted. */
+  function hold(): AbortController {
+    const held = new AbortController();
+    shop.hold = new Promise((resolve) => {
+      held.signal.addEventListener('abort', () => resolve());
+    });
+    return held;
+  }
+
   const state = (text: RegExp): Promise<void> =>
     page.locator('#state', { hasText: text }).waitFor({ state: 'attached' });
 
   // F23
   it('a double click and renders in between make one payment', async () => {
-    const held = new AbortController();
-    shop.hold = new Promise((resolve) => {
-      held.signal.addEventListener('abort', () => resolve());
-    });
+    const held = hold();
     await page.dblclick('#pay');
     await page.click('#render');
     await page.click('#pay');
     await page.locator('[data-renders="1"]').waitFor();
     await shop.begun(1);
     held.abort();
-    await state(/^(first|replayed)$/);
+    await state(/^done$/);
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
   });
 
-  it('a reload in the middle is gone on with when the component appears', async () => {
+  it('after a reload in the middle nothing is sent unasked, and going on has the same key', async () => {
     shop.faults.push('lose-reply', 'cut');
-    const held = new AbortController();
-    shop.hold = new Promise((resolve) => {
-      held.signal.addEventListener('abort', () => resolve());
-    });
+    const held = hold();
     await page.click('#pay');
     await shop.begun(1);
     await page.reload();
     held.abort();
-    await state(/^replayed$/);
+    await state(/^open$/);
+    expect(await page.textContent('#why')).toBe('sent');
+    expect(shop.keys).toHaveLength(1);
+    await page.click('#go-on');
+    await state(/^done$/);
+    expect(await page.textContent('#why')).toBe('replayed');
     expect(shop.payments).toHaveLength(1);
     expect(new Set(shop.keys).size).toBe(1);
   });
 
-  it('the back button leads to the same payment, and only a new intent to another', async () => {
+  it('the back button leads to the same payment, the page asks, and only a new intent leads to another', async () => {
     await page.click('#pay');
-    await state(/^first$/);
+    await state(/^done$/);
     await page.goto('/receipt');
     await page.goBack();
-    await page.locator('#pay').click();
-    await state(/^(first|replayed)$/);
+    await state(/^(idle|done)$/);
+    await page.click('#pay');
+    await page.locator('#next-step', { hasText: /^ask$/ }).waitFor({ state: 'attached' });
     expect(shop.payments).toHaveLength(1);
     // F24: the same again, on purpose.
     await page.click('#again');
     await state(/^idle$/);
     await page.click('#pay');
-    await state(/^first$/);
+    await state(/^done$/);
+    expect(await page.textContent('#why')).toBe('first');
     expect(shop.payments).toHaveLength(2);
     expect(new Set(shop.keys).size).toBe(2);
+  });
+
+  it('another invoice never shows what became of the last one', async () => {
+    // F132
+    const held = hold();
+    await page.click('#pay');
+    await shop.begun(1);
+    await page.click('#next');
+    await page.locator('#invoice', { hasText: '43' }).waitFor();
+    await state(/^idle$/);
+    held.abort();
+    await page.locator('body[data-settled="done"]').waitFor();
+    await page.click('#render');
+    await page.locator('[data-renders="1"]').waitFor();
+    expect(await page.textContent('#state')).toBe('idle');
+    await page.click('#pay');
+    await state(/^done$/);
+    expect(shop.payments).toHaveLength(2);
+    expect(new Set(shop.keys).size).toBe(2);
+  });
+
+  it('what was never sent is asked about at the next visit, and cancelled', async () => {
+    // F129
+    await context.setOffline(true);
+    await page.click('#pay');
+    await state(/^waiting$/);
+    await page.close();
+    await context.setOffline(false);
+    page = await context.newPage();
+    await page.goto('/');
+    await state(/^open$/);
+    expect(await page.textContent('#why')).toBe('new');
+    await page.click('#cancel');
+    await state(/^idle$/);
+    expect(shop.keys).toHaveLength(0);
+    await page.reload();
+    await state(/^idle$/);
   });
 });

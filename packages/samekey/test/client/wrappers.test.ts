@@ -18,7 +18,11 @@ beforeEach(async () => {
 afterEach(() => shop.close());
 
 const newOperation = (): ClientOperation =>
-  createClient({ pending: memoryPending(), retry: { baseMs: 5, capMs: 20, triesMax: 3 } }).operation('pay');
+  createClient({
+    pending: memoryPending(),
+    whenDone: 'same',
+    retry: { baseMs: 5, capMs: 20, triesMax: 3 },
+  }).operation('pay');
 
 /** What each library makes of an answer: its status and its body. */
 const LIBRARIES: Readonly<
@@ -90,11 +94,29 @@ describe('asFetch', () => {
     expect(shop.payments).toHaveLength(1);
   });
 
+  it('an answer that is kept here, given without a request, is marked as replayed', async () => {
+    // F107
+    const fetch = asFetch(newOperation());
+    const post = (): Promise<Response> => fetch(`${shop.url}pay`, { method: 'POST', body: '5' });
+    expect((await post()).headers.get('idempotency-replayed')).toBeNull();
+    expect((await post()).headers.get('idempotency-replayed')).toBe('true');
+    expect(shop.keys).toHaveLength(1);
+  });
+
+  it('an answer that proves nothing is given to nobody as one', async () => {
+    shop.faults.push('lose-reply', { status: 403 });
+    const rejected = asFetch(newOperation())(`${shop.url}pay`, { method: 'POST', body: '5' });
+    await expect(rejected).rejects.toMatchObject({
+      code: 'ERR_SAMEKEY_UNSETTLED',
+      result: { outcome: 'unknown', why: 'unproven', response: { status: 403 } },
+    });
+  });
+
   it('another body under the same operation rejects with the result', async () => {
     shop.faults.push('cut', 'cut', 'cut');
     const fetch = asFetch(newOperation());
     const post = (body: string): Promise<Response> => fetch(`${shop.url}pay`, { method: 'POST', body });
     await expect(post('5')).rejects.toMatchObject({ code: 'ERR_SAMEKEY_UNSETTLED' });
-    await expect(post('6')).rejects.toMatchObject({ result: { kind: 'other-request' } });
+    await expect(post('6')).rejects.toMatchObject({ result: { why: 'other-request' } });
   });
 });

@@ -262,7 +262,16 @@ const ROWS: readonly Row[] = [
     { scope: () => 'acme', key: run, dialect: { name: 'own', operation: {}, route: {} } },
     (options: never) => serveStatus(plain, options),
   ],
-  ['ClientOptions', { pending: memoryPending(), retry: { triesMax: 1 } }, createClient],
+  [
+    'ClientOptions',
+    { pending: memoryPending(), retry: { triesMax: 1 }, refusals: [{ status: 422 }] },
+    createClient,
+  ],
+  [
+    'OperationOptions',
+    { whenDone: 'same' },
+    (own: never) => createClient({ pending: memoryPending() }).operation('pay', own),
+  ],
   ...([fromPg, fromPostgresJs, fromMysql2, fromMariadb] as readonly From[]).map(
     (from): Row => ['BeginOptions', { isolation: 'serializable' }, (own: never) => from(any, own)],
   ),
@@ -292,7 +301,6 @@ const ROWS: readonly Row[] = [
 /** Interfaces that look like options and are none, or are tried as a part of others. */
 const NOT_WALKED: Readonly<Record<string, string>> = {
   AsyncModuleOptions: 'what Nest takes: providers of its own, and a factory of ModuleOptions',
-  OperationOptions: 'a part of instances, definitions, requests and routes',
   DirectRequest: 'a part of RunRequest and OperationRequest',
   Definition: 'a part of each definition',
   FreshnessOptions: 'a part of RouteOptions',
@@ -344,6 +352,8 @@ function* misspelt(value: unknown, path = ''): Generator<readonly [path: string,
 
 const NO_OPTIONS: ReadonlySet<string> = new Set(['client', 'subscriber', 'database', 'samekey', 'pending']);
 
+const OF_CLIENT: ReadonlySet<string> = new Set(['ClientOptions', 'OperationOptions']);
+
 describe('a misspelt option', () => {
   for (const [type, sample, ...takes] of ROWS) {
     for (const [path, changed] of misspelt(sample)) {
@@ -359,7 +369,7 @@ describe('a misspelt option', () => {
           }
           expect(thrown).toMatchObject({ code: 'ERR_SAMEKEY_OPTIONS' });
           // The client has no room for paths in a browser's download; it names the member.
-          expect(String(thrown)).toContain(type === 'ClientOptions' ? path.split('.').at(-1) : `"${path}"`);
+          expect(String(thrown)).toContain(OF_CLIENT.has(type) ? path.split('.').at(-1) : `"${path}"`);
         });
       }
     }

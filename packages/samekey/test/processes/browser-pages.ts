@@ -27,23 +27,47 @@ const PAGE = `<!doctype html>
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ invoice: 42 }),
     });
-    add('#results', result.kind);
+    add('#results', result.outcome);
   });
-  for (const result of await client.resume()) add('#results', 'resumed ' + result.kind);
+  for (const left of await client.resume()) {
+    document.body.dataset.left = left.wasSent ? 'sent' : 'new';
+    const ask = document.createElement('button');
+    ask.id = 'go-on';
+    ask.textContent = 'Go on';
+    ask.onclick = async () => add('#results', 'resumed ' + (await left.goOn())?.outcome);
+    document.body.append(ask);
+  }
   document.body.dataset.ready = 'true';
 </script>
 `;
 
 /** The pages by path. */
 export async function shopPages(): Promise<Readonly<Record<string, Page>>> {
-  const entry = createRequire(import.meta.url).resolve('@samekey/client');
-  const bundle = await rolldown({ input: entry, platform: 'browser', logLevel: 'silent' });
-  const { output } = await bundle.generate({ format: 'esm' });
-  await bundle.close();
-  const text = output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join('\n');
+  const { resolve } = createRequire(import.meta.url);
+  const entries = ['@samekey/client', '@samekey/client/browser'].map((name) => resolve(name));
+  const text = await bundled(entries.map((entry) => `export * from ${JSON.stringify(entry)};`).join('\n'));
   return {
     '/': { type: 'html', text: PAGE },
     '/receipt': { type: 'html', text: '<!doctype html><title>receipt</title>Thank you.' },
     '/client.js': { type: 'text/javascript', text },
   };
+}
+
+/** The modules that a text imports, and itself, as one. */
+async function bundled(text: string): Promise<string> {
+  const bundle = await rolldown({
+    input: 'all',
+    platform: 'browser',
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'all',
+        resolveId: (id) => (id === 'all' ? id : null),
+        load: (id) => (id === 'all' ? text : null),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ format: 'esm' });
+  await bundle.close();
+  return output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join('\n');
 }

@@ -6,8 +6,8 @@
  * the lock of the operation, which the first tab holds while its request is under way.
  */
 
-import { OptionsError } from './client-error.ts';
-import type { PendingStore } from './pending.ts';
+import { OptionsError } from '../client-error.ts';
+import type { PendingStore } from '../pending.ts';
 
 const PREFIX = 'samekey:';
 

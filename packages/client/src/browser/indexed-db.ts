@@ -5,8 +5,8 @@
 
 /* oxlint-disable unicorn/prefer-add-event-listener -- every object here is ours, has one listener, and bytes count */
 
-import { OptionsError } from './client-error.ts';
-import type { PendingStore } from './pending.ts';
+import { OptionsError } from '../client-error.ts';
+import type { PendingStore } from '../pending.ts';
 
 const TABLE = 'pending';
 
