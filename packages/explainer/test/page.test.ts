@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
 import { SCENARIOS } from '../src/model/index.ts';
+import { QUESTIONS } from '../src/view/questions.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const DESKTOP = { viewport: { width: 1440, height: 1000 } };
@@ -104,7 +105,9 @@ describe.runIf(program !== undefined)('the page', () => {
       if (said.type() === 'error') faults.push(said.text());
     });
     page.on('request', (request) => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) faults.push(request.url());
+      // Pictures are made in the page.
+      const asked = request.url().replace(/^blob:/, '');
+      if (!asked.startsWith(origin) && !asked.startsWith('data:')) faults.push(asked);
     });
     await page.goto(`${origin}/${hash}`);
     await page.locator('samekey-stage svg').first().waitFor();
@@ -128,6 +131,57 @@ describe.runIf(program !== undefined)('the page', () => {
       expect(faults.splice(0)).toEqual([]);
     },
   );
+
+  it('holds its memory: what is left when all runs are stepped once more is what was left before', async () => {
+    // The runs above have been stepped there and back: an hour and more of play.
+    const page = (stepping ??= await open(''));
+    const session = await page.context().newCDPSession(page);
+    const heap = async (): Promise<number> => {
+      await session.send('HeapProfiler.collectGarbage');
+      return (await session.send('Runtime.getHeapUsage')).usedSize;
+    };
+    const before = await heap();
+    for (const [, hash] of RUNS) {
+      await page.evaluate((to) => {
+        location.hash = to;
+      }, hash);
+      await page.waitForFunction(isPlayed, hash);
+      await page.evaluate(() => {
+        const root = document.querySelector('samekey-explainer');
+        for (let i = 0; i < 60; i += 1)
+          window.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+        return (root as unknown as { readonly updateComplete: Promise<boolean> }).updateComplete;
+      });
+    }
+    expect((await heap()) - before).toBeLessThan(2 * 2 ** 20);
+  });
+
+  it('answers five questions, each beside a step that shows it', async () => {
+    const page = await open('');
+    const asked = page.getByRole('region', { name: 'Questions' });
+    for (const { asks, answer, address } of QUESTIONS) {
+      await asked.getByText(asks, { exact: true }).click();
+      await asked.getByText(answer.slice(0, 40)).waitFor();
+      await asked.getByRole('link', { name: `See it: ${asks}` }).click();
+      await expect.poll(() => page.url()).toContain(address);
+    }
+    expect(await axe(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('saves a whole run as a picture', async () => {
+    const page = await open('#double-click/no-claim/1/3');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as a picture' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe('samekey-double-click-no-claim-1.png');
+    const bytes = readFileSync(await file.path());
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    // Width and height, as a PNG begins with them.
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20) > 1_000]).toEqual([2_880, true]);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
 
   it.each(LOOKS)(
     '%s: axe finds nothing at the beginning, in the middle and at the end, side by side or not',

@@ -13,4 +13,16 @@ export { play } from './play.ts';
 export { seconds } from './http-lines.ts';
 export type { Knob, KnobValues, Scenario, Task, Variant } from './story.ts';
 export { SCENARIOS } from './scenarios/index.ts';
-export type { Fault, FaultKind, Field, LaneId, Message, Row, RowState, Step, Tone, Trace } from './trace.ts';
+export type {
+  Fault,
+  FaultKind,
+  Field,
+  LaneId,
+  Mark,
+  Message,
+  Row,
+  RowState,
+  Step,
+  Tone,
+  Trace,
+} from './trace.ts';

@@ -11,11 +11,13 @@ import {
   type Trace,
   type Variant,
 } from '../model/index.ts';
+import { counterpartOf, isTyping } from './choices.ts';
 import { DESK_STYLE } from './desk-style.ts';
 import { addressOf, type Place, placeOf } from './step-address.ts';
 import {
   caption,
   knobs,
+  type Missing,
   missing,
   stepOf,
   stories,
@@ -27,6 +29,7 @@ import {
 import { faultPanel } from './fault-panel.ts';
 import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
+import { questions } from './questions.ts';
 import type { GoEvent } from './stage-element.ts';
 import { THEME } from './theme.ts';
 import { keySteps, TOUR, TOUR_STEP_MS } from './tour.ts';
@@ -41,7 +44,7 @@ export class ExplainerElement extends LitElement implements Played {
     trace: { state: true },
     other: { state: true },
     isCompared: { state: true },
-    isMissing: { state: true },
+    missing: { state: true },
   };
   static override styles: CSSResultGroup = [THEME, DESK_STYLE, PAGE_STYLE];
 
@@ -52,8 +55,8 @@ export class ExplainerElement extends LitElement implements Played {
   /** The version to compare with. */
   declare other: Trace | null;
   declare isCompared: boolean;
-  /** What the story needs could not be loaded. */
-  declare isMissing: boolean;
+  /** What could not be loaded. */
+  declare missing: Missing | null;
   readonly #done = new Set<Task>();
   readonly #player = new Player(this);
   #plays = 0;
@@ -69,7 +72,7 @@ export class ExplainerElement extends LitElement implements Played {
     this.trace = null;
     this.other = null;
     this.isCompared = false;
-    this.isMissing = false;
+    this.missing = null;
   }
 
   override connectedCallback(): void {
@@ -135,12 +138,13 @@ export class ExplainerElement extends LitElement implements Played {
         <div class="desk ${scenario.takesFaults === true ? 'placing' : ''}">
           ${variants(scenario.variants, place.variant, (id) => this.#choose({ variant: id }))}
           <p class="says">${variant?.says}</p>
-          ${this.isMissing ? missing(() => void this.#replay()) : ''}
+          ${missing(this.missing, { story: () => void this.#replay(), picture: () => void this.#savePoster() })}
           ${trace === null || variant === undefined ? '' : this.#stages(trace, variant)}
         </div>
         ${trace === null || variant === undefined ? '' : this.#behind(trace, variant)}
         ${trace === null ? '' : transcript(trace, place.step, (one) => addressOf({ ...place, step: one }))}
       </main>
+      ${questions(() => this.#showStory())}
     </div>`;
   }
 
@@ -176,6 +180,7 @@ export class ExplainerElement extends LitElement implements Played {
         <button @click=${() => this.#choose({ seed: (place.seed % SEED_MAX) + 1 })}>
           Other timing <small>seed ${place.seed}</small>
         </button>
+        <button @click=${() => void this.#savePoster()}>Save as a picture</button>
         <button @click=${() => this.#player.faster()}>Speed <small>${this.#player.speed}×</small></button>
         <label>
           <input type="checkbox" .checked=${isCompared} @change=${this.#onCompare} />
@@ -183,6 +188,22 @@ export class ExplainerElement extends LitElement implements Played {
         </label>
       </div>
     `;
+  }
+
+  /** The whole run, whatever step is shown. */
+  async #savePoster(): Promise<void> {
+    const { trace, place } = this;
+    if (trace === null) return;
+    const variant = this.#variant(place.variant)?.title ?? '';
+    const address = addressOf({ ...place, step: trace.steps.length - 1 });
+    try {
+      const { savePoster } = await import('./poster.ts');
+      await savePoster({ trace, title: place.scenario.title, variant, address });
+      this.missing = null;
+    } catch (error) {
+      reportError(error);
+      this.missing = 'picture';
+    }
   }
 
   #faults(trace: Trace): TemplateResult {
@@ -244,8 +265,12 @@ export class ExplainerElement extends LitElement implements Played {
     this.isCompared = matchMedia('(min-width: 64rem)').matches;
     await this.#play(0);
     await this.updateComplete;
-    this.renderRoot.querySelector('main')?.scrollIntoView();
+    this.#showStory();
     this.#player.play();
+  }
+
+  #showStory(): void {
+    this.renderRoot.querySelector('main')?.scrollIntoView();
   }
 
   /** Shows a scene of the tour. */
@@ -303,7 +328,7 @@ export class ExplainerElement extends LitElement implements Played {
     if (turn !== this.#plays) return;
     this.trace = trace;
     this.other = other;
-    this.isMissing = trace === null;
+    this.missing = trace === null ? 'story' : null;
     if (trace !== null) this.#go(Math.min(this.place.step, trace.steps.length - 1));
   }
 
@@ -369,19 +394,4 @@ interface Shown {
   readonly trace: Trace;
   readonly step: number;
   readonly variant: Variant;
-}
-
-/** The sound version beside a broken one, and the other way round. */
-function counterpartOf({ variants: all }: Scenario, id: string): string {
-  const isSound = all.find((variant) => variant.id === id)?.breaks === null;
-  return (all.find(({ breaks }) => (breaks === null) !== isSound) ?? all[0])?.id ?? id;
-}
-
-/** Keys that whatever has the focus needs itself. */
-function isTyping(event: KeyboardEvent): boolean {
-  const target = event.composedPath()[0];
-  if (!(target instanceof HTMLElement)) return false;
-  // What scrolls is scrolled by its keys.
-  if (target.matches('input, select, textarea, pre, .scroll, [tabindex="0"][role="group"]')) return true;
-  return event.key === ' ' && target.matches('button, summary, a');
 }

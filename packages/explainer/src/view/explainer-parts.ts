@@ -69,11 +69,23 @@ export function caption(trace: Trace, at: number, isLive: boolean): TemplateResu
   </p>`;
 }
 
-/** Said where a story is not there: what it needs comes with it, over the network. */
-export function missing(again: () => void): TemplateResult {
+/** What may not be there: what only some readers need comes over the network when they want it. */
+export type Missing = 'story' | 'picture';
+
+const MISSED: Readonly<Record<Missing, string>> = {
+  story: 'This story could not be loaded.',
+  picture: 'The picture could not be made.',
+};
+
+/** Says so where something is not there. */
+export function missing(
+  what: Missing | null,
+  again: Readonly<Record<Missing, () => void>>,
+): TemplateResult | '' {
+  if (what === null) return '';
   return html`<p class="card missing" role="alert">
-    This story could not be loaded. Look whether the network is there.
-    <button class="link" @click=${again}>Try again</button>
+    ${MISSED[what]} Look whether the network is there.
+    <button class="link" @click=${again[what]}>Try again</button>
   </p>`;
 }
 

@@ -148,6 +148,25 @@ export const PAGE_STYLE: CSSResult = css`
     display: block;
     color: var(--good);
   }
+  .questions {
+    display: grid;
+    gap: 0.25rem;
+    margin-top: 1.25rem;
+    padding: 1rem 1.25rem;
+  }
+  .questions summary {
+    min-height: 1.75rem;
+    cursor: pointer;
+  }
+  .questions p {
+    max-width: 46rem;
+    padding: 0.25rem 0 0.75rem 1.125rem;
+    color: var(--soft);
+  }
+  .questions a {
+    color: var(--claim);
+    font-weight: 600;
+  }
   .missing {
     padding: 1rem 1.25rem;
   }
