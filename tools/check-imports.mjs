@@ -9,6 +9,7 @@ import { join, posix } from 'node:path';
 import { ScopeTracker, walk } from 'oxc-walker';
 import { importedPackages, MOVED, PACKAGE, readEntries } from './lib/entries.mjs';
 import { readJson, readText, walkFiles } from './lib/files.mjs';
+import { pageRules } from './lib/page-rules.mjs';
 import { lineOf, packageOf, parse, specifiersOf } from './lib/parse.mjs';
 import { isMain, ROOT, report } from './lib/report.mjs';
 
@@ -207,15 +208,6 @@ const OF_CLI = [
   },
 ];
 
-/** The explainer: what is played knows no screen, and what is laid out draws nothing. @type {Rule[]} */
-const OF_EXPLAINER = [
-  { at: 'model', may: [], packages: ['samekey', '@samekey/testing'], globals: PURE },
-  { at: 'layout', may: ['type:model'], globals: PURE },
-  { at: 'view', may: ['model', 'layout'], packages: ['lit'], globals: NODE_ONLY },
-  { at: 'index.html', may: [] },
-  { at: 'live.html', may: [] },
-];
-
 /**
  * The row for a file below src, and the part it belongs to.
  * @param {string} path
@@ -390,7 +382,7 @@ const TABLES = {
   [PACKAGE]: TABLE,
   'packages/client': OF_CLIENT,
   'packages/cli': OF_CLI,
-  'packages/explainer': OF_EXPLAINER,
+  ...pageRules(PURE, NODE_ONLY),
 };
 
 /**
@@ -456,7 +448,8 @@ function importsOf(root, folder, table) {
  * @returns {Problem[]}
  */
 function checkClosures(root, folder, entries, graph) {
-  const dependencies = Object.keys(readJson(root, `${folder}/package.json`).dependencies ?? {});
+  const { dependencies: needed = {}, peerDependencies = {} } = readJson(root, `${folder}/package.json`);
+  const dependencies = Object.keys({ ...needed, ...('samekey' in peerDependencies && { samekey: '' }) });
   /** @type {Problem[]} */
   const problems = [];
   for (const entry of entries) {

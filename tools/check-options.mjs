@@ -12,7 +12,7 @@ import { isMain, ROOT, report } from './lib/report.mjs';
 /** @typedef {import('./lib/report.mjs').Problem} Problem */
 /** @typedef {import('./lib/option-tables.mjs').Option} Option */
 
-const SOURCES = ['packages/samekey/src', 'packages/cli/src/verify'];
+const SOURCES = ['packages/samekey/src', 'packages/cli/src/verify', 'packages/console/src'];
 /** The client has no room for tables in a browser's download: its defaults are one constant. */
 const CLIENT = {
   file: 'packages/client/src/options.ts',
@@ -61,6 +61,7 @@ const PAGES = [
   { page: 'docs/reference/coverage.md', heading: '# samekey/coverage', names: ['CoverageOptions'] },
   { page: 'docs/guides/openapi.md', heading: '## The page', names: ['PageOptions'] },
   { page: 'docs/reference/operator.md', heading: '# Operator', names: ['OperatorOptions'] },
+  { page: 'docs/guides/console.md', heading: '## In your application', names: ['ConsoleOptions'] },
   { page: 'docs/reference/seal.md', heading: '## sealed(store, ring, options)', names: ['SealedOptions'] },
   {
     page: 'docs/reference/metrics.md',

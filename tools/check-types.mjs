@@ -188,7 +188,8 @@ export function checkContents(root, files, packed = PACKAGE) {
     } else if (!/^(?:package\.json|README\.md|LICENSE|bin\/.*)$/.test(file))
       problems.push({ file: path, message: 'must not be packed: correct tools/pack.mjs' });
   }
-  for (const wanted of ['LICENSE', 'README.md']) {
+  const page = packed === 'packages/console' ? ['dist/page/console.js'] : [];
+  for (const wanted of ['LICENSE', 'README.md', ...page]) {
     if (!files.includes(wanted))
       problems.push({ file: `${packed}/${wanted}`, message: 'is not in the packed package' });
   }

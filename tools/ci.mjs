@@ -48,9 +48,13 @@ const CHECKS = [
       'packages/explainer/test',
       'packages/site',
       'packages/site/test',
+      'packages/console/tsconfig.page.json',
+      'packages/console/test',
     ],
     timeMaxMs: 5 * MINUTE_MS,
   },
+  // The package is published with it.
+  { name: 'console page', command: tool('build-console.mjs'), timeMaxMs: MINUTE_MS },
   {
     name: 'format',
     command: [process.execPath, binOf('@biomejs/biome', 'biome'), 'format', '.'],

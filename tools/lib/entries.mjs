@@ -6,7 +6,7 @@ import { readJson } from './files.mjs';
 export const PACKAGE = 'packages/samekey';
 
 /** The folders of the packages that are published, in the order in which they build on each other. */
-export const PUBLISHED = [PACKAGE, 'packages/client', 'packages/testing', 'packages/cli'];
+export const PUBLISHED = [PACKAGE, 'packages/client', 'packages/testing', 'packages/console', 'packages/cli'];
 
 /**
  * Entries that `samekey` once had. What they lead to says what to import instead: a resolver would only say that there is nothing.

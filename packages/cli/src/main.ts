@@ -37,6 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   requeue: async () => (await import('./commands/requeue.ts')).requeueCommand(),
   drop: async () => (await import('./commands/requeue.ts')).dropCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   janitor: async () => (await import('./commands/janitor.ts')).janitorCommand(),
   worker: async () => (await import('./commands/worker.ts')).workerCommand(),

@@ -19,9 +19,9 @@ export interface ByHand {
 }
 
 /**
- * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`, `drop`), something that
- * happened (`contradiction`, `give-up`), or any change of a record's state (`transition`; only with the store's option
- * `auditTransitions`).
+ * What a row is about: an act by hand (`settle`, `reopen`, `forget`, `erase`, `requeue`, `drop`; `reveal`: somebody was
+ * shown what a record holds), something that happened (`contradiction`, `give-up`), or any change of a record's state
+ * (`transition`; only with the store's option `auditTransitions`).
  */
 export type AuditAct =
   | 'settle'
@@ -32,6 +32,7 @@ export type AuditAct =
   | 'give-up'
   | 'requeue'
   | 'drop'
+  | 'reveal'
   | 'transition';
 
 /** All acts. */
@@ -44,6 +45,7 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   'give-up',
   'requeue',
   'drop',
+  'reveal',
   'transition',
 ];
 

@@ -1,0 +1,151 @@
+/**
+ * What the page may ask, verb by verb. Each says which right it needs and whether it needs a reason, and is called
+ * only with both: a verb cannot forget to ask.
+ */
+
+import type { RecordId } from 'samekey';
+import { createOperator, type Operator } from 'samekey/operator';
+import { act, preview, readAct } from './record-acts.ts';
+import type { Audit, ConsoleRight, Me } from './api.ts';
+import { reasonOf, textOf } from './asked-body.ts';
+import { erase, previewErase } from './erase.ts';
+import { ConsoleFault } from './fault.ts';
+import { bulk, listLetters, readBulk } from './dead-letters.ts';
+import { listRecords } from './lists.ts';
+import type { ConsoleUser } from './options.ts';
+import type { OverviewReader, StoreOfConsole } from './overview.ts';
+import { reveal } from './reveal.ts';
+import { wholeOf } from './shown.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What a verb works with. */
+interface Asked {
+  readonly store: StoreOfConsole;
+  readonly overview: OverviewReader;
+  readonly user: Required<ConsoleUser>;
+  readonly body: Body;
+}
+
+interface VerbCall extends Asked {
+  readonly operator: Operator;
+  /** Empty where the verb needs none. */
+  readonly reason: string;
+}
+
+interface Verb {
+  /** What whoever asks must have; null: looking. */
+  readonly right: (body: Body) => ConsoleRight | null;
+  /** Whether it changes something, and so needs a reason. */
+  readonly isAct: boolean;
+  answer(call: VerbCall): Promise<object>;
+}
+
+const look = (answer: Verb['answer']): Verb => ({ right: () => null, isAct: false, answer });
+const hand = (right: ConsoleRight, answer: Verb['answer']): Verb => ({
+  right: () => right,
+  isAct: true,
+  answer,
+});
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  me: look(
+    async ({ store, user }): Promise<Me> => ({
+      ...user,
+      store: store.name,
+      keepsMessages: store.messages !== undefined,
+    }),
+  ),
+  overview: look(({ overview }) => overview.read()),
+  records: look(({ operator, body }) => listRecords(operator, body, Date.now())),
+  record: look(async ({ operator, body }) => {
+    const whole = await operator.find(idOf(body));
+    if (whole === null)
+      throw new ConsoleFault(
+        404,
+        'absent',
+        'There is no such record: it was never stored here, or has expired and been deleted.',
+      );
+    return wholeOf(whole, Date.now());
+  }),
+  audit: look(({ operator, body }) => auditOf(operator, body)),
+  letters: look(({ store, operator, body }) =>
+    listLetters(store, operator, {
+      topic: textOf(body, 'topic'),
+      after: Number(body['after'] ?? 0),
+      now: Date.now(),
+    }),
+  ),
+  // A preview needs the right too: what an act says of a record is not for those who may not act.
+  preview: {
+    right: (body) => readAct(body).request.act,
+    isAct: false,
+    answer: ({ store, user, body }) => preview(store, user.actor, readAct(body)),
+  },
+  act: {
+    right: (body) => readAct(body).request.act,
+    isAct: true,
+    answer: ({ store, user, body, reason }) => act(store, user.actor, readAct(body), reason),
+  },
+  reveal: hand('reveal', ({ store, operator, user, body, reason }) =>
+    reveal(store, operator, idOf(body), { actor: user.actor, reason }),
+  ),
+  'preview-requeue': {
+    ...hand('requeue', ({ operator, body }) => bulk(operator, 'requeue', readBulk(body), null)),
+    isAct: false,
+  },
+  requeue: hand('requeue', ({ operator, body, reason }) => bulk(operator, 'requeue', readBulk(body), reason)),
+  'preview-drop': {
+    ...hand('drop', ({ operator, body }) => bulk(operator, 'drop', readBulk(body), null)),
+    isAct: false,
+  },
+  drop: hand('drop', ({ operator, body, reason }) => bulk(operator, 'drop', readBulk(body), reason)),
+  'preview-erase': {
+    ...hand('erase', ({ operator, body }) => previewErase(operator, callerOfBody(body))),
+    isAct: false,
+  },
+  erase: hand('erase', ({ operator, body, reason }) => erase(operator, callerOfBody(body), reason)),
+};
+
+/** Answers a verb. Throws `ConsoleFault`. */
+export async function answerVerb(name: string, asked: Asked): Promise<object> {
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
+  if (verb === undefined) throw new ConsoleFault(404, 'no-verb', 'There is nothing of this name.');
+  const { store, user, body } = asked;
+  const right = verb.right(body);
+  if (right !== null && !user.rights.includes(right)) {
+    throw new ConsoleFault(
+      403,
+      'no-right',
+      `You may not ${right} here: this console was opened without that right.`,
+    );
+  }
+  const reason = verb.isAct ? reasonOf(body) : '';
+  return verb.answer({ ...asked, operator: createOperator({ store, actor: user.actor }), reason });
+}
+
+function idOf({ scope, key }: Body): RecordId {
+  if (typeof scope === 'string' && typeof key === 'string') return { scope, key };
+  throw new ConsoleFault(400, 'bad-request', 'scope and key name the record.');
+}
+
+function callerOfBody(body: Body): string {
+  const caller = textOf(body, 'caller');
+  if (caller === undefined) throw new ConsoleFault(400, 'bad-request', 'caller is missing.');
+  return caller;
+}
+
+const AUDIT_ROWS = 100;
+
+async function auditOf(operator: Operator, body: Body): Promise<Audit> {
+  const scope = textOf(body, 'scope');
+  const key = textOf(body, 'key');
+  const before = textOf(body, 'before');
+  const rows = await operator.audit({
+    ...(scope === undefined ? {} : { scope }),
+    ...(key === undefined ? {} : { key }),
+    ...(before === undefined ? {} : { before }),
+    limit: AUDIT_ROWS,
+  });
+  return { now: Date.now(), rows, before: rows.length < AUDIT_ROWS ? null : (rows.at(-1)?.seq ?? null) };
+}

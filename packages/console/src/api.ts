@@ -1,0 +1,225 @@
+/**
+ * What the page and the server say to each other: JSON, over `POST api/<verb>`. Times are milliseconds since 1970 by
+ * the store's clock. Types alone: the page imports nothing else of the server.
+ */
+
+/** What a user may do beside looking. */
+export type ConsoleRight = 'settle' | 'reopen' | 'forget' | 'requeue' | 'drop' | 'erase' | 'reveal';
+
+/** Names one record. */
+export interface Id {
+  readonly scope: string;
+  readonly key: string;
+}
+
+/** Names a record as somebody saw it: an act is done to that one, or not at all. */
+interface Seen {
+  readonly claimId: string;
+  readonly attempt: number;
+}
+
+/** Who looks, at what. */
+export interface Me {
+  readonly actor: string;
+  readonly rights: readonly ConsoleRight[];
+  readonly store: string;
+  readonly keepsMessages: boolean;
+}
+
+/** A record in a list: nothing of what it holds. */
+export interface Row extends Id, Seen {
+  readonly caller: string;
+  readonly keyHash: string;
+  readonly operation: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly createdAt: number;
+  readonly lockedUntil: number;
+  readonly finishedAt: number | null;
+  readonly status: number | null;
+}
+
+/** A page of records, newest first. */
+export interface List {
+  readonly now: number;
+  readonly rows: readonly Row[];
+  /** Ask again with it for what comes after; null: that was all. */
+  readonly cursor: string | null;
+  /** How many records were looked at; more than are shown where a filter has no index. */
+  readonly looked: number;
+}
+
+/** How many of one operation are open. */
+export interface OperationCount {
+  readonly operation: string;
+  readonly unknown: number;
+  readonly running: number;
+  readonly stuck: number;
+  readonly pending: number;
+}
+
+/** The first screen. */
+export interface Overview {
+  readonly now: number;
+  /** Null until they have been counted for the first time. */
+  readonly counts: { readonly byState: Readonly<Record<string, number>>; readonly at: number } | null;
+  /** The newest, of those that nobody knows. */
+  readonly unknown: readonly Row[];
+  /** In progress with a claim that is over, or pending past its deadline: nobody sweeps. */
+  readonly stuck: readonly Row[];
+  readonly operations: readonly OperationCount[];
+  /** What is in progress is looked for among so many of the newest records. */
+  readonly looked: number;
+  /** There are more unknown ones than were read. */
+  readonly isCut: boolean;
+  readonly dead: readonly { readonly topic: string; readonly count: number }[];
+}
+
+/** One line of what happened to a record. */
+export interface Moment {
+  /** Null: the record does not say when. */
+  readonly at: number | null;
+  readonly kind: 'request' | 'step' | 'open' | 'claim' | 'answer' | 'message' | 'audit' | 'later';
+  readonly title: string;
+  readonly detail: string | null;
+}
+
+/** What is masked: how much there is, and its outline. */
+export interface Masked {
+  readonly bytes: number;
+  /** JSON with the values hidden, or null where it is no JSON. */
+  readonly outline: string | null;
+}
+
+/** A record whole. */
+export interface Whole {
+  readonly now: number;
+  readonly row: Row;
+  readonly meaning: string;
+  readonly why: string | null;
+  readonly next: string | null;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly moments: readonly Moment[];
+  readonly openEffect: string | null;
+  readonly answer: (Masked & { readonly status: number; readonly headers: readonly string[] }) | null;
+  readonly isBodyKept: boolean;
+  readonly input: Masked | null;
+  readonly results: readonly { readonly name: string; readonly outline: string }[];
+  readonly messages: readonly Letter[];
+  /** What may be done by its state, whoever asks. */
+  readonly acts: readonly ('settle' | 'reopen' | 'forget')[];
+}
+
+/** What was hidden, as it stands there. */
+export interface Revealed {
+  readonly answer: { readonly headers: readonly (readonly [string, string])[]; readonly body: string } | null;
+  readonly input: string | null;
+  readonly results: readonly { readonly name: string; readonly text: string }[];
+  readonly messages: readonly { readonly id: string; readonly text: string }[];
+  /** Longer texts are cut. */
+  readonly isCut: boolean;
+}
+
+/** An act on one record. */
+export interface ActRequest extends Id {
+  readonly act: 'settle' | 'reopen' | 'forget';
+  readonly seen: Seen;
+  readonly reason?: string;
+  readonly to?: 'completed' | 'failed' | 'retryable';
+  readonly response?: {
+    readonly status: number;
+    readonly headers?: readonly (readonly [string, string])[];
+    readonly body?: string | null;
+  } | null;
+  readonly because?: 'owner-gone' | 'downstream-key';
+  readonly callTimeMaxMs?: number;
+  readonly effectResult?: unknown;
+  readonly effect?: 'none';
+}
+
+/** What an act would do, or has done. */
+export interface ActAnswer {
+  readonly kind: 'applied' | 'already' | 'contradiction' | 'absent' | 'refused';
+  readonly because: string | null;
+  /** For people: what happens, line by line. */
+  readonly lines: readonly string[];
+  readonly row: Row | null;
+}
+
+/** A dead letter, or a message of a record. */
+export interface Letter {
+  readonly id: string;
+  readonly topic: string;
+  readonly state: string;
+  readonly place: number;
+  readonly createdAt: number;
+  readonly dueAt: number;
+  readonly started: number;
+  readonly finished: number;
+  readonly proven: number;
+  readonly lastError: string | null;
+  readonly payload: Masked;
+  readonly owner: Id | null;
+  /** What became of the request that it is the work of. */
+  readonly request: string;
+  readonly requestWords: string;
+  readonly mayRequeue: boolean;
+}
+
+/** A page of dead letters, the oldest first. */
+export interface Letters {
+  readonly now: number;
+  readonly letters: readonly Letter[];
+  readonly after: number | null;
+  readonly topics: readonly { readonly topic: string; readonly count: number }[];
+}
+
+/**
+ * What became of one of many. `uncertain`: the store did not say whether it was done; look again before repeating it.
+ */
+export interface BulkRow {
+  readonly id: string;
+  readonly end: 'would' | 'done' | 'refused' | 'failed' | 'uncertain';
+  readonly why: string | null;
+}
+
+/** What became of all of them. */
+export interface BulkAnswer {
+  readonly rows: readonly BulkRow[];
+  readonly counts: Readonly<Partial<Record<BulkRow['end'], number>>>;
+  /** More fit than one call takes: call again. */
+  readonly more: boolean;
+}
+
+/** What erasing would empty, or has. */
+export interface EraseAnswer {
+  readonly erased: number;
+  readonly left: number;
+  readonly lines: readonly string[];
+}
+
+/** A row of the audit. */
+export interface AuditLine extends Id {
+  readonly seq: string;
+  readonly at: number;
+  readonly act: string;
+  readonly operation: string | null;
+  readonly attempt: number;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly reason: string | null;
+  readonly actor: string | null;
+}
+
+/** A page of the audit, newest first. */
+export interface Audit {
+  readonly now: number;
+  readonly rows: readonly AuditLine[];
+  readonly before: string | null;
+}
+
+/** What went wrong. */
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+}

@@ -1,0 +1,156 @@
+/**
+ * Lists of records, newest first, in pages.
+ *
+ * Invariants: whatever is filtered, a statement reads by an index, and one request looks at a bounded number of
+ * records: what has no index (an operation, a key without its caller, most states) is looked for from the newest back,
+ * and the page says how far it has come · a page begins where the last one ended, also among records of one
+ * millisecond.
+ */
+
+import { hashKey, type SamekeyRecord, type State } from 'samekey';
+import { isPointer, type Operator, type OperatorListRequest } from 'samekey/operator';
+import type { List } from './api.ts';
+import { textOf } from './asked-body.ts';
+import { ConsoleFault } from './fault.ts';
+import { rowOf } from './shown.ts';
+
+/** What one request looks at, at most. */
+const LOOKED_MAX = 5_000;
+/** Of one statement. */
+const PAGE_MAX = 1_000;
+const ROWS = 50;
+const ROWS_MAX = 200;
+const STATES: readonly State[] = ['pending', 'in_progress', 'completed', 'failed', 'retryable', 'unknown'];
+
+/** Where a page ended: at this time, with these of its records seen. */
+interface Cursor {
+  readonly at: number;
+  readonly seen: readonly string[];
+}
+
+/** What is asked for. */
+interface Filter {
+  readonly states: readonly State[] | undefined;
+  readonly operation: string | undefined;
+  readonly who: { readonly caller?: string; readonly scope?: string };
+  readonly key: string | undefined;
+  readonly hash: string | undefined;
+  readonly limit: number;
+}
+
+/** Reads a page. Throws `ConsoleFault` for what is no filter. */
+export async function listRecords(
+  operator: Operator,
+  body: Readonly<Record<string, unknown>>,
+  now: number,
+): Promise<List> {
+  const filter = filterOf(body);
+  const byIndex = indexed(filter);
+  let cursor = cursorOf(textOf(body, 'cursor'));
+  const rows: SamekeyRecord[] = [];
+  for (let looked = 0; ; ) {
+    const before: OperatorListRequest = cursor === null ? {} : { createdBefore: Math.floor(cursor.at) + 1 };
+    // The records of the cursor's millisecond come again.
+    const limit = Math.min(
+      PAGE_MAX,
+      (isWhole(filter) ? filter.limit : PAGE_MAX) + (cursor?.seen.length ?? 0),
+    );
+    const page = await operator.list({ ...byIndex, ...before, limit });
+    const fresh: SamekeyRecord[] = page.filter((record) => !isSeen(record, cursor));
+    let used = 0;
+    for (const record of fresh) {
+      used += 1;
+      looked += 1;
+      cursor = after(record, cursor);
+      if (isWanted(record, filter)) rows.push(record);
+      if (rows.length === filter.limit) break;
+    }
+    const isLast = page.length < limit;
+    // A page of one millisecond alone, all of it seen: its rest cannot be told apart, and is passed over.
+    if (!isLast && fresh.length === 0 && cursor !== null) cursor = { at: cursor.at - 1, seen: [] };
+    // Not by the page's last record: those of one moment come in any order.
+    const isEnd = isLast && used === fresh.length;
+    if (isEnd || rows.length === filter.limit || looked >= LOOKED_MAX)
+      return {
+        now,
+        rows: rows.map(rowOf),
+        cursor: isEnd || cursor === null ? null : textOfCursor(cursor),
+        looked,
+      };
+  }
+}
+
+/** The part of a filter that every store has an index for. */
+function indexed({ states, who, key }: Filter): OperatorListRequest {
+  const isOneCaller = who.caller !== undefined || who.scope !== undefined;
+  const isUnknown = states?.length === 1 && states[0] === 'unknown';
+  return {
+    ...who,
+    ...(isOneCaller && key !== undefined ? { key } : {}),
+    ...(isUnknown ? { states: ['unknown'] as const } : {}),
+  };
+}
+
+/** Whether the index finds all of it, so that a page is no more than its rows. */
+function isWhole({ states, operation, hash, key, who }: Filter): boolean {
+  const isUnknown = states === undefined || (states.length === 1 && states[0] === 'unknown');
+  const isKeyFound = key === undefined || who.caller !== undefined || who.scope !== undefined;
+  return isUnknown && operation === undefined && hash === undefined && isKeyFound;
+}
+
+function isWanted(record: SamekeyRecord, { states, operation, key, hash }: Filter): boolean {
+  return (
+    // Where a bridge stands, a pointer has the same key: it is no record, and nobody acts on it.
+    !isPointer(record) &&
+    (states === undefined || states.includes(record.state)) &&
+    (operation === undefined || record.operation === operation) &&
+    (key === undefined || record.key === key) &&
+    (hash === undefined || hashKey(record) === hash)
+  );
+}
+
+function filterOf(body: Readonly<Record<string, unknown>>): Filter {
+  const states = body['states'];
+  if (
+    states !== undefined &&
+    !(Array.isArray(states) && states.every((each) => STATES.includes(each as State)))
+  )
+    throw new ConsoleFault(400, 'bad-request', `states is a list of ${STATES.join(', ')}.`);
+  const limit = body['limit'] ?? ROWS;
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > ROWS_MAX)
+    throw new ConsoleFault(400, 'bad-request', `limit is a number from 1 to ${ROWS_MAX}.`);
+  const caller = textOf(body, 'caller');
+  const key = textOf(body, 'key');
+  const hash = key !== undefined && /^#[\w-]{16}$/.test(key) ? key.slice(1) : undefined;
+  return {
+    states: states === undefined || (states as unknown[]).length === 0 ? undefined : (states as State[]),
+    operation: textOf(body, 'operation'),
+    who: caller === undefined ? {} : caller.includes('|') ? { scope: caller } : { caller },
+    key: hash === undefined ? key : undefined,
+    hash,
+    limit,
+  };
+}
+
+function after(record: SamekeyRecord, before: Cursor | null): Cursor {
+  const at = Math.floor(record.createdAt);
+  const seen = before !== null && before.at === at ? before.seen : [];
+  return { at, seen: [...seen, hashKey(record)] };
+}
+
+function isSeen(record: SamekeyRecord, cursor: Cursor | null): boolean {
+  if (cursor === null) return false;
+  return Math.floor(record.createdAt) === cursor.at && cursor.seen.includes(hashKey(record));
+}
+
+function textOfCursor({ at, seen }: Cursor): string {
+  return `${at}.${seen.join('.')}`;
+}
+
+function cursorOf(text: string | undefined): Cursor | null {
+  if (text === undefined) return null;
+  const [at = '', ...seen] = text.split('.');
+  if (!/^\d{1,16}$/.test(at) || !seen.every((hash) => hash === '' || /^[\w-]{16}$/.test(hash)))
+    throw new ConsoleFault(400, 'bad-request', 'The cursor is none that this console has given.');
+  return { at: Number(at), seen };
+}

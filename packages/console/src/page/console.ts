@@ -1,0 +1,17 @@
+/** Registers the elements of the page. */
+
+import { ActElement } from './act-element.ts';
+import { AuditElement } from './audit-element.ts';
+import { ConsoleElement } from './console-element.ts';
+import { LettersElement } from './letters-element.ts';
+import { OverviewElement } from './overview-element.ts';
+import { RecordElement } from './record-element.ts';
+import { RecordsElement } from './records-element.ts';
+
+customElements.define('samekey-act', ActElement);
+customElements.define('samekey-overview', OverviewElement);
+customElements.define('samekey-records', RecordsElement);
+customElements.define('samekey-record', RecordElement);
+customElements.define('samekey-letters', LettersElement);
+customElements.define('samekey-audit', AuditElement);
+customElements.define('samekey-console', ConsoleElement);

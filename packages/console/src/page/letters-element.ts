@@ -1,0 +1,294 @@
+/** Dead letters: which they are, what became of their requests, and delivering or dropping many at once. */
+
+import {
+  type CSSResultGroup,
+  css,
+  html,
+  LitElement,
+  type PropertyDeclarations,
+  type PropertyValues,
+  type TemplateResult,
+} from 'lit';
+import type { BulkAnswer, BulkRow, Letter, Letters, Me } from '../api.ts';
+import { faultNote, pill, strange } from './pieces.ts';
+import { toRecord } from './view-route.ts';
+import { ask } from './ask-server.ts';
+import { THEME } from './console-theme.ts';
+import { ago, count, textIn } from './readable.ts';
+
+type Verb = 'requeue' | 'drop';
+
+/** `samekey-letters`. */
+export class LettersElement extends LitElement {
+  static override properties: PropertyDeclarations = {
+    me: { attribute: false },
+    topic: { attribute: false },
+    page: { state: true },
+    letters: { state: true },
+    chosen: { state: true },
+    answer: { state: true },
+    wanted: { state: true },
+    fault: { state: true },
+    isBusy: { state: true },
+  };
+  static override styles: CSSResultGroup = [
+    THEME,
+    css`
+      td:first-child {
+        width: 2rem;
+      }
+      td p + p {
+        margin-top: 0.125rem;
+      }
+      @media (max-width: 52rem) {
+        thead {
+          display: none;
+        }
+        tr {
+          display: grid;
+          grid-template-columns: 2rem minmax(0, 1fr);
+          padding: 0.625rem 0;
+          border-bottom: 1px solid var(--line);
+        }
+        td {
+          border: 0;
+          padding: 0.125rem 0;
+          grid-column: 2;
+        }
+        td:first-child {
+          grid-column: 1;
+          grid-row: 1 / span 4;
+        }
+      }
+    `,
+  ];
+
+  declare me: Me;
+  declare topic: string;
+  declare page: Letters | null;
+  declare letters: readonly Letter[];
+  /** Ids; null: all of the topic. */
+  declare chosen: ReadonlySet<string> | null;
+  declare answer: BulkAnswer | null;
+  /** What was tried dry, and waits to be done. */
+  declare wanted: Verb | null;
+  declare fault: unknown;
+  declare isBusy: boolean;
+
+  constructor() {
+    super();
+    this.topic = '';
+    this.page = null;
+    this.letters = [];
+    this.chosen = new Set();
+    this.answer = null;
+    this.wanted = null;
+    this.fault = null;
+    this.isBusy = false;
+  }
+
+  override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('topic')) void this.#read(true);
+  }
+
+  async #read(isAnew: boolean): Promise<void> {
+    this.fault = null;
+    try {
+      const after = isAnew ? 0 : (this.page?.after ?? 0);
+      const page = await ask<Letters>('letters', { after, topic: this.topic });
+      this.letters = isAnew ? page.letters : [...this.letters, ...page.letters];
+      this.page = page;
+    } catch (error) {
+      this.fault = error;
+    }
+  }
+
+  override render(): TemplateResult {
+    const { page, letters, fault } = this;
+    return html`<div class="stack">
+      <h1 tabindex="-1">Dead letters</h1>
+      <p class="soft">Messages that were given up. Mend the cause first; then deliver them again, under the same downstream key.</p>
+      ${fault === null ? '' : faultNote(fault)}
+      ${page === null ? html`<p class="soft">Reading …</p>` : html`${this.#topics(page)} ${this.#bulk()} ${this.#table(letters, page)}`}
+    </div>`;
+  }
+
+  #topics({ topics }: Letters): TemplateResult {
+    if (topics.length === 0) return html``;
+    return html`<nav class="row" aria-label="Topics">
+      <a href="#/letters" aria-current=${this.topic === '' ? 'page' : 'false'}>all</a>
+      ${topics.map(
+        ({ topic, count: of }) =>
+          html`<a href="#/letters?${new URLSearchParams({ topic }).toString()}" aria-current=${this.topic === topic ? 'page' : 'false'}
+            >${strange(topic)} (${count(of)})</a
+          >`,
+      )}
+    </nav>`;
+  }
+
+  #table(letters: readonly Letter[], { now, after }: Letters): TemplateResult {
+    if (letters.length === 0)
+      return html`<p class="card soft">
+        ${this.me.keepsMessages ? 'None. No message was given up.' : 'This store keeps no messages.'}
+      </p>`;
+    return html`<section class="card stack" aria-label="Dead letters">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col"><span class="hidden">chosen</span></th>
+            <th scope="col">message</th>
+            <th scope="col">its request</th>
+            <th scope="col">deliveries</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${letters.map((letter) => this.#line(letter, now))}
+        </tbody>
+      </table>
+      ${after === null ? '' : html`<button @click=${() => void this.#read(false)}>More</button>`}
+    </section>`;
+  }
+
+  #line(letter: Letter, now: number): TemplateResult {
+    const { id, topic, lastError, owner, requestWords, started, finished, proven, dueAt } = letter;
+    const isChosen = this.chosen === null || this.chosen.has(id);
+    return html`<tr>
+      <td>
+        <input type="checkbox" aria-label="Choose ${id}" .checked=${isChosen} @change=${() => this.#toggle(id)} />
+      </td>
+      <td>
+        <p>${pill('dead', 'dead')} <strong>${strange(topic)}</strong> <span class="soft">${ago(dueAt, now)}</span></p>
+        <p class="mono small">${strange(id)}</p>
+        <p class="small soft">${strange(lastError ?? 'no error was told', 300)}</p>
+      </td>
+      <td>${owner === null ? requestWords : html`<a href=${toRecord(owner)}>${requestWords}</a>`}</td>
+      <td class="small soft">${started} begun, ${finished} ended, ${proven} proven without effect</td>
+    </tr>`;
+  }
+
+  #bulk(): TemplateResult {
+    const { me, chosen, wanted, answer, isBusy } = this;
+    if (this.letters.length === 0 && answer === null) return html``;
+    const rights = (['requeue', 'drop'] as const).filter((right) => me.rights.includes(right));
+    if (rights.length === 0)
+      return html`<p class="small soft">This console was opened without the rights <code>requeue, drop</code>: it can be looked at only.</p>`;
+    const what = chosen === null ? 'all' : chosen.size === 0 ? 'the chosen ones' : count(chosen.size);
+    const isNone = chosen?.size === 0;
+    return html`<form class="card stack" @submit=${this.#onSubmit}>
+      <div class="row">
+        <label class="check"
+          ><input type="checkbox" .checked=${chosen === null} @change=${this.#onAll} /> All${
+            this.topic === '' ? '' : html` of ${strange(this.topic)}`
+          }, also those not shown</label
+        >
+      </div>
+      <div class="row">
+        ${rights.map(
+          (verb) =>
+            html`<button type="button" class=${verb === 'drop' ? 'danger' : ''} ?disabled=${isBusy || isNone} @click=${() => void this.#try(verb)}>
+              ${verb === 'requeue' ? `Deliver ${what} again` : `Drop ${what}`} …
+            </button>`,
+        )}
+      </div>
+      ${answer === null ? '' : this.#said(answer)}
+      ${
+        wanted === null
+          ? ''
+          : html`<label class="field"><span>Reason, for the audit</span><input name="reason" required maxlength="1000" /></label>
+              ${wanted === 'drop' ? html`<p class="note danger">A message of its own is still owed to whoever it was for, and is never sent then.</p>` : ''}
+              <div class="row">
+                <button class=${wanted === 'drop' ? 'danger' : 'main'} ?disabled=${isBusy}>
+                  ${wanted === 'requeue' ? 'Deliver them again' : 'Drop them'}
+                </button>
+              </div>`
+      }
+    </form>`;
+  }
+
+  #said({ rows, counts }: BulkAnswer): TemplateResult {
+    const said = Object.entries(counts).map(
+      ([end, number]) => `${count(number ?? 0)} ${ENDS[end as BulkRow['end']]}`,
+    );
+    const others = rows.filter(({ end }) => end !== 'done' && end !== 'would');
+    return html`<div class="note" role="status">
+      <p><strong>${said.length === 0 ? 'None.' : `${said.join(', ')}.`}</strong></p>
+      ${
+        others.length === 0
+          ? ''
+          : html`<ul>
+              ${others.slice(0, 100).map(({ id, end, why }) => html`<li><code>${strange(id)}</code> ${ENDS[end]}: ${why}</li>`)}
+            </ul>`
+      }
+    </div>`;
+  }
+
+  #toggle(id: string): void {
+    const chosen = new Set(this.chosen ?? this.letters.map((letter) => letter.id));
+    if (!chosen.delete(id)) chosen.add(id);
+    this.chosen = chosen;
+    this.#forgetTry();
+  }
+
+  readonly #onAll = (event: Event): void => {
+    this.chosen = (event.target as HTMLInputElement).checked ? null : new Set();
+    this.#forgetTry();
+  };
+
+  #forgetTry(): void {
+    this.answer = null;
+    this.wanted = null;
+  }
+
+  async #try(verb: Verb): Promise<void> {
+    await this.#run(`preview-${verb}`, {});
+    this.wanted = (this.answer?.counts.would ?? 0) > 0 ? verb : null;
+  }
+
+  readonly #onSubmit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const { wanted } = this;
+    if (wanted === null) return;
+    const reason = textIn(new FormData(event.target as HTMLFormElement), 'reason');
+    this.wanted = null;
+    await this.#run(wanted, { reason });
+    this.chosen = new Set();
+    await this.#read(true);
+  };
+
+  /** Bite by bite, so that what has been done is seen when a later one fails. */
+  async #run(verb: string, given: object): Promise<void> {
+    this.isBusy = true;
+    this.fault = null;
+    this.answer = null;
+    const what = this.chosen === null ? { all: true, topic: this.topic } : { ids: [...this.chosen] };
+    try {
+      for (let after: number | null = 0; after !== null; ) {
+        const bite: BulkAnswer & { readonly after: number | null } = await ask(verb, {
+          ...what,
+          ...given,
+          after,
+        });
+        this.answer = this.answer === null ? bite : joined(this.answer, bite);
+        after = bite.after;
+      }
+    } catch (error) {
+      this.fault = error;
+    }
+    this.isBusy = false;
+  }
+}
+
+const ENDS: Readonly<Record<BulkRow['end'], string>> = {
+  would: 'would be done',
+  done: 'done',
+  refused: 'refused',
+  failed: 'failed, nothing was done',
+  uncertain: 'uncertain: look again before you repeat it',
+};
+
+function joined(one: BulkAnswer, other: BulkAnswer): BulkAnswer {
+  const counts = { ...one.counts };
+  for (const [end, number] of Object.entries(other.counts))
+    counts[end as BulkRow['end']] = (counts[end as BulkRow['end']] ?? 0) + (number ?? 0);
+  return { rows: [...one.rows, ...other.rows], counts, more: other.more };
+}

@@ -1,0 +1,51 @@
+/** Where somebody is, as the part of the address that no server sees. */
+
+import type { Id } from '../api.ts';
+
+/** A view. */
+export type Route =
+  | { readonly view: 'overview' }
+  | { readonly view: 'records'; readonly filter: Filter }
+  | { readonly view: 'record'; readonly id: Id }
+  | { readonly view: 'letters'; readonly topic: string }
+  | { readonly view: 'audit' };
+
+/** Of the list of records. */
+export interface Filter {
+  readonly states: readonly string[];
+  readonly operation: string;
+  readonly caller: string;
+  readonly key: string;
+}
+
+export const NO_FILTER: Filter = { states: [], operation: '', caller: '', key: '' };
+
+/** Reads an address. */
+export function routeOf(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const given = new URLSearchParams(query);
+  const text = (name: string): string => given.get(name) ?? '';
+  if (path === 'records') {
+    const states = text('states').split(',').filter(Boolean);
+    return {
+      view: 'records',
+      filter: { states, operation: text('operation'), caller: text('caller'), key: text('key') },
+    };
+  }
+  if (path === 'record') return { view: 'record', id: { scope: text('scope'), key: text('key') } };
+  if (path === 'letters') return { view: 'letters', topic: text('topic') };
+  return path === 'audit' ? { view: 'audit' } : { view: 'overview' };
+}
+
+/** The address of a record. */
+export function toRecord({ scope, key }: Id): string {
+  return `#/record?${new URLSearchParams({ scope, key }).toString()}`;
+}
+
+/** The address of a list. */
+export function toRecords(filter: Partial<Filter>): string {
+  const { states, operation, caller, key } = { ...NO_FILTER, ...filter };
+  const given = { states: states.join(','), operation, caller, key };
+  const filled = Object.entries(given).filter(([, value]) => value !== '');
+  return `#/records${filled.length === 0 ? '' : `?${new URLSearchParams(filled).toString()}`}`;
+}

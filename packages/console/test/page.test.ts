@@ -1,0 +1,280 @@
+/**
+ * The page as it is served: in a real browser, on a desktop and a phone, in light and dark, on SQLite and PostgreSQL.
+ * With SAMEKEY_SHOTS set to a folder, a picture of each page is kept there to be looked at.
+ */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { SamekeyRecord, Store } from 'samekey';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildConsole } from '../../../tools/build-console.mjs';
+import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
+import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import type { ConsoleRight } from '../src/index.ts';
+import { deadLetters } from './dead-letters-of.ts';
+import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const DESKTOP = { viewport: { width: 1280, height: 900 } };
+const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
+const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
+  ['desktop-light', { ...DESKTOP, colorScheme: 'light' }],
+  ['desktop-dark', { ...DESKTOP, colorScheme: 'dark' }],
+  ['phone-light', { ...PHONE, colorScheme: 'light' }],
+  ['phone-dark', { ...PHONE, colorScheme: 'dark' }],
+];
+const SHOTS = process.env['SAMEKEY_SHOTS'];
+
+/** What a browser must show and never do. */
+const HOSTILE =
+  '<img src=x onerror="document.title=1">\u202Eesrever\u001b[31m<script>document.title=1</script>';
+
+/** What axe finds, as `rule: element`. The page's own policy lets no script in: the debugger's is another way. */
+async function axe(page: Page): Promise<string[]> {
+  await page.evaluate(`${AXE}; undefined`);
+  return page.evaluate(async () => {
+    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
+    const { violations } = await runner.run();
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+}
+
+async function shot(page: Page, name: string): Promise<void> {
+  if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+}
+
+function addressOf({ scope, key }: SamekeyRecord): string {
+  return `#/record?${new URLSearchParams({ scope, key }).toString()}`;
+}
+
+const program = chromiumProgram();
+
+for (const kind of program === undefined ? [] : kinds()) {
+  describe(`the page: ${kind.name}`, () => {
+    let app: Opened;
+    let store: Store;
+    let browser: Browser;
+    let all: Served;
+    let looker: Served;
+    /** What a page has complained of, and the hosts that it has asked. */
+    const faults: string[] = [];
+
+    beforeAll(async () => {
+      await buildConsole();
+      await kind.start();
+      app = await open(await kind.fresh());
+      store = app.samekey.store;
+      for (let i = 0; i < 30; i += 1) await request(app, `pay-${1000 + i}`, i % 6 === 0 ? 409 : 201);
+      for (const key of ['8e03978e-40d5-43dd-bc93-6894a57f9324', 'order-7', 'order-8', 'order-9'])
+        await request(app, key, 500, {
+          operation: key.startsWith('order') ? 'POST /orders' : 'POST /payments',
+        });
+      await request(app, '<img src=x onerror="document.title=1">', 500, {
+        operation: `POST ${HOSTILE}`,
+        scope: [HOSTILE],
+      });
+      await deadLetters(store, 3);
+      browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+      const serve = (rights: readonly ConsoleRight[]) =>
+        serveConsole({ store, path: '/ops', token: { secret: SECRET, actor: 'alice@example.com', rights } });
+      all = await serve(ALL);
+      looker = await serve([]);
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await all?.close();
+      await looker?.close();
+      await app.close();
+      await kind.stop();
+    });
+
+    async function start(at: Served, hash: string, look: BrowserContextOptions = DESKTOP): Promise<Page> {
+      const context = await browser.newContext({ reducedMotion: 'reduce', ...look });
+      context.setDefaultTimeout(15_000);
+      const page = await context.newPage();
+      page.on('pageerror', (error) => void faults.push(String(error)));
+      page.on('console', (said) => {
+        if (said.type() === 'error') faults.push(said.text());
+      });
+      page.on('request', (sent) => {
+        if (!sent.url().startsWith(at.origin)) faults.push(sent.url());
+      });
+      await page.goto(`${at.origin}/ops/#token=${SECRET}`);
+      await page.getByRole('heading', { name: 'What needs somebody' }).waitFor();
+      if (hash !== '') await page.goto(`${at.origin}/ops/${hash}`);
+      return page;
+    }
+    async function recordOf(key: string): Promise<SamekeyRecord> {
+      const [record] = await store.list({ key });
+      if (record === undefined) throw new Error(`no record ${key}`);
+      return record;
+    }
+    it('settles an unknown payment in four clicks, and the client’s retry has its answer', async () => {
+      const page = await start(all, '');
+      const key = '8e03978e-40d5-43dd-bc93-6894a57f9324';
+      await page.getByRole('link', { name: key }).click();
+      await page.getByRole('button', { name: /^It happened/ }).click();
+      await page.getByLabel('Body').fill('{"id":"pay_1"}');
+      await page.getByLabel('Reason').fill('ticket 4711: the provider shows pay_1');
+      await page.getByRole('button', { name: 'See what will happen' }).click();
+      await page.getByText('Retries get status 201 with this body of 14 bytes').waitFor();
+      expect((await recordOf(key)).state).toBe('unknown');
+      await shot(page, `${kind.name} preview-desktop-light`);
+      await page.getByRole('button', { name: 'Settle as completed' }).click();
+      await page.getByText('Done.').waitFor();
+      await page.getByText('settle unknown → completed by alice@example.com').waitFor();
+      expect(await request(app, key, 500)).toMatchObject({ kind: 'replay', value: { id: 'pay_1' } });
+      await shot(page, `${kind.name} done-desktop-light`);
+      expect(await axe(page)).toEqual([]);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    });
+
+    it('a preview goes when what was typed changes: nothing is done that was not shown', async () => {
+      const page = await start(all, addressOf(await recordOf('order-7')));
+      await page.getByRole('button', { name: /^It was refused for good/ }).click();
+      await page.getByLabel('Reason').fill('declined there');
+      await page.getByRole('button', { name: 'See what will happen' }).click();
+      await page.getByRole('button', { name: 'Settle as failed' }).waitFor();
+      await page.getByLabel('Status').fill('409');
+      expect(await page.getByRole('button', { name: 'Settle as failed' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'See what will happen' }).waitFor();
+      expect((await recordOf('order-7')).state).toBe('unknown');
+      await page.context().close();
+    });
+
+    it('says why an act is refused, and lets nobody do it', async () => {
+      const page = await start(all, addressOf(await recordOf('order-7')));
+      await page.getByRole('button', { name: /^Nothing happened/ }).click();
+      await page.getByLabel('Reason').fill('the provider knows of none');
+      await page.getByRole('button', { name: 'See what will happen' }).click();
+      await page.getByText('A call to a provider may still be under way').waitFor();
+      expect(await page.getByRole('button', { name: 'Let it run again' }).isDisabled()).toBe(true);
+      await page.context().close();
+    });
+
+    it('is worked by keyboard alone, from the overview to the end', async () => {
+      const page = await start(all, '');
+      await page.getByRole('link', { name: 'order-8' }).waitFor();
+      const focus = (): Promise<string> =>
+        page.evaluate(() => {
+          let element = document.activeElement;
+          for (let next = element; next !== null; next = next.shadowRoot?.activeElement ?? null)
+            element = next;
+          return `${element?.textContent?.trim() ?? ''}${element?.getAttribute('name') ?? ''}`;
+        });
+      const tabTo = async (text: string): Promise<void> => {
+        for (let i = 0; i < 60 && !(await focus()).includes(text); i += 1) await page.keyboard.press('Tab');
+        expect(await focus()).toContain(text);
+      };
+      await tabTo('order-8');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'order-8' }).waitFor();
+      await tabTo('It happened');
+      await page.keyboard.press('Enter');
+      await tabTo('body');
+      await page.keyboard.type('done');
+      await tabTo('reason');
+      await page.keyboard.type('seen in the bank’s log');
+      await page.keyboard.press('Enter');
+      await page.getByText('This will happen:').waitFor();
+      await tabTo('Settle as completed');
+      await page.keyboard.press('Enter');
+      await page.getByText('Done.').waitFor();
+      expect((await recordOf('order-8')).state).toBe('completed');
+      await page.context().close();
+    });
+
+    it('shows a stranger’s key as text: no markup, nothing turned, no code', async () => {
+      const page = await start(all, '');
+      const link = page.getByRole('link', { name: /esrever/ });
+      expect(await link.innerText()).toContain('\\u202eesrever\\u001b[31m<script>');
+      await link.click();
+      await page.getByRole('heading', { name: '<img src=x onerror' }).waitFor();
+      expect(await page.title()).toBe('Samekey console');
+      expect(await page.locator('img, script:not([src])').count()).toBe(0);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    });
+
+    it('delivers dead letters again: a dry run first, then a result for each', async () => {
+      const page = await start(all, '#/letters');
+      await page.getByLabel('All, also those not shown').check();
+      await page.getByRole('button', { name: 'Deliver all again' }).click();
+      await page.getByText('3 would be done.').waitFor();
+      await shot(page, `${kind.name} letters-dry-desktop-light`);
+      await page.getByLabel('Reason, for the audit').fill('the mail server is back');
+      await page.getByRole('button', { name: 'Deliver them again' }).click();
+      await page.getByText('3 done.').waitFor();
+      await page.getByText('None. No message was given up.').waitFor();
+      const rows = await store.audit({ acts: ['requeue'] });
+      expect(rows.map(({ actor, reason }) => [actor, reason])).toEqual(
+        Array.from({ length: 3 }, () => ['alice@example.com', 'the mail server is back']),
+      );
+      await deadLetters(store, 3);
+      await page.context().close();
+    });
+
+    it('shows values by right and reason, and offers none of it to whoever may only look', async () => {
+      const done = addressOf(await recordOf('pay-1001'));
+      const page = await start(all, done);
+      await page.getByText('Show the values').click();
+      expect(await page.getByText('answer-of-pay-1001').count()).toBe(0);
+      await page.getByLabel('Why do you need to see them?').fill('ticket 12');
+      await page.getByRole('button', { name: 'Show them' }).click();
+      await page.getByText('answer-of-pay-1001').waitFor();
+      await page.getByText('reveal by alice@example.com').waitFor();
+      await page.context().close();
+      const other = await start(looker, addressOf(await recordOf('order-9')));
+      await other.getByText('without the right settle').waitFor();
+      expect(await other.locator('main').getByRole('button').count()).toBe(0);
+      await shot(other, `${kind.name} looker-desktop-light`);
+      await other.context().close();
+    });
+
+    it('hears of a new unknown outcome without being asked', async () => {
+      const page = await start(all, '');
+      await page.getByText('live', { exact: true }).waitFor();
+      await request(app, 'live-1', 500);
+      await page.getByRole('link', { name: 'live-1' }).waitFor();
+      await page.context().close();
+    });
+
+    it.each(LOOKS)(
+      '%s: axe finds nothing on any page, and nothing is wider than the screen',
+      async (name, look) => {
+        const page = await start(all, '', look);
+        const pages: readonly (readonly [string, string, string])[] = [
+          ['overview', '#/', 'Nobody knows how these ended'],
+          ['records', '#/records?states=failed', 'shown'],
+          ['unknown', addressOf(await recordOf('order-9')), 'How did it end?'],
+          ['completed', addressOf(await recordOf('pay-1001')), 'What it holds'],
+          ['letters', '#/letters', 'deliveries'],
+          ['audit', '#/audit', 'settle'],
+        ];
+        for (const [view, hash, text] of pages) {
+          await page.goto(`${all.origin}/ops/${hash}`);
+          await page.getByText(text).first().waitFor({ state: 'attached' });
+          if (view === 'unknown') await page.getByRole('button', { name: /^It happened/ }).click();
+          await page.waitForLoadState('load');
+          expect([view, await axe(page)]).toEqual([view, []]);
+          const overflow = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          );
+          expect([view, overflow]).toEqual([view, 0]);
+          await shot(page, `${kind.name} ${view}-${name}`);
+        }
+        expect(faults.splice(0)).toEqual([]);
+        await page.context().close();
+      },
+    );
+  });
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
