@@ -59,8 +59,7 @@ export function createClient(options: ClientOptions): Client {
       wasSent: stage === 'sent',
       ...verbs(settings, operation, key),
       goOn({ signal } = {}) {
-        const init: RequestInit = kept.credentials === null ? {} : { credentials: kept.credentials };
-        const request = { kept, digest, headers: headersOf(kept.headers), init };
+        const request = { kept, digest, headers: headersOf(kept.headers), init: {} };
         const call = {
           operation,
           request,

@@ -70,8 +70,7 @@ export function createOperation(
   const ownKey = options.key === undefined ? null : checkOwnKey(options.key);
   // Of a key that never changes an equal call is always the same.
   const whenDone = readWhenDone(options.whenDone) ?? settings.whenDone ?? (ownKey === null ? null : 'same');
-  if (whenDone === null)
-    throw new OptionsError('whenDone is missing: outside of a page say "same" or "again".');
+  if (whenDone === null) throw new OptionsError('whenDone is missing: say "same" or "again".');
   const { baseUrl, bodySizeMaxBytes: sizeMaxBytes } = settings;
   return {
     name,

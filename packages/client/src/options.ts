@@ -119,7 +119,8 @@ const NUMBERS = {
   answerSizeMaxBytes: 2 ** 16,
 };
 
-const RETRY = ['triesMax', 'timeMaxMs', 'tryTimeMaxMs', 'baseMs', 'capMs'];
+/** Those of `RetryOptions` lead. */
+const RETRY = Object.keys(NUMBERS).slice(0, 5);
 const WHEN_DONE: readonly unknown[] = ['same', 'again', 'ask', undefined];
 
 /** Checks what an operation says; throws `OptionsError`. */
@@ -139,7 +140,7 @@ export function readOptions(options: ClientOptions): Settings {
   const { pending, profile = ietf, refusals = [] } = options;
   if (typeof pending?.swap !== 'function') throw new OptionsError('pending is missing.');
   if (typeof profile.read !== 'function') throw new OptionsError('profile is wrong.');
-  if (globalThis.crypto?.subtle === undefined) throw new OptionsError('Web Crypto is missing: use HTTPS.');
+  if (globalThis.crypto?.subtle === undefined) throw new OptionsError('No Web Crypto: use HTTPS.');
   for (const refusal of refusals) {
     checkNames(refusal, (name) => name === 'status' || name === 'code');
     if (!(refusal.status >= 400 && refusal.status < 500))

@@ -69,7 +69,7 @@ export function readRow(text: string): Row {
 export function responseOf({ status, headers, body }: Answer): Response | null {
   if (status === 0) return null;
   // Fetch: these may not have a body at all.
-  const isBare = status === 204 || status === 205 || status === 304;
+  const isBare = [204, 205, 304].includes(status);
   return new Response(isBare ? null : body, { status, headers });
 }
 

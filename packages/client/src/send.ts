@@ -65,18 +65,15 @@ export async function send(sending: Sending): Promise<Sent> {
       error = cause;
       return null;
     });
+    const means = answer && judge(answer, settings);
     if (answer === null) {
       if (error === TIMED_OUT) because = 'timed-out';
-    } else if (
-      poll !== null &&
-      (answer.status === 404 || answer.status < 200 || (answer.status >= 300 && answer.status < 400))
-    ) {
+    } else if (poll !== null && (means === 'redirected' || answer.status === 404)) {
       // The status resource knows nothing of it, or leads elsewhere: the request itself is asked again.
       poll = null;
       because = 'in-progress';
     } else {
-      const means = judge(answer, settings);
-      if (means !== 'in-progress' && means !== 'later') return { means, answer };
+      if (means !== 'in-progress' && means !== 'later') return { means: means as Meaning, answer };
       because = means === 'later' ? 'answer' : means;
       const location = answer.status === 202 ? answer.headers.get('location') : null;
       if (location !== null) poll = sameOrigin(location, poll ?? sending.request.kept.url);
@@ -149,6 +146,7 @@ async function fetchWhole(sending: Sending, poll: string | null, signal: AbortSi
     body: poll !== null || kept.body === null ? null : fromBase64(kept.body),
     // Where a redirect leads is no answer of the operation, and never gets its key, body or credentials (F83).
     redirect: kept.redirect ?? 'manual',
+    ...(kept.credentials && { credentials: kept.credentials }),
     signal,
   });
   return {

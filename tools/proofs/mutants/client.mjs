@@ -23,6 +23,22 @@ export const client = [
     breaks: 'The 403 of a request that the browser sent a second time drops the key of a charge (F127).',
   },
   {
+    name: 'client-histories-with-a-bare-4xx',
+    file: `${SRC}/meanings.ts`,
+    find: '4xx | any | any | unproven',
+    put: '4xx | any | any | stored',
+    tests: ['client/histories.test.ts'],
+    breaks: 'In some history a charge is called a refusal, because the browser sent it a second time.',
+  },
+  {
+    name: 'client-histories-with-storage-cleared',
+    file: `${SRC}/kept.ts`,
+    find: 'return sent === undefined ? null : { text, row: sent };',
+    put: 'return null;',
+    tests: ['client/histories.test.ts'],
+    breaks: 'In some history storage is cleared under an open payment, and a second key is made.',
+  },
+  {
     name: 'client-an-unseen-error-is-done',
     file: `${SRC}/meanings.ts`,
     find: '410 | response-not-stored* | any | unseen-error',
@@ -141,6 +157,14 @@ export const client = [
     put: 'name in defaults',
     tests: ['client/answer.test.ts'],
     breaks: 'An option at the wrong depth passes in silence (F87).',
+  },
+  {
+    name: 'client-an-object-is-a-body',
+    file: `${SRC}/request.ts`,
+    find: "if (String(body) === '[object Object]')",
+    put: "if (String(body) === '[object Nothing]')",
+    tests: ['client/answer.test.ts'],
+    breaks: 'A call with an object pays for "[object Object]" (F139).',
   },
   {
     name: 'client-a-kept-answer-is-not-marked',

@@ -16,6 +16,8 @@ const EXPOSED: readonly string[] = [
   'Idempotency-Stored',
   'Idempotency-Key-Expires',
   'Retry-After',
+  // Against which a client reads dates: its own clock may be wrong by hours (F136).
+  'Date',
   'Location',
   'Link',
 ];

@@ -89,6 +89,8 @@ describe('options', () => {
     await expect(operation.fetch('https://shop.example/', { method: 'GET' })).rejects.toThrow('GET');
     await expect(operation.fetch('https://shop.example/', { body: 'four' })).rejects.toThrow('4 bytes');
     await expect(operation.fetch('/pay')).rejects.toThrow('baseUrl');
+    // F139: never sent as "[object Object]".
+    await expect(operation.fetch('https://shop.example/', { body: {} as never })).rejects.toThrow('no body');
     // F137: nobody could read its answer.
     await expect(operation.fetch('https://shop.example/', { mode: 'no-cors' })).rejects.toThrow('no-cors');
     expect(await pending.names()).toEqual([]);

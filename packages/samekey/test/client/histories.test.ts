@@ -21,12 +21,34 @@ type Happening =
   | 'lost'
   /** Done, and the answer takes for ever. */
   | 'hangs'
+  /** The browser sends it a second time by itself: the first one is done, the answer is that of a check in front of the shop (F127). */
+  | 'resent'
   | { readonly status: number; readonly retryAfter: string | null; readonly code: string | null };
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
-  fc.constantFrom<Happening>('works', 'refuses', 'cut', 'lost', 'hangs'),
+  fc.constantFrom<Happening>('works', 'refuses', 'cut', 'lost', 'hangs', 'resent'),
   fc.record({
-    status: fc.constantFrom(202, 400, 401, 403, 404, 408, 409, 410, 422, 425, 429, 500, 501, 502, 503, 504),
+    status: fc.constantFrom(
+      202,
+      302,
+      303,
+      307,
+      400,
+      401,
+      403,
+      404,
+      408,
+      409,
+      410,
+      422,
+      425,
+      429,
+      500,
+      501,
+      502,
+      503,
+      504,
+    ),
     retryAfter: fc.constantFrom(
       null,
       null,
@@ -41,7 +63,14 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     // Most of what is in front of a shop knows nothing of keys.
     code: fc.oneof(
       { weight: 4, arbitrary: fc.constant(null) },
-      fc.constantFrom('in-progress', 'outcome-unknown', 'key-reused', 'key-expired', 'pending'),
+      fc.constantFrom(
+        'in-progress',
+        'outcome-unknown',
+        'key-reused',
+        'key-expired',
+        'pending',
+        'response-not-stored',
+      ),
     ),
   }),
 );
@@ -57,6 +86,8 @@ const step = fc.oneof(
   },
   fc.constant({ do: 'reload' as const }),
   fc.constant({ do: 'give-up' as const }),
+  // Of what the page holds in memory nothing is lost (F128).
+  fc.constant({ do: 'clear-storage' as const }),
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 3_600_000, 86_000_000) }),
 );
 
@@ -86,6 +117,8 @@ async function play(
   /** Keys whose operation somebody was told is done, be it by a proxy's 202 while another tab still asks. */
   const toldDone = new Set<string>();
   let mayBeNew = true;
+  /** What is open is known to the page alone: another tab, or a reload, cannot know of it. */
+  let isCleared = false;
   let requests = 0;
 
   async function fetch(_url: string, init: RequestInit): Promise<Response> {
@@ -103,7 +136,9 @@ async function play(
     if (typeof what === 'object') {
       const headers = new Headers({ 'content-type': 'application/problem+json' });
       if (what.retryAfter !== null) headers.set('retry-after', what.retryAfter);
-      return new Response(JSON.stringify({ code: what.code ?? undefined }), { status: what.status, headers });
+      const { status, code } = what;
+      const said = code === null ? {} : { type: `https://shop.example/errors#${code}`, status, code };
+      return new Response(JSON.stringify(said), { status, headers });
     }
     if (what === 'cut') throw new TypeError('fetch failed');
     const known = records.get(key);
@@ -111,6 +146,7 @@ async function play(
     records.set(key, status);
     if (status === 201 && known === undefined && !toldDone.has(key)) untold.add(key);
     if (what === 'lost') throw new TypeError('fetch failed');
+    if (what === 'resent') return new Response('', { status: 403 });
     if (what === 'hangs') return new Promise(() => undefined);
     const headers = new Headers({ 'idempotency-key-expires': 'Fri, 02 Jan 2026 00:00:00 GMT' });
     if (known !== undefined) headers.set('idempotency-replayed', 'true');
@@ -159,7 +195,16 @@ async function play(
   let client = open();
   for (const act of steps) {
     if (act.do === 'wait') await world.advance(act.ms);
+    if (act.do === 'clear-storage') {
+      for (const name of await pending.names()) await pending.swap(name, await pending.read(name), null);
+      isCleared = true;
+    }
     if (act.do === 'reload') {
+      if (isCleared) {
+        mayBeNew = true;
+        untold.clear();
+        isCleared = false;
+      }
       client = open();
       for (const unsettled of await until(client.resume())) {
         const result = await until(unsettled.goOn());
@@ -174,7 +219,7 @@ async function play(
     }
     if (act.do === 'call') {
       // Tabs without locks between them: clients of their own.
-      const clients = [client, client, open()].slice(0, act.tabs);
+      const clients = [client, client, open()].slice(0, isCleared ? Math.min(act.tabs, 2) : act.tabs);
       const init = { method: 'POST', body: JSON.stringify({ amount: act.amount }) };
       await until(Promise.all(clients.map((one) => timed(one.operation('pay').fetch('/pay', init)))));
     }

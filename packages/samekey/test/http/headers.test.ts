@@ -108,7 +108,7 @@ it('dates are IMF-fixdate, also those no date can reach', () => {
 // F36
 it('the CORS lists name what a browser sends and what it may read, and cannot be changed', () => {
   expect(CORS.allowedHeaders).toEqual(['Idempotency-Key']);
-  for (const name of ['Idempotency-Replayed', 'Idempotency-Key-Expires', 'Retry-After', 'Location']) {
+  for (const name of ['Idempotency-Replayed', 'Idempotency-Key-Expires', 'Retry-After', 'Date', 'Location']) {
     expect(CORS.exposedHeaders).toContain(name);
   }
   expect(() => (CORS.allowedHeaders as string[]).push('X')).toThrow(TypeError);
