@@ -10,8 +10,9 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
-import { SCENARIOS } from '../src/model/index.ts';
+import { play, SCENARIOS } from '../src/model/index.ts';
 import { QUESTIONS } from '../src/view/questions.ts';
+import { placeOf } from '../src/view/step-address.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const DESKTOP = { viewport: { width: 1440, height: 1000 } };
@@ -62,6 +63,11 @@ function isPlayed(hash: string): boolean {
     readonly trace: { readonly scenario: string; readonly variant: string } | null;
   };
   return trace !== null && hash.startsWith(`#${trace.scenario}/${trace.variant}/`);
+}
+
+/** The run that the page shows. */
+function playedTrace(): unknown {
+  return (document.querySelector('samekey-explainer') as unknown as { readonly trace: unknown }).trace;
 }
 
 /** The caption of the first stage. */
@@ -122,6 +128,8 @@ describe.runIf(program !== undefined)('the page', () => {
         location.hash = to;
       }, hash);
       await page.waitForFunction(isPlayed, hash);
+      // One source of truth: the browser plays what Node plays.
+      expect(await page.evaluate(playedTrace)).toEqual(await play(placeOf(hash)));
       const there = await stepped(page, 'ArrowRight');
       expect(there.length).toBeGreaterThan(4);
       expect(there.at(-1)).toContain('Meant: €');
@@ -293,6 +301,32 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.getByRole('button', { name: 'The order in three parts' }).click();
     await expect.poll(() => shown(page)).toContain('Order and pay');
     expect(faults.splice(0).join()).toContain('Failed to');
+    await page.context().close();
+  });
+
+  it('plays only while it is on screen', async () => {
+    const page = await open('#crash/samekey/1/0');
+    await page.clock.install();
+    const step = (): Promise<string> => page.locator('samekey-controls .of').innerText();
+    await page.getByRole('button', { name: 'Play' }).click();
+    await page.clock.runFor(10_000);
+    const before = await step();
+    expect(before).not.toMatch(/^1 /);
+    const scroll = (away: boolean): Promise<void> =>
+      page.evaluate(async (isAway) => {
+        const explainer = document.querySelector('samekey-explainer');
+        if (explainer === null) return;
+        (explainer as HTMLElement).style.marginTop = isAway ? '300vh' : '0';
+        window.scrollTo(0, 0);
+        // Whoever looks later is told later: the page knows by then.
+        await new Promise((resolve) => new IntersectionObserver(resolve).observe(explainer));
+      }, away);
+    await scroll(true);
+    await page.clock.runFor(60_000);
+    expect(await step()).toBe(before);
+    await scroll(false);
+    await page.clock.runFor(10_000);
+    expect(await step()).not.toBe(before);
     await page.context().close();
   });
 
