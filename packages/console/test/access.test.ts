@@ -58,6 +58,8 @@ describe('who is let in', () => {
     expect(cookie).not.toContain(SECRET);
     const me = await post('api/me', { ...SENT, cookie: `other=1; ${cookie.split(';')[0] ?? ''}` });
     expect(await me.json()).toMatchObject({ actor: 'alice', rights: [] });
+    const forged = (cookie.split('=')[0] ?? '') + '=' + SECRET;
+    expect((await post('api/me', { ...SENT, cookie: forged })).status).toBe(401);
   });
 
   it.each([

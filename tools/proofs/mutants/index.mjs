@@ -2,6 +2,7 @@
 import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
 import { client } from './client.mjs';
+import { operatorsPage } from './console.mjs';
 import { deploys } from './deploys.mjs';
 import { dialects } from './dialects.mjs';
 import { doors } from './doors.mjs';
@@ -47,6 +48,7 @@ export const AREAS = [
   { name: 'dialects', mutants: dialects },
   { name: 'openapi', mutants: openapi },
   { name: 'client', mutants: client },
+  { name: 'console', mutants: operatorsPage },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },

@@ -10,7 +10,7 @@ import { parse } from '../../lib/parse.mjs';
  * @property {string} file under packages/samekey/src, or of another package with its whole path
  * @property {string} find text that stands in the file exactly once
  * @property {string} put what stands there instead
- * @property {string[]} tests files under packages/samekey/test that must fail on it
+ * @property {string[]} tests files under packages/samekey/test, or of another package with their whole path, that must fail on it
  * @property {string} [only] titles of tests, as vitest's `-t` takes them; needed where the others take long
  * @property {string} breaks what goes wrong, in one sentence
  * @property {string} [equivalent] why nothing goes wrong after all: then no test has to fail
@@ -25,7 +25,8 @@ const TEST = 'packages/samekey/test';
 export const sourceOf = ({ file }) => (file.startsWith('packages/') ? file : `${SRC}/${file}`);
 
 /** @param {Mutant} mutant */
-export const testsOf = ({ tests }) => tests.map((file) => `${TEST}/${file}`);
+export const testsOf = ({ tests }) =>
+  tests.map((file) => (file.startsWith('packages/') ? file : `${TEST}/${file}`));
 
 /**
  * What is wrong with the edit, or the text with the edit made. An edit that makes no module would be killed by whatever imports
