@@ -415,9 +415,9 @@ export const doors = [
   },
   {
     name: 'lambda-large-answer-is-empty',
-    file: 'adapters/lambda/event.ts',
-    find: 'const body = NULL_BODY.includes(status) ? null : bytes;',
-    put: 'const body = null;',
+    file: 'adapters/lambda/lambda-exchange.ts',
+    find: 'known.set(given.response, given.bytes);',
+    put: 'known.set(given.response, new Uint8Array(0));',
     tests: ['adapters/lambda-specifics.test.ts'],
     only: 'too large to be kept',
     breaks: 'An answer that is too large to be kept reaches its client without its body.',

@@ -110,8 +110,8 @@ export function matches(route: ContractRoute, path: string): boolean {
   return new RegExp(`^${whole.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
 }
 
-/** The harness of the Fetch adapter. */
-export const fetchHarness: AdapterHarness = {
+/** The harness of the Fetch adapter on a server. */
+export const fetchHarnessOn = (serve: (app: FetchApp) => Promise<Served>): AdapterHarness => ({
   name: 'Fetch',
   ways: Object.keys(WAYS),
   hasRoutePatterns: false,
@@ -127,7 +127,7 @@ export const fetchHarness: AdapterHarness = {
         handlerOf(route),
       ),
     }));
-    return listen(async (request) => {
+    return serve(async (request) => {
       const found = apps.find(({ route }) => matches(route, new URL(request.url).pathname));
       if (found === undefined) return new Response('not found', { status: 404 });
       if (!found.route.isAllowed(seen(request))) return new Response('refused', { status: 403 });
@@ -136,4 +136,7 @@ export const fetchHarness: AdapterHarness = {
     });
   },
   protect: (samekey, options) => idempotent(samekey, options as never, () => new Response()),
-};
+});
+
+/** The harness of the Fetch adapter, on Node. */
+export const fetchHarness: AdapterHarness = fetchHarnessOn(listen);

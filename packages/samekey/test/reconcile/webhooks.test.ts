@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createSamekey, reply } from '../../src/index.ts';
+import { StoreError } from '../../src/core/errors.ts';
 import type { Told, ToldAbout, VerdictAnswer } from '../../src/reconcile/index.ts';
 import { readSteps } from '../../src/ways/steps.ts';
 import { claimRequest, finishRequest } from '../../../testing/src/contract/context.ts';
@@ -232,6 +233,25 @@ describe('a webhook', () => {
       { to: 'retryable', from: 'completed', actor: 'webhook:bank' },
       { to: 'failed', from: 'completed' },
     ]);
+  });
+
+  it('that contradicts while the store is busy is noted when it is not', async () => {
+    const bench = createBench();
+    await bench.thrown();
+    let refusals = 3;
+    const store = {
+      ...bench.store,
+      note: async (rows: Parameters<typeof bench.store.note>[0]) => {
+        if (refusals-- > 0) throw new StoreError('busy', { applied: 'no', transient: true });
+        return bench.store.note(rows);
+      },
+    };
+    const reconciler = bench.reconciler({ store });
+    await reconciler.tell(told(PAID));
+    const contradicts = reconciler.tell(told(DECLINED));
+    await bench.world.advance(10_000);
+    expect(await contradicts).toEqual({ kind: 'contradiction', found: 'completed' });
+    expect(await bench.store.audit({ acts: ['contradiction'] })).toMatchObject([{ to: 'failed' }]);
   });
 
   it('that comes late, when somebody has said that nothing happened, contradicts', async () => {

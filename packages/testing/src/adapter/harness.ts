@@ -110,6 +110,8 @@ export interface AdapterHarness {
   readonly hasRepeatedLines: boolean;
   /** Whether the platform tells the lines of a request's field apart; where it joins them, what may be two is refused (F80). */
   readonly tellsRequestLines: boolean;
+  /** Whether a request of a connection begins before the one in front of it is answered. Default: it does. */
+  readonly hasPipelining?: boolean;
   /** Whether answers can leave in parts, as they come. Default: they can. */
   readonly hasStreams?: boolean;
   /** Whether bodies come whole, as data: nothing in front can take one (F31), and none ends early. Default: they do not. */

@@ -187,11 +187,13 @@ export function wireTests(test: AddTest, harness: AdapterHarness): void {
     const request = jsonRequest('key-1', { amount: 1 }, { keepAlive: true });
     const connection = app.open().send(request).send(request);
     await slow.started;
-    assert.equal((await app.saw('outcome')).kind, 'in-progress');
+    const inTurn = harness.hasPipelining === false;
+    if (!inTurn) assert.equal((await app.saw('outcome')).kind, 'in-progress');
     slow.release();
     const first = await connection.answer();
     assert.deepEqual([first.status, text(first)], [201, 'made']);
-    assertProblem(await connection.answer(), 409, 'in-progress');
+    if (inTurn) assertReplay(first, await connection.answer());
+    else assertProblem(await connection.answer(), 409, 'in-progress');
     connection.send(request);
     assertReplay(first, await connection.answer());
     assert.equal(app.runs, 1);
