@@ -11,12 +11,17 @@ const SCRIPTS = {
   'theme.js': { entry: `${ASSETS_SRC}/site-look.ts`, format: 'iife' },
   // The search is a file of its own, loaded when somebody searches.
   'chooser.js': { entry: `${ASSETS_SRC}/chooser.ts`, format: 'esm' },
+  'calculator.js': { entry: `${ASSETS_SRC}/calculator.ts`, format: 'esm' },
   'explainer.js': { entry: 'packages/explainer/src/view/index.ts', format: 'esm' },
   'page.js': { entry: `${ASSETS_SRC}/site-page.ts`, format: 'esm' },
 };
 
 /** Elements that a page of Markdown may hold, and what defines them. Only a page that has one loads it. */
-export const ELEMENTS = { 'samekey-chooser': 'chooser.js', 'samekey-explainer': 'explainer.js' };
+export const ELEMENTS = {
+  'samekey-chooser': 'chooser.js',
+  'samekey-explainer': 'explainer.js',
+  'samekey-sizing': 'calculator.js',
+};
 
 /** @param {string} folder */
 export async function bundleScripts(folder) {

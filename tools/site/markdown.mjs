@@ -78,7 +78,8 @@ function decorate(hast, highlighter) {
       if (parent.type === 'element' && String(parent.properties['className']) === 'table') return;
       labelEmptyHeads(node);
       parent.children[at] = element('div', { className: ['table'] }, [node]);
-    } else if (node.tagName === 'pre') {
+    } else if (node.tagName === 'li') makeBox(node);
+    else if (node.tagName === 'pre') {
       const [code] = node.children;
       if (code?.type !== 'element') return;
       const lang = /^language-(.+)$/.exec(String(code.properties['className'] ?? ''))?.[1] ?? '';
@@ -91,6 +92,14 @@ function decorate(hast, highlighter) {
       node.children.push(element('a', properties, [{ type: 'text', value: '#' }]));
     }
   });
+}
+
+/** `[ ]` at the beginning of an item: a box to tick on paper. @param {Element} item */
+function makeBox(item) {
+  const [first] = item.children;
+  if (first?.type !== 'text' || !first.value.startsWith('[ ] ')) return;
+  first.value = first.value.slice(4);
+  item.properties = { ...item.properties, className: ['box'] };
 }
 
 /** A head without a word is no head of anything: a cell. @param {Element} table */

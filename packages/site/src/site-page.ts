@@ -47,19 +47,23 @@ function startMenu(): void {
 
 /** A box that scrolls must be reached by keyboard; one that does not would be a stop for nothing. */
 function startBoxes(): void {
-  const boxes = document.querySelectorAll<HTMLElement>('pre.code, .table');
   const mark = (): void => {
-    for (const box of boxes) {
+    for (const box of document.querySelectorAll<HTMLElement>('pre.code, .table')) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute('tabindex');
     }
   };
   new ResizeObserver(mark).observe(document.body);
+  // The chooser has shown another program.
+  document.addEventListener('samekey-shown', () => {
+    startCopy();
+    mark();
+  });
   mark();
 }
 
 function startCopy(): void {
-  for (const box of document.querySelectorAll('pre.code')) {
+  for (const box of document.querySelectorAll('pre.code:not(.copied > *)')) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';

@@ -30,9 +30,12 @@ const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
 const KINDS = [
   '',
   'guides/express/',
-  'reference/errors/',
   'errors/key-reused/',
   'source/examples/express-sqlite/',
+  'code/',
+  'see-it/',
+  'sizing/',
+  'checklist/',
 ];
 /** What the site is served below. */
 const BASE = '/docs/0.1';
@@ -230,6 +233,16 @@ describe.runIf(program !== undefined)('in a browser', () => {
     await page.getByLabel('Way').selectOption('Phased');
     await expect.poll(() => shown.first().innerText()).toContain('samekey.phased');
     expect(await page.getByLabel('Store').isDisabled()).toBe(true);
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('counts what a service needs, as it is typed', async () => {
+    const page = await open('sizing/');
+    await page.getByLabel('Keys a day').fill('864000');
+    await page.getByLabel('Retention, days').fill('2');
+    await expect.poll(() => page.locator('samekey-sizing tr').nth(1).innerText()).toContain('1,728,000');
+    expect(await page.locator('samekey-sizing tr').nth(2).innerText()).toContain('1.8 GB');
     expect(faults.splice(0)).toEqual([]);
     await page.context().close();
   });

@@ -124,7 +124,7 @@ export class ExplainerElement extends LitElement implements Played {
         (one) => one.tasks.every((task) => this.#done.has(task)),
         (one) => this.#open(one),
       )}
-      <main class=${this.isCompared ? 'two' : ''}>
+      <div class=${this.isCompared ? 'runs two' : 'runs'}>
         <div class="story">
           <h1>${scenario.title}</h1>
           <p>${scenario.story}</p>
@@ -143,7 +143,7 @@ export class ExplainerElement extends LitElement implements Played {
         </div>
         ${trace === null || variant === undefined ? '' : this.#behind(trace, variant)}
         ${trace === null ? '' : transcript(trace, place.step, (one) => addressOf({ ...place, step: one }))}
-      </main>
+      </div>
       ${questions(() => this.#showStory())}
     </div>`;
   }
@@ -270,7 +270,7 @@ export class ExplainerElement extends LitElement implements Played {
   }
 
   #showStory(): void {
-    this.renderRoot.querySelector('main')?.scrollIntoView();
+    this.renderRoot.querySelector('.runs')?.scrollIntoView();
   }
 
   /** Shows a scene of the tour. */

@@ -224,7 +224,7 @@ export const PAGE_STYLE: CSSResult = css`
     max-width: 46rem;
     color: var(--soft);
   }
-  main {
+  .runs {
     display: grid;
     grid-template-columns: minmax(0, 1fr);
     gap: 1.25rem;
@@ -300,7 +300,7 @@ export const PAGE_STYLE: CSSResult = css`
     }
   }
   @media (min-width: 64rem) {
-    main {
+    .runs {
       grid-template: 'story tasks' auto 'desk tasks' auto 'desk aside' 1fr 'transcript transcript' auto / minmax(0, 1fr) 23rem;
       column-gap: 1.75rem;
     }
@@ -321,7 +321,7 @@ export const PAGE_STYLE: CSSResult = css`
     .transcript {
       grid-area: transcript;
     }
-    main.two {
+    .runs.two {
       grid-template: 'story tasks' auto 'desk desk' auto 'aside aside' auto 'transcript transcript' auto / minmax(0, 1fr) minmax(0, 30rem);
     }
     .two .stages {
