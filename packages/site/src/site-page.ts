@@ -46,20 +46,21 @@ function startMenu(): void {
 }
 
 /** A box that scrolls must be reached by keyboard; one that does not would be a stop for nothing. */
+function markBoxes(): void {
+  for (const box of document.querySelectorAll<HTMLElement>('pre.code, .table')) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute('tabindex');
+  }
+}
+
 function startBoxes(): void {
-  const mark = (): void => {
-    for (const box of document.querySelectorAll<HTMLElement>('pre.code, .table')) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else box.removeAttribute('tabindex');
-    }
-  };
-  new ResizeObserver(mark).observe(document.body);
+  new ResizeObserver(markBoxes).observe(document.body);
   // The chooser has shown another program.
   document.addEventListener('samekey-shown', () => {
     startCopy();
-    mark();
+    markBoxes();
   });
-  mark();
+  markBoxes();
 }
 
 function startCopy(): void {
