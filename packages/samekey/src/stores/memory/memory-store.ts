@@ -99,7 +99,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     ROWS,
     options,
   );
-  const databaseId = crypto.randomUUID();
   const now = own.now ?? (() => Math.floor(performance.timeOrigin + performance.now()));
   const records = new Map<string, SamekeyRecord>();
   const audit = createMemoryAudit();
@@ -298,8 +297,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return countsOf([...records.values()].map(({ state }) => [state, 1]));
     },
 
-    // Nobody else can reach it.
-    identity: async () => ({ service: 'memory', databaseId }),
+    identity: ownIdentity(),
     ready: async () => undefined,
     close: async () => undefined,
   };
@@ -307,3 +305,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 /** Enough to make room, few enough not to hold up a request. */
 const REAP_WHEN_FULL = 100;
+
+/** Nobody else can reach it. Its id is drawn when it is asked for: Workers draw nothing while a module is loaded. */
+function ownIdentity(): NonNullable<Store['identity']> {
+  let databaseId: string | undefined;
+  return async () => ({ service: 'memory', databaseId: (databaseId ??= crypto.randomUUID()) });
+}
