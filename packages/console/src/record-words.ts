@@ -21,7 +21,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     'the handler ran longer than attemptTimeMaxMs and was told to stop; it may still be running',
   ],
   ['no-answer', 'the handler ended without an answer, which proves nothing'],
-  ['answer-not-storable', 'it is done; what the handler answered is nothing that can be stored'],
+  [
+    'answer-not-storable',
+    'it is done; its handler answered with what cannot be stored, and that body is lost',
+  ],
   ['handler-threw', 'the handler threw, and the policy does not say that nothing happened'],
   ['said-unknown', 'the handler said that it does not know whether it took effect'],
   [
@@ -32,8 +35,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     'perhaps-answered-for',
     'it was answered as a time-out answers; if one did, its handler may still be running',
   ],
-  ['no-answer', 'the handler ended and had answered nothing'],
-  ['answer-not-storable', 'the handler answered with what cannot be stored: its body is lost'],
   ['message-unknown', 'the handler of its message said that it does not know whether it took effect'],
   ['never-started', 'it was accepted, and no worker began it by its deadline'],
   ['attempts-exhausted', 'it has used up its attempts (attemptMax)'],
