@@ -21,6 +21,7 @@ import {
   wholeNumber,
 } from './core/options.ts';
 import { FORMAT_VERSION, REPLAY_TRUST_MAX_MS } from './core/record.ts';
+import { isProduction } from './ways/unprotected-fetch.ts';
 import type { Reply, ReplyValue } from './ways/reply.ts';
 import {
   OPERATION_OPTIONS,
@@ -340,11 +341,7 @@ function tellUnfit(engine: Engine, store: Store): void {
       `createSamekey was called ${made} times with one store: make one instance for the process, not one for each request, since each has caches, groups of writes and duplicates of its own.`,
     );
   }
-  const { process } = globalThis as {
-    readonly process?: { readonly env?: Readonly<Record<string, string>> };
-  };
-  const isProduction = process?.env?.['NODE_ENV'] === 'production';
-  if (isProduction && made === 1 && !store.capabilities.durable && !store.capabilities.shared) {
+  if (isProduction() && made === 1 && !store.capabilities.durable && !store.capabilities.shared) {
     engine.misuse(
       'store-not-durable',
       `The store "${store.name}" is in this process's memory, and NODE_ENV is production: after a restart, and in other processes, every key acts as never used. Use a store that lasts.`,

@@ -57,9 +57,8 @@ let storage: Storage | null | undefined;
 
 /** Watches one attempt's handler. */
 export function watchHandler(engine: Pick<Engine, 'misuse'>, operation: string): HandlerWatch {
-  const { process } = globalThis as Runtime;
-  if (process?.env?.['NODE_ENV'] === 'production') return BLIND;
-  storage ??= listen(process);
+  if (isProduction()) return BLIND;
+  storage ??= listen((globalThis as Runtime).process);
   const places = storage;
   if (places === null) return BLIND;
   const life = { ended: false };
@@ -71,6 +70,15 @@ export function watchHandler(engine: Pick<Engine, 'misuse'>, operation: string):
       life.ended = true;
     },
   };
+}
+
+/** Whether `NODE_ENV` says so. Where it may not be read (Deno without `--allow-env`) nobody has said it. */
+export function isProduction(): boolean {
+  try {
+    return (globalThis as Runtime).process?.env?.['NODE_ENV'] === 'production';
+  } catch {
+    return false;
+  }
 }
 
 /** Starts to listen, once per process. */

@@ -40,7 +40,7 @@ const RUNTIMES: Readonly<Record<string, Runtime>> = {
   },
   deno: {
     file: join(OPTIONAL, 'deno/deno'),
-    args: ['run', '--allow-all', '--no-lock', '--no-config'],
+    args: ['run', '--allow-net', '--no-prompt', '--no-lock', '--no-config'],
     known: {
       'a small answer whose end comes 1.5 s after its head is kept and replayed to the byte':
         'its server sends from another thread: the virtual time of the test is over before the first bytes come',
