@@ -70,8 +70,11 @@ export async function bulk(
   given: Bulk,
   reason: string | null,
 ): Promise<BulkAnswer & { readonly after: number | null }> {
+  // All of a topic are others by the time that somebody has read what would become of them.
+  if (given.ids === null && reason !== null)
+    throw new ConsoleFault(400, 'bad-request', 'Name the letters (ids), as the dry run gave them.');
   const { letters, after } =
-    given.ids === null ? await allOf(operator, given) : await named(operator, given.ids);
+    given.ids === null ? await allOf(operator, given) : await named(operator, given.ids, given);
   const requests = await operator.requestsOf(letters);
   const fit = letters.filter((letter, i) => misfit(verb, requests[i] ?? 'none') === null);
   const refused = letters.flatMap((letter, i): readonly BulkRow[] => {
@@ -136,11 +139,19 @@ async function allOf(operator: Operator, { topic, after }: Bulk): Promise<Found>
   return { letters, after: letters.length < BITE ? null : (letters.at(-1)?.place ?? null) };
 }
 
-async function named(operator: Operator, ids: readonly string[]): Promise<Found> {
+async function named(
+  operator: Operator,
+  ids: readonly string[],
+  { topic, after: from }: Bulk,
+): Promise<Found> {
   const wanted = new Set(ids);
   const letters: StoredMessage[] = [];
-  for (let page = 0, after = 0; page < PAGES_MAX && letters.length < wanted.size; page += 1) {
-    const found = await operator.deadLetters({ after, limit: BITE });
+  for (let page = 0, after = from; page < PAGES_MAX && letters.length < wanted.size; page += 1) {
+    const found = await operator.deadLetters({
+      after,
+      limit: BITE,
+      ...(topic === undefined ? {} : { topic }),
+    });
     letters.push(...found.filter(({ id }) => wanted.has(id)));
     if (found.length < BITE) break;
     after = found.at(-1)?.place ?? after;

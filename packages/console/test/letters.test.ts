@@ -43,6 +43,7 @@ function operatorOf(requeue: (ids: readonly string[]) => Promise<readonly string
 }
 
 const ALL = readBulk({ all: true });
+const EACH = readBulk({ ids: ['a', 'b', 'answered', 'moved'] });
 const endsOf = (answer: { rows: readonly { id: string; end: string }[] }) =>
   Object.fromEntries(answer.rows.map(({ id, end }) => [id, end]));
 
@@ -68,6 +69,24 @@ describe('many dead letters', () => {
     expect(calls).toEqual([['a', 'moved']]);
   });
 
+  it('does nothing to all: by then they are others than the dry run has shown', async () => {
+    const { operator, calls } = operatorOf(async (ids) => ids);
+    await expect(bulk(operator, 'drop', ALL, 'why')).rejects.toThrow(/Name the letters/);
+    expect(calls).toEqual([]);
+  });
+
+  it('looks for those that are named from the place that is given, in their topic', async () => {
+    const asked: object[] = [];
+    const operator = {
+      deadLetters: async (given: object) => (asked.push(given), [letter('a', 7)]),
+      requestsOf: async () => ['none'],
+      requeue: async (ids: readonly string[]) => ids,
+    } as unknown as Operator;
+    const given = readBulk({ ids: ['a'], topic: 'mail', after: 6 });
+    expect(endsOf(await bulk(operator, 'requeue', given, 'why'))).toEqual({ a: 'done' });
+    expect(asked).toEqual([{ after: 6, topic: 'mail', limit: 500 }]);
+  });
+
   it.each([
     ['unknown', 'uncertain'],
     ['no', 'failed'],
@@ -75,7 +94,7 @@ describe('many dead letters', () => {
     const { operator } = operatorOf(() =>
       Promise.reject(new StoreError('lost', { applied, transient: true })),
     );
-    expect(endsOf(await bulk(operator, 'requeue', ALL, 'why'))).toEqual({
+    expect(endsOf(await bulk(operator, 'requeue', EACH, 'why'))).toEqual({
       a: end,
       b: end,
       moved: end,

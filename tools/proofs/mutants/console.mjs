@@ -4,6 +4,7 @@ const SRC = 'packages/console/src';
 const ACCESS = ['packages/console/test/access.test.ts'];
 const ACTS = ['packages/console/test/acts.test.ts'];
 const LISTS = ['packages/console/test/lists.test.ts'];
+const ELEMENTS = ['packages/console/test/page-elements.test.ts'];
 const LETTERS = ['packages/console/test/letters.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
@@ -93,5 +94,53 @@ export const operatorsPage = [
     tests: LISTS,
     only: 'SQLite',
     breaks: 'Records of the millisecond in which a page ended are on no page.',
+  },
+  {
+    name: 'console-acts-on-a-late-preview',
+    file: `${SRC}/page/preview.ts`,
+    find: 'if (turn === this.#turn) this.held = held;',
+    put: 'this.held = held;',
+    tests: ELEMENTS,
+    breaks: 'What was typed or ticked while the server looked is done under a preview of something else.',
+  },
+  {
+    name: 'console-acts-twice-on-two-enters',
+    file: `${SRC}/page/preview.ts`,
+    find: 'if (this.isBusy || held === null) return;\n    this.drop();',
+    put: 'if (held === null) return;',
+    tests: ELEMENTS,
+    breaks: 'Two Enters do an act twice.',
+  },
+  {
+    name: 'console-keeps-a-preview-of-an-older-record',
+    file: `${SRC}/page/act-element.ts`,
+    find: 'row.attempt === attempt &&',
+    put: 'attempt > 0 &&',
+    tests: ELEMENTS,
+    breaks: 'A preview stands beside a record that has moved on since.',
+  },
+  {
+    name: 'console-drops-letters-of-another-topic',
+    file: `${SRC}/page/letters-element.ts`,
+    find: '    this.isRead = false;\n    this.#forgetTry();',
+    put: '    this.isRead = false;',
+    tests: ELEMENTS,
+    breaks: 'Letters of the topic that was left are dropped from the page of another.',
+  },
+  {
+    name: 'console-drops-what-died-since',
+    file: `${SRC}/dead-letters.ts`,
+    find: 'if (given.ids === null && reason !== null)',
+    put: "if (given.ids === null && reason === '')",
+    tests: LETTERS,
+    breaks: 'Letters that died after the dry run are dropped with those that it showed.',
+  },
+  {
+    name: 'console-shows-values-of-another-record',
+    file: `${SRC}/page/record-element.ts`,
+    find: 'if (target !== this.target) return;',
+    put: 'if (target === null) return;',
+    tests: ELEMENTS,
+    breaks: 'What one record holds is shown on the page of another.',
   },
 ];

@@ -16,6 +16,7 @@ import type { ActAnswer, ActRequest, Me, Whole } from '../api.ts';
 import { answerFields, type Choice, choicesOf, readChoice } from './act-forms.ts';
 import { faultNote } from './pieces.ts';
 import { ask } from './ask-server.ts';
+import { Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
 import { harmless, textIn } from './readable.ts';
 
@@ -25,10 +26,7 @@ export class ActElement extends LitElement {
     whole: { attribute: false },
     me: { attribute: false },
     choice: { state: true },
-    previewed: { state: true },
     done: { state: true },
-    fault: { state: true },
-    isBusy: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -68,30 +66,23 @@ export class ActElement extends LitElement {
   declare whole: Whole;
   declare me: Me;
   declare choice: Choice | null;
-  declare previewed: ActAnswer | null;
   declare done: ActAnswer | null;
-  declare fault: unknown;
-  declare isBusy: boolean;
+  readonly #preview = new Preview<ActRequest, ActAnswer>(() => this.requestUpdate());
 
   constructor() {
     super();
     this.choice = null;
-    this.previewed = null;
     this.done = null;
-    this.fault = null;
-    this.isBusy = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
     const before = changed.get('whole');
-    if (
-      before === undefined ||
-      (before.row.key === this.whole.row.key && before.row.scope === this.whole.row.scope)
-    )
-      return;
+    if (before === undefined || isAsSeen(before, this.whole)) return;
+    this.#preview.drop();
+    const { choice } = this;
+    if (isOne(before, this.whole) && choicesOf(this.whole).some(({ id }) => id === choice?.id)) return;
     this.choice = null;
-    this.#reset();
-    this.done = null;
+    if (!isOne(before, this.whole)) this.done = null;
   }
 
   override render(): TemplateResult {
@@ -123,8 +114,9 @@ export class ActElement extends LitElement {
   }
 
   #form(choice: Choice): TemplateResult {
-    const { previewed, isBusy, fault } = this;
-    return html`<form class="stack" @submit=${this.#onSubmit} @input=${this.#reset}>
+    const { held, isBusy, fault } = this.#preview;
+    const previewed = held?.shown ?? null;
+    return html`<form class="stack" @submit=${this.#onSubmit} @input=${this.#preview.drop}>
       ${answerFields(choice)}
       <label class="field"
         ><span>Reason, for the audit (no personal data: it outlives the record)</span>
@@ -163,44 +155,61 @@ export class ActElement extends LitElement {
   #choose(choice: Choice): void {
     this.choice = choice;
     this.done = null;
-    this.#reset();
+    this.#preview.drop();
   }
-
-  readonly #reset = (): void => {
-    this.previewed = null;
-    this.fault = null;
-  };
 
   readonly #onSubmit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const { choice, previewed, whole } = this;
-    if (choice === null || this.isBusy) return;
+    const { choice, whole } = this;
+    if (choice === null) return;
+    if (this.#preview.held !== null) return this.#preview.act((request) => this.#do(request));
     const given = new FormData(event.target as HTMLFormElement);
-    this.isBusy = true;
-    this.fault = null;
-    try {
+    await this.#preview.look(async () => {
       const { scope, key, claimId, attempt } = whole.row;
+      const said = readChoice(choice, given);
       const request: ActRequest = {
         scope,
         key,
         seen: { claimId, attempt },
         reason: textIn(given, 'reason'),
-        ...readChoice(choice, given),
+        ...said,
       };
-      if (previewed === null) this.previewed = await ask<ActAnswer>('preview', request);
-      else await this.#do(request);
-    } catch (error) {
-      this.fault = error;
-    }
-    this.isBusy = false;
+      return { request, shown: await ask<ActAnswer>('preview', request) };
+    });
   };
 
   async #do(request: ActRequest): Promise<void> {
-    this.done = await ask<ActAnswer>('act', request);
+    const isShown = (): boolean =>
+      request.key === this.whole.row.key && request.scope === this.whole.row.scope;
+    try {
+      const done = await ask<ActAnswer>('act', request);
+      // Nothing of it is said on the page of another record.
+      if (!isShown()) return;
+      this.done = done;
+    } catch (error) {
+      if (!isShown()) return;
+      throw error;
+    }
     this.choice = null;
-    this.previewed = null;
     this.dispatchEvent(new CustomEvent('acted'));
   }
+}
+
+function isOne(before: Whole, { row }: Whole): boolean {
+  return before.row.key === row.key && before.row.scope === row.scope;
+}
+
+/** Whether what was previewed of the one is true of the other. */
+function isAsSeen(before: Whole, now: Whole): boolean {
+  const { claimId, attempt, state } = now.row;
+  const { row } = before;
+  return (
+    isOne(before, now) &&
+    row.claimId === claimId &&
+    row.attempt === attempt &&
+    row.state === state &&
+    before.openEffect === now.openEffect
+  );
 }
 
 /** Whether it would do something: also to leave word that somebody says otherwise. */

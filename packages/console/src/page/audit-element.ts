@@ -12,6 +12,7 @@ import type { Audit, AuditLine, EraseAnswer, Me } from '../api.ts';
 import { faultNote, pill, strange } from './pieces.ts';
 import { toRecord } from './view-route.ts';
 import { ask } from './ask-server.ts';
+import { Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
 import { ago, clock, harmless, textIn } from './readable.ts';
 
@@ -23,9 +24,7 @@ export class AuditElement extends LitElement {
     older: { state: true },
     now: { state: true },
     fault: { state: true },
-    erasing: { state: true },
-    eraseFault: { state: true },
-    isErased: { state: true },
+    erased: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -52,9 +51,9 @@ export class AuditElement extends LitElement {
   declare older: string | null;
   declare now: number;
   declare fault: unknown;
-  declare erasing: EraseAnswer | null;
-  declare eraseFault: unknown;
-  declare isErased: boolean;
+  /** What became of the last one. */
+  declare erased: EraseAnswer | null;
+  readonly #preview = new Preview<Erasing, EraseAnswer>(() => this.requestUpdate());
 
   constructor() {
     super();
@@ -62,9 +61,7 @@ export class AuditElement extends LitElement {
     this.older = null;
     this.now = 0;
     this.fault = null;
-    this.erasing = null;
-    this.eraseFault = null;
-    this.isErased = false;
+    this.erased = null;
   }
 
   override connectedCallback(): void {
@@ -113,25 +110,26 @@ export class AuditElement extends LitElement {
   }
 
   #erase(): TemplateResult {
-    const { erasing, isErased } = this;
+    const { held, fault, isBusy } = this.#preview;
+    const said = held?.shown ?? this.erased;
     return html`<details class="card">
       <summary>Erase a caller</summary>
       <form class="stack" @submit=${this.#onErase} @input=${this.#onInput}>
         <label class="field"><span>Caller, as records show it</span><input name="caller" required placeholder="acme/alice" autocomplete="off" /></label>
         <label class="field"><span>Reason, for the audit</span><input name="reason" required maxlength="1000" /></label>
-        ${this.eraseFault === null ? '' : faultNote(this.eraseFault)}
+        ${fault === null ? '' : faultNote(fault)}
         ${
-          erasing === null
+          said === null
             ? ''
-            : html`<div class="note ${isErased ? 'good' : ''}" role="status">
-                ${erasing.lines.map((line) => html`<p>${harmless(line)}</p>`)}
+            : html`<div class="note ${held === null ? 'good' : ''}" role="status">
+                ${said.lines.map((line) => html`<p>${harmless(line)}</p>`)}
               </div>`
         }
         <div class="row">
           ${
-            erasing === null || isErased
-              ? html`<button>See what will happen</button>`
-              : html`<button class="danger">Erase what they hold</button>`
+            held === null
+              ? html`<button ?disabled=${isBusy}>See what will happen</button>`
+              : html`<button class="danger" ?disabled=${isBusy}>Erase what they hold</button>`
           }
         </div>
       </form>
@@ -139,22 +137,29 @@ export class AuditElement extends LitElement {
   }
 
   readonly #onInput = (): void => {
-    this.erasing = null;
-    this.isErased = false;
+    this.erased = null;
+    this.#preview.drop();
   };
 
   readonly #onErase = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const given = new FormData(event.target as HTMLFormElement);
-    const body = { caller: textIn(given, 'caller').trim(), reason: textIn(given, 'reason') };
-    const isPreview = this.erasing === null || this.isErased;
-    this.eraseFault = null;
-    try {
-      this.erasing = await ask<EraseAnswer>(isPreview ? 'preview-erase' : 'erase', body);
-      this.isErased = !isPreview;
-      if (!isPreview) await this.#read(true);
-    } catch (error) {
-      this.eraseFault = error;
+    if (this.#preview.held !== null) {
+      await this.#preview.act(async (request) => {
+        this.erased = await ask<EraseAnswer>('erase', request);
+      });
+      return this.#read(true);
     }
+    const given = new FormData(event.target as HTMLFormElement);
+    const request: Erasing = { caller: textIn(given, 'caller').trim(), reason: textIn(given, 'reason') };
+    if (!this.#preview.isBusy) this.erased = null;
+    await this.#preview.look(async () => ({
+      request,
+      shown: await ask<EraseAnswer>('preview-erase', request),
+    }));
   };
+}
+
+interface Erasing {
+  readonly caller: string;
+  readonly reason: string;
 }

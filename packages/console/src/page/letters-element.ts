@@ -13,10 +13,27 @@ import type { BulkAnswer, BulkRow, Letter, Letters, Me } from '../api.ts';
 import { faultNote, pill, strange } from './pieces.ts';
 import { toRecord } from './view-route.ts';
 import { ask } from './ask-server.ts';
+import { type Held, Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
 import { ago, count, textIn } from './readable.ts';
 
 type Verb = 'requeue' | 'drop';
+
+/** So many as one call takes: those that were previewed by their ids, looked for from a place on. */
+interface Bite {
+  readonly ids: readonly string[];
+  readonly topic: string;
+  readonly after: number;
+}
+
+/** What was tried dry: whatever has died since is none of it. */
+interface Tried {
+  readonly verb: Verb;
+  readonly topic: string;
+  readonly bites: readonly Bite[];
+}
+
+type Bitten = BulkAnswer & { readonly after: number | null };
 
 /** `samekey-letters`. */
 export class LettersElement extends LitElement {
@@ -26,10 +43,9 @@ export class LettersElement extends LitElement {
     page: { state: true },
     letters: { state: true },
     chosen: { state: true },
-    answer: { state: true },
-    wanted: { state: true },
+    done: { state: true },
     fault: { state: true },
-    isBusy: { state: true },
+    isRead: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -69,11 +85,14 @@ export class LettersElement extends LitElement {
   declare letters: readonly Letter[];
   /** Ids; null: all of the topic. */
   declare chosen: ReadonlySet<string> | null;
-  declare answer: BulkAnswer | null;
-  /** What was tried dry, and waits to be done. */
-  declare wanted: Verb | null;
+  /** What became of those that were done last, and of which topic they were. */
+  declare done: { readonly topic: string; readonly answer: BulkAnswer } | null;
+  /** Of reading; that of an act stays beside it. */
   declare fault: unknown;
-  declare isBusy: boolean;
+  /** Whether the letters are those of the topic. */
+  declare isRead: boolean;
+  readonly #preview = new Preview<Tried, BulkAnswer>(() => this.requestUpdate());
+  #turn = 0;
 
   constructor() {
     super();
@@ -81,25 +100,33 @@ export class LettersElement extends LitElement {
     this.page = null;
     this.letters = [];
     this.chosen = new Set();
-    this.answer = null;
-    this.wanted = null;
+    this.done = null;
     this.fault = null;
-    this.isBusy = false;
+    this.isRead = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has('topic')) void this.#read(true);
+    if (!changed.has('topic')) return;
+    this.chosen = new Set();
+    this.letters = [];
+    this.isRead = false;
+    this.#forgetTry();
+    void this.#read(true);
   }
 
   async #read(isAnew: boolean): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     this.fault = null;
     try {
       const after = isAnew ? 0 : (this.page?.after ?? 0);
       const page = await ask<Letters>('letters', { after, topic: this.topic });
+      if (turn !== this.#turn) return;
+      this.isRead = true;
       this.letters = isAnew ? page.letters : [...this.letters, ...page.letters];
       this.page = page;
     } catch (error) {
-      this.fault = error;
+      if (turn === this.#turn) this.fault = error;
     }
   }
 
@@ -127,6 +154,7 @@ export class LettersElement extends LitElement {
   }
 
   #table(letters: readonly Letter[], { now, after }: Letters): TemplateResult {
+    if (!this.isRead) return html`<p class="card soft">Reading …</p>`;
     if (letters.length === 0)
       return html`<p class="card soft">
         ${this.me.keepsMessages ? 'None. No message was given up.' : 'This store keeps no messages.'}
@@ -167,8 +195,12 @@ export class LettersElement extends LitElement {
   }
 
   #bulk(): TemplateResult {
-    const { me, chosen, wanted, answer, isBusy } = this;
-    if (this.letters.length === 0 && answer === null) return html``;
+    const { me, chosen, done } = this;
+    const { held, fault, isBusy } = this.#preview;
+    if (this.letters.length === 0 && done === null && fault === null && !isBusy) return html``;
+    const wanted = (held?.shown.counts.would ?? 0) > 0 ? (held?.request.verb ?? null) : null;
+    const answer = held?.shown ?? done?.answer ?? null;
+    const isOther = held === null && done !== null && done.topic !== this.topic;
     const rights = (['requeue', 'drop'] as const).filter((right) => me.rights.includes(right));
     if (rights.length === 0)
       return html`<p class="small soft">This console was opened without the rights <code>requeue, drop</code>: it can be looked at only.</p>`;
@@ -190,6 +222,8 @@ export class LettersElement extends LitElement {
             </button>`,
         )}
       </div>
+      ${fault === null ? '' : faultNote(fault)}
+      ${isOther ? html`<p>Of ${done.topic === '' ? 'all topics' : strange(done.topic)}:</p>` : ''}
       ${answer === null ? '' : this.#said(answer)}
       ${
         wanted === null
@@ -235,47 +269,53 @@ export class LettersElement extends LitElement {
   };
 
   #forgetTry(): void {
-    this.answer = null;
-    this.wanted = null;
+    // What is being done right now says what became of it, wherever somebody has gone.
+    if (!this.#preview.isBusy) this.done = null;
+    this.#preview.drop();
   }
 
   async #try(verb: Verb): Promise<void> {
-    await this.#run(`preview-${verb}`, {});
-    this.wanted = (this.answer?.counts.would ?? 0) > 0 ? verb : null;
+    if (!this.#preview.isBusy) this.done = null;
+    const { topic, chosen } = this;
+    await this.#preview.look(() => tried(verb, topic, chosen));
   }
 
   readonly #onSubmit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const { wanted } = this;
-    if (wanted === null) return;
+    if (this.#preview.held === null || this.#preview.isBusy) return;
     const reason = textIn(new FormData(event.target as HTMLFormElement), 'reason');
-    this.wanted = null;
-    await this.#run(wanted, { reason });
+    await this.#preview.act((request) => this.#do(request, reason));
     this.chosen = new Set();
     await this.#read(true);
   };
 
   /** Bite by bite, so that what has been done is seen when a later one fails. */
-  async #run(verb: string, given: object): Promise<void> {
-    this.isBusy = true;
-    this.fault = null;
-    this.answer = null;
-    const what = this.chosen === null ? { all: true, topic: this.topic } : { ids: [...this.chosen] };
-    try {
-      for (let after: number | null = 0; after !== null; ) {
-        const bite: BulkAnswer & { readonly after: number | null } = await ask(verb, {
-          ...what,
-          ...given,
-          after,
-        });
-        this.answer = this.answer === null ? bite : joined(this.answer, bite);
-        after = bite.after;
-      }
-    } catch (error) {
-      this.fault = error;
+  async #do({ verb, topic, bites }: Tried, reason: string): Promise<void> {
+    this.done = null;
+    for (const bite of bites) {
+      const answer = await ask<Bitten>(verb, { ...bite, reason });
+      this.done = { topic, answer: this.done === null ? answer : joined(this.done.answer, answer) };
     }
-    this.isBusy = false;
   }
+}
+
+/** What would become of each. */
+async function tried(
+  verb: Verb,
+  topic: string,
+  chosen: ReadonlySet<string> | null,
+): Promise<Held<Tried, BulkAnswer>> {
+  const what = chosen === null ? { all: true, topic } : { ids: [...chosen], topic };
+  const bites: Bite[] = [];
+  let shown: BulkAnswer | null = null;
+  for (let after: number | null = 0; after !== null; ) {
+    const answer: Bitten = await ask(`preview-${verb}`, { ...what, after });
+    shown = shown === null ? answer : joined(shown, answer);
+    const ids = answer.rows.filter(({ end }) => end === 'would').map(({ id }) => id);
+    if (ids.length > 0) bites.push({ ids, topic, after });
+    after = answer.after;
+  }
+  return { request: { verb, topic, bites }, shown: shown ?? { rows: [], counts: {}, more: false } };
 }
 
 const ENDS: Readonly<Record<BulkRow['end'], string>> = {

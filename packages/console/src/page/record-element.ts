@@ -36,6 +36,8 @@ export class RecordElement extends LitElement {
   declare fault: unknown;
   declare revealed: Revealed | null;
   declare revealFault: unknown;
+  /** What is answered of an earlier target, or to an earlier question, comes too late. */
+  #turn = 0;
 
   constructor() {
     super();
@@ -50,15 +52,19 @@ export class RecordElement extends LitElement {
     if (!changed.has('target')) return;
     this.whole = null;
     this.revealed = null;
+    this.revealFault = null;
     void this.#read();
   }
 
   async #read(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     this.fault = null;
     try {
-      this.whole = await ask<Whole>('record', this.target);
+      const whole = await ask<Whole>('record', this.target);
+      if (turn === this.#turn) this.whole = whole;
     } catch (error) {
-      this.fault = error;
+      if (turn === this.#turn) this.fault = error;
     }
   }
 
@@ -104,13 +110,17 @@ export class RecordElement extends LitElement {
   readonly #onReveal = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const reason = textIn(new FormData(event.target as HTMLFormElement), 'reason');
+    const { target } = this;
     this.revealFault = null;
     try {
-      this.revealed = await ask<Revealed>('reveal', { ...this.target, reason });
+      const revealed = await ask<Revealed>('reveal', { ...target, reason });
+      // What one record holds is never shown on the page of another.
+      if (target !== this.target) return;
+      this.revealed = revealed;
       // It has one more row of the audit now.
       await this.#read();
     } catch (error) {
-      this.revealFault = error;
+      if (target === this.target) this.revealFault = error;
     }
   };
 }
