@@ -135,6 +135,8 @@ export interface ActRequest extends Id {
   readonly callTimeMaxMs?: number;
   readonly effectResult?: unknown;
   readonly effect?: 'none';
+  /** Somebody's word that answers are not sealed here; asked for where no record tells (`perhaps-sealed`). */
+  readonly mayStandClear?: boolean;
 }
 
 /** What an act would do, or has done. */

@@ -93,6 +93,9 @@ async function answerTo(request: Request, parts: Parts): Promise<Response> {
 async function readable(name: string, request: Request, { options, store, watch }: Parts): Promise<Response> {
   if (name === 'health') return health(store);
   if (name === 'api/events') {
+    // An answer without a body is read by nobody, and its stream would never end.
+    if (request.method === 'HEAD')
+      throw new ConsoleFault(405, 'method', 'A live stream is there for GET alone.');
     refuseForeign(request, options.origin);
     await userOf(request, options);
     const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' };

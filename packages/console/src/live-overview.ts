@@ -5,7 +5,13 @@
 
 import type { OverviewReader } from './overview.ts';
 
-const EVERY_MS = 5_000;
+/** How often it tells, and how long the host may take to say whether somebody may still look. */
+interface Times {
+  readonly everyMs: number;
+  readonly lookMs: number;
+}
+
+const TIMES: Times = { everyMs: 5_000, lookMs: 5_000 };
 
 /** Streams to whoever looks. */
 export interface Watch {
@@ -19,8 +25,10 @@ interface Looker {
 }
 
 /** Makes it. */
-export function createWatch(reader: OverviewReader): Watch {
+export function createWatch(reader: OverviewReader, { everyMs, lookMs }: Times = TIMES): Watch {
   const lookers = new Set<Looker>();
+  /** Of whom the host has not said yet whether they may still look. */
+  const asked = new WeakSet<Looker>();
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setTimeout> | null = null;
   let isTelling = false;
@@ -43,7 +51,20 @@ export function createWatch(reader: OverviewReader): Watch {
 
   /** One event; a stream that nobody reads is not filled. */
   function send(looker: Looker, text: string): void {
-    if ((looker.stream.desiredSize ?? 0) > 0) looker.stream.enqueue(encoder.encode(text));
+    if (lookers.has(looker) && (looker.stream.desiredSize ?? 0) > 0)
+      looker.stream.enqueue(encoder.encode(text));
+  }
+
+  async function tellOne(looker: Looker, event: string): Promise<void> {
+    asked.add(looker);
+    // Nobody who may look would be kept waiting; whoever is connects again, and is asked again.
+    const late = setTimeout(() => end(looker), lookMs);
+    await looker.mayLook().then(
+      () => send(looker, event),
+      () => end(looker),
+    );
+    clearTimeout(late);
+    asked.delete(looker);
   }
 
   async function tell(): Promise<void> {
@@ -52,17 +73,13 @@ export function createWatch(reader: OverviewReader): Watch {
       (overview) => `event: overview\ndata: ${JSON.stringify(overview)}\n\n`,
       () => 'event: fault\ndata: {}\n\n',
     );
-    await Promise.all(
-      [...lookers].map((looker) =>
-        looker.mayLook().then(
-          () => send(looker, event),
-          () => end(looker),
-        ),
-      ),
-    );
+    // Each for itself: one whose host does not answer keeps nobody else waiting.
+    for (const looker of lookers) {
+      if (!asked.has(looker)) void tellOne(looker, event);
+    }
     isTelling = false;
     if (lookers.size === 0) return;
-    timer = setTimeout(() => void tell(), EVERY_MS);
+    timer = setTimeout(() => void tell(), everyMs);
     timer.unref?.();
   }
 

@@ -31,6 +31,11 @@ async function serve(
   url: string,
 ): Promise<void> {
   const answer = await fetch(requestOf(request, url));
+  // Whoever has left while it was made is told of no close any more: a live stream would go on for nobody, for ever.
+  if (response.destroyed || response.closed) {
+    await answer.body?.cancel();
+    return;
+  }
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null || request.method === 'HEAD') {
     await answer.body?.cancel();

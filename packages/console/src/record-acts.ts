@@ -16,9 +16,9 @@ import {
   type Reopening,
   type Settlement,
 } from 'samekey/operator';
-import { sealKeyIdsOf } from 'samekey/seal';
 import { decideForget, decideReopen, decideSettle, serverView } from 'samekey/internals/store/machine/index';
 import type { ActAnswer, ActRequest } from './api.ts';
+import { refuseClear } from './clear-answers.ts';
 import { ConsoleFault } from './fault.ts';
 import { rowOf } from './shown.ts';
 import { stateInWords } from './record-words.ts';
@@ -42,19 +42,42 @@ export function readAct(body: Readonly<Record<string, unknown>>): ReadAct {
   const { claimId, attempt } = (seen ?? {}) as Partial<Record<string, unknown>>;
   if (typeof claimId !== 'string' || typeof attempt !== 'number')
     throw new ConsoleFault(400, 'bad-request', 'seen (claimId, attempt) says which record was looked at.');
+  const { response } = body;
+  if (response !== undefined && response !== null && !isResponse(response))
+    throw new ConsoleFault(
+      400,
+      'bad-request',
+      'response is null, or has a status, perhaps headers ([name, value] each) and perhaps a body (a text).',
+    );
   return { id: { scope, key }, request: body as unknown as ActRequest };
+}
+
+function isLine(line: unknown): boolean {
+  return Array.isArray(line) && line.length === 2 && line.every((each) => typeof each === 'string');
+}
+
+/** Whether it has the form; whether a server could send it is the operator's to say. */
+function isResponse(response: unknown): boolean {
+  if (typeof response !== 'object' || response === null) return false;
+  const { status, headers = [], body = null } = response as Partial<Record<string, unknown>>;
+  return (
+    typeof status === 'number' &&
+    Array.isArray(headers) &&
+    headers.every(isLine) &&
+    (body === null || typeof body === 'string')
+  );
 }
 
 /** What would happen. Writes nothing. */
 export async function preview(store: Store, actor: string, given: ReadAct): Promise<ActAnswer> {
-  await refuseClear(store, given);
+  await refuseClear(store, given.request);
   const result = await perform(createOperator({ store: dry(store), actor }), given, PREVIEW);
   return answerOf(result, given, actor, true);
 }
 
 /** Does it. */
 export async function act(store: Store, actor: string, given: ReadAct, reason: string): Promise<ActAnswer> {
-  await refuseClear(store, given);
+  await refuseClear(store, given.request);
   return answerOf(await perform(createOperator({ store, actor }), given, reason), given, actor, false);
 }
 
@@ -128,21 +151,6 @@ function dry(store: Store): Store {
     note: async () => undefined,
   };
   return parts as Store;
-}
-
-/** Newest answers that are looked at. */
-const ANSWERS = 5;
-
-/** Where answers are sealed, one that is given by a console without the ring would stand there clear. */
-async function refuseClear(store: Store, { request }: ReadAct): Promise<void> {
-  if (request.response === undefined || request.response === null) return;
-  const answered = await store.list({ limit: ANSWERS, states: ['completed'] });
-  if (!answered.some((record) => sealKeyIdsOf(record).keyIds.length > 0)) return;
-  throw new ConsoleFault(
-    409,
-    'sealed',
-    'Nothing was done: answers are sealed here, and this one would stand there clear. Open the console with the ring of your application.',
-  );
 }
 
 function answerOf(result: ActResult, { request }: ReadAct, actor: string, isPreview: boolean): ActAnswer {

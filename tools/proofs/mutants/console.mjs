@@ -5,6 +5,8 @@ const ACCESS = ['packages/console/test/access.test.ts'];
 const ACTS = ['packages/console/test/acts.test.ts'];
 const LISTS = ['packages/console/test/lists.test.ts'];
 const ELEMENTS = ['packages/console/test/page-elements.test.ts'];
+const LIVE = ['packages/console/test/live.test.ts'];
+const CLEAR = ['packages/console/test/clear-answers.test.ts'];
 const LETTERS = ['packages/console/test/letters.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
@@ -142,5 +144,39 @@ export const operatorsPage = [
     put: 'if (target === null) return;',
     tests: ELEMENTS,
     breaks: 'What one record holds is shown on the page of another.',
+  },
+  {
+    name: 'console-takes-silence-for-unsealed',
+    file: `${SRC}/clear-answers.ts`,
+    find: 'if (telling.length > 0 || mayStandClear === true) return;',
+    put: 'if (telling.length >= 0 || mayStandClear === true) return;',
+    tests: CLEAR,
+    only: 'SQLite',
+    breaks: 'Where no record tells whether answers are sealed, one is written clear without a word.',
+  },
+  {
+    name: 'console-asks-the-newest-five-for-seals',
+    file: `${SRC}/clear-answers.ts`,
+    find: 'store.list({ limit: LOOKED }),',
+    put: "store.list({ limit: 5, states: ['completed'] }),",
+    tests: CLEAR,
+    only: 'SQLite',
+    breaks: 'Five answers of 410 by hand, and the next one is written clear beside sealed ones.',
+  },
+  {
+    name: 'console-streams-to-whoever-has-left',
+    file: `${SRC}/node-handler.ts`,
+    find: 'if (response.destroyed || response.closed) {',
+    put: 'if (response.destroyed && request.method === undefined) {',
+    tests: LIVE,
+    breaks: 'Each connection that is broken off early leaves a reader of the database for ever.',
+  },
+  {
+    name: 'console-waits-for-the-slowest-looker',
+    file: `${SRC}/live-overview.ts`,
+    find: 'void tellOne(looker, event);',
+    put: 'await tellOne(looker, event);',
+    tests: LIVE,
+    breaks: 'One host’s session that hangs, and nobody’s overview is live any more.',
   },
 ];

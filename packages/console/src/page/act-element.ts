@@ -15,7 +15,7 @@ import {
 import type { ActAnswer, ActRequest, Me, Whole } from '../api.ts';
 import { answerFields, type Choice, choicesOf, readChoice } from './act-forms.ts';
 import { faultNote } from './pieces.ts';
-import { ask } from './ask-server.ts';
+import { ask, AskFault } from './ask-server.ts';
 import { Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
 import { harmless, textIn } from './readable.ts';
@@ -27,6 +27,7 @@ export class ActElement extends LitElement {
     me: { attribute: false },
     choice: { state: true },
     done: { state: true },
+    asksClear: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -67,12 +68,15 @@ export class ActElement extends LitElement {
   declare me: Me;
   declare choice: Choice | null;
   declare done: ActAnswer | null;
+  /** Whether the server asks for a word that answers are not sealed there. */
+  declare asksClear: boolean;
   readonly #preview = new Preview<ActRequest, ActAnswer>(() => this.requestUpdate());
 
   constructor() {
     super();
     this.choice = null;
     this.done = null;
+    this.asksClear = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -122,6 +126,13 @@ export class ActElement extends LitElement {
         ><span>Reason, for the audit (no personal data: it outlives the record)</span>
         <input name="reason" required maxlength="1000" autocomplete="off" placeholder="ticket 4711: the provider shows pay_1" />
       </label>
+      ${
+        this.asksClear
+          ? html`<label class="check"
+              ><input type="checkbox" name="clear" /> My application seals no answers: this one may stand there clear</label
+            >`
+          : ''
+      }
       ${fault === null ? '' : faultNote(fault)} ${previewed === null ? '' : this.#said(previewed, true)}
       <div class="row">
         ${
@@ -173,8 +184,14 @@ export class ActElement extends LitElement {
         seen: { claimId, attempt },
         reason: textIn(given, 'reason'),
         ...said,
+        ...(given.get('clear') === null ? {} : { mayStandClear: true }),
       };
-      return { request, shown: await ask<ActAnswer>('preview', request) };
+      try {
+        return { request, shown: await ask<ActAnswer>('preview', request) };
+      } catch (error) {
+        this.asksClear ||= error instanceof AskFault && error.code === 'perhaps-sealed';
+        throw error;
+      }
     });
   };
 
