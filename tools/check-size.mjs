@@ -19,7 +19,7 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 7168 },
+  { file: 'packages/client/src/index.ts', maxBytes: 7680 },
   { file: 'packages/client/src/browser/index.ts', maxBytes: 1536 },
   { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },
   { file: 'packages/client/src/wrap/react.ts', maxBytes: 1024 },

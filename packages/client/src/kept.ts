@@ -129,29 +129,37 @@ function fresh(settings: Settings, { request: { digest, kept: request }, ownKey 
 /** What a call is told by what it finds; null: it goes on with it, or begins anew where it is settled. */
 export function meet(settings: Settings, entering: Entering, row: Row): Told | null {
   const { operation, request, ownKey } = entering;
-  const isOurs = request.digest === row.digest && (ownKey ?? row.key) === row.key;
+  const isOurKey = (ownKey ?? row.key) === row.key;
+  if (row.stage === 'settled' && !isOurKey) return null;
+  if (isOurKey && request.digest === row.digest)
+    return row.stage === 'settled' ? meetSettled(settings, entering, row) : null;
   // An own key never changes, whatever became of it.
-  if (!isOurs && (row.stage !== 'settled' || ownKey === row.key)) {
-    settings.emit({ type: 'other-request', operation });
-    return unknown('other-request');
-  }
-  return row.stage === 'settled' && isOurs ? meetSettled(settings, entering, row) : null;
+  if (row.stage === 'settled' && ownKey === null && isPast(settings, entering, row)) return null;
+  settings.emit({ type: 'other-request', operation });
+  return unknown('other-request');
+}
+
+/** Whether a call is another operation than one that is over. What began before its end is one intent with it (F24). */
+function isPast(settings: Settings, entering: Entering, { key, settledAt, answer }: SettledRow): boolean {
+  if (answer?.outcome !== 'done') return true;
+  const isOver = settings.world.wallNow() - settledAt > settings.settledKeptMs;
+  return key === entering.endedKey && (isOver || entering.whenDone === 'again');
 }
 
 /** The kept answer, if it is one to this call; null: the operation is over, and this is a new one. */
-function meetSettled(
-  settings: Settings,
-  { ownKey, onlyKey, whenDone, endedKey }: Entering,
-  { key, settledAt, answer }: SettledRow,
-): Told | null {
+function meetSettled(settings: Settings, entering: Entering, row: SettledRow): Told | null {
+  const { ownKey, onlyKey, whenDone, endedKey } = entering;
+  const { key, answer } = row;
   const isEarlier = key === endedKey;
-  // Given up while this call waited for its turn, or before it began.
-  if (answer === null) return isEarlier ? null : unknown('aborted');
+  const mayBeNew = isEarlier && key !== onlyKey;
+  if (answer === null) {
+    // Given up before this call began, or while it waited for its turn.
+    if (mayBeNew) return null;
+    return row.neverSent === true ? refused('never-sent') : unknown('aborted');
+  }
   const isRefused = answer.outcome === 'refused';
-  const isOver = settings.world.wallNow() - settledAt > settings.settledKeptMs;
   // Whoever tries again after a refusal means it; so does who buys a second coffee.
-  if (isEarlier && key !== ownKey && key !== onlyKey && (isRefused || isOver || whenDone === 'again'))
-    return null;
+  if (mayBeNew && key !== ownKey && isPast(settings, entering, row)) return null;
   const response = keptResponse(answer);
   return isRefused
     ? refused('stored', response)
@@ -196,7 +204,7 @@ export async function drop(
     const dropped = await change<SettledRow, null>(settings, operation, (found) => {
       const row = found?.row;
       if (row === undefined || !may(row) || row.key !== (key ??= row.key)) return { end: null };
-      return settledOf(settings, row, null);
+      return { ...settledOf(settings, row, null), neverSent: row.stage === 'new' };
     });
     if ('end' in dropped) return false;
     settings.emit({ type: 'dropped', operation, by });
@@ -206,7 +214,10 @@ export async function drop(
   }
 }
 
-/** Settles. False if what was certain of one request alone is not any more, because somebody has joined since. */
+/**
+ * Settles. False if what was certain of one request alone is not any more, because somebody has joined since, or has
+ * settled it.
+ */
 export async function settle(
   settings: Settings,
   operation: string,
@@ -218,7 +229,7 @@ export async function settle(
   try {
     const kept = keepAnswer(outcome, answer, settings.answerSizeMaxBytes);
     const settled = await change<SettledRow, boolean>(settings, operation, (found) => {
-      if (found?.row.key !== key || found.row.stage === 'settled') return { end: true };
+      if (found?.row.key !== key || found.row.stage === 'settled') return { end: isForAll };
       return isForAll || found.text === text ? settledOf(settings, found.row, kept) : { end: false };
     });
     if ('end' in settled) return settled.end;

@@ -123,15 +123,13 @@ export async function run(settings: Settings, runAlone: RunAlone, call: Call): P
   try {
     // Said at once, and not only when the request that is under way has ended.
     const found = await look(settings, operation);
-    const isOver = found?.row.stage === 'settled';
-    const entering = { ...call, endedKey: isOver ? found.row.key : null };
-    if (found === null || isOver) {
-      if (signal?.aborted === true) return result(refused('never-sent'));
-    } else {
-      progress.key = found.row.key;
-      const told = meet(settings, entering, found.row);
-      if (told !== null) return result(told);
-    }
+    const isOpen = found !== null && found.row.stage !== 'settled';
+    if (call.onlyKey !== null && found?.row.key !== call.onlyKey) return null;
+    const entering = { ...call, endedKey: found === null || isOpen ? null : found.row.key };
+    const met = found && meet(settings, entering, found.row);
+    if (found !== null && (isOpen || met !== null)) progress.key = found.row.key;
+    if (met !== null) return result(met);
+    if (signal?.aborted === true && !isOpen) return result(refused('never-sent'));
     return await runAlone(operation, waiting.signal, async () => {
       hasBegun = true;
       timer.cancel();
@@ -189,10 +187,9 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
   });
   progress.tries = sending.tries;
   if (sent === null) {
-    // Another call may have settled it: then its answer is this one's.
+    // Another call may have settled it: then its answer is this one's. Whether it was ever sent, its row says.
     const after = await enter(settings, { ...entering, onlyKey: key });
-    if (after !== null && 'told' in after && after.told.outcome !== 'unknown') return after.told;
-    return sending.wasSent ? unknown('aborted') : refused('never-sent');
+    return after !== null && 'told' in after ? after.told : unknown('aborted');
   }
   if ('told' in sent) {
     // Nothing has left: nobody need wait for it, and the next call is a new one.

@@ -44,7 +44,7 @@ export interface RetryOptions {
  * What an equal call means after the operation has ended in success. `same`: the one that is done, such as an invoice;
  * it gets the kept answer, marked as the earlier one · `again`: another one, such as a coffee; it has a new key ·
  * `ask`: it gets the kept answer, and the page asks whether it is meant again. Calls before the end are one intent
- * with any of them.
+ * with any of them. Other content under the name is told and not sent, except under `again`.
  */
 export type WhenDone = 'same' | 'again' | 'ask';
 

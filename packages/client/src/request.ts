@@ -34,6 +34,8 @@ export async function readRequest(
   const method = (init.method ?? 'POST').toUpperCase();
   if (method === 'GET' || method === 'HEAD') throw new OptionsError(`${method} is no operation: use fetch.`);
   if (init.mode === 'no-cors') throw new OptionsError('no-cors hides answers: use CORS.');
+  // Where it leads is no answer of the operation (F83); what else may be said of redirects comes to the same.
+  if (init.redirect === 'follow') throw new OptionsError('Redirects are not followed.');
   const { body } = init;
   // What fetch would make of an object (F139).
   // oxlint-disable-next-line typescript/no-base-to-string -- that is what is looked for
@@ -59,7 +61,6 @@ export async function readRequest(
       headers: [...headers].filter(([name]) => KEPT_HEADERS.test(name)),
       body: kept,
       credentials: init.credentials ?? null,
-      redirect: init.redirect ?? null,
     },
     digest: await world.sha256(new TextEncoder().encode(JSON.stringify([method, address, ...compared]))),
     headers,

@@ -53,7 +53,7 @@ export type UnknownWhy =
   | 'no-answer'
   /** The caller's signal. */
   | 'aborted'
-  /** Another request is pending under this name. This one was not sent. */
+  /** Other content under this name is pending, or done: then `again()` is the way to mean it. This was not sent. */
   | 'other-request'
   /** Older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was sent by this call. */
   | 'aged-out'

@@ -17,7 +17,6 @@ export interface KeptRequest {
   /** Base64, or null for no body. */
   readonly body: string | null;
   readonly credentials: RequestCredentials | null;
-  readonly redirect: RequestRedirect | null;
 }
 
 /** An answer as it is kept; `body` in base64, null where it was too large: no part of it is given for the whole. */
@@ -54,6 +53,8 @@ export interface SettledRow extends Common {
    * cleared.
    */
   readonly answer: KeptAnswer | null;
+  /** Given up before any request of it had left, whoever would have sent it. */
+  readonly neverSent?: boolean;
 }
 
 export type Row = PendingRow | SettledRow;

@@ -145,7 +145,7 @@ async function fetchWhole(sending: Sending, poll: string | null, signal: AbortSi
     headers,
     body: poll !== null || kept.body === null ? null : fromBase64(kept.body),
     // Where a redirect leads is no answer of the operation, and never gets its key, body or credentials (F83).
-    redirect: kept.redirect ?? 'manual',
+    redirect: 'manual',
     ...(kept.credentials && { credentials: kept.credentials }),
     signal,
   });

@@ -37,7 +37,8 @@ export function asFetch(operation: ClientOperation): OperationFetch {
 }
 
 async function readInit(request: Request): Promise<RequestInit> {
-  const { method, credentials, signal, redirect, cache } = request;
+  // Without `redirect`: every Request says `follow`, whether or not anybody has chosen it (F83).
+  const { method, credentials, signal, cache } = request;
   const headers = new Headers(request.headers);
   let body: ArrayBuffer | FormData | null = null;
   if (/^multipart\/form-data/i.test(headers.get('content-type') ?? '')) {
@@ -47,5 +48,5 @@ async function readInit(request: Request): Promise<RequestInit> {
   } else if (request.body !== null) {
     body = await request.arrayBuffer();
   }
-  return { method, headers, body, credentials, signal, redirect, cache };
+  return { method, headers, body, credentials, signal, cache };
 }

@@ -112,6 +112,39 @@ describe('one key an operation', () => {
     expect(new Set(shop.keys).size).toBe(4);
   });
 
+  it('a double click whose bodies differ, over a store that takes a while, is one payment (F24)', async () => {
+    for (const whenDone of ['same', 'ask', 'again'] as const) {
+      const operation = clientOf({ pending: slowPending() }).operation(`pay-${whenDone}`, { whenDone });
+      const before = shop.payments.length;
+      const both = await Promise.all([1, 2].map((time) => operation.fetch('/pay', { body: `at ${time}` })));
+      expect(both.map(({ why }) => why).toSorted()).toEqual(['first', 'other-request']);
+      expect(shop.payments).toHaveLength(before + 1);
+    }
+  });
+
+  it('other content after the end is told, unless it may be done again or is said to be meant', async () => {
+    const client = clientOf();
+    for (const whenDone of ['same', 'ask'] as const) {
+      const operation = client.operation(`pay-${whenDone}`, { whenDone });
+      expect(await operation.fetch('/pay', euros(5))).toMatchObject({ why: 'first' });
+      expect(await operation.fetch('/pay', euros(6))).toMatchObject({
+        outcome: 'unknown',
+        why: 'other-request',
+        next: 'decide',
+        tries: 0,
+      });
+      // It has changed nothing.
+      expect(await operation.fetch('/pay', euros(5))).toMatchObject({ why: 'kept' });
+      expect(await operation.again()).toBe(true);
+      expect(await operation.fetch('/pay', euros(6))).toMatchObject({ why: 'first' });
+    }
+    const coffee = client.operation('coffee', { whenDone: 'again' });
+    expect(await coffee.fetch('/pay', euros(2))).toMatchObject({ why: 'first' });
+    expect(await coffee.fetch('/pay', euros(3))).toMatchObject({ why: 'first' });
+    expect(shop.payments).toHaveLength(6);
+    expect(new Set(shop.keys).size).toBe(6);
+  });
+
   it('two clients on one pending store, without locks between them, send one key', async () => {
     const pending = memoryPending();
     const results = await Promise.all(
@@ -268,6 +301,61 @@ describe('what a person gives up', () => {
     expect(shop.keys).toHaveLength(1);
   });
 
+  it('what another tab sent, lost and gave up is not told as never sent', async () => {
+    const pending = memoryPending();
+    const other = clientOf({ pending, retry: { triesMax: 1 } });
+    shop.faults.push('lose-reply');
+    const client = clientOf({
+      pending,
+      async headers() {
+        // It has joined a row that was never sent; meanwhile another tab sends it.
+        expect(await other.operation('pay').fetch('/pay', euros(5))).toMatchObject({ why: 'no-answer' });
+        expect(await other.operation('pay').discard({ consented: true })).toBe(true);
+        return {};
+      },
+    });
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'aborted',
+      tries: 0,
+    });
+    expect(shop.payments).toHaveLength(1);
+  });
+
+  it('what was given up elsewhere is not gone on with', async () => {
+    const pending = memoryPending();
+    shop.faults.push('cut');
+    const client = clientOf({ pending, retry: { triesMax: 1 } });
+    await client.operation('pay').fetch('/pay', euros(5));
+    const [left] = await client.resume();
+    await clientOf({ pending }).operation('pay').discard({ consented: true });
+    expect(await left?.goOn()).toMatchObject({ outcome: 'unknown', why: 'aborted', tries: 0 });
+    expect(shop.keys).toHaveLength(1);
+  });
+
+  it('a refusal says nothing where somebody else has settled it meanwhile', async () => {
+    const pending = memoryPending();
+    const other = clientOf({ pending });
+    const client = clientOf({
+      pending,
+      refusals: [{ status: 403 }],
+      async fetch() {
+        expect(await other.operation('pay').fetch('/pay', euros(5))).toMatchObject({ outcome: 'done' });
+        return new Response('', { status: 403 });
+      },
+    });
+    const operation = client.operation('pay');
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown', why: 'unproven' });
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'kept' });
+  });
+
+  it('who has aborted already is told what is done, and not that it was never sent', async () => {
+    const operation = clientOf().operation('pay');
+    await operation.fetch('/pay', euros(5));
+    const aborted = { ...euros(5), signal: AbortSignal.abort() };
+    expect(await operation.fetch('/pay', aborted)).toMatchObject({ outcome: 'done', why: 'kept' });
+  });
+
   it('a store that is cleared in flight, and a double click, are one payment under one key', async () => {
     // F128
     const store = memoryPending();
@@ -419,6 +507,10 @@ describe('answers', () => {
     expect(shop.payments).toHaveLength(0);
     expect(shop.keys).toHaveLength(2);
     expect(told).toEqual(['SAMEKEY_REDIRECT', 'SAMEKEY_REDIRECT']);
+    // Nor can it be asked for.
+    await expect(operation.fetch('/pay', { ...euros(5), redirect: 'follow' })).rejects.toThrow(
+      'not followed',
+    );
     // What the server stored is an answer.
     shop.answer = { status: 303, body: {} };
     expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'first' });
@@ -451,6 +543,20 @@ describe('answers', () => {
     expect(result).toMatchObject({ why: 'no-answer', tries: 1, retryAfterMs: 3_600_000 });
   });
 });
+
+/** Calls meet in it: each of its verbs takes a few turns of the event loop. */
+function slowPending(): PendingStore {
+  const store = memoryPending();
+  return {
+    read: async (name) => (await turns(), store.read(name)),
+    swap: async (name, expected, next) => (await turns(), store.swap(name, expected, next)),
+    names: async () => store.names(),
+  };
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 function clientWorld(): NonNullable<ClientOptions['world']> {
   return {

@@ -70,6 +70,17 @@ describe.each(Object.entries(LIBRARIES))('%s', (_name, call) => {
     expect(shop.payments).toHaveLength(1);
   });
 
+  it('a redirect is not followed, and gets no key (F83)', async () => {
+    const operation = newOperation();
+    shop.faults.push({ status: 303, headers: { location: '/login' } });
+    const asked: string[] = [];
+    shop.server.on('request', ({ url }) => asked.push(String(url)));
+    await expect(call(operation)).rejects.toThrow();
+    expect(asked).toEqual(['/pay']);
+    expect((await call(operation)).status).toBe(201);
+    expect(new Set(shop.keys).size).toBe(1);
+  });
+
   it('what has no answer rejects, and the key is kept for the next call', async () => {
     shop.faults.push('cut', 'cut', 'cut');
     const operation = newOperation();
