@@ -45,10 +45,13 @@ export function textOf(body: Readonly<Record<string, unknown>>, name: string): s
   throw new ConsoleFault(400, 'bad-request', `${name} must be a text.`);
 }
 
+/** A character that somebody sees: no blank, no mark of direction, none that takes no place. */
+const SEEN = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 /** Why somebody acts. Throws `ConsoleFault` where it does not say. */
 export function reasonOf(body: Readonly<Record<string, unknown>>): string {
   const reason = textOf(body, 'reason');
-  if (reason === undefined || reason.trim() === '')
+  if (reason === undefined || !SEEN.test(reason))
     throw new ConsoleFault(400, 'no-reason', 'Say why, for the audit: without a reason nothing is done.');
   if (reason.length > REASON_LENGTH_MAX)
     throw new ConsoleFault(400, 'no-reason', `A reason has at most ${REASON_LENGTH_MAX} characters.`);

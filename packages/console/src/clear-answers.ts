@@ -7,6 +7,7 @@
  */
 
 import type { SamekeyRecord, Store } from 'samekey';
+import { isPointer } from 'samekey/operator';
 import { sealKeyIdsOf } from 'samekey/seal';
 import { storeBehind } from 'samekey/internals/seal/sealed-store';
 import type { ActRequest } from './api.ts';
@@ -27,7 +28,8 @@ export async function refuseClear(store: Store, request: ActRequest): Promise<vo
     store.list({ limit: LOOKED }),
   ]);
   const telling = [own ?? null, ...newest].filter(
-    (record): record is SamekeyRecord => record !== null && sealKeyIdsOf(record).parts > 0,
+    (record): record is SamekeyRecord =>
+      record !== null && !isPointer(record) && sealKeyIdsOf(record).parts > 0,
   );
   if (telling.some((record) => sealKeyIdsOf(record).keyIds.length > 0))
     throw new ConsoleFault(

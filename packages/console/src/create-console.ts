@@ -125,7 +125,7 @@ async function health(store: Store): Promise<Response> {
 }
 
 /** A token that the page has from its address becomes a cookie that no script reads and no other page sends. */
-async function signIn(request: Request, { token, path }: CheckedOptions): Promise<Response> {
+async function signIn(request: Request, { token, path, origin }: CheckedOptions): Promise<Response> {
   if (token === undefined) throw nothing();
   const body = await readBody(request);
   if (!isToken(body['token'], token))
@@ -135,7 +135,8 @@ async function signIn(request: Request, { token, path }: CheckedOptions): Promis
       'This is not the token of this console: it may have been started anew.',
     );
   const { name, value } = cookieOf(token);
-  const isSecure = new URL(request.url).protocol === 'https:' ? '; Secure' : '';
+  // A proxy that ends TLS asks without it.
+  const isSecure = new URL(origin ?? request.url).protocol === 'https:' ? '; Secure' : '';
   const cookie = `${name}=${value}; Path=${path === '' ? '/' : path}; HttpOnly; SameSite=Strict${isSecure}`;
   return json(200, { ok: true }, { 'Set-Cookie': cookie });
 }

@@ -73,10 +73,23 @@ function requestOf(request: Mounted, url: string): Request {
     headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
   const isSecure = 'encrypted' in request.socket || request.protocol === 'https';
-  const address = new URL(url, `${isSecure ? 'https' : 'http'}://${request.headers.host ?? 'localhost'}`);
+  const address = `${isSecure ? 'https' : 'http'}://${hostOf(request)}${pathOf(url)}`;
   const { method = 'GET' } = request;
   if (method === 'GET' || method === 'HEAD') return new Request(address, { method, headers });
   return new Request(address, { method, headers, body: bodyOf(request), duplex: 'half' } as RequestInit);
+}
+
+/** Whom it was sent to; what is no host is nobody's, so that no page is of the same one. */
+function hostOf({ headers }: Mounted): string {
+  const { host = headers[':authority'] } = headers;
+  return typeof host === 'string' && /^[\w.:[\]-]+$/.test(host) ? host : 'nobody.invalid';
+}
+
+/** What stands behind the host: never another host, whatever it begins with. */
+function pathOf(url: string): string {
+  if (url.startsWith('/')) return url;
+  const behind = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*(.*)$/i.exec(url)?.[1] ?? '';
+  return behind.startsWith('/') ? behind : `/${behind}`;
 }
 
 /** A parser that stood before has read the body, and left what it says. */

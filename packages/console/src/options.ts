@@ -13,7 +13,6 @@ import {
   row,
   type Row,
   type Table,
-  text,
   wholeNumber,
 } from 'samekey/internals/core/options';
 import type { Store } from 'samekey';
@@ -40,7 +39,7 @@ export interface ConsoleUser {
 
 /** A secret that lets its holder in. */
 export interface ConsoleToken extends ConsoleUser {
-  /** At least 32 characters, drawn at random. */
+  /** At least 32 characters, drawn at random: letters, digits and `-._~+/`, with `=` at its end at most. */
   readonly secret: string;
 }
 
@@ -75,6 +74,8 @@ export interface CheckedOptions extends Pick<ConsoleOptions, 'store' | 'authoriz
 }
 
 const SECRET_LENGTH_MIN = 32;
+/** What an address and a header carry as it is: that of RFC 6750. */
+const SECRET = /^[\w.~+/-]+=*$/;
 const COUNT_MS = 60_000;
 
 const actor: Row<string, string> = required(
@@ -92,16 +93,27 @@ const TOKEN_ROWS = {
   rights,
   secret: required(
     row((given, path) => {
-      if (typeof given === 'string' && given.length >= SECRET_LENGTH_MIN) return given;
+      if (typeof given === 'string' && given.length >= SECRET_LENGTH_MIN && SECRET.test(given)) return given;
       // Never the value: it is nearly a secret.
       throw new OptionsError(
-        `${path} must be a text of at least ${SECRET_LENGTH_MIN} characters, drawn at random.`,
+        `${path} must be a text of at least ${SECRET_LENGTH_MIN} characters, drawn at random: letters, digits and -._~+/, with = at its end at most.`,
       );
     }),
   ),
 } satisfies Table<ConsoleToken>;
 
 const PATH = /^\/(?:[\w.~-]+(?:\/[\w.~-]+)*\/?)?$/;
+
+/** What browsers would send as theirs; null for what is none. */
+function originOf(given: string): string | null {
+  try {
+    const { protocol, origin, href } = new URL(given);
+    const isWeb = protocol === 'https:' || protocol === 'http:';
+    return isWeb && href === `${origin}/` ? origin : null;
+  } catch {
+    return null;
+  }
+}
 
 const CONSOLE_ROWS = {
   store: required(
@@ -114,7 +126,13 @@ const CONSOLE_ROWS = {
   }, '/'),
   authorize: aFunction<NonNullable<ConsoleOptions['authorize']>>(),
   token: nested(TOKEN_ROWS),
-  origin: text(),
+  origin: row((given, at) => {
+    const origin = typeof given === 'string' ? originOf(given) : null;
+    if (origin !== null) return origin;
+    throw new OptionsError(
+      `${at} is a scheme and a host, such as https://ops.example, and no path; it is ${kindOf(given)}.`,
+    );
+  }),
   countMs: wholeNumber(1_000, 86_400_000, COUNT_MS),
 } satisfies Table<ConsoleOptions>;
 

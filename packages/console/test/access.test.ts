@@ -1,6 +1,8 @@
 /** Who gets in, from where, and with which headers. */
 
-import { request as send } from 'node:http';
+import { type IncomingMessage, request as send, type ServerResponse } from 'node:http';
+import { connect, createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { memoryStore } from 'samekey/stores/memory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildConsole } from '../../../tools/build-console.mjs';
@@ -24,6 +26,9 @@ describe('who is let in', () => {
     expect(() => createConsole({ store })).toThrow(/either authorize.*or token/);
     expect(() => createConsole({ store, token, authorize: () => null })).toThrow(/either authorize/);
     expect(() => createConsole({ store, token: { secret: 'short', actor: 'a' } })).toThrow(/at least 32/);
+    expect(() => createConsole({ store, token: { secret: `${SECRET} #&`, actor: 'a' } })).toThrow(/letters/);
+    for (const origin of ['ops.example', 'https://ops.example/keys', 'ftp://ops.example', ''])
+      expect(() => createConsole({ store, token, origin })).toThrow(/origin is a scheme and a host/);
     expect(() => createConsole({ store, token: { ...token, rights: ['setle' as 'settle'] } })).toThrow(
       /setle/,
     );
@@ -60,6 +65,58 @@ describe('who is let in', () => {
     expect(await me.json()).toMatchObject({ actor: 'alice', rights: [] });
     const forged = (cookie.split('=')[0] ?? '') + '=' + SECRET;
     expect((await post('api/me', { ...SENT, cookie: forged })).status).toBe(401);
+  });
+
+  it('its cookie goes over TLS alone where browsers see the console so, whatever the proxy asks', async () => {
+    const made = createConsole({ store, token, origin: 'https://ops.example' });
+    const asked = { method: 'POST', headers: SENT, body: JSON.stringify({ token: SECRET }) };
+    const session = await made.fetch(new Request('http://10.0.0.1/api/session', asked));
+    expect(session.headers.get('set-cookie')).toMatch(/; Secure$/);
+  });
+
+  it.each(['//evil.example/api/me', 'http://evil.example/api/me', '//evil.example/ops/keys/api/me'])(
+    'takes no host from the address %s',
+    async (path) => {
+      const made = await serveConsole({ store, token });
+      const headers = { ...SENT, authorization: `Bearer ${SECRET}`, origin: 'http://evil.example' };
+      const { port } = new URL(made.origin);
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        send({ port, path, method: 'POST', headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on('error', reject)
+          .end('{}');
+      });
+      expect([403, 405]).toContain(status);
+      await made.close();
+    },
+  );
+
+  it('knows its own host over HTTP/2', async () => {
+    const made = createConsole({ store, token });
+    const server = createHttp2Server((request, response) =>
+      made.node(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+    );
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const session = connect(origin);
+    const ask = (from: string): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const sent = session.request({
+          ...SENT,
+          ':method': 'POST',
+          ':path': '/api/me',
+          authorization: `Bearer ${SECRET}`,
+          origin: from,
+        });
+        sent.on('response', (headers) => resolve(headers[':status'])).on('error', reject);
+        sent.resume().end('{}');
+      });
+    expect(await ask(origin)).toBe(200);
+    expect(await ask('http://localhost')).toBe(403);
+    session.close();
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it.each([

@@ -163,7 +163,7 @@ for (const kind of kinds()) {
         const refused = await others.ask(verb, { ...body, reason: 'because' });
         expect({ verb, ...refused }).toMatchObject({ verb, status: 403, body: { code: 'no-right' } });
         const holder = await serve([right]);
-        for (const reason of [undefined, '', ' \n ']) {
+        for (const reason of [undefined, '', ' \n ', '\u200b\u2060\u00ad\u3164\u2800']) {
           const unsaid = await holder.ask(verb, { ...body, reason });
           expect({ verb, ...unsaid }).toMatchObject({ verb, status: 400, body: { code: 'no-reason' } });
         }

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Me, Whole } from '../src/api.ts';
 import { ActElement } from '../src/page/act-element.ts';
+import { signIn } from '../src/page/ask-server.ts';
 import { AuditElement } from '../src/page/audit-element.ts';
 import { LettersElement } from '../src/page/letters-element.ts';
 import { RecordElement } from '../src/page/record-element.ts';
@@ -312,6 +313,24 @@ describe('erasing a caller', () => {
     await Promise.all([submit(element, fields), submit(element, fields)]);
     expect(acts().map(({ body }) => body.caller)).toEqual(['acme']);
   });
+});
+
+describe('a token in the address', () => {
+  it.each(['#token=abc', '#token=a+b/c==', '#token=abc&x=1', '#token=abc%20', '#token='])(
+    '%s leaves it, whatever it is',
+    async (hash) => {
+      const left: string[] = [];
+      Object.assign(globalThis.location, { hash });
+      Object.assign(globalThis, {
+        history: { replaceState: (_state: unknown, _title: string, url: string) => left.push(url) },
+      });
+      answers['session'] = () => ({ ok: true });
+      await signIn();
+      Object.assign(globalThis.location, { hash: '' });
+      expect(left).toEqual(['/#/']);
+      expect(sent).toEqual([{ verb: 'session', body: { token: hash.slice('#token='.length) } }]);
+    },
+  );
 });
 
 describe('a record', () => {

@@ -23,7 +23,7 @@ export const operatorsPage = [
   {
     name: 'console-acts-without-a-reason',
     file: `${SRC}/asked-body.ts`,
-    find: "if (reason === undefined || reason.trim() === '')",
+    find: 'if (reason === undefined || !SEEN.test(reason))',
     put: 'if (reason === undefined)',
     tests: ACTS,
     only: 'SQLite',
@@ -178,5 +178,21 @@ export const operatorsPage = [
     put: 'await tellOne(looker, event);',
     tests: LIVE,
     breaks: 'One host’s session that hangs, and nobody’s overview is live any more.',
+  },
+  {
+    name: 'console-takes-a-path-for-a-host',
+    file: `${SRC}/node-handler.ts`,
+    find: "if (url.startsWith('/')) return url;",
+    put: "if (url.startsWith('//')) return `@${url.slice(2)}`;\n  if (url.startsWith('/')) return url;",
+    tests: ACCESS,
+    breaks: 'A page of another host is of the same one, by the address that it asks for.',
+  },
+  {
+    name: 'console-session-without-tls',
+    file: `${SRC}/create-console.ts`,
+    find: 'new URL(origin ?? request.url)',
+    put: 'new URL(request.url)',
+    tests: ACCESS,
+    breaks: 'Behind a proxy that ends TLS the session crosses the network in the clear.',
   },
 ];

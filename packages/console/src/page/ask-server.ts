@@ -33,8 +33,9 @@ export async function ask<Answer>(verb: string, body: object = {}): Promise<Answ
 
 /** A token in the address becomes a session, and leaves the address. */
 export async function signIn(): Promise<void> {
-  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
+  const token = /^#token=(.*)$/s.exec(location.hash)?.[1];
   if (token === undefined) return;
+  // Also what is no token: it may be one with something behind it, and is to stand in no history.
   history.replaceState(null, '', `${location.pathname}${location.search}#/`);
   await ask('session', { token });
 }
