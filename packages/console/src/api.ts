@@ -47,6 +47,8 @@ export interface List {
   readonly cursor: string | null;
   /** How many records were looked at; more than are shown where a filter has no index. */
   readonly looked: number;
+  /** A millisecond of which so many records are that not all can be told apart; null: none. The rest is not shown. */
+  readonly passedOver: number | null;
 }
 
 /** How many of one operation are open. */

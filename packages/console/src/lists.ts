@@ -3,30 +3,22 @@
  *
  * Invariants: whatever is filtered, a statement reads by an index, and one request looks at a bounded number of
  * records: what has no index (an operation, a key without its caller, most states) is looked for from the newest back,
- * and the page says how far it has come · a page begins where the last one ended, also among records of one
- * millisecond.
+ * and the page says how far it has come.
  */
 
 import { hashKey, type SamekeyRecord, type State } from 'samekey';
 import { isPointer, type Operator, type OperatorListRequest } from 'samekey/operator';
-import type { List } from './api.ts';
+import type { List, Row } from './api.ts';
 import { textOf } from './asked-body.ts';
 import { ConsoleFault } from './fault.ts';
+import { after, cursorOf, isFull, PAGE, readPage, textOfCursor } from './newest-first.ts';
 import { rowOf } from './shown.ts';
 
 /** What one request looks at, at most. */
 const LOOKED_MAX = 5_000;
-/** Of one statement. */
-const PAGE_MAX = 1_000;
 const ROWS = 50;
 const ROWS_MAX = 200;
 const STATES: readonly State[] = ['pending', 'in_progress', 'completed', 'failed', 'retryable', 'unknown'];
-
-/** Where a page ended: at this time, with these of its records seen. */
-interface Cursor {
-  readonly at: number;
-  readonly seen: readonly string[];
-}
 
 /** What is asked for. */
 interface Filter {
@@ -47,35 +39,32 @@ export async function listRecords(
   const filter = filterOf(body);
   const byIndex = indexed(filter);
   let cursor = cursorOf(textOf(body, 'cursor'));
-  const rows: SamekeyRecord[] = [];
+  const rows: Row[] = [];
+  let passedOver: number | null = null;
   for (let looked = 0; ; ) {
-    const before: OperatorListRequest = cursor === null ? {} : { createdBefore: Math.floor(cursor.at) + 1 };
-    // The records of the cursor's millisecond come again.
-    const limit = Math.min(
-      PAGE_MAX,
-      (isWhole(filter) ? filter.limit : PAGE_MAX) + (cursor?.seen.length ?? 0),
-    );
-    const page = await operator.list({ ...byIndex, ...before, limit });
-    const fresh: SamekeyRecord[] = page.filter((record) => !isSeen(record, cursor));
+    const most = Math.min(PAGE, isWhole(filter) ? filter.limit : PAGE);
+    const { fresh, isLast } = await readPage(operator, byIndex, cursor, most);
     let used = 0;
     for (const record of fresh) {
       used += 1;
       looked += 1;
       cursor = after(record, cursor);
-      if (isWanted(record, filter)) rows.push(record);
+      if (isWanted(record, filter)) rows.push(rowOf(record));
       if (rows.length === filter.limit) break;
     }
-    const isLast = page.length < limit;
-    // A page of one millisecond alone, all of it seen: its rest cannot be told apart, and is passed over.
-    if (!isLast && fresh.length === 0 && cursor !== null) cursor = { at: cursor.at - 1, seen: [] };
     // Not by the page's last record: those of one moment come in any order.
     const isEnd = isLast && used === fresh.length;
+    if (!isEnd && cursor !== null && isFull(cursor)) {
+      passedOver = cursor.at;
+      cursor = { at: cursor.at - 1, seen: [] };
+    }
     if (isEnd || rows.length === filter.limit || looked >= LOOKED_MAX)
       return {
         now,
-        rows: rows.map(rowOf),
+        rows,
         cursor: isEnd || cursor === null ? null : textOfCursor(cursor),
         looked,
+        passedOver,
       };
   }
 }
@@ -130,27 +119,4 @@ function filterOf(body: Readonly<Record<string, unknown>>): Filter {
     hash,
     limit,
   };
-}
-
-function after(record: SamekeyRecord, before: Cursor | null): Cursor {
-  const at = Math.floor(record.createdAt);
-  const seen = before !== null && before.at === at ? before.seen : [];
-  return { at, seen: [...seen, hashKey(record)] };
-}
-
-function isSeen(record: SamekeyRecord, cursor: Cursor | null): boolean {
-  if (cursor === null) return false;
-  return Math.floor(record.createdAt) === cursor.at && cursor.seen.includes(hashKey(record));
-}
-
-function textOfCursor({ at, seen }: Cursor): string {
-  return `${at}.${seen.join('.')}`;
-}
-
-function cursorOf(text: string | undefined): Cursor | null {
-  if (text === undefined) return null;
-  const [at = '', ...seen] = text.split('.');
-  if (!/^\d{1,16}$/.test(at) || !seen.every((hash) => hash === '' || /^[\w-]{16}$/.test(hash)))
-    throw new ConsoleFault(400, 'bad-request', 'The cursor is none that this console has given.');
-  return { at: Number(at), seen };
 }

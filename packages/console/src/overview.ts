@@ -10,6 +10,7 @@ import type { SamekeyRecord, Store } from 'samekey';
 import { isPointer, type MessageQueue, type Operator } from 'samekey/operator';
 import { isHandedOver } from 'samekey/internals/core/record';
 import type { OperationCount, Overview } from './api.ts';
+import { newest } from './newest-first.ts';
 import { isClaimOver, rowOf } from './shown.ts';
 
 /** A store may keep messages. */
@@ -78,13 +79,13 @@ function counter(store: StoreOfConsole, countMs: number): Counts {
 }
 
 async function readOverview(store: StoreOfConsole, operator: Operator, counts: Counts): Promise<Overview> {
-  const [unknown, newest, dead] = await Promise.all([
-    operator.list({ states: ['unknown'], limit: LOOKED }),
-    operator.list({ limit: LOOKED }),
+  const [unknown, records, dead] = await Promise.all([
+    newest(operator, { states: ['unknown'] }, LOOKED, withoutContent),
+    newest(operator, {}, LOOKED, withoutContent),
     deadOnes(store),
   ]);
   const now = Date.now();
-  const open = newest.filter((record) => !isPointer(record) && isOpen(record));
+  const open = records.filter((record) => !isPointer(record) && isOpen(record));
   return {
     now,
     counts: counts(),
@@ -94,7 +95,7 @@ async function readOverview(store: StoreOfConsole, operator: Operator, counts: C
       .slice(0, ROWS)
       .map(rowOf),
     operations: byOperation([...unknown, ...open], now),
-    looked: newest.length,
+    looked: records.length,
     isCut: unknown.length === LOOKED,
     dead,
   };
@@ -103,6 +104,17 @@ async function readOverview(store: StoreOfConsole, operator: Operator, counts: C
 async function deadOnes({ messages }: StoreOfConsole): Promise<Overview['dead']> {
   const counts = (await messages?.count()) ?? [];
   return counts.filter(({ state }) => state === 'dead').map(({ topic, count }) => ({ topic, count }));
+}
+
+/** A thousand whole records are a thousand answers in memory. */
+function withoutContent(record: SamekeyRecord): SamekeyRecord {
+  const { response } = record;
+  return {
+    ...record,
+    input: null,
+    steps: null,
+    response: response === null ? null : { status: response.status, headers: [], body: null },
+  };
 }
 
 function isOpen({ state }: SamekeyRecord): boolean {

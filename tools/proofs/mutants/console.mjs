@@ -90,7 +90,7 @@ export const operatorsPage = [
   },
   {
     name: 'console-pages-lose-records-of-one-moment',
-    file: `${SRC}/lists.ts`,
+    file: `${SRC}/newest-first.ts`,
     find: 'createdBefore: Math.floor(cursor.at) + 1',
     put: 'createdBefore: Math.floor(cursor.at)',
     tests: LISTS,
@@ -194,5 +194,14 @@ export const operatorsPage = [
     put: 'new URL(request.url)',
     tests: ACCESS,
     breaks: 'Behind a proxy that ends TLS the session crosses the network in the clear.',
+  },
+  {
+    name: 'console-passes-over-in-silence',
+    file: `${SRC}/lists.ts`,
+    find: '      passedOver = cursor.at;\n',
+    put: '',
+    tests: LISTS,
+    only: 'SQLite',
+    breaks: 'A list ends as if it were all, without records that it cannot tell apart.',
   },
 ];

@@ -14,7 +14,7 @@ import { faultNote, RECORDS_STYLE, recordList } from './pieces.ts';
 import { type Filter, NO_FILTER, toRecords } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
-import { count, STATES, textIn } from './readable.ts';
+import { clock, count, STATES, textIn } from './readable.ts';
 
 /** `samekey-records`. */
 export class RecordsElement extends LitElement {
@@ -23,6 +23,7 @@ export class RecordsElement extends LitElement {
     rows: { state: true },
     cursor: { state: true },
     looked: { state: true },
+    passedOver: { state: true },
     now: { state: true },
     fault: { state: true },
     isBusy: { state: true },
@@ -44,6 +45,8 @@ export class RecordsElement extends LitElement {
   declare rows: readonly Row[];
   declare cursor: string | null;
   declare looked: number;
+  /** Milliseconds of which not all records can be shown. */
+  declare passedOver: readonly number[];
   declare now: number;
   declare fault: unknown;
   declare isBusy: boolean;
@@ -56,6 +59,7 @@ export class RecordsElement extends LitElement {
     this.rows = [];
     this.cursor = null;
     this.looked = 0;
+    this.passedOver = [];
     this.now = 0;
     this.fault = null;
     this.isBusy = false;
@@ -65,6 +69,7 @@ export class RecordsElement extends LitElement {
     if (!changed.has('filter')) return;
     this.rows = [];
     this.looked = 0;
+    this.passedOver = [];
     this.cursor = null;
     void this.#read();
   }
@@ -80,6 +85,7 @@ export class RecordsElement extends LitElement {
       if (search !== this.#search) return;
       this.rows = [...this.rows, ...list.rows];
       this.looked += list.looked;
+      if (list.passedOver !== null) this.passedOver = [...this.passedOver, list.passedOver];
       this.cursor = list.cursor;
       this.now = list.now;
     } catch (error) {
@@ -114,6 +120,14 @@ export class RecordsElement extends LitElement {
       ${fault === null ? '' : faultNote(fault)}
       <section class="card stack" aria-label="Found">
         ${recordList(rows, this.now, isBusy ? 'Looking …' : this.#nothing())}
+        ${
+          this.passedOver.length === 0
+            ? ''
+            : html`<p class="note danger" role="alert">
+                Not all are here. Of ${this.passedOver.map((at) => clock(at)).join(', ')} there are 1,000 records or more of one
+                millisecond, and what is beyond the first 1,000 cannot be listed: name the caller or the key.
+              </p>`
+        }
         <div class="row spread">
           <span class="small soft" role="status">
             ${isBusy ? 'Looking …' : `${count(rows.length)} shown, ${count(looked)} looked at`}
