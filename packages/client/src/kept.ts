@@ -159,7 +159,8 @@ function meetSettled(settings: Settings, entering: Entering, row: SettledRow): T
   }
   const isRefused = answer.outcome === 'refused';
   // Whoever tries again after a refusal means it; so does who buys a second coffee.
-  if (mayBeNew && key !== ownKey && isPast(settings, entering, row)) return null;
+  // Under an own key the server is asked again: it has kept the refusal, or has never begun.
+  if (mayBeNew && (isRefused || key !== ownKey) && isPast(settings, entering, row)) return null;
   const response = keptResponse(answer);
   return isRefused
     ? refused('stored', response)

@@ -37,12 +37,14 @@ export interface ClientOperation {
   cancel(): Promise<boolean>;
   /**
    * Drops what is not known, with the person's consent: they have looked what became of it, because the next call has
-   * a new key and may do it a second time. Whether something was dropped. Rejects with the store's error.
+   * a new key and may do it a second time; with a `key` of your own it has that one, and may do so where the server has
+   * forgotten it. Whether something was dropped. Rejects with the store's error.
    */
   discard(consent: { readonly consented: true }): Promise<boolean>;
   /**
    * The person means it again, now that it is done: the next call has a new key. False: it is not over yet, so go on
-   * with it, cancel or discard it. Rejects with the store's error.
+   * with it, cancel or discard it. Rejects with the store's error, and with `OptionsError` for an operation with a `key`:
+   * what is meant again has another one.
    */
   again(): Promise<boolean>;
 }
@@ -82,6 +84,7 @@ export function createOperation(
     },
     ...verbs(settings, name, null),
     async again() {
+      if (ownKey !== null) throw new OptionsError('An own key never changes: make another.');
       await drop(settings, name, 'again', ({ stage }) => stage === 'settled');
       const now = await look(settings, name);
       return now === null || (now.row.stage === 'settled' && now.row.answer === null);

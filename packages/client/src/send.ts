@@ -35,6 +35,9 @@ export interface Sending {
 /** How it ended: with an answer that means something for good, or with what the caller is told. */
 type Sent = { readonly means: Meaning; readonly answer: Answer } | { readonly told: Told };
 
+/** A clock that goes back by more has been set. */
+const CLOCK_ERROR_MS = 60_000;
+
 /** An operation that is in progress is asked after no more often than this. */
 const ASK_MIN_MS = 100;
 
@@ -44,6 +47,7 @@ export async function send(sending: Sending): Promise<Sent> {
   const { world, emit, triesMax, baseMs, capMs } = settings;
   const isAborted = (): boolean => signal?.aborted === true;
   let poll: string | null = null;
+  let mayPoll = true;
   let failed = 0;
   for (let pauses = 0; ; pauses++) {
     if ((globalThis as { navigator?: { onLine?: boolean } }).navigator?.onLine === false) {
@@ -52,9 +56,9 @@ export async function send(sending: Sending): Promise<Sent> {
     }
     if (isAborted()) return { told: unknown('aborted', { error: signal?.reason as unknown }) };
     if (world.monotonicNow() >= deadline) return { told: unknown('no-answer') };
-    const ageMs = Math.max(0, world.wallNow() - sending.createdAt);
-    // What was never sent no server can have forgotten.
-    if (sending.wasSent && ageMs > settings.pendingAgeMaxMs) {
+    const ageMs = world.wallNow() - sending.createdAt;
+    // What was never sent no server can have forgotten. From after now: the clock was set back, so its age is not known.
+    if (sending.wasSent && (ageMs > settings.pendingAgeMaxMs || ageMs < -CLOCK_ERROR_MS)) {
       emit({ type: 'aged-out', operation, ageMs });
       return { told: unknown('aged-out') };
     }
@@ -68,15 +72,16 @@ export async function send(sending: Sending): Promise<Sent> {
     const means = answer && judge(answer, settings);
     if (answer === null) {
       if (error === TIMED_OUT) because = 'timed-out';
-    } else if (poll !== null && (means === 'redirected' || answer.status === 404)) {
-      // The status resource knows nothing of it, or leads elsewhere: the request itself is asked again.
+    } else if (poll !== null && (means === 'redirected' || answer.status === 404 || isOfJob(means, answer))) {
+      // The status resource knows nothing of it, leads elsewhere, or speaks of its own: the request itself is asked again.
+      mayPoll = !isOfJob(means, answer);
       poll = null;
       because = 'in-progress';
     } else {
       if (means !== 'in-progress' && means !== 'later') return { means: means as Meaning, answer };
       because = means === 'later' ? 'answer' : means;
       const location = answer.status === 202 ? answer.headers.get('location') : null;
-      if (location !== null) poll = sameOrigin(location, poll ?? sending.request.kept.url);
+      if (location !== null && mayPoll) poll = sameOrigin(location, poll ?? sending.request.kept.url);
     }
 
     if (because !== 'in-progress') failed += 1;
@@ -101,6 +106,11 @@ export async function send(sending: Sending): Promise<Sent> {
     emit({ type: 'waiting', operation, because, status: answer?.status ?? null, delayMs });
     await pause(world, delayMs, signal);
   }
+}
+
+/** A success that has no mark of the operation: "processing" and "failed" are told with 200 as well. */
+function isOfJob(means: Meaning | null, { headers }: Answer): boolean {
+  return means === 'first' && !headers.has('idempotency-key-expires');
 }
 
 /** Somebody has cancelled it, or settled it. */

@@ -166,6 +166,33 @@ describe('one key an operation', () => {
   });
 });
 
+describe('a key of one’s own', () => {
+  it('after a refusal the server is asked again, under the same key', async () => {
+    const key = uuidV4();
+    const operation = clientOf().operation('job-7', { key });
+    shop.faults.push(problem(400, 'request-too-old'));
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', why: 'never-ran' });
+    shop.answer = { status: 402, body: {} };
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', tries: 1 });
+    // The server has kept this one.
+    shop.answer = { status: 201, body: {} };
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'refused', tries: 1 });
+    expect(shop.payments).toHaveLength(1);
+    expect(new Set(shop.keys)).toEqual(new Set([`"${key}"`]));
+  });
+
+  it('it cannot be meant again under the same key, and is sent under it after it was discarded', async () => {
+    const key = uuidV4();
+    const operation = clientOf({ retry: { triesMax: 1 } }).operation('job-7', { key });
+    shop.faults.push('lose-reply');
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'unknown' });
+    expect(await operation.discard({ consented: true })).toBe(true);
+    expect(await operation.fetch('/pay', euros(5))).toMatchObject({ outcome: 'done', why: 'replayed' });
+    await expect(operation.again()).rejects.toThrow('make another');
+    expect(new Set(shop.keys)).toEqual(new Set([`"${key}"`]));
+  });
+});
+
 describe('what is not sent', () => {
   it('another body under a pending operation is told, and nothing is sent', async () => {
     shop.faults.push('cut');
@@ -201,6 +228,22 @@ describe('what is not sent', () => {
       outcome: 'done',
       why: 'first',
     });
+  });
+
+  it('what was sent by a clock that has been set back is of no age that is known, and is not sent again', async () => {
+    let now = Date.UTC(2030, 0);
+    const client = clientOf({ world: { ...clientWorld(), wallNow: () => now }, retry: { triesMax: 1 } });
+    shop.faults.push('lose-reply');
+    await client.operation('pay').fetch('/pay', euros(5));
+    now -= 7 * 24 * 3_600_000;
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      why: 'aged-out',
+      tries: 0,
+    });
+    // By as much as clocks are corrected it is no matter.
+    now += 7 * 24 * 3_600_000 - 30_000;
+    expect(await client.operation('pay').fetch('/pay', euros(5))).toMatchObject({ why: 'replayed' });
+    expect(shop.keys).toHaveLength(2);
   });
 
   it('what cannot be kept is not sent', async () => {

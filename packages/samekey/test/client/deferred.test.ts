@@ -80,3 +80,23 @@ it('a request that a worker does later is asked about at its status resource, an
     file.remove();
   }
 });
+
+it('a job of the server’s own that answers 200 is no answer of the operation, which is asked for itself', async () => {
+  const asked: string[] = [];
+  const client = createClient({
+    baseUrl: 'https://shop.example',
+    pending: memoryPending(),
+    whenDone: 'same',
+    retry: { baseMs: 1 },
+    async fetch(url, { method }) {
+      asked.push(`${method} ${new URL(url).pathname}`);
+      if (method === 'GET') return Response.json({ status: 'failed', error: 'card declined' });
+      return asked.length > 3
+        ? Response.json({}, { status: 402, headers: { 'idempotency-replayed': 'true' } })
+        : new Response('', { status: 202, headers: { location: '/jobs/1', 'retry-after': '0' } });
+    },
+  });
+  const result = await client.operation('pay').fetch('/pay', { body: '5' });
+  expect(result).toMatchObject({ outcome: 'refused', why: 'stored', response: { status: 402 } });
+  expect(asked).toEqual(['POST /pay', 'GET /jobs/1', 'POST /pay', 'POST /pay']);
+});
