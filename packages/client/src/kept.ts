@@ -58,14 +58,21 @@ type Entered =
 /** More writers than this at one moment are a fault. */
 const TURNS_MAX = 20;
 
-function orNotKept<Value>(promise: Promise<Value>): Promise<Value> {
-  return promise.catch((error: unknown) => {
-    throw new NotKept(error);
+/** A store that does not answer is one that fails: whoever waits for it holds the turn of the others. */
+function orNotKept<Value>(
+  { world, timeMaxMs, tryTimeMaxMs }: Settings,
+  promise: Promise<Value>,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => reject(new NotKept(error));
+    const timer = world.setTimer(Math.min(timeMaxMs, tryTimeMaxMs), () => fail(new Error('Too slow.')));
+    promise.then(resolve, fail).finally(() => timer.cancel());
   });
 }
 
 /** Reads a row; throws {@link NotKept}. */
-export function look({ pending, live }: Settings, operation: string): Promise<Found | null> {
+export function look(settings: Settings, operation: string): Promise<Found | null> {
+  const { pending, live } = settings;
   const sent = live.get(operation);
   const read = pending.read(operation).then((text) => {
     if (text === null) return sent === undefined ? null : { text, row: sent };
@@ -73,7 +80,7 @@ export function look({ pending, live }: Settings, operation: string): Promise<Fo
     if (row.stage === 'settled' || row.key !== sent?.key) live.delete(operation);
     return { text, row };
   });
-  return orNotKept(read);
+  return orNotKept(settings, read);
 }
 
 /**
@@ -92,7 +99,7 @@ async function change<Next extends Row, End>(
     if ('end' in row) return row;
     const text = JSON.stringify(row);
     const before = found && found.text;
-    if (text !== before && !(await orNotKept(pending.swap(operation, before, text)))) continue;
+    if (text !== before && !(await orNotKept(settings, pending.swap(operation, before, text)))) continue;
     if (row.stage === 'sent') live.set(operation, row);
     else live.delete(operation);
     return { row, text };

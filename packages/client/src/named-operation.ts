@@ -43,8 +43,8 @@ export interface ClientOperation {
   discard(consent: { readonly consented: true }): Promise<boolean>;
   /**
    * The person means it again, now that it is done: the next call has a new key. False: it is not over yet, so go on
-   * with it, cancel or discard it. Rejects with the store's error, and with `OptionsError` for an operation with a `key`:
-   * what is meant again has another one.
+   * with it, cancel or discard it. Rejects with the store's error, and with `OptionsError` for an operation with a
+   * `key`: what is meant again has another one.
    */
   again(): Promise<boolean>;
 }
@@ -198,7 +198,10 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
     // Nothing has left: nobody need wait for it, and the next call is a new one.
     const isUnsent =
       !sending.wasSent &&
-      (await drop(settings, operation, 'cancel', (row) => row.key === key && row.stage === 'new'));
+      // A store that fails now has the row still: then it is not certain.
+      (await drop(settings, operation, 'cancel', (row) => row.key === key && row.stage === 'new').catch(
+        () => false,
+      ));
     return isUnsent ? refused('never-sent') : sent.told;
   }
   const isAlone = entered.isFirst && sending.tries === 1;

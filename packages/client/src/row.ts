@@ -66,9 +66,9 @@ export function readRow(text: string): Row {
   return row;
 }
 
-/** A fresh response over kept bytes; null for a redirect that the browser hides. */
+/** A fresh response over kept bytes; null for a redirect that the browser hides, and what Fetch has no status for. */
 export function responseOf({ status, headers, body }: Answer): Response | null {
-  if (status === 0) return null;
+  if (status < 200 || status > 599) return null;
   // Fetch: these may not have a body at all.
   const isBare = [204, 205, 304].includes(status);
   return new Response(isBare ? null : body, { status, headers });

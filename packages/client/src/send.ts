@@ -57,7 +57,7 @@ export async function send(sending: Sending): Promise<Sent> {
     if (isAborted()) return { told: unknown('aborted', { error: signal?.reason as unknown }) };
     if (world.monotonicNow() >= deadline) return { told: unknown('no-answer') };
     const ageMs = world.wallNow() - sending.createdAt;
-    // What was never sent no server can have forgotten. From after now: the clock was set back, so its age is not known.
+    // What was never sent no server can have forgotten. Of what is from after now the age is not known.
     if (sending.wasSent && (ageMs > settings.pendingAgeMaxMs || ageMs < -CLOCK_ERROR_MS)) {
       emit({ type: 'aged-out', operation, ageMs });
       return { told: unknown('aged-out') };
@@ -73,7 +73,7 @@ export async function send(sending: Sending): Promise<Sent> {
     if (answer === null) {
       if (error === TIMED_OUT) because = 'timed-out';
     } else if (poll !== null && (means === 'redirected' || answer.status === 404 || isOfJob(means, answer))) {
-      // The status resource knows nothing of it, leads elsewhere, or speaks of its own: the request itself is asked again.
+      // The status resource knows nothing of it, leads elsewhere, or speaks for itself: the request is asked again.
       mayPoll = !isOfJob(means, answer);
       poll = null;
       because = 'in-progress';

@@ -215,6 +215,14 @@ export const client = [
     breaks: 'A job that never began is told as refused by the server, for a day.',
   },
   {
+    name: 'client-a-store-that-hangs',
+    file: `${SRC}/kept.ts`,
+    find: "() => fail(new Error('Too slow.'))",
+    put: '() => undefined',
+    tests: CLIENT,
+    breaks: 'A store that never answers holds the call and every tab behind it for ever.',
+  },
+  {
     name: 'client-when-done-has-a-default-in-node',
     file: `${SRC}/options.ts`,
     find: "'document' in globalThis ? ('ask' as const) : undefined",

@@ -21,7 +21,8 @@ export function localStoragePending(): PendingStore {
   return {
     read: async (name) => storage.getItem(PREFIX + name),
     swap: (name, expected, next) =>
-      locks.request(`${PREFIX}swap`, () => {
+      // Not of the space of operations: one may have any name, and holds its own lock meanwhile.
+      locks.request('samekey-swap', () => {
         if (storage.getItem(PREFIX + name) !== expected) return false;
         if (next === null) storage.removeItem(PREFIX + name);
         else storage.setItem(PREFIX + name, next);

@@ -253,6 +253,21 @@ describe('what is not sent', () => {
     expect(shop.keys).toHaveLength(0);
   });
 
+  it('a store that never answers holds nobody for longer than the call’s time', async () => {
+    const retry = { timeMaxMs: 30 };
+    for (const pending of [
+      { ...memoryPending(), read: never },
+      { ...memoryPending(), swap: never },
+    ])
+      expect(await clientOf({ pending, retry }).operation('pay').fetch('/pay', euros(5))).toMatchObject({
+        outcome: 'unknown',
+        why: 'not-kept',
+        next: 'wait',
+        tries: 0,
+      });
+    expect(shop.keys).toHaveLength(0);
+  });
+
   it('a signal that is aborted ends the call and keeps the key', async () => {
     const control = new AbortController();
     shop.hold = new Promise((resolve) => control.signal.addEventListener('abort', () => resolve()));
@@ -580,6 +595,15 @@ describe('answers', () => {
     expect(shop.keys).toHaveLength(1);
   });
 
+  it('a status that no Response can have is told without one', async () => {
+    shop.faults.push({ status: 999 });
+    expect(await clientOf().operation('pay').fetch('/pay', euros(5))).toMatchObject({
+      outcome: 'unknown',
+      why: 'unproven',
+      response: null,
+    });
+  });
+
   it('a server that asks for more patience than is left is believed', async () => {
     shop.faults.push({ status: 503, headers: { 'retry-after': '3600' } });
     const result = await clientOf().operation('pay').fetch('/pay', euros(5));
@@ -596,6 +620,8 @@ function slowPending(): PendingStore {
     names: async () => store.names(),
   };
 }
+
+const never = (): Promise<never> => new Promise(() => undefined);
 
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,8 @@
 /** Turns within one client, where the platform has no locks of its own. */
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { localStoragePending } from '../../../client/src/browser/index.ts';
+import { createClient } from '../../../client/src/index.ts';
 import { createLocks } from '../../../client/src/locks.ts';
 
 // Node 24 has Web Locks; what is shown here must hold with and without them.
@@ -51,4 +53,31 @@ it('who gives up waiting changes nothing for the others (F8)', async () => {
   expect(await Promise.all([first, third])).toEqual(['first', 'third']);
   expect(hasRun).toBe(false);
   await expect(runAlone('c', AbortSignal.abort(), async () => 'never')).rejects.toThrow();
+});
+
+it('no name of an operation is that of the lock of localStorage', async () => {
+  const texts = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (name: string) => texts.get(name) ?? null,
+    setItem: (name: string, text: string) => void texts.set(name, text),
+  });
+  const alone = createLocks();
+  vi.stubGlobal('navigator', {
+    locks: {
+      request: (name: string, ...rest: [...{ signal: AbortSignal }[], () => Promise<unknown>]) =>
+        alone(name, (rest[0] as { signal?: AbortSignal }).signal ?? never(), rest.at(-1) as never),
+    },
+  });
+  try {
+    const client = createClient({
+      baseUrl: 'https://shop.example',
+      pending: localStoragePending(),
+      whenDone: 'same',
+      retry: { tryTimeMaxMs: 500 },
+      fetch: async () => new Response(''),
+    });
+    expect(await client.operation('swap').fetch('/pay', { body: '5' })).toMatchObject({ outcome: 'done' });
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
