@@ -62,6 +62,8 @@ describe('sealed answers', () => {
     const samekey = createSamekey({ store: sqliteStore({ service: 'shop', database }), policy: 'payments' });
     const request = { scope: ['acme'], operation: 'pay', fingerprint: 1, key: 'k-clear' };
     await samekey.run(request, () => reply(500, {}));
+    // Answers that hold nothing tell nothing of how others are kept.
+    for (let n = 0; n < 7; n += 1) await samekey.run({ ...request, key: `k-empty-${n}` }, () => undefined);
     const settle = ['settle', 'k-clear', '--to', 'completed', '--status', '201', '--body', '{}'];
     const refused = await said([...settle, '--reason', 'found', '--yes', '--database', path]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -6,6 +6,7 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { SamekeyRecord } from 'samekey';
 import { sealKeyIdsOf } from 'samekey/seal';
 import { CliError, RefusedError } from '../cli-error.ts';
 import { type ActFlags, actOnRecord, withAct } from '../operate/act.ts';
@@ -81,7 +82,7 @@ async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
       misfit: 'Only unknown outcomes are settled; a failed key is opened again by samekey reopen.',
     },
     async (target, record, given) => {
-      if (response !== null) await refuseClear(target);
+      if (response !== null || effectResult !== undefined) await refuseClear(target, record);
       return target.operator.settle(record, {
         ...given,
         to,
@@ -94,14 +95,14 @@ async function run(key: string | undefined, flags: SettleFlags): Promise<void> {
   );
 }
 
-/** Newest answers that are looked at. */
-const ANSWERS = 5;
+/** Newest records that are looked at, of any state: steps and inputs are sealed too, and some answers hold nothing. */
+const LOOKED = 100;
 
 /** Where answers are sealed, one that is given without the ring would stand there clear. */
-async function refuseClear({ isBare, operator }: Target): Promise<void> {
+async function refuseClear({ isBare, operator }: Target, own: SamekeyRecord): Promise<void> {
   if (!isBare) return;
-  const answered = await operator.list({ states: ['completed', 'failed'], limit: ANSWERS });
-  if (!answered.some((record) => sealKeyIdsOf(record).keyIds.length > 0)) return;
+  const newest = await operator.list({ limit: LOOKED });
+  if (![own, ...newest].some((record) => sealKeyIdsOf(record).keyIds.length > 0)) return;
   throw new RefusedError(
     'Nothing was done: answers are sealed here, and this one would stand there clear. Settle with the ring of your application: use --app.',
   );
