@@ -65,6 +65,12 @@ export const UNSTORABLE: readonly HostileValue[] = [
   at('order', 'an instance without members of its own', () => ({ order: new Private() })),
   at('query', 'search parameters', () => ({ query: new URLSearchParams({ a: '1' }) })),
   at('form', 'a form', () => ({ form: new FormData() })),
+  at('', 'a status that throws when it is read', () => ({
+    body: '',
+    get status(): number {
+      throw new Error('not read');
+    },
+  })),
   at('', 'a Blob', () => new Blob(['a'])),
   at('', 'a Request', () => new Request('https://example.com')),
 ];

@@ -45,11 +45,21 @@ export const values = [
   {
     name: 'value-status-ignored-in-silence',
     file: 'ways/reply.ts',
-    find: "if (!('status' in returned) || !('body' in returned || 'headers' in returned)) return;",
-    put: "if (!('status' in returned) || !('body' in returned && 'headers' in returned)) return;",
+    find: "!('body' in returned || 'headers' in returned)",
+    put: "!('body' in returned && 'headers' in returned)",
     tests: ENGINES,
     only: VALUES,
     breaks: 'A charge that was declined with { status: 402, body } is kept as a success, and nobody is told.',
+  },
+  {
+    name: 'value-look-is-a-throw-of-the-handler',
+    file: 'ways/reply.ts',
+    find: "    // The handler has run: a member that throws is told where the value is stored, and is no throw of the handler's.\n    return null;",
+    put: '    throw new Error();',
+    tests: ENGINES,
+    only: VALUES,
+    breaks:
+      'A handler that has charged, and returned an object with a getter that throws, is taken to have thrown, and charges again.',
   },
   {
     name: 'value-status-ignored-by-transactions',

@@ -109,12 +109,24 @@ const JSON_TYPE: HeaderLine = ['Content-Type', 'application/json'];
  * any other, and a refusal would be kept as a success.
  */
 export function tellIfUnmade(returned: unknown, owner: Pick<Owner, 'attempt' | 'misuse'>): void {
-  if (typeof returned !== 'object' || returned === null || isReply(returned)) return;
-  if (!('status' in returned) || !('body' in returned || 'headers' in returned)) return;
-  const { status } = returned;
-  if (!Number.isInteger(status) || Number(status) < 200 || Number(status) > 599) return;
-  const said = `"${owner.attempt.operation}" returned an object with status ${Number(status)} that was not made by reply(): it is sent and kept as a value, under 200. Return reply(${Number(status)}, body) to answer with that status.`;
+  const status = unmadeStatus(returned);
+  if (status === null) return;
+  const said = `"${owner.attempt.operation}" returned an object with status ${status} that was not made by reply(): it is sent and kept as a value, under 200. Return reply(${status}, body) to answer with that status.`;
   owner.misuse('status-ignored', said);
+}
+
+function unmadeStatus(returned: unknown): number | null {
+  if (typeof returned !== 'object' || returned === null) return null;
+  try {
+    if (isReply(returned) || !('body' in returned || 'headers' in returned)) return null;
+    const { status } = returned as { readonly status?: unknown };
+    return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599
+      ? status
+      : null;
+  } catch {
+    // The handler has run: a member that throws is told where the value is stored, and is no throw of the handler's.
+    return null;
+  }
 }
 
 /** Whether it was made by {@link reply}. */

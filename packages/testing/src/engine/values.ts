@@ -147,6 +147,21 @@ export function valueTests(test: AddEngineTest): void {
       assert.deepEqual(more, []);
     });
 
+    // F66: nobody looks into what a handler returned as if that were still its work.
+    test(`${way}: a return that cannot be read ends the key, and runs once`, async (bench) => {
+      let value: unknown;
+      const body = (): unknown => {
+        bench.count();
+        return value;
+      };
+      const asks = (await nodes(bench)).map(({ samekey }) => define(samekey, 'standard', body));
+      for (const [n, one] of UNSTORABLE.entries()) {
+        value = one.make();
+        for (const ask of asks) met(await bench.until(ask(`key-${n}`)), 'response-not-stored');
+        assert.equal(bench.runs, n + 1, one.title);
+      }
+    });
+
     // F77: what is handed on
     test(`${way}: the first caller gets what is read back from the record, as every retry does`, async (bench) => {
       const [a, b] = await nodes(bench);
