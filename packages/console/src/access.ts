@@ -25,9 +25,26 @@ export async function userOf(
     if (!hasToken(request, token)) throw nobody();
     return { actor: token.actor, rights: token.rights };
   }
-  const user = (await authorize?.(request)) ?? null;
+  const user = await askedHost(request, authorize);
   if (user === null) throw nobody();
   return readUser(user);
+}
+
+/** What the application says. An error of its own is told to it, and nothing was done. */
+async function askedHost(
+  request: Request,
+  authorize: CheckedOptions['authorize'],
+): Promise<ConsoleUser | null> {
+  try {
+    return (await authorize?.(request)) ?? null;
+  } catch (cause) {
+    throw new ConsoleFault(
+      500,
+      'authorize-threw',
+      'Nothing was done: the application failed while it was asked who you are. Its log says why.',
+      { cause },
+    );
+  }
 }
 
 function nobody(): ConsoleFault {

@@ -51,6 +51,7 @@ export function createConsole(given: ConsoleOptions): Console {
       return await answerTo(request, parts);
     } catch (error) {
       const fault = faultOf(error);
+      if (fault === null || fault.cause !== undefined) tellHost(options, fault?.cause ?? error);
       return faultAnswer(
         fault ??
           new ConsoleFault(
@@ -66,6 +67,16 @@ export function createConsole(given: ConsoleOptions): Console {
     node: nodeHandler(fetch, options.path),
     close: () => watch.close(),
   });
+}
+
+/** Told to the application, and not to who asked. A listener that fails must not fail the answer. */
+function tellHost({ onError }: Parts['options'], error: unknown): void {
+  try {
+    // oxlint-disable-next-line no-console -- where nobody listens it must not be lost
+    (onError ?? console.error)(error);
+  } catch {
+    // Nobody is left to tell.
+  }
 }
 
 async function answerTo(request: Request, parts: Parts): Promise<Response> {

@@ -60,12 +60,16 @@ export interface ConsoleOptions {
    * Its address as browsers see it, such as `https://ops.example`, where a proxy tells it another; default: as asked.
    */
   readonly origin?: string;
+  /**
+   * Told of what the page is not: an error of `authorize`, and faults of the console itself; default: `console.error`.
+   */
+  readonly onError?: (error: unknown) => void;
   /** How often all records are counted while somebody looks, in milliseconds; default 60,000. */
   readonly countMs?: number;
 }
 
 /** Checked options. */
-export interface CheckedOptions extends Pick<ConsoleOptions, 'store' | 'authorize'> {
+export interface CheckedOptions extends Pick<ConsoleOptions, 'store' | 'authorize' | 'onError'> {
   /** Without a slash at its end. */
   readonly path: string;
   readonly token?: Required<ConsoleToken>;
@@ -125,6 +129,7 @@ const CONSOLE_ROWS = {
     throw new OptionsError(`${at} is a path such as /ops/keys; it is ${kindOf(given)}.`);
   }, '/'),
   authorize: aFunction<NonNullable<ConsoleOptions['authorize']>>(),
+  onError: aFunction<NonNullable<ConsoleOptions['onError']>>(),
   token: nested(TOKEN_ROWS),
   origin: row((given, at) => {
     const origin = typeof given === 'string' ? originOf(given) : null;

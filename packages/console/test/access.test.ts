@@ -189,6 +189,25 @@ describe('who is let in', () => {
       expect([body, (await post('api/records', signed, body)).status]).toEqual([body, 400]);
   });
 
+  it('tells the application of an error of its own hook, and that nothing was done', async () => {
+    const errors: unknown[] = [];
+    const failed = new Error('session store down');
+    const ops = createConsole({
+      store,
+      authorize: () => Promise.reject(failed),
+      onError: (error) => errors.push(error),
+    });
+    const answer = await ops.fetch(
+      new Request('http://ops.example/api/me', { method: 'POST', headers: SENT, body: '{}' }),
+    );
+    expect(answer.status).toBe(500);
+    const said = await answer.text();
+    expect(said).toContain('authorize-threw');
+    expect(said).toContain('Nothing was done');
+    expect(said).not.toContain('session store');
+    expect(errors).toEqual([failed]);
+  });
+
   it('tells a bug to nobody outside', async () => {
     const broken = Object.create(store, {
       list: { value: () => Promise.reject(new TypeError('inner words')) },

@@ -3,42 +3,22 @@
  * With SAMEKEY_SHOTS set to a folder, a picture of each page is kept there to be looked at.
  */
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { SamekeyRecord, Store } from 'samekey';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildConsole } from '../../../tools/build-console.mjs';
 import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { axe, DESKTOP, LOOKS } from '../../samekey/test/services/looks.ts';
 import type { ConsoleRight } from '../src/index.ts';
 import { deadLetters } from './dead-letters-of.ts';
 import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const DESKTOP = { viewport: { width: 1280, height: 900 } };
-const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
-const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
-  ['desktop-light', { ...DESKTOP, colorScheme: 'light' }],
-  ['desktop-dark', { ...DESKTOP, colorScheme: 'dark' }],
-  ['phone-light', { ...PHONE, colorScheme: 'light' }],
-  ['phone-dark', { ...PHONE, colorScheme: 'dark' }],
-];
 const SHOTS = process.env['SAMEKEY_SHOTS'];
 
 /** What a browser must show and never do. */
 const HOSTILE =
   '<img src=x onerror="document.title=1">\u202Eesrever\u001b[31m<script>document.title=1</script>';
-
-/** What axe finds, as `rule: element`. The page's own policy lets no script in: the debugger's is another way. */
-async function axe(page: Page): Promise<string[]> {
-  await page.evaluate(`${AXE}; undefined`);
-  return page.evaluate(async () => {
-    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
-    const { violations } = await runner.run();
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
-}
 
 async function shot(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
@@ -263,18 +243,11 @@ for (const kind of program === undefined ? [] : kinds()) {
             () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
           );
           expect([view, overflow]).toEqual([view, 0]);
-          await shot(page, `${kind.name} ${view}-${name}`);
+          await shot(page, `${kind.name} ${view}, ${name}`);
         }
         expect(faults.splice(0)).toEqual([]);
         await page.context().close();
       },
     );
   });
-}
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
 }

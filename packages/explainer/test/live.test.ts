@@ -1,6 +1,5 @@
 /** The page of buttons, served by the demo itself, in a real browser. */
 
-import { createRequire } from 'node:module';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
 import { freshFolder, RunningDemo } from '../../cli/test/running-demo.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { axe } from '../../samekey/test/services/looks.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const program = chromiumProgram();
 
 describe.runIf(program !== undefined)('the page of buttons', () => {
@@ -50,14 +49,7 @@ describe.runIf(program !== undefined)('the page of buttons', () => {
     expect(await live.locator('.sums strong').allInnerTexts()).toEqual(['1', '1']);
     expect(await live.locator('tbody tr').first().innerText()).toContain('completed');
     expect(await live.locator('.try pre').first().textContent()).toContain('curl -i');
-    await live.addScriptTag({ path: AXE });
-    const found = await live.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run: () => Promise<{ violations: { id: string }[] }> };
-      };
-      return (await axe.run()).violations.map(({ id }) => id);
-    });
-    expect(found).toEqual([]);
+    expect(await axe(live)).toEqual([]);
     await live.close();
   });
 

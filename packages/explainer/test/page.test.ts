@@ -2,7 +2,6 @@
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,32 +9,14 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { axe, DESKTOP, LOOKS } from '../../samekey/test/services/looks.ts';
 import { play, SCENARIOS } from '../src/model/index.ts';
 import { QUESTIONS } from '../src/view/questions.ts';
 import { placeOf } from '../src/view/step-address.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const DESKTOP = { viewport: { width: 1440, height: 1000 } };
-const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
-const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
-  ['desktop, light', { ...DESKTOP, colorScheme: 'light' }],
-  ['desktop, dark', { ...DESKTOP, colorScheme: 'dark' }],
-  ['phone, light', { ...PHONE, colorScheme: 'light' }],
-  ['phone, dark', { ...PHONE, colorScheme: 'dark' }],
-];
 const RUNS = SCENARIOS.flatMap((scenario) =>
   scenario.variants.map(({ id }) => [`${scenario.id}, ${id}`, `#${scenario.id}/${id}/1/0`] as const),
 );
-
-/** What axe finds, as `rule: element`. */
-async function axe(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: AXE });
-  return page.evaluate(async () => {
-    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
-    const { violations } = await runner.run();
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
-}
 
 /** Presses a key until nothing moves any more; what the stage has shown, caption and picture, at each step. */
 function stepped(page: Page, key: 'ArrowRight' | 'ArrowLeft'): Promise<readonly string[]> {
@@ -339,10 +320,3 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.context().close();
   });
 });
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}

@@ -2,7 +2,6 @@
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -15,17 +14,9 @@ import { OptionsError as ClientOptionsError } from '../../client/src/client-erro
 import { type ErrorCode, HELP_URL, SamekeyError } from '../../samekey/src/core/errors.ts';
 import { type ProblemCode, PROBLEMS, problemType } from '../../samekey/src/http/problem.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
+import { axe, DESKTOP, LOOKS, PHONE } from '../../samekey/test/services/looks.ts';
 import { serveSite } from './served-site.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const DESKTOP = { viewport: { width: 1440, height: 1000 } };
-const PHONE = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true };
-const LOOKS: readonly (readonly [string, BrowserContextOptions])[] = [
-  ['desktop, light', { ...DESKTOP, colorScheme: 'light' }],
-  ['desktop, dark', { ...DESKTOP, colorScheme: 'dark' }],
-  ['phone, light', { ...PHONE, colorScheme: 'light' }],
-  ['phone, dark', { ...PHONE, colorScheme: 'dark' }],
-];
 /** One page of each kind. */
 const KINDS = [
   '',
@@ -39,16 +30,6 @@ const KINDS = [
 ];
 /** What the site is served below. */
 const BASE = '/docs/0.1';
-
-/** What axe finds, as `rule: element`. */
-async function axe(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: AXE });
-  return page.evaluate(async () => {
-    const runner = (globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }).axe;
-    const { violations } = await runner.run();
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
-}
 
 /** Everything that Tab reaches, as the address it leads to or its words. What is folded is unfolded by Enter. */
 async function tabbed(page: Page): Promise<readonly string[]> {
@@ -285,10 +266,3 @@ describe.runIf(program !== undefined)('in a browser', () => {
     await page.context().close();
   });
 });
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}

@@ -21,6 +21,14 @@ export const operatorsPage = [
     breaks: 'Whoever may look settles payments.',
   },
   {
+    name: 'console-error-of-the-host-lost',
+    file: `${SRC}/create-console.ts`,
+    find: 'if (fault === null || fault.cause !== undefined) tellHost(',
+    put: 'if (fault === null) tellHost(',
+    tests: ACCESS,
+    breaks: 'Nobody gets in because the session store is down, and no log says so.',
+  },
+  {
     name: 'console-acts-without-a-reason',
     file: `${SRC}/asked-body.ts`,
     find: 'if (reason === undefined || !SEEN.test(reason))',
