@@ -39,7 +39,8 @@ const CARELESS = `export async function open({ order }) {
   };
 }`;
 
-describe('npm run bench', () => {
+// A run starts a database and a server for each contender: on a slow disk, a minute is not enough.
+describe('npm run bench', { timeout: 300_000 }, () => {
   it('new-keys: with Express, every contender runs every key once', async () => {
     const { code, report } = await bench('new-keys');
     expect(report.faults).toEqual([]);

@@ -1,6 +1,9 @@
 /** Verify names the fault of each broken server, and nothing else; and finds none in the same server without a fault. */
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type VerifyOptions, type VerifyReport, verify } from '../../src/verify/index.ts';
 import { FAULTS, type Fault, RETENTION_MS, Service } from './server.ts';
@@ -276,6 +279,36 @@ describe('verify', () => {
     expect(held.findings).toMatchObject([{ verdict: 'held' }]);
     const kept = await verifyWithout('never forgets', given);
     expect(kept.findings).toMatchObject([{ verdict: 'fault' }]);
+  });
+
+  it('does not call a key forgotten too early whose retry was answered after its time', async () => {
+    const keptAt = new Map<string, number>();
+    let id = 0;
+    const server = createServer((request, response) => {
+      const key = String(request.headers['idempotency-key']);
+      const isLater = performance.now() - (keptAt.get(key) ?? Infinity) > RETENTION_MS / 2;
+      request.resume();
+      // What stalls the service stalls its look for the key.
+      setTimeout(
+        () => {
+          const isKept = performance.now() - (keptAt.get(key) ?? -Infinity) < RETENTION_MS;
+          if (!isKept) keptAt.set(key, performance.now());
+          if (!isKept) id += 1;
+          response.writeHead(201, isKept ? { 'Idempotency-Replayed': 'true' } : {}).end(`{"id":${id}}`);
+        },
+        isLater ? RETENTION_MS : 0,
+      );
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { findings } = await verify({
+      url: `http://127.0.0.1:${port}/orders`,
+      body: '{}',
+      only: ['expiry'],
+      expiresMs: RETENTION_MS,
+    });
+    server.close();
+    expect(findings).toMatchObject([{ verdict: 'not-judged', found: expect.stringContaining('after the') }]);
   });
 
   // F119
