@@ -1,5 +1,6 @@
 /** Doors of frameworks that send what their context holds, as the fuzz drives them: Koa, Fastify, Lambda, Next. */
 
+import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { FastifyReply } from 'fastify';
@@ -31,7 +32,7 @@ function valueOnKoa(ctx: Context, plan: ValuePlan): void {
   ctx.status = plan.status;
 }
 
-function koaDoor(name: string, Application: typeof Koa): FuzzDoor {
+function koaDoor(name: string, Application: typeof Koa, own: Partial<FuzzDoor> = {}): FuzzDoor {
   return {
     name,
     speech: NODE_SPEECH,
@@ -39,6 +40,7 @@ function koaDoor(name: string, Application: typeof Koa): FuzzDoor {
     emptyStatuses: [205],
     typesEmptyBodies: 'text/plain; charset=utf-8',
     hearsThrows: false,
+    ...own,
     serve(samekey, routes, answers) {
       const app = new Application();
       app.silent = true;
@@ -73,7 +75,14 @@ function koaDoor(name: string, Application: typeof Koa): FuzzDoor {
   };
 }
 
+// An alias without types of its own; what is used is the same in both versions.
+const Koa2 = createRequire(import.meta.url)('koa2') as typeof Koa;
+
 export const koaFuzz: FuzzDoor = koaDoor('koa', Koa);
+export const koa2Fuzz: FuzzDoor = koaDoor('koa2', Koa2, {
+  speech: { ...NODE_SPEECH, hangsOnBreak: true },
+  leavesUnframed: true,
+});
 
 function valueOnFastify(reply: FastifyReply, plan: ValuePlan): FastifyReply {
   reply.code(plan.status);

@@ -48,6 +48,11 @@ export interface FuzzDoor {
   readonly emptyStatuses?: readonly number[];
   /** The type that its server gives to a body, also an empty one, whose answer names none; retries of those have none. */
   readonly typesEmptyBodies?: string;
+  /**
+   * Whether the framework sends some empty answers without a length and leaves the connection open, so that what follows
+   * on it is lost. The protected one frames them (RFC 9112 §6.3).
+   */
+  readonly leavesUnframed?: boolean;
   /** Serves `POST`, `PATCH`, `PUT` and `DELETE` of each route, and `GET /probe` with the text `probe`. */
   serve(samekey: Samekey | null, routes: readonly FuzzRoute[], answers: Answers): Promise<Served>;
 }

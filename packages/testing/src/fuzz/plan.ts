@@ -64,6 +64,8 @@ export interface Speech {
   readonly bodies: readonly ValuePlan['body'][];
   /** Whether what a `Response` refuses cannot be said: a body of 204, lengths and connection headers. */
   readonly isFetch: boolean;
+  /** Whether the framework itself leaves its client waiting when a stream breaks: none does then. */
+  readonly hangsOnBreak?: boolean;
 }
 
 const MEANINGFUL = [
@@ -224,7 +226,7 @@ function valuePlan(random: Random, speech: Speech): ValuePlan {
     body,
     pieces: piecesOf(random, bytes),
     isSlow: random.chance(0.3),
-    fault: isBroken ? 'breaks' : random.chance(0.04) ? 'throws' : 'none',
+    fault: isBroken && speech.hangsOnBreak !== true ? 'breaks' : random.chance(0.04) ? 'throws' : 'none',
   };
 }
 
