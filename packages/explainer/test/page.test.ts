@@ -1,13 +1,12 @@
 /** The page as it is served: made from the sources, in a real browser, on a desktop and a phone, in light and dark. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
+import { serveFolder } from '../../../tools/lib/serve.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
 import { axe, DESKTOP, LOOKS } from '../../samekey/test/services/looks.ts';
 import { play, SCENARIOS } from '../src/model/index.ts';
@@ -58,9 +57,8 @@ const program = chromiumProgram();
 
 describe.runIf(program !== undefined)('the page', () => {
   const folder = mkdtempSync(join(tmpdir(), 'samekey-explainer-'));
-  let server: Server;
+  let server: Awaited<ReturnType<typeof serveFolder>>;
   let browser: Browser;
-  let origin = '';
   /** One page in which all runs are stepped. */
   let stepping: Page | undefined;
   /** What a page has complained of, and the hosts that it has asked. */
@@ -68,13 +66,7 @@ describe.runIf(program !== undefined)('the page', () => {
 
   beforeAll(async () => {
     await buildExplainer(folder);
-    server = createServer((request, response) => {
-      const name = request.url === '/' ? 'index.html' : (request.url ?? '').slice(1);
-      const type = name.endsWith('.js') ? 'text/javascript' : 'text/html';
-      response.setHeader('Content-Type', `${type}; charset=utf-8`).end(readFileSync(join(folder, name)));
-    });
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server = await serveFolder(folder);
     browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
   });
   afterAll(async () => {
@@ -94,9 +86,9 @@ describe.runIf(program !== undefined)('the page', () => {
     page.on('request', (request) => {
       // Pictures are made in the page.
       const asked = request.url().replace(/^blob:/, '');
-      if (!asked.startsWith(origin) && !asked.startsWith('data:')) faults.push(asked);
+      if (!asked.startsWith(server.origin) && !asked.startsWith('data:')) faults.push(asked);
     });
-    await page.goto(`${origin}/${hash}`);
+    await page.goto(`${server.origin}/${hash}`);
     await page.locator('samekey-stage svg').first().waitFor();
     return page;
   }

@@ -63,6 +63,11 @@ const TOP_PX = 22;
 const BEGUN = 0.3;
 /** A label needs so much for each character, roughly. */
 const CHARACTER_PX = 6.6;
+/** Of an arrow, what its label leaves free at both ends together. */
+const ENDS_PX = 26;
+const BESIDE_PX = 10;
+/** A longer label would stand over the arrows of others. */
+const BESIDE_CHARACTERS = 18;
 
 /** Lays the stage out as it is after a step. */
 export function frameOf(trace: Trace, step: number, width: number): Frame {
@@ -76,7 +81,7 @@ export function frameOf(trace: Trace, step: number, width: number): Frame {
     lanes,
     arrows: trace.messages
       .filter(({ sentIn }) => sentIn <= last)
-      .map((message) => arrowOf(message, last, xOf)),
+      .map((message) => arrowOf(message, last, xOf, width)),
     points: trace.steps
       .slice(0, last + 1)
       .map(({ n, lane, tone }) => ({ step: n, x: xOf(lane), y: yOf(n), tone })),
@@ -102,7 +107,7 @@ function yOf(step: number): number {
   return TOP_PX + step * LINE_PX;
 }
 
-function arrowOf(message: Message, step: number, xOf: (id: LaneId) => number): Arrow {
+function arrowOf(message: Message, step: number, xOf: (id: LaneId) => number, width: number): Arrow {
   const { n, from, to, sentIn, endedIn, isLost, tone, label } = message;
   const ends = endedIn ?? sentIn + 2;
   const whole = { x1: xOf(from), y1: yOf(sentIn), x2: xOf(to), y2: yOf(ends) };
@@ -110,20 +115,14 @@ function arrowOf(message: Message, step: number, xOf: (id: LaneId) => number): A
   const part = hasEnded ? (isLost ? lostAt(message, xOf) : 1) : shareOf(sentIn, ends, step);
   const x2 = whole.x1 + (whole.x2 - whole.x1) * part;
   const y2 = hasEnded && isLost ? whole.y2 : whole.y1 + (whole.y2 - whole.y1) * part;
-  const shown = fitted(label, Math.abs(whole.x2 - whole.x1) - 26);
-  // Of an arrow that has just left the label stands beside the point, not under it.
-  const besidePoint = (shown.length * CHARACTER_PX) / 2 + 14;
+  const middle = Math.round(whole.y1 + (y2 - whole.y1) * 0.5);
   return {
     message: n,
     x1: whole.x1,
     y1: whole.y1,
     x2: Math.round(x2),
     y2: Math.round(y2),
-    label: shown,
-    labelX: Math.round(
-      whole.x1 + Math.sign(x2 - whole.x1) * Math.max(besidePoint, Math.abs(x2 - whole.x1) / 2),
-    ),
-    labelY: Math.round(whole.y1 + (y2 - whole.y1) * 0.5) - 7,
+    ...(besideOf(label, whole, width) ?? aboveOf(label, whole, { x2, middle })),
     tone,
     end: hasEnded ? (isLost ? 'lost' : 'arrived') : 'under-way',
     isCurrent: sentIn === step || endedIn === step,
@@ -139,6 +138,36 @@ function lostAt({ from, to }: Message, xOf: (id: LaneId) => number): number {
   const [x1, x2, network] = [xOf(from), xOf(to), xOf('network')];
   const isThrough = network > Math.min(x1, x2) && network < Math.max(x1, x2);
   return isThrough ? (network - x1) / (x2 - x1) : 0.5;
+}
+
+type Label = Pick<Arrow, 'label' | 'labelX' | 'labelY'>;
+type Way = Pick<Arrow, 'x1' | 'y1' | 'x2' | 'y2'>;
+
+/** Over its arrow, shortened where that is. */
+function aboveOf(
+  label: string,
+  { x1, x2: whole }: Way,
+  at: { readonly x2: number; readonly middle: number },
+): Label {
+  const shown = fitted(label, Math.abs(whole - x1) - ENDS_PX);
+  // Of an arrow that has just left the label stands beside the point, not under it.
+  const besidePoint = (shown.length * CHARACTER_PX) / 2 + 14;
+  const labelX = Math.round(x1 + Math.sign(at.x2 - x1) * Math.max(besidePoint, Math.abs(at.x2 - x1) / 2));
+  return { label: shown, labelX, labelY: at.middle - 7 };
+}
+
+/** To the right of an arrow that is too short for it, or to the left; null: there is no need, or no room. */
+function besideOf(label: string, { x1, y1, x2, y2 }: Way, width: number): Label | null {
+  // More than above: that of the step which is shown is bold.
+  const needed = label.length * CHARACTER_PX * 1.25;
+  if (label.length * CHARACTER_PX <= Math.abs(x2 - x1) - ENDS_PX || label.length > BESIDE_CHARACTERS)
+    return null;
+  const right = Math.max(x1, x2) + BESIDE_PX + needed / 2;
+  const left = Math.min(x1, x2) - BESIDE_PX - needed / 2;
+  const labelX = right + needed / 2 < width ? right : left - needed / 2 > 0 ? left : null;
+  return labelX === null
+    ? null
+    : { label, labelX: Math.round(labelX), labelY: Math.round((y1 + y2) / 2) + 4 };
 }
 
 function fitted(label: string, roomPx: number): string {

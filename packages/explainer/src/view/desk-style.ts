@@ -37,6 +37,17 @@ export const DESK_STYLE: CSSResult = css`
     padding-left: 0.75rem;
     border-left: 1px solid var(--line);
   }
+  @media (max-width: 40rem) {
+    .money {
+      flex-wrap: wrap;
+      row-gap: 0;
+    }
+    .money .beside {
+      flex-basis: 100%;
+      padding: 0;
+      border: 0;
+    }
+  }
   .money .beside output {
     font-size: 0.875rem;
   }

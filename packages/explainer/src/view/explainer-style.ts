@@ -234,10 +234,8 @@ export const PAGE_STYLE: CSSResult = css`
     grid-template-columns: minmax(0, 1fr);
     gap: 0.75rem;
     min-width: 0;
-    --stage-height: clamp(17rem, 100vh - 33rem, 33rem);
-  }
-  .placing {
-    --stage-height: clamp(15rem, 100vh - 45rem, 30rem);
+    /* On one screen with what stands above it on a desktop, with its caption and the controls elsewhere. */
+    --stage-height: clamp(17rem, 100vh - 22rem, 33rem);
   }
   aside {
     display: grid;
@@ -300,6 +298,12 @@ export const PAGE_STYLE: CSSResult = css`
     }
   }
   @media (min-width: 64rem) {
+    .desk {
+      --stage-height: clamp(17rem, 100vh - 38rem, 33rem);
+    }
+    .placing {
+      --stage-height: clamp(15rem, 100vh - 48rem, 30rem);
+    }
     .runs {
       grid-template: 'story tasks' auto 'desk tasks' auto 'desk aside' 1fr 'transcript transcript' auto / minmax(0, 1fr) 23rem;
       column-gap: 1.75rem;

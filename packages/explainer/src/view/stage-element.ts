@@ -95,6 +95,8 @@ export class StageElement extends LitElement {
       }
       svg {
         display: block;
+        /* So that the controls, which float over the foot of the stage on a low screen, hide no step. */
+        margin-bottom: 4rem;
       }
       .life {
         stroke: var(--line);
@@ -153,16 +155,17 @@ export class StageElement extends LitElement {
         fill: none;
         stroke-width: 2.5;
       }
+      /* Too narrow for all names in a line: every other one stands lower. */
       @media (max-width: 560px) {
         .heads span {
-          font-size: 0.6875rem;
+          top: 0.125rem;
+          font-size: 0.75rem;
         }
-      }
-      @media (max-width: 420px) {
-        .heads span {
-          font-size: 0.625rem;
-          font-weight: 500;
-          letter-spacing: -0.03em;
+        .heads span:nth-child(even) {
+          top: 1.125rem;
+        }
+        .heads span:last-child {
+          transform: translateX(-75%);
         }
       }
     `,
