@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { bundlePrograms } from './tools/lib/programs.mjs';
+
+// From what `npm test` has just built.
+await bundlePrograms();
 
 export default defineConfig({
   // Tests see the sources, so that one module instance serves relative and package imports alike.
@@ -14,6 +18,6 @@ export default defineConfig({
     // A file whose every test needs a server describes none where the server is lacking, which the end of the run names (F108). Where
     // everything is required a file without a test is a fault.
     passWithNoTests: process.env['SAMEKEY_TEST_REQUIRE'] !== 'all',
-    globalSetup: ['packages/samekey/test/services/tell-lacking.ts'],
+    globalSetup: ['packages/samekey/test/services/tell-lacking.ts', 'tools/lib/programs.mjs'],
   },
 });

@@ -14,6 +14,7 @@ import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundlePrograms } from './lib/programs.mjs';
 import { isAvailable } from './proofs/backend.mjs';
 
 /** In the order in which they run: the quickest to fail first. */
@@ -109,6 +110,7 @@ async function main(args) {
     ...defined('rounds', wholeNumber('rounds', values.rounds ?? values.histories)),
     ...defined('seconds', wholeNumber('seconds', values.seconds)),
   };
+  await bundlePrograms();
   let failed = 0;
   for (const job of all.filter(fits)) {
     if (job.store !== undefined && !(await isAvailable(job.store))) {

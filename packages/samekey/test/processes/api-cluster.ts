@@ -8,12 +8,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Store } from 'samekey';
 import { type LedgerLine, readLedger } from './api-ledger.ts';
 import type { ApiOptions, FromApi, ToApi, Trap } from './api-protocol.ts';
 import type { Backend, Place } from './backends/backend.ts';
 import { openStore } from './backends/index.ts';
+import { programOf } from './program.ts';
 
 /** How a process ended. */
 export interface Ended {
@@ -71,14 +71,6 @@ export interface ClusterOptions extends Omit<ApiOptions, 'name' | 'store' | 'led
   readonly size: number;
 }
 
-/** Seen from the sources (vitest) the programs lie in `.out`; seen from there, beside this file. */
-const PROGRAM = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '.out/processes/api-server.js' : 'api-server.js',
-    import.meta.url,
-  ),
-);
-
 /** Starts the processes, all at once. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { size, backend, place: given, ...shared } = options;
@@ -116,7 +108,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 async function startProcess(options: ApiOptions): Promise<ApiProcess> {
-  const child = fork(PROGRAM, [JSON.stringify(options)], {
+  const child = fork(programOf('api-server'), [JSON.stringify(options)], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -2,8 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { AskMessage, BackgroundOptions, FromBackground } from './background-protocol.ts';
+import { programOf } from './program.ts';
 
 /** What an API answered. */
 export type BackgroundAnswer = Extract<FromBackground, { readonly type: 'answer' }>;
@@ -22,9 +22,7 @@ export async function startBackground(
   options: BackgroundOptions,
   told: (message: Exclude<FromBackground, BackgroundAnswer>, child: ChildProcess) => void,
 ): Promise<BackgroundChild> {
-  // Seen from the sources the programs lie in `.out`; seen from there, beside this file.
-  const path = `${import.meta.url.endsWith('.ts') ? '.out/processes/' : ''}background-process.js`;
-  const child = fork(fileURLToPath(new URL(path, import.meta.url)), [JSON.stringify(options)], {
+  const child = fork(programOf('background-process'), [JSON.stringify(options)], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -8,11 +8,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Pool } from 'pg';
 import { postgresStore } from 'samekey/stores/postgres';
 import type { PostgresServer } from '../services/postgres.ts';
 import { type DeployAnswer, type DeployAsk, DEPLOYS, type VersionName } from './deploy-versions.ts';
+import { programOf } from './program.ts';
 
 /** What a round came to. */
 export interface DeployRound {
@@ -85,13 +85,10 @@ export async function deployRound(server: PostgresServer, seed: number, keys = 2
 }
 
 async function started(databaseUrl: string, version: VersionName): Promise<Running> {
-  // Seen from the sources the programs lie in `.out`; seen from there, beside this file.
-  const path = `${import.meta.url.endsWith('.ts') ? '.out/processes/' : ''}deploy-process.js`;
-  const child: ChildProcess = fork(
-    fileURLToPath(new URL(path, import.meta.url)),
-    [JSON.stringify({ databaseUrl, version })],
-    { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  );
+  const child: ChildProcess = fork(programOf('deploy-process'), [JSON.stringify({ databaseUrl, version })], {
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const ended = once(child, 'exit');
   const waiting = new Map<number, (answer: DeployAnswer) => void>();
   let count = 0;

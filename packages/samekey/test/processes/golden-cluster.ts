@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { MysqlStore } from 'samekey/stores/mysql';
 import type { PostgresStore } from 'samekey/stores/postgres';
 import type { PostgresServer } from '../services/postgres.ts';
@@ -17,6 +16,7 @@ import type { Trap } from './api-protocol.ts';
 import { type GoldenDatabase, openGoldenDatabase } from './golden-database.ts';
 import type { FromGolden, GoldenOptions, ToGolden } from './golden-protocol.ts';
 import type { ProviderFaults, ProviderLedger } from './payment-provider.ts';
+import { programOf } from './program.ts';
 
 /** A running process. */
 export interface GoldenProcess {
@@ -146,12 +146,6 @@ function defined(
     ...(callTimeMaxMs === undefined ? {} : { callTimeMaxMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
   };
-}
-
-/** Seen from the sources the programs lie in `.out`; seen from there, beside this file. */
-function programOf(name: string): string {
-  const path = import.meta.url.endsWith('.ts') ? `.out/processes/${name}.js` : `${name}.js`;
-  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** One process; exported for those that are started in a way of their own. */

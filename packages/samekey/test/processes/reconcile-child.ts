@@ -2,8 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { FromReconcileProcess, PayMessage, ReconcileProcessOptions } from './reconcile-protocol.ts';
+import { programOf } from './program.ts';
 
 /** A process. */
 export interface Child {
@@ -19,10 +19,7 @@ export interface Child {
 
 /** Starts one; resolves when it is ready. */
 export async function startChild(options: ReconcileProcessOptions): Promise<Child> {
-  // Seen from the sources the programs lie in `.out`; seen from there, beside this file.
-  const path = `${import.meta.url.endsWith('.ts') ? '.out/processes/' : ''}reconcile-process.js`;
-  const program = fileURLToPath(new URL(path, import.meta.url));
-  const child = fork(program, [JSON.stringify(options)], {
+  const child = fork(programOf('reconcile-process'), [JSON.stringify(options)], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

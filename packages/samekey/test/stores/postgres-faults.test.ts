@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
@@ -26,8 +25,9 @@ import {
 import { startFaultProxy } from '../services/fault-proxy.ts';
 import { availablePostgres } from '../services/postgres.ts';
 import { timed, useServer } from './postgres-setup.ts';
+import { programOf } from '../processes/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
+const PROGRAM = programOf('postgres-worker');
 const DISPATCH = { batchRowsMax: 500, batchBytesMax: 4 << 20, callTimeMaxMs: 2_000 };
 
 for (const source of availablePostgres()) {

@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { postgresMigrations, postgresStore } from '../../src/stores/postgres/index.ts';
@@ -22,8 +21,9 @@ import {
 import { availablePostgres } from '../services/postgres.ts';
 import { type TestDatabase, timed, useServer } from './postgres-setup.ts';
 import type { Migration } from '../../src/stores/postgres/migrations/migration.ts';
+import { programOf } from '../processes/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/postgres-worker.js', import.meta.url));
+const PROGRAM = programOf('postgres-worker');
 const TABLES = createTables('public', 'clock_timestamp()');
 
 /** What the next version may look like: a column more, beside the traffic an index more, and today's code still fits. */

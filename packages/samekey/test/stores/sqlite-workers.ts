@@ -2,10 +2,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { type ClientName, clientPath } from './sqlite-clients.ts';
+import { programOf } from '../processes/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/sqlite-worker.js', import.meta.url));
+const PROGRAM = programOf('sqlite-worker');
 
 export interface Worker {
   readonly process: ChildProcess;

@@ -2,12 +2,12 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '../../src/worker/index.ts';
 import { temporaryFile } from '../stores/sqlite-clients.ts';
 import { atEnd, type Place } from './bench.ts';
+import { programOf } from '../processes/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../processes/.out/processes/outbox-worker.js', import.meta.url));
+const PROGRAM = programOf('outbox-worker');
 
 /** A line of the ledger. */
 export interface Noted {
