@@ -18,6 +18,6 @@ export default defineConfig({
     // A file whose every test needs a server describes none where the server is lacking, which the end of the run names (F108). Where
     // everything is required a file without a test is a fault.
     passWithNoTests: process.env['SAMEKEY_TEST_REQUIRE'] !== 'all',
-    globalSetup: ['packages/samekey/test/services/tell-lacking.ts', 'tools/lib/programs.mjs'],
+    globalSetup: ['packages/samekey/test/services/tell-lacking.ts'],
   },
 });
