@@ -217,6 +217,28 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.context().close();
   });
 
+  it('has a number that matters stand over its lane, and plays what it is turned to', async () => {
+    const page = await open('#forgetful/trusts/1/0');
+    const dial = page.getByLabel('Provider Remembers a key for');
+    const lane = page.locator('samekey-stage .heads').getByText('Provider');
+    const middles = await Promise.all(
+      [dial, lane].map(async (one) => {
+        const { x, width } = (await one.boundingBox()) ?? { x: 0, width: 0 };
+        return x + width / 2;
+      }),
+    );
+    expect(Math.abs((middles[0] ?? 0) - (middles[1] ?? 999))).toBeLessThan(4);
+    await page.locator('h1').click();
+    await page.keyboard.press('End');
+    await expect.poll(() => shown(page)).toContain('paid twice');
+    await dial.fill('20000');
+    await expect.poll(() => page.url()).toContain('/0?memory=20000');
+    await page.locator('h1').click();
+    await page.keyboard.press('End');
+    await expect.poll(() => shown(page)).toContain('Each order was paid once');
+    await page.context().close();
+  });
+
   it('tells the story in sixty seconds, scene after scene, until somebody takes over', async () => {
     const page = await open('#two-tenants/samekey/1/3');
     for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();

@@ -27,7 +27,7 @@ export function harmsOf(intents: readonly Intent[], charges: readonly Charge[]):
 }
 
 const SAID: Readonly<Record<Harm, string>> = {
-  'paid-twice': 'The customer has paid twice for one order.',
+  'paid-twice': 'The customer has paid more than once for one order.',
   'told-paid-and-not-charged': 'The app shows an order as paid, and nobody has paid for it.',
   'told-not-paid-and-charged': 'The app says that the payment failed, and the money was taken.',
   'left-unpaid': 'The money was taken, and the app was never told.',
@@ -42,8 +42,18 @@ export function verdictOf(
   const meant = intents.reduce((sum, { amountCents }) => sum + amountCents, 0);
   const taken = charges.reduce((sum, { amountCents }) => sum + amountCents, 0);
   const sums = `Meant: ${euros(meant)}. Taken: ${euros(taken)}.`;
-  if (harms.length > 0) return `${sums} ${harms.map((harm) => SAID[harm]).join(' ')}`;
+  if (harms.length > 0) {
+    const times = Math.max(
+      ...intents.map((intent) => charges.filter(({ order }) => order === intent.order).length),
+    );
+    return `${sums} ${harms.map((harm) => SAID[harm].replace('more than once', timesWord(times))).join(' ')}`;
+  }
   if (intents.some(({ told }) => told !== 'paid'))
     return `${sums} Nobody has paid twice. But the app still does not know how it ends.`;
   return `${sums} Each order was paid once, and the app knows it.`;
+}
+
+/** How often something happened, as one says it. */
+export function timesWord(times: number): string {
+  return times === 2 ? 'twice' : `${times} times`;
 }

@@ -10,7 +10,7 @@ import type { MemoryTransaction } from 'samekey/stores/memory';
 import { connect } from './connection.ts';
 import type { StageHandler } from './stage-exchange.ts';
 import { StageExchange } from './stage-exchange.ts';
-import { stageTransactions } from './stage-transactions.ts';
+import type { stageTransactions } from './stage-transactions.ts';
 import type { Stage } from './stage.ts';
 import type { LaneId } from './trace.ts';
 import type { HttpRequest, Serve } from './http-lines.ts';
@@ -20,20 +20,22 @@ interface ProcessOptions {
   readonly lane: LaneId;
   /** What stands between the connection and the database: where a protection is taken away. Default: nothing. */
   readonly behind?: (store: Store) => Store;
+  /** The shop's own transactions, for stories that have some; default none. */
+  readonly transactions?: typeof stageTransactions;
 }
 
 /** Starts a Samekey instance on the machine of a lane. */
 export function startInstance(
   stage: Stage,
-  { lane, behind = (store) => store }: ProcessOptions,
+  { lane, behind = (store) => store, transactions }: ProcessOptions,
 ): Samekey<MemoryTransaction> {
   const { ways, random, recorder, database } = stage;
   const world = stage.world(lane);
   const connection = connect({ lane, world, ways, random, recorder, store: behind(database) });
-  const { store, source } = stageTransactions(stage, lane, connection);
+  const shop = transactions?.(stage, lane, connection);
   return createSamekey({
-    store,
-    transactions: source,
+    store: shop?.store ?? connection,
+    ...(shop === undefined ? {} : { transactions: shop.source }),
     world,
     onEvent(event) {
       if (event.type === 'contradiction')

@@ -9,6 +9,7 @@ import type { Recorder } from './run-recorder.ts';
 import type { LaneId } from './trace.ts';
 import type { Ways } from './ways.ts';
 import { euros } from './http-lines.ts';
+import { timesWord } from './judge.ts';
 
 /** What is to be charged. */
 interface Charging {
@@ -42,6 +43,8 @@ export interface Provider {
   charge(caller: Caller, charging: Charging, fault?: CallFault): Promise<Charge>;
   /** The charge for an order or under a key, or null. */
   find(caller: Caller, what: Wanted): Promise<Charge | null>;
+  /** For how long a key is remembered, in milliseconds; default for ever. What was paid stays in the books. */
+  remembersFor(ms: number): void;
   /** How long callers wait for a reply, in milliseconds. */
   readonly callTimeMaxMs: number;
 }
@@ -51,6 +54,8 @@ export class NoReply extends Error {}
 
 /** What it stands on. */
 interface ProviderOptions {
+  /** The time, in milliseconds. */
+  readonly now: () => number;
   readonly ways: Ways;
   readonly random: Random;
   readonly recorder: Recorder;
@@ -60,23 +65,26 @@ interface ProviderOptions {
 }
 
 /** Opens a provider with empty books. */
-export function openProvider({ ways, random, recorder, books, onTaken }: ProviderOptions): Provider {
-  const byKey = new Map<string, Charge>();
+export function openProvider({ now, ways, random, recorder, books, onTaken }: ProviderOptions): Provider {
+  const byKey = new Map<string, { readonly charge: Charge; readonly at: number }>();
+  let memoryMs = Number.POSITIVE_INFINITY;
   const callTimeMaxMs = 1_000;
 
   function take({ key, order, amountCents }: Charging): Taken {
-    const known = key === null ? undefined : byKey.get(key);
+    const kept = key === null ? undefined : byKey.get(key);
+    const known = kept !== undefined && now() - kept.at <= memoryMs ? kept.charge : undefined;
     if (known !== undefined) return { charge: known, isNew: false, isSecond: false };
     const taken = books.take(order, amountCents);
-    if (key !== null) byKey.set(key, taken.charge);
+    if (key !== null) byKey.set(key, { charge: taken.charge, at: now() });
     return { ...taken, isNew: true };
   }
 
   function book(charging: Charging, lane: LaneId): { readonly charge: Charge; readonly sent: number } {
     const { charge, isNew, isSecond } = take(charging);
+    const times = books.charges.filter(({ order }) => order === charge.order).length;
     const [sent = -1] = recorder.happens({
       lane: 'provider',
-      caption: captionOf(charge, isNew, isSecond),
+      caption: captionOf(charge, isNew, times),
       tone: isSecond ? 'danger' : isNew ? 'money' : 'good',
       marks: [isSecond ? 'charged-again' : isNew ? 'charged' : 'already-charged'],
       sends: [
@@ -94,6 +102,10 @@ export function openProvider({ ways, random, recorder, books, onTaken }: Provide
 
   return {
     callTimeMaxMs,
+
+    remembersFor(ms) {
+      memoryMs = ms;
+    },
 
     charge({ lane, world }, charging, { losesReply = false, wayMs } = {}) {
       const me = recorder.nameOf(lane);
@@ -158,7 +170,7 @@ export function openProvider({ ways, random, recorder, books, onTaken }: Provide
           recorder.arrives(asked);
           const charge =
             ('key' in wanted
-              ? byKey.get(wanted.key)
+              ? byKey.get(wanted.key)?.charge
               : books.charges.find((one) => one.order === wanted.order)) ?? null;
           const [sent = -1] = recorder.happens({
             lane: 'provider',
@@ -196,9 +208,10 @@ interface Taken {
   readonly isSecond: boolean;
 }
 
-function captionOf({ id, amountCents, order }: Charge, isNew: boolean, isSecond: boolean): string {
+function captionOf({ id, amountCents, order }: Charge, isNew: boolean, times: number): string {
   if (!isNew)
     return `The provider knows this key: ${id} was taken before. It takes nothing more and says so.`;
   const taken = `The provider takes ${euros(amountCents)} for order ${order}`;
-  return isSecond ? `${taken}, a second time. The customer has paid twice.` : `${taken}: charge ${id}.`;
+  if (times < 2) return `${taken}: charge ${id}.`;
+  return `${taken}, ${times === 2 ? 'a second time' : 'once more'}. The customer has paid ${timesWord(times)}.`;
 }

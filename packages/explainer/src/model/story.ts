@@ -1,6 +1,6 @@
 /** What a scenario is: a story with lanes, variants of it, and tasks for the reader. */
 
-import type { Fault, Harm, Lane, Mark, Trace } from './trace.ts';
+import type { Fault, Harm, Lane, LaneId, Mark, Trace } from './trace.ts';
 import type { Stage } from './stage.ts';
 
 /** What goes wrong in a version. */
@@ -31,6 +31,8 @@ export interface Variant {
 export interface Knob {
   readonly id: string;
   readonly title: string;
+  /** Beside which lane it stands: that whose number it is. Default: beside none. */
+  readonly lane?: LaneId;
   readonly unit: string;
   readonly least: number;
   readonly most: number;

@@ -191,8 +191,64 @@ export const DESK_STYLE: CSSResult = css`
     height: 1.125rem;
     accent-color: var(--claim);
   }
-  .knobs output {
+  .knobs output,
+  .dials output {
     min-width: 4.5rem;
     font-variant-numeric: tabular-nums;
+  }
+  .knobs b {
+    display: none;
+  }
+  .dials {
+    display: grid;
+    grid-auto-flow: dense;
+    padding: 0.5rem 0;
+    border-bottom: 1px solid var(--line);
+    font-size: 0.8125rem;
+    line-height: 1.3;
+  }
+  .dials label {
+    display: flex;
+    flex-direction: column;
+    justify-content: flex-end;
+    align-items: center;
+    padding: 0 0.375rem;
+    text-align: center;
+  }
+  .dials input {
+    width: 100%;
+    max-width: 8rem;
+    height: 1.75rem;
+    margin: 0;
+    accent-color: var(--claim);
+  }
+  /* Over its lane a number needs no name of it. */
+  .dials b {
+    position: absolute;
+    clip-path: inset(50%);
+  }
+  @media (max-width: 40rem) {
+    .dials {
+      display: block;
+      padding: 0.5rem 1.25rem;
+    }
+    .dials label {
+      flex-direction: row;
+      justify-content: space-between;
+      gap: 0.75rem;
+      padding: 0;
+      text-align: left;
+    }
+    .dials span {
+      flex: 1;
+    }
+    .dials input {
+      width: 6rem;
+    }
+    .dials b {
+      position: static;
+      display: block;
+      clip-path: none;
+    }
   }
 `;

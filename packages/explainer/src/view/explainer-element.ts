@@ -15,13 +15,12 @@ import { counterpartOf, isTyping } from './choices.ts';
 import { DESK_STYLE } from './desk-style.ts';
 import { addressOf, type Place, placeOf } from './step-address.ts';
 import {
-  caption,
   knobs,
   type Missing,
   missing,
-  stepOf,
+  type Shown,
+  stage,
   stories,
-  strip,
   tasks,
   transcript,
   variants,
@@ -163,8 +162,8 @@ export class ExplainerElement extends LitElement implements Played {
     const beside = this.#beside();
     return html`
       <div class="stages">
-        ${this.#stage({ trace, step: place.step, variant }, isCompared ? null : beside, true)}
-        ${isCompared && beside !== null ? this.#stage(beside, null, false) : ''}
+        ${stage({ trace, step: place.step, variant }, isCompared ? null : beside, this.#knobs(true))}
+        ${isCompared && beside !== null ? stage(beside, null, null) : ''}
       </div>
       ${place.scenario.takesFaults === true ? this.#faults(trace) : ''}
       <div class="card bar">
@@ -176,7 +175,7 @@ export class ExplainerElement extends LitElement implements Played {
         ></samekey-controls>
       </div>
       <div class="knobs">
-        ${knobs(place.scenario.knobs, place.knobs, (knob, value) => this.#turn(knob, value))}
+        ${this.#knobs(false)}
         <button @click=${() => this.#choose({ seed: (place.seed % SEED_MAX) + 1 })}>
           Other timing <small>seed ${place.seed}</small>
         </button>
@@ -188,6 +187,11 @@ export class ExplainerElement extends LitElement implements Played {
         </label>
       </div>
     `;
+  }
+
+  #knobs(isBeside: boolean): readonly TemplateResult[] {
+    const { scenario, knobs: values } = this.place;
+    return knobs(scenario, isBeside, values, (knob, value) => this.#turn(knob, value));
   }
 
   /** The whole run, whatever step is shown. */
@@ -230,16 +234,6 @@ export class ExplainerElement extends LitElement implements Played {
         <pre tabindex="0"><code>${code}</code></pre>
       </section>
     </aside>`;
-  }
-
-  #stage({ trace, step: at, variant }: Shown, beside: Shown | null, isLive: boolean): TemplateResult {
-    const step = stepOf(trace, at);
-    const other =
-      beside === null ? null : { variant: beside.variant, step: stepOf(beside.trace, beside.step) };
-    return html`<section class="card" aria-label=${variant.title}>
-      ${strip(variant, step, other)} ${caption(trace, at, isLive)}
-      <samekey-stage .trace=${trace} .step=${at} .label="Messages of: ${variant.title}"></samekey-stage>
-    </section>`;
   }
 
   /** The other version, at the same moment; at the end, at its end. */
@@ -387,11 +381,4 @@ export class ExplainerElement extends LitElement implements Played {
     this.#leaveTour();
     this.#go(to);
   };
-}
-
-/** A version at one of its steps. */
-interface Shown {
-  readonly trace: Trace;
-  readonly step: number;
-  readonly variant: Variant;
 }

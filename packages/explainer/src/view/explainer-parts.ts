@@ -19,7 +19,7 @@ function euros(cents: number): string {
 }
 
 /** The step that is shown; the last one where there is no such. */
-export function stepOf({ steps }: Trace, at: number): Step {
+function stepOf({ steps }: Trace, at: number): Step {
   const step = steps[at] ?? steps.at(-1);
   if (step === undefined) throw new Error('A run has at least one step.');
   return step;
@@ -34,7 +34,7 @@ function classOf(tone: Tone): string {
  * The head of a stage: which version, and the counter that hurts; beside it that of another version at the same
  * moment.
  */
-export function strip(
+function strip(
   variant: Variant,
   step: Step,
   beside: { readonly variant: Variant; readonly step: Step } | null,
@@ -57,7 +57,7 @@ function counter({ takenCents, meantCents }: Step): TemplateResult {
 }
 
 /** What happens in this step; at the end, what is to be thought of it all. */
-export function caption(trace: Trace, at: number, isLive: boolean): TemplateResult {
+function caption(trace: Trace, at: number, isLive: boolean): TemplateResult {
   const { tone, at: ms, caption: said } = stepOf(trace, at);
   const isAtEnd = at === trace.steps.length - 1;
   const isHarm = isAtEnd && trace.harms.length > 0;
@@ -67,6 +67,27 @@ export function caption(trace: Trace, at: number, isLive: boolean): TemplateResu
       >${said} ${isAtEnd ? html`<span class="verdict ${isHarm ? 'harm' : 'well'}">${trace.verdict}</span>` : ''}</span
     >
   </p>`;
+}
+
+/** A version at one of its steps. */
+export interface Shown {
+  readonly trace: Trace;
+  readonly step: number;
+  readonly variant: Variant;
+}
+
+/** A stage with its head; the first of them is read out by screen readers and has the knobs. */
+export function stage(
+  { trace, step: at, variant }: Shown,
+  beside: Shown | null,
+  turned: readonly TemplateResult[] | null,
+): TemplateResult {
+  const other = beside === null ? null : { variant: beside.variant, step: stepOf(beside.trace, beside.step) };
+  return html`<section class="card" aria-label=${variant.title}>
+    ${strip(variant, stepOf(trace, at), other)} ${caption(trace, at, turned !== null)}
+    ${turned === null ? '' : dials(trace, turned)}
+    <samekey-stage .trace=${trace} .step=${at} .label="Messages of: ${variant.title}"></samekey-stage>
+  </section>`;
 }
 
 /** What may not be there: what only some readers need comes over the network when they want it. */
@@ -155,17 +176,27 @@ export function variants(
   </fieldset>`;
 }
 
-/** The numbers that the reader may change. */
+/** The numbers that the reader may change, each beside its lane. */
+function dials({ lanes }: Trace, beside: readonly TemplateResult[]): TemplateResult | '' {
+  if (beside.length === 0) return '';
+  const columns = lanes.map(({ id }) => (id === 'network' ? '0.8fr' : '1fr')).join(' ');
+  return html`<div class="dials" style="grid-template-columns:${columns}">${beside}</div>`;
+}
+
+/** Those of a scenario that stand beside a lane, or those that stand beside none. */
 export function knobs(
-  all: readonly Knob[],
+  { knobs: all, lanes }: Scenario,
+  isBeside: boolean,
   values: KnobValues,
   turn: (knob: Knob, value: number) => void,
 ): readonly TemplateResult[] {
-  return all.map((knob) => {
-    const { id, title, unit, least, most, by, usual } = knob;
+  return all.flatMap((knob) => {
+    const { id, lane, title, unit, least, most, by, usual } = knob;
     const value = values[id] ?? usual;
-    return html`<label>
-      ${title}
+    const at = lanes.findIndex((one) => one.id === lane);
+    if (at >= 0 !== isBeside) return [];
+    return html`<label style=${isBeside ? `grid-column:${at + 1}` : nothing}>
+      <span><b>${lanes[at]?.title}</b> ${title}</span>
       <input
         type="range"
         min=${least}

@@ -235,7 +235,7 @@ export const PAGE_STYLE: CSSResult = css`
     gap: 0.75rem;
     min-width: 0;
     /* On one screen with what stands above it on a desktop, with its caption and the controls elsewhere. */
-    --stage-height: clamp(17rem, 100vh - 22rem, 33rem);
+    --stage-height: clamp(17rem, 100vh - 26rem, 33rem);
   }
   aside {
     display: grid;
@@ -299,10 +299,10 @@ export const PAGE_STYLE: CSSResult = css`
   }
   @media (min-width: 64rem) {
     .desk {
-      --stage-height: clamp(17rem, 100vh - 38rem, 33rem);
+      --stage-height: clamp(17rem, 100vh - 42rem, 33rem);
     }
     .placing {
-      --stage-height: clamp(15rem, 100vh - 48rem, 30rem);
+      --stage-height: clamp(15rem, 100vh - 52rem, 30rem);
     }
     .runs {
       grid-template: 'story tasks' auto 'desk tasks' auto 'desk aside' 1fr 'transcript transcript' auto / minmax(0, 1fr) 23rem;

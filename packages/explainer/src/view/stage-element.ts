@@ -241,7 +241,7 @@ function drawn(frame: Frame): TemplateResult {
     ${stops.map(
       ({ x, y1, y2, how }) => svg`<line class="stop ${how}" x1=${x} x2=${x} y1=${y1} y2=${y2}></line>`,
     )}
-    ${arrows.map(arrowDrawn)}
+    ${arrows.toSorted((one, other) => Number(one.isCurrent) - Number(other.isCurrent)).map(arrowDrawn)}
     ${points.map(
       ({ x, y: at, tone }) => svg`<circle cx=${x} cy=${at} r="5" style="fill:var(--${tone})"></circle>`,
     )}

@@ -1,14 +1,6 @@
 /** The process dies between the charge and the record of it. */
 
-import { reply } from 'samekey';
-import { codeOf, send } from '../app.ts';
-import { chargeAndAnswer } from '../handlers.ts';
-import type { Serve } from '../http-lines.ts';
-import { protect, serveOperation, startInstance } from '../process.ts';
-import type { Stage } from '../stage.ts';
 import { hasMark, isSeenWhole, LANES, type Scenario } from '../story.ts';
-import type { LaneId } from '../trace.ts';
-import { withoutRecoveryPoint } from '../without.ts';
 
 /** What a recovery point does. */
 export const crash: Scenario = {
@@ -50,7 +42,16 @@ await db.note(key, charge); // only after the call`,
     },
   ],
   knobs: [
-    { id: 'lease', title: 'A claim lasts', unit: 'ms', least: 3_000, most: 10_000, by: 1_000, usual: 4_000 },
+    {
+      id: 'lease',
+      lane: 'store',
+      title: 'A claim lasts',
+      unit: 'ms',
+      least: 3_000,
+      most: 10_000,
+      by: 1_000,
+      usual: 4_000,
+    },
   ],
   tasks: [
     {
@@ -76,67 +77,5 @@ await db.note(key, charge); // only after the call`,
       isDone: (trace, step) => isSeenWhole('samekey')(trace, step) && hasMark(trace, step, 'taken-over'),
     },
   ],
-  async run(stage, variant, { lease = 4_000 }) {
-    const intent = stage.intends(1_200);
-    const key = 'pay-8f3a';
-    void stage.atWork('provider').then(() => {
-      stage.kill('api-1', 'API 1 dies at this moment. It will never hear that the money was taken.');
-    });
-    await send(stage, {
-      intent,
-      key,
-      to: 'api-1',
-      serve: serveOf(stage, variant, 'api-1', lease),
-      caption: 'The customer presses “Pay €12.00”. The app sends the payment with a key.',
-    });
-    const second = serveOf(stage, variant, 'api-2', lease);
-    for (;;) {
-      const answer = await send(stage, {
-        intent,
-        key,
-        to: 'api-2',
-        serve: second,
-        caption: 'The app sends the same payment again, with the same key.',
-        isRetry: true,
-        patienceMs: 3_000,
-      });
-      if (answer !== null && codeOf(answer) !== 'in-progress' && answer.status < 500) return;
-      await stage.pause(1_500);
-    }
-  },
+  run: { load: async () => (await import('../tellings/tell-crash.ts')).run },
 };
-
-function serveOf(stage: Stage, variant: string, lane: LaneId, claimTtlMs: number): Serve {
-  const samekey = startInstance(
-    stage,
-    variant === 'no-recovery-point' ? { lane, behind: withoutRecoveryPoint } : { lane },
-  );
-  if (variant === 'again') {
-    const options = { policy: 'payments', operation: 'pay', claimTtlMs, whenClaimEnds: 'resume' } as const;
-    return protect(samekey, options, chargeAndAnswer(stage, lane));
-  }
-  const caller = { lane, world: stage.world(lane) };
-  const pay = samekey.phased({
-    name: 'pay',
-    claimTtlMs,
-    run: async (
-      { order, amountCents }: { readonly order: string; readonly amountCents: number },
-      attempt,
-    ) => {
-      const charge = await attempt.effect(
-        'charge',
-        () => stage.provider.charge(caller, { order, amountCents, key: null }),
-        {
-          rule: 'inquire',
-          inquire: async () => {
-            const found = await stage.provider.find(caller, { order });
-            return found === null ? null : { result: found };
-          },
-          callTimeMaxMs: 1_000,
-        },
-      );
-      return reply(201, { order, paid: amountCents, charge: charge.id });
-    },
-  });
-  return serveOperation(pay);
-}

@@ -14,10 +14,20 @@ export const doubleClick: Scenario = {
   lanes: LANES,
   variants: [NO_CLAIM, UNPROTECTED, SAMEKEY],
   knobs: [
-    { id: 'gap', title: 'Second click after', unit: 'ms', least: 0, most: 600, by: 20, usual: 40 },
+    {
+      id: 'gap',
+      lane: 'client',
+      title: 'Second click after',
+      unit: 'ms',
+      least: 0,
+      most: 600,
+      by: 20,
+      usual: 40,
+    },
     {
       id: 'wait',
-      title: 'Samekey lets a duplicate wait',
+      lane: 'api-2',
+      title: 'Lets a duplicate wait',
       unit: 'ms',
       least: 0,
       most: 1_500,

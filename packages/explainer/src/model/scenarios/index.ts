@@ -3,6 +3,7 @@
 import type { Scenario } from '../story.ts';
 import { crash } from './crash.ts';
 import { doubleClick } from './double-click.ts';
+import { forgetful } from './forgetful.ts';
 import { expiry } from './long-tunnel.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { otherAmount } from './other-amount.ts';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly [Scenario, ...Scenario[]] = [
   unknown,
   crash,
   threeParts,
+  forgetful,
   outbox,
   tooEarly,
   twoTenants,

@@ -40,7 +40,18 @@ export const expiry: Scenario = {
 }, handler);`,
     },
   ],
-  knobs: [{ id: 'hours', title: 'The phone is away for', unit: 'h', least: 2, most: 48, by: 1, usual: 3 }],
+  knobs: [
+    {
+      id: 'hours',
+      lane: 'client',
+      title: 'Is away for',
+      unit: 'h',
+      least: 2,
+      most: 48,
+      by: 1,
+      usual: 3,
+    },
+  ],
   tasks: [
     {
       id: 'twice',

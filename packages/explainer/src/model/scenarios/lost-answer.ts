@@ -34,12 +34,23 @@ export const lostAnswer: Scenario = {
   knobs: [
     {
       id: 'patience',
-      title: 'The app waits',
+      lane: 'client',
+      title: 'Waits for an answer',
       unit: 'ms',
       least: 500,
       most: 5_000,
       by: 500,
       usual: 2_000,
+    },
+    {
+      id: 'attempts',
+      lane: 'client',
+      title: 'Attempts',
+      unit: '',
+      least: 2,
+      most: 5,
+      by: 1,
+      usual: 2,
     },
   ],
   tasks: [
@@ -65,34 +76,36 @@ export const lostAnswer: Scenario = {
       isDone: isSeenWhole('samekey'),
     },
   ],
-  async run(stage, variant, { patience: patienceMs = 2_000 }) {
+  async run(stage, variant, { patience: patienceMs = 2_000, attempts = 2 }) {
     const intent = stage.intends(1_200);
-    const key = 'pay-8f3a';
-    const first = await send(stage, {
-      intent,
-      key,
-      to: 'api-1',
-      serve: serveOf(stage, variant, 'api-1'),
-      caption: 'The customer presses “Pay €12.00”. The app sends the payment with a key.',
-      loses: 'answer',
-      patienceMs,
-    });
-    if (first !== null) return;
-    await stage.pause(stage.random.between(50, 200));
-    await send(stage, {
-      intent,
-      key: variant === 'new-key' ? 'pay-b71c' : key,
-      to: 'api-2',
-      serve: serveOf(stage, variant, 'api-2'),
-      caption:
-        variant === 'new-key'
-          ? 'The app sends the payment again, with a new key. Another process gets it.'
-          : 'The app sends the same payment again, with the same key. Another process gets it.',
-      isRetry: true,
-      patienceMs: Math.max(patienceMs, 2_000),
-    });
+    const turns = [
+      { to: 'api-1', serve: serveOf(stage, variant, 'api-1') },
+      { to: 'api-2', serve: serveOf(stage, variant, 'api-2') },
+    ] as const;
+    for (let i = 0; i < attempts; i += 1) {
+      const isLast = i === attempts - 1;
+      const answer = await send(stage, {
+        intent,
+        key: variant === 'new-key' && i > 0 ? `pay-b71${'cdef'[i - 1]}` : 'pay-8f3a',
+        ...turns[i % 2 === 0 ? 0 : 1],
+        caption: captionOf(variant, i),
+        // Only the answer to the last attempt comes through.
+        loses: isLast ? null : 'answer',
+        isRetry: i > 0,
+        patienceMs: isLast ? Math.max(patienceMs, 2_000) : patienceMs,
+      });
+      if (answer !== null) return;
+      await stage.pause(stage.random.between(50, 200));
+    }
   },
 };
+
+function captionOf(variant: string, retries: number): string {
+  if (retries === 0) return 'The customer presses “Pay €12.00”. The app sends the payment with a key.';
+  return variant === 'new-key'
+    ? 'The app sends the payment again, with a new key. Another process gets it.'
+    : 'The app sends the same payment again, with the same key. Another process gets it.';
+}
 
 /** A process of the shop in one of the versions. */
 export function serveOf(stage: Stage, variant: string, lane: LaneId, waitMaxMs: number = 0): Serve {

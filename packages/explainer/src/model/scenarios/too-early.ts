@@ -35,7 +35,8 @@ if (!charge) await db.release(key); // "nothing happened"`,
   knobs: [
     {
       id: 'way',
-      title: 'The call is on its way for',
+      lane: 'provider',
+      title: 'Gets the call after',
       unit: 'ms',
       least: 3_500,
       most: 7_500,

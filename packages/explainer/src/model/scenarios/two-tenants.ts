@@ -41,7 +41,18 @@ export const twoTenants: Scenario = {
 }, handler);`,
     },
   ],
-  knobs: [{ id: 'gap', title: 'Ben pays after', unit: 'ms', least: 600, most: 3_000, by: 100, usual: 800 }],
+  knobs: [
+    {
+      id: 'gap',
+      lane: 'helper',
+      title: 'Pays after',
+      unit: 'ms',
+      least: 600,
+      most: 3_000,
+      by: 100,
+      usual: 800,
+    },
+  ],
   tasks: [
     {
       id: 'stranger',

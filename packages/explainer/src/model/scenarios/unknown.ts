@@ -53,7 +53,8 @@ export const unknown: Scenario = {
   knobs: [
     {
       id: 'asks',
-      title: 'The reconciler looks after',
+      lane: 'helper',
+      title: 'Begins to look after',
       unit: 'ms',
       least: 500,
       most: 6_000,

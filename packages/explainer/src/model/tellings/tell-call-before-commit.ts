@@ -7,7 +7,7 @@ import type { Serve } from '../http-lines.ts';
 import { serveOperation, startInstance } from '../process.ts';
 import { rowOf } from '../shown-row.ts';
 import type { CallFault } from '../stage-provider.ts';
-import type { Debit } from '../stage-transactions.ts';
+import { type Debit, stageTransactions as transactions } from '../stage-transactions.ts';
 import type { Stage } from '../stage.ts';
 import type { Run } from '../story.ts';
 
@@ -36,7 +36,7 @@ export const run: Run = async (stage, variant) => {
 
 function withoutOutbox(stage: Stage, fault: () => CallFault): Serve {
   const lane = 'api-1';
-  const order = startInstance(stage, { lane }).transactional({
+  const order = startInstance(stage, { lane, transactions }).transactional({
     name: 'order',
     run: async ({ order: id, amountCents }: Debit, { tx, number }) => {
       tx.set(`order ${id} of attempt ${number}`, { amountCents });
@@ -50,7 +50,7 @@ function withoutOutbox(stage: Stage, fault: () => CallFault): Serve {
 
 function withOutbox(stage: Stage, fault: () => CallFault): Serve {
   startWorker(stage, fault);
-  const order = startInstance(stage, { lane: 'api-1' }).transactional({
+  const order = startInstance(stage, { lane: 'api-1', transactions }).transactional({
     name: 'order',
     run: async ({ order: id, amountCents }: Debit, attempt) => {
       attempt.tx.set(`order ${id} of attempt ${attempt.number}`, { amountCents });
