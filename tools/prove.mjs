@@ -36,6 +36,7 @@ const PROOFS = [
   'restarts',
   'promotions',
   'browser',
+  'console-plans',
   'mutants',
 ];
 

@@ -11,6 +11,7 @@ import { reasonOf, textOf } from './asked-body.ts';
 import { erase, previewErase } from './erase.ts';
 import { ConsoleFault } from './fault.ts';
 import { bulk, listLetters, readBulk } from './dead-letters.ts';
+import { lookGently } from './gentle-look.ts';
 import { listRecords } from './lists.ts';
 import type { ConsoleUser } from './options.ts';
 import type { OverviewReader, StoreOfConsole } from './overview.ts';
@@ -54,12 +55,13 @@ const VERBS: Readonly<Record<string, Verb>> = {
       ...user,
       store: store.name,
       keepsMessages: store.messages !== undefined,
+      keepsReferences: store.references !== undefined,
     }),
   ),
   overview: look(({ overview }) => overview.read()),
-  records: look(({ operator, body }) => listRecords(operator, body, Date.now())),
-  record: look(async ({ operator, body }) => {
-    const whole = await operator.find(idOf(body));
+  records: look(({ store, operator, body }) => listRecords(store, operator, body, Date.now())),
+  record: look(async ({ store, body }) => {
+    const whole = await lookGently(store, idOf(body));
     if (whole === null)
       throw new ConsoleFault(
         404,
@@ -69,8 +71,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     return wholeOf(whole, Date.now());
   }),
   audit: look(({ operator, body }) => auditOf(operator, body)),
-  letters: look(({ store, operator, body }) =>
-    listLetters(store, operator, {
+  letters: look(async ({ overview, operator, body }) =>
+    listLetters(operator, await overview.dead(), {
       topic: textOf(body, 'topic'),
       after: Number(body['after'] ?? 0),
       now: Date.now(),
@@ -87,8 +89,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     isAct: true,
     answer: ({ store, user, body, reason }) => act(store, user.actor, readAct(body), reason),
   },
-  reveal: hand('reveal', ({ store, operator, user, body, reason }) =>
-    reveal(store, operator, idOf(body), { actor: user.actor, reason }),
+  reveal: hand('reveal', ({ store, user, body, reason }) =>
+    reveal(store, idOf(body), { actor: user.actor, reason }),
   ),
   'preview-requeue': {
     ...hand('requeue', ({ operator, body }) => bulk(operator, 'requeue', readBulk(body), null)),

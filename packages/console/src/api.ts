@@ -24,6 +24,8 @@ export interface Me {
   readonly rights: readonly ConsoleRight[];
   readonly store: string;
   readonly keepsMessages: boolean;
+  /** Whether a downstream key, or an id of a provider, leads to its record. */
+  readonly keepsReferences: boolean;
 }
 
 /** A record in a list: nothing of what it holds. */
@@ -49,6 +51,8 @@ export interface List {
   readonly looked: number;
   /** A millisecond of which so many records are that not all can be told apart; null: none. The rest is not shown. */
   readonly passedOver: number | null;
+  /** Of what a reference leads to there may be more than is shown. */
+  readonly isCut: boolean;
 }
 
 /** How many of one operation are open. */
@@ -74,7 +78,15 @@ export interface Overview {
   readonly looked: number;
   /** There are more unknown ones than were read. */
   readonly isCut: boolean;
-  readonly dead: readonly { readonly topic: string; readonly count: number }[];
+  readonly dead: readonly DeadTopic[];
+  /** When dead letters were counted: a long queue seldom. Null: not yet. */
+  readonly deadAt: number | null;
+}
+
+/** How many messages of a topic were given up. */
+interface DeadTopic {
+  readonly topic: string;
+  readonly count: number;
 }
 
 /** One line of what happened to a record. */
@@ -175,7 +187,9 @@ export interface Letters {
   readonly now: number;
   readonly letters: readonly Letter[];
   readonly after: number | null;
-  readonly topics: readonly { readonly topic: string; readonly count: number }[];
+  readonly topics: readonly DeadTopic[];
+  /** When these were counted; null: not yet. */
+  readonly topicsAt: number | null;
 }
 
 /**

@@ -43,7 +43,7 @@ interface Parts {
 export function createConsole(given: ConsoleOptions): Console {
   const options = readConsoleOptions(given);
   const store: StoreOfConsole = options.store;
-  const overview = overviewReader(store, createOperator({ store, actor: null }), options.countMs);
+  const overview = overviewReader(store, createOperator({ store, actor: null }), options);
   const watch = createWatch(overview);
   const parts: Parts = { options, store, overview, watch };
   const fetch = async (request: Request): Promise<Response> => {

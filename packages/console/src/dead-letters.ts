@@ -5,9 +5,8 @@
 
 import { isStoreError } from 'samekey/internals/core/errors';
 import type { LetterRequest, Operator, StoredMessage } from 'samekey/operator';
-import type { BulkAnswer, BulkRow, Letters } from './api.ts';
+import type { BulkAnswer, BulkRow, Letters, Overview } from './api.ts';
 import { ConsoleFault } from './fault.ts';
-import type { StoreOfConsole } from './overview.ts';
 import { letterOf, REQUESTS } from './shown.ts';
 
 const ROWS = 50;
@@ -25,8 +24,8 @@ interface Bulk {
 
 /** A page of them, the oldest first. */
 export async function listLetters(
-  store: StoreOfConsole,
   operator: Operator,
+  counted: Pick<Overview, 'dead' | 'deadAt'>,
   { topic, after, now }: { readonly topic: string | undefined; readonly after: number; readonly now: number },
 ): Promise<Letters> {
   const letters = await operator.deadLetters({
@@ -35,14 +34,12 @@ export async function listLetters(
     ...(topic === undefined ? {} : { topic }),
   });
   const requests = await operator.requestsOf(letters);
-  const counts = (await store.messages?.count()) ?? [];
   return {
     now,
     letters: letters.map((letter, i) => letterOf(letter, requests[i] ?? 'none')),
     after: letters.length < ROWS ? null : (letters.at(-1)?.place ?? null),
-    topics: counts
-      .filter(({ state }) => state === 'dead')
-      .map(({ topic: of, count }) => ({ topic: of, count })),
+    topics: counted.dead,
+    topicsAt: counted.deadAt,
   };
 }
 

@@ -7,11 +7,13 @@
  */
 
 import { hashKey, type SamekeyRecord, type State } from 'samekey';
-import { isPointer, type Operator, type OperatorListRequest } from 'samekey/operator';
+import { callerOf, isPointer, type Operator, type OperatorListRequest } from 'samekey/operator';
 import type { List, Row } from './api.ts';
 import { textOf } from './asked-body.ts';
+import { recordsReferred } from './by-reference.ts';
 import { ConsoleFault } from './fault.ts';
 import { after, cursorOf, isFull, PAGE, readPage, textOfCursor } from './newest-first.ts';
+import type { StoreOfConsole } from './overview.ts';
 import { rowOf } from './shown.ts';
 
 /** What one request looks at, at most. */
@@ -32,11 +34,18 @@ interface Filter {
 
 /** Reads a page. Throws `ConsoleFault` for what is no filter. */
 export async function listRecords(
+  store: StoreOfConsole,
   operator: Operator,
   body: Readonly<Record<string, unknown>>,
   now: number,
 ): Promise<List> {
   const filter = filterOf(body);
+  const reference = textOf(body, 'reference');
+  if (reference !== undefined) {
+    const { records, isCut } = await recordsReferred(store, reference);
+    const rows = records.filter((record) => isOf(record, filter) && isWanted(record, filter)).map(rowOf);
+    return { now, rows, cursor: null, looked: records.length, passedOver: null, isCut };
+  }
   const byIndex = indexed(filter);
   let cursor = cursorOf(textOf(body, 'cursor'));
   const rows: Row[] = [];
@@ -65,6 +74,7 @@ export async function listRecords(
         cursor: isEnd || cursor === null ? null : textOfCursor(cursor),
         looked,
         passedOver,
+        isCut: false,
       };
   }
 }
@@ -85,6 +95,14 @@ function isWhole({ states, operation, hash, key, who }: Filter): boolean {
   const isUnknown = states === undefined || (states.length === 1 && states[0] === 'unknown');
   const isKeyFound = key === undefined || who.caller !== undefined || who.scope !== undefined;
   return isUnknown && operation === undefined && hash === undefined && isKeyFound;
+}
+
+/** Whether it is the caller's; where a list was asked for, the store has seen to that. */
+function isOf({ scope }: SamekeyRecord, { who }: Filter): boolean {
+  return (
+    (who.scope === undefined || who.scope === scope) &&
+    (who.caller === undefined || who.caller === callerOf(scope))
+  );
 }
 
 function isWanted(record: SamekeyRecord, { states, operation, key, hash }: Filter): boolean {

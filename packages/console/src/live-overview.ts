@@ -25,7 +25,7 @@ interface Looker {
 }
 
 /** Makes it. */
-export function createWatch(reader: OverviewReader, { everyMs, lookMs }: Times = TIMES): Watch {
+export function createWatch(reader: Pick<OverviewReader, 'read'>, { everyMs, lookMs }: Times = TIMES): Watch {
   const lookers = new Set<Looker>();
   /** Of whom the host has not said yet whether they may still look. */
   const asked = new WeakSet<Looker>();

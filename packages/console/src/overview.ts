@@ -2,15 +2,17 @@
  * The first screen: what nobody knows and what is stuck, before everything else. Read at most every few seconds,
  * however many look, and by nobody when nobody looks.
  *
- * Invariants: counting all records reads the whole table, so it is done seldom, one at a time, and takes at most a
- * twentieth of the time · what was counted is told with when.
+ * Invariants: one reading at a time, however long it takes; whoever waits for it longer than its bound hears so · what
+ * counts whole tables is done seldom (`restedCount`), and what was counted is told with when.
  */
 
 import type { SamekeyRecord, Store } from 'samekey';
 import { isPointer, type MessageQueue, type Operator } from 'samekey/operator';
 import { isHandedOver } from 'samekey/internals/core/record';
 import type { OperationCount, Overview } from './api.ts';
+import { ConsoleFault } from './fault.ts';
 import { newest } from './newest-first.ts';
+import { pause, restedCount } from './rested-count.ts';
 import { isClaimOver, rowOf } from './shown.ts';
 
 /** A store may keep messages. */
@@ -21,74 +23,88 @@ const LOOKED = 1_000;
 const ROWS = 20;
 /** How old an overview may be that is given again. */
 const FRESH_MS = 2_000;
-/** Counting rests for so many times its own length. */
-const REST = 20;
+/** Whoever asks waits no longer for a reading; it goes on, and whoever asks later may have it. */
+const WAIT_MS = 10_000;
+/** Nobody waits longer for counts: those of a short queue are there by then. */
+const COUNT_WAIT_MS = 250;
 /** A sweeper comes by every ten seconds: before that nothing is stuck. */
 const SWEPT_MS = 15_000;
 
 /** Gives overviews. */
 export interface OverviewReader {
+  /** Throws `StoreError`, and `ConsoleFault` where it takes too long. */
   read(): Promise<Overview>;
+  /** How many messages were given up. */
+  dead(): Promise<Dead>;
 }
 
+type Dead = Pick<Overview, 'dead' | 'deadAt'>;
+
 /** Makes a reader. */
-export function overviewReader(store: StoreOfConsole, operator: Operator, countMs: number): OverviewReader {
-  const counts = counter(store, countMs);
+export function overviewReader(
+  store: StoreOfConsole,
+  operator: Operator,
+  { countMs, waitMs = WAIT_MS }: { readonly countMs: number; readonly waitMs?: number },
+): OverviewReader {
+  const { messages } = store;
+  const counts = restedCount(() => store.count(), { everyMs: countMs, waitMs: 0 });
+  const letters = restedCount(async () => (await messages?.count()) ?? [], {
+    everyMs: 0,
+    waitMs: COUNT_WAIT_MS,
+  });
+  async function dead(): Promise<Dead> {
+    const counted = await letters();
+    const those = (counted?.count ?? []).filter(({ state }) => state === 'dead');
+    return { dead: those.map(({ topic, count }) => ({ topic, count })), deadAt: counted?.at ?? null };
+  }
+  async function readAll(): Promise<Overview> {
+    const [found, given, counted] = await Promise.all([readOpen(operator), dead(), counts()]);
+    const all = counted === null ? null : { byState: counted.count, at: counted.at };
+    return { ...found, ...given, counts: all };
+  }
   let last: { readonly at: number; readonly overview: Promise<Overview> } | null = null;
+  let running: Promise<Overview> | null = null;
   return {
+    dead,
     read() {
+      if (running !== null) return within(running, waitMs);
       if (last !== null && performance.now() - last.at < FRESH_MS) return last.overview;
-      const overview = readOverview(store, operator, counts);
-      last = { at: performance.now(), overview };
-      // A failure is told to whoever asked, and to nobody after.
-      overview.catch(() => {
-        last = null;
-      });
-      return overview;
+      const overview = readAll();
+      running = overview;
+      overview.then(
+        () => {
+          running = null;
+          last = { at: performance.now(), overview };
+        },
+        // A failure is told to whoever asked, and to nobody after.
+        () => {
+          running = null;
+        },
+      );
+      return within(overview, waitMs);
     },
   };
 }
 
-type Counts = () => Overview['counts'];
-
-/** Counts in the background, and gives what was counted last. */
-function counter(store: StoreOfConsole, countMs: number): Counts {
-  let counted: Overview['counts'] = null;
-  let nextAt = 0;
-  let isCounting = false;
-  return () => {
-    if (!isCounting && performance.now() >= nextAt) {
-      isCounting = true;
-      const from = performance.now();
-      void store
-        .count()
-        .then(
-          (byState) => {
-            counted = { byState, at: Date.now() };
-          },
-          // The next try may do it; until then the age tells.
-          () => undefined,
-        )
-        .then(() => {
-          isCounting = false;
-          nextAt = performance.now() + Math.max(countMs, (performance.now() - from) * REST);
-        });
-    }
-    return counted;
-  };
+async function within(reading: Promise<Overview>, waitMs: number): Promise<Overview> {
+  const read = await Promise.race([reading, pause(waitMs)]);
+  if (read !== undefined) return read;
+  throw new ConsoleFault(
+    503,
+    'slow',
+    `The store has not answered for ${waitMs / 1_000} s. It is asked once, however many look: look again later.`,
+  );
 }
 
-async function readOverview(store: StoreOfConsole, operator: Operator, counts: Counts): Promise<Overview> {
-  const [unknown, records, dead] = await Promise.all([
+async function readOpen(operator: Operator): Promise<Omit<Overview, 'counts' | 'dead' | 'deadAt'>> {
+  const [unknown, records] = await Promise.all([
     newest(operator, { states: ['unknown'] }, LOOKED, withoutContent),
     newest(operator, {}, LOOKED, withoutContent),
-    deadOnes(store),
   ]);
   const now = Date.now();
   const open = records.filter((record) => !isPointer(record) && isOpen(record));
   return {
     now,
-    counts: counts(),
     unknown: unknown.slice(0, ROWS).map(rowOf),
     stuck: open
       .filter((record) => isStuck(record, now))
@@ -97,13 +113,7 @@ async function readOverview(store: StoreOfConsole, operator: Operator, counts: C
     operations: byOperation([...unknown, ...open], now),
     looked: records.length,
     isCut: unknown.length === LOOKED,
-    dead,
   };
-}
-
-async function deadOnes({ messages }: StoreOfConsole): Promise<Overview['dead']> {
-  const counts = (await messages?.count()) ?? [];
-  return counts.filter(({ state }) => state === 'dead').map(({ topic, count }) => ({ topic, count }));
 }
 
 /** A thousand whole records are a thousand answers in memory. */

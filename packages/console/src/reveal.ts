@@ -4,22 +4,23 @@
  * Invariant: the audit has its row before anything is shown. Where no row can be written, nothing is.
  */
 
-import type { RecordId, Store } from 'samekey';
-import type { Operator, WholeRecord } from 'samekey/operator';
+import type { RecordId } from 'samekey';
+import type { WholeRecord } from 'samekey/operator';
 import type { Revealed } from './api.ts';
 import { ConsoleFault } from './fault.ts';
+import { lookGently } from './gentle-look.ts';
+import type { StoreOfConsole } from './overview.ts';
 
 /** Of each text. */
 const SHOWN_BYTES_MAX = 256 * 1024;
 
 /** Writes the row, and gives it. Throws `ConsoleFault` where there is no such record. */
 export async function reveal(
-  store: Store,
-  operator: Operator,
+  store: StoreOfConsole,
   { scope, key }: RecordId,
   by: { readonly actor: string; readonly reason: string },
 ): Promise<Revealed> {
-  const whole = await operator.find({ scope, key });
+  const whole = await lookGently(store, { scope, key });
   if (whole === null) throw new ConsoleFault(404, 'absent', 'There is no such record.');
   const { operation, attempt } = whole.record;
   await store.note([{ scope, key, operation, attempt, act: 'reveal', from: null, to: null, ...by }]);

@@ -11,6 +11,7 @@ import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
 import { axe, DESKTOP, LOOKS } from '../../samekey/test/services/looks.ts';
 import type { ConsoleRight } from '../src/index.ts';
+import { called } from './called.ts';
 import { deadLetters } from './dead-letters-of.ts';
 import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
 
@@ -218,6 +219,22 @@ for (const kind of program === undefined ? [] : kinds()) {
       await page.getByText('live', { exact: true }).waitFor();
       await request(app, 'live-1', 500);
       await page.getByRole('link', { name: 'live-1' }).waitFor();
+      await page.context().close();
+    });
+
+    it('finds a record by what the provider calls it, and says why nothing is found', async () => {
+      await called(store, { scope: 'acme/alice|order', key: 'pi-of-records' }, 'provider-id', 'pi_3Nk');
+      const page = await start(all, '#/records');
+      const field = page.getByLabel('Downstream key, or the provider’s id');
+      await field.fill('pi_3Nk');
+      await field.press('Enter');
+      await page.getByRole('link', { name: 'pi-of-records' }).waitFor();
+      await page.getByText('1 shown').waitFor();
+      await shot(page, `${kind.name} reference-desktop-light`);
+      await field.fill('pi_of_nobody');
+      await field.press('Enter');
+      await page.getByText('Nothing leads from it to a record').waitFor();
+      expect(faults.splice(0)).toEqual([]);
       await page.context().close();
     });
 

@@ -7,6 +7,8 @@ const LISTS = ['packages/console/test/lists.test.ts'];
 const ELEMENTS = ['packages/console/test/page-elements.test.ts'];
 const LIVE = ['packages/console/test/live.test.ts'];
 const CLEAR = ['packages/console/test/clear-answers.test.ts'];
+const SEARCH = ['packages/console/test/search.test.ts'];
+const OVERVIEW = ['packages/console/test/overview.test.ts'];
 const LETTERS = ['packages/console/test/letters.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
@@ -211,5 +213,55 @@ export const operatorsPage = [
     tests: LISTS,
     only: 'SQLite',
     breaks: 'A list ends as if it were all, without records that it cannot tell apart.',
+  },
+  {
+    name: 'console-reads-the-overview-twice-at-once',
+    file: `${SRC}/overview.ts`,
+    find: 'if (running !== null) return within(running, waitMs);',
+    put: 'if (running !== null && waitMs < 0) return within(running, waitMs);',
+    tests: OVERVIEW,
+    breaks: 'A database that is slow gets a further reading every few seconds, and is slower.',
+  },
+  {
+    name: 'console-waits-for-the-overview-for-ever',
+    file: `${SRC}/overview.ts`,
+    find: 'if (read !== undefined) return read;',
+    put: 'if (read !== undefined || waitMs > 0) return read as Overview;',
+    tests: OVERVIEW,
+    breaks: 'Whoever looks while the database hangs is told that there is nothing.',
+  },
+  {
+    name: 'console-counts-without-rest',
+    file: `${SRC}/rested-count.ts`,
+    find: 'if (running === null && performance.now() >= nextAt) running = run();',
+    put: 'if (running === null || performance.now() >= nextAt) running = run();',
+    tests: OVERVIEW,
+    breaks: 'Each page that is open counts the whole table for itself.',
+  },
+  {
+    name: 'console-reads-the-queue-for-each-record',
+    file: `${SRC}/gentle-look.ts`,
+    find: 'onlyDead(messages, () => !isQueued)',
+    put: 'onlyDead(messages, () => isQueued)',
+    tests: OVERVIEW,
+    breaks: 'Opening a record reads a queue of a million messages, which has none of it.',
+  },
+  {
+    name: 'console-finds-no-id-of-a-provider',
+    file: `${SRC}/by-reference.ts`,
+    find: "referenceOf(digester, 'provider-id', reference)",
+    put: "referenceOf(digester, 'downstream-key', reference)",
+    tests: SEARCH,
+    only: 'SQLite',
+    breaks: 'What the provider calls a payment leads to none, and somebody pays it again.',
+  },
+  {
+    name: 'console-finds-those-of-other-callers',
+    file: `${SRC}/lists.ts`,
+    find: 'isOf(record, filter) && isWanted(record, filter)',
+    put: 'isWanted(record, filter)',
+    tests: SEARCH,
+    only: 'SQLite',
+    breaks: 'Of an id that two providers have given, the wrong customer’s payment is settled.',
   },
 ];

@@ -191,7 +191,7 @@ function viewOf(route: Route, me: Me): TemplateResult {
     case 'overview':
       return html`<samekey-overview></samekey-overview>`;
     case 'records':
-      return html`<samekey-records .filter=${route.filter}></samekey-records>`;
+      return html`<samekey-records .filter=${route.filter} .me=${me}></samekey-records>`;
     case 'record':
       return html`<samekey-record .target=${route.id} .me=${me}></samekey-record>`;
     case 'letters':

@@ -15,7 +15,7 @@ import { toRecord } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { type Held, Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
-import { ago, count, textIn } from './readable.ts';
+import { ago, count, countedAgo, textIn } from './readable.ts';
 
 type Verb = 'requeue' | 'drop';
 
@@ -140,7 +140,7 @@ export class LettersElement extends LitElement {
     </div>`;
   }
 
-  #topics({ topics }: Letters): TemplateResult {
+  #topics({ topics, topicsAt, now }: Letters): TemplateResult {
     if (topics.length === 0) return html``;
     return html`<nav class="row" aria-label="Topics">
       <a href="#/letters" aria-current=${this.topic === '' ? 'page' : 'false'}>all</a>
@@ -150,6 +150,7 @@ export class LettersElement extends LitElement {
             >${strange(topic)} (${count(of)})</a
           >`,
       )}
+      <span class="small soft">${countedAgo(topicsAt, now)}</span>
     </nav>`;
   }
 

@@ -13,7 +13,7 @@ import { faultNote, pill, RECORDS_STYLE, recordList, strange } from './pieces.ts
 import { toRecords } from './view-route.ts';
 import { ask, listen } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
-import { ago, count, STATES } from './readable.ts';
+import { ago, count, countedAgo, STATES } from './readable.ts';
 
 /** `samekey-overview`. */
 export class OverviewElement extends LitElement {
@@ -112,7 +112,7 @@ export class OverviewElement extends LitElement {
     </div>`;
     if (overview === null)
       return html`<div class="stack">${title} ${this.fault === null ? html`<p class="soft">Reading …</p>` : faultNote(this.fault)}</div>`;
-    const { unknown, stuck, now, dead } = overview;
+    const { unknown, stuck, now, dead, deadAt } = overview;
     const letters = dead.reduce((sum, each) => sum + each.count, 0);
     return html`<div class="stack">
       ${title}
@@ -131,7 +131,10 @@ export class OverviewElement extends LitElement {
         letters === 0
           ? ''
           : html`<section class="card row spread" aria-label="Dead letters">
-              <p>${pill('dead', `${count(letters)} dead`)} messages were given up.</p>
+              <p>
+              ${pill('dead', `${count(letters)} dead`)} messages were given up.
+              <span class="small soft">${countedAgo(deadAt, now)}</span>
+            </p>
               <a href="#/letters">Look at dead letters</a>
             </section>`
       }

@@ -32,6 +32,14 @@ export function ago(at: number, now: number): string {
   return at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
 }
 
+/** Counts that are older say when they were made. */
+const COUNTED_MS = 10_000;
+
+/** Of what was counted a while ago: when; else nothing. */
+export function countedAgo(at: number | null, now: number): string {
+  return at !== null && now - at > COUNTED_MS ? `counted ${ago(at, now)}` : '';
+}
+
 /** A time of day with its date, by the clock of whoever looks. */
 export function clock(at: number): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });

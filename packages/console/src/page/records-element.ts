@@ -9,7 +9,7 @@ import {
   type PropertyValues,
   type TemplateResult,
 } from 'lit';
-import type { List, Row } from '../api.ts';
+import type { List, Me, Row } from '../api.ts';
 import { faultNote, RECORDS_STYLE, recordList } from './pieces.ts';
 import { type Filter, NO_FILTER, toRecords } from './view-route.ts';
 import { ask } from './ask-server.ts';
@@ -20,6 +20,7 @@ import { clock, count, STATES, textIn } from './readable.ts';
 export class RecordsElement extends LitElement {
   static override properties: PropertyDeclarations = {
     filter: { attribute: false },
+    me: { attribute: false },
     rows: { state: true },
     cursor: { state: true },
     looked: { state: true },
@@ -27,6 +28,7 @@ export class RecordsElement extends LitElement {
     now: { state: true },
     fault: { state: true },
     isBusy: { state: true },
+    isCut: { state: true },
   };
   static override styles: CSSResultGroup = [
     THEME,
@@ -42,6 +44,7 @@ export class RecordsElement extends LitElement {
   ];
 
   declare filter: Filter;
+  declare me: Me;
   declare rows: readonly Row[];
   declare cursor: string | null;
   declare looked: number;
@@ -50,6 +53,7 @@ export class RecordsElement extends LitElement {
   declare now: number;
   declare fault: unknown;
   declare isBusy: boolean;
+  declare isCut: boolean;
   /** Answers to an earlier search come too late. */
   #search = 0;
 
@@ -63,6 +67,7 @@ export class RecordsElement extends LitElement {
     this.now = 0;
     this.fault = null;
     this.isBusy = false;
+    this.isCut = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -87,6 +92,7 @@ export class RecordsElement extends LitElement {
       this.looked += list.looked;
       if (list.passedOver !== null) this.passedOver = [...this.passedOver, list.passedOver];
       this.cursor = list.cursor;
+      this.isCut = list.isCut;
       this.now = list.now;
     } catch (error) {
       if (search === this.#search) this.fault = error;
@@ -115,6 +121,14 @@ export class RecordsElement extends LitElement {
             ${Object.entries(STATES).map(([each, words]) => html`<option value=${each} ?selected=${state === each}>${words}</option>`)}
           </select></label
         >
+        ${
+          this.me.keepsReferences
+            ? html`<label class="field"
+                ><span>Downstream key, or the provider’s id</span
+                ><input name="reference" .value=${filter.reference} autocomplete="off" spellcheck="false" placeholder="pi_3Nk…"
+              /></label>`
+            : ''
+        }
         <button class="main">Search</button>
       </form>
       ${fault === null ? '' : faultNote(fault)}
@@ -128,6 +142,7 @@ export class RecordsElement extends LitElement {
                 millisecond, and what is beyond the first 1,000 cannot be listed: name the caller or the key.
               </p>`
         }
+        ${this.isCut ? html`<p class="note">There may be more: say of which operation or caller.</p>` : ''}
         <div class="row spread">
           <span class="small soft" role="status">
             ${isBusy ? 'Looking …' : `${count(rows.length)} shown, ${count(looked)} looked at`}
@@ -146,6 +161,8 @@ export class RecordsElement extends LitElement {
 
   /** Why a list is empty. */
   #nothing(): string {
+    if (this.filter.reference !== '')
+      return 'Nothing leads from it to a record: no call has carried it or noted it, the record has expired, it is of another caller, or its operation calls nobody under a key.';
     if (this.cursor !== null)
       return `None among the newest ${count(this.looked)} records. A key together with its caller is found at once.`;
     return 'There is none: it was never stored here, has expired and been deleted, or belongs to another caller or database.';
@@ -156,7 +173,12 @@ export class RecordsElement extends LitElement {
     const given = new FormData(event.target as HTMLFormElement);
     const text = (name: string): string => textIn(given, name).trim();
     const states = text('states');
-    const filter = { key: text('key'), caller: text('caller'), operation: text('operation') };
+    const filter = {
+      key: text('key'),
+      caller: text('caller'),
+      operation: text('operation'),
+      reference: text('reference'),
+    };
     const to = toRecords({ ...filter, states: states === '' ? [] : [states] });
     if (location.hash === to) this.filter = { ...this.filter };
     else location.hash = to;

@@ -16,9 +16,11 @@ export interface Filter {
   readonly operation: string;
   readonly caller: string;
   readonly key: string;
+  /** A downstream key, or what the provider calls it. */
+  readonly reference: string;
 }
 
-export const NO_FILTER: Filter = { states: [], operation: '', caller: '', key: '' };
+export const NO_FILTER: Filter = { states: [], operation: '', caller: '', key: '', reference: '' };
 
 /** Reads an address. */
 export function routeOf(hash: string): Route {
@@ -29,7 +31,13 @@ export function routeOf(hash: string): Route {
     const states = text('states').split(',').filter(Boolean);
     return {
       view: 'records',
-      filter: { states, operation: text('operation'), caller: text('caller'), key: text('key') },
+      filter: {
+        states,
+        operation: text('operation'),
+        caller: text('caller'),
+        key: text('key'),
+        reference: text('reference'),
+      },
     };
   }
   if (path === 'record') return { view: 'record', id: { scope: text('scope'), key: text('key') } };
@@ -44,8 +52,8 @@ export function toRecord({ scope, key }: Id): string {
 
 /** The address of a list. */
 export function toRecords(filter: Partial<Filter>): string {
-  const { states, operation, caller, key } = { ...NO_FILTER, ...filter };
-  const given = { states: states.join(','), operation, caller, key };
+  const { states, ...texts } = { ...NO_FILTER, ...filter };
+  const given = { states: states.join(','), ...texts };
   const filled = Object.entries(given).filter(([, value]) => value !== '');
   return `#/records${filled.length === 0 ? '' : `?${new URLSearchParams(filled).toString()}`}`;
 }

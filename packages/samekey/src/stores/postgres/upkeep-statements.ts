@@ -152,7 +152,13 @@ SELECT found.n, gone.scope FROM (SELECT count(*) AS n FROM due) AS found LEFT JO
   );
 }
 
-/** Newest first, by the index on created_at. */
+/** Callers with no more records have them sorted; those of others are met soon enough on the way back in time. */
+const SORTED_MAX = 10_000;
+
+/**
+ * Newest first, by the index on created_at. Of one caller by the unique index, unless it has too many for that: on the
+ * way back from the newest a caller who has left comes last.
+ */
 export function listStatement(
   { records, columns }: Tables,
   request: ListRequest,
@@ -167,22 +173,36 @@ export function listStatement(
     conditions.push(`r.state = ANY (${parameter(`{${states.join(',')}}`)}::text[])`);
   }
   if (request.operation !== undefined) conditions.push(`r.operation = ${parameter(request.operation)}`);
-  if (request.scope !== undefined) conditions.push(`r.scope = ${parameter(request.scope)}`);
+  const ranges: string[] = [];
+  if (request.scope !== undefined) ranges.push(`r.scope = ${parameter(request.scope)}`);
   if (request.caller !== undefined) {
     const [caller, from, to] = [request.caller, `${request.caller}|`, afterCaller(request.caller)].map(
       parameter,
     );
-    conditions.push(`(r.scope = ${caller} OR (r.scope >= ${from} AND r.scope < ${to}))`);
+    ranges.push(`r.scope = ${caller}`, `r.scope >= ${from} AND r.scope < ${to}`);
   }
+  if (ranges.length > 0) conditions.push(`(${ranges.map((range) => `(${range})`).join(' OR ')})`);
   if (request.key !== undefined) conditions.push(`r.key = ${parameter(request.key)}`);
   if (request.createdBefore !== undefined) {
     conditions.push(`r.created_at < ${instant(`${parameter(String(request.createdBefore))}::bigint`)}`);
   }
+  const where = `WHERE ${conditions.join(' AND ')}`;
+  const newest = `ORDER BY r.created_at DESC LIMIT ${parameter(String(limit))}::int`;
+  const wanted = (from: string): string =>
+    `SELECT 0 AS now_ms, 0 AS later_ms, r.xmin::text AS version, ${columns} FROM ${from} ${newest}`;
+  if (ranges.length === 0 || request.key !== undefined)
+    return { statement: statement('list', wanted(`${records} r ${where}`)), values };
+  const own = ranges.map(
+    (range) =>
+      `(SELECT r.scope, r.key FROM ${records} r WHERE ${range} ORDER BY r.scope, r.key LIMIT ${SORTED_MAX + 1})`,
+  );
   return {
     statement: statement(
-      'list',
-      `SELECT 0 AS now_ms, 0 AS later_ms, r.xmin::text AS version, ${columns} FROM ${records} r WHERE ${conditions.join(' AND ')}
-ORDER BY r.created_at DESC LIMIT ${parameter(String(limit))}::int`,
+      'list_of',
+      `WITH own AS MATERIALIZED (${own.join(' UNION ALL ')}), n AS MATERIALIZED (SELECT count(*) AS n FROM own)
+${wanted(`(SELECT r.* FROM own CROSS JOIN LATERAL (SELECT r.*, r.xmin FROM ${records} r WHERE r.scope = own.scope AND r.key = own.key LIMIT 1) r
+${where} AND (SELECT n FROM n) <= ${SORTED_MAX}
+UNION ALL (SELECT r.*, r.xmin FROM ${records} r ${where} AND (SELECT n FROM n) > ${SORTED_MAX} ${newest})) r`)}`,
     ),
     values,
   };

@@ -2,8 +2,10 @@
 
 import { NEVER } from '../../../store/machine/index.ts';
 import { reopenedClaimId } from '../../../core/record.ts';
+import { MESSAGE_STATES, type MessageListRequest } from '../../../store/message.ts';
 import { bell, MESSAGE_COLUMNS } from './messages-statements.ts';
-import type { Statement } from '../client.ts';
+import type { SqlValue, Statement } from '../client.ts';
+import { textArray } from '../parameters.ts';
 import { placed, statement } from '../statements.ts';
 import { instant, milliseconds, type Tables } from '../tables.ts';
 
@@ -116,14 +118,28 @@ export function countMessagesStatement({ messages }: Tables): Statement {
   return statement('count_messages', `SELECT topic, state, count(*) FROM ${messages} GROUP BY topic, state`);
 }
 
-/** From place $1 on, states $2, topic $3 or null, at most $4. */
-export function listMessagesStatement({ messages }: Tables): Statement {
-  return statement(
-    'list_messages',
-    `SELECT ${MESSAGE_COLUMNS} FROM ${messages} m WHERE m.place > $1::bigint AND m.state = ANY ($2::text[])
-AND ($3::text IS NULL OR m.topic = $3::text)
-AND ($4::text IS NULL OR (m.scope = $4::text AND m.key = $5::text)) ORDER BY m.place LIMIT $6::int`,
-  );
+/** The oldest first. What is asked for alone stands there: dead letters have indexes of their own. */
+export function listMessagesStatement(
+  { messages }: Tables,
+  { after = 0, states = MESSAGE_STATES, topic, owner }: MessageListRequest,
+  limit: number,
+): { readonly statement: Statement; readonly values: readonly SqlValue[] } {
+  const values: SqlValue[] = [];
+  const parameter = (value: string): string => `$${values.push(value)}`;
+  const isDead = states.length === 1 && states[0] === 'dead';
+  const conditions = [`m.state = ${isDead ? "'dead'" : `ANY (${parameter(textArray(states))}::text[])`}`];
+  if (after > 0) conditions.push(`m.place > ${parameter(String(after))}::bigint`);
+  if (topic !== undefined) conditions.push(`m.topic = ${parameter(topic)}::text`);
+  if (owner !== undefined)
+    conditions.push(`m.scope = ${parameter(owner.scope)}::text AND m.key = ${parameter(owner.key)}::text`);
+  return {
+    statement: statement(
+      'list_messages',
+      `SELECT ${MESSAGE_COLUMNS} FROM ${messages} m WHERE ${conditions.join(' AND ')}
+ORDER BY m.place LIMIT ${parameter(String(limit))}::int`,
+    ),
+    values,
+  };
 }
 
 /** Workers listen for $1 more milliseconds. */

@@ -12,7 +12,6 @@ import {
   type DoneRequest,
   type Lease,
   type LeaseResult,
-  MESSAGE_STATES,
   type MessageState,
   type MessageStore,
   type NewMessage,
@@ -212,17 +211,8 @@ export function createMessages(options: PostgresMessagesOptions): PostgresMessag
       return idsOf(await writes.ask(upkeep.dropStatement(tables), values));
     },
     async list(request) {
-      const limit = listLimit(request);
-      const states = textArray(request.states ?? MESSAGE_STATES);
-      const values = [
-        String(request.after ?? 0),
-        states,
-        request.topic ?? null,
-        request.owner?.scope ?? null,
-        request.owner?.key ?? null,
-        String(limit),
-      ];
-      return (await options.reads.ask(upkeep.listMessagesStatement(tables), values)).map(messageOf);
+      const { statement, values } = upkeep.listMessagesStatement(tables, request, listLimit(request));
+      return (await options.reads.ask(statement, values)).map(messageOf);
     },
     async count() {
       const rows = await options.reads.ask(upkeep.countMessagesStatement(tables), []);
