@@ -90,7 +90,11 @@ async function take(scenarios, folder, program) {
       mkdirSync(join(folder, look), { recursive: true });
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       const tab = await context.newPage();
+      const from = performance.now();
       await tab.goto(origin);
+      await tab.locator('samekey-stage svg').first().waitFor();
+      // Told and never judged, as all times are.
+      console.log(`${look}: the stage stands after ${Math.round(performance.now() - from)} ms`);
       for (const { name, hash, caption } of frames) {
         await tab.evaluate((to) => {
           location.hash = to;

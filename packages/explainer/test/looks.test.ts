@@ -1,15 +1,11 @@
 /** Each story and version in each look: on a desktop and a phone, in light and dark. Nothing is cut off, and axe finds nothing. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildExplainer } from '../../../tools/build-explainer.mjs';
-import { serveFolder } from '../../../tools/lib/serve.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
 import { axe, LOOKS } from '../../samekey/test/services/looks.ts';
 import { faultsText, SCENARIOS, type Scenario } from '../src/model/index.ts';
+import { ServedPage } from './served-page.ts';
 
 /** The addresses of a story's versions; a sandbox with the faults that break the version. */
 function runsOf({ id, variants }: Scenario): readonly string[] {
@@ -83,31 +79,18 @@ async function walk(hash: string): Promise<{ readonly steps: number; readonly wr
 const program = chromiumProgram();
 
 describe.runIf(program !== undefined)('the looks of the page', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'samekey-explainer-'));
-  let server: Awaited<ReturnType<typeof serveFolder>>;
-  let browser: Browser;
-
+  let served: ServedPage;
   beforeAll(async () => {
-    await buildExplainer(folder);
-    server = await serveFolder(folder);
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    served = await ServedPage.start(program ?? '');
   });
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => served?.stop());
 
   describe.each(LOOKS)('%s', (_look, options) => {
-    let context: BrowserContext;
     let page: Page;
     beforeAll(async () => {
-      context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-      page = await context.newPage();
-      await page.goto(server.origin);
-      await page.locator('samekey-stage svg').first().waitFor();
+      page = await served.open('', options);
     });
-    afterAll(() => context?.close());
+    afterAll(() => page?.context().close());
 
     it.each(SCENARIOS.map((scenario) => [scenario.id, scenario] as const))(
       '%s: every version to its end and back, nothing cut off, and nothing for axe at the end',
@@ -126,6 +109,7 @@ describe.runIf(program !== undefined)('the looks of the page', () => {
         );
         await page.locator('.verdict.harm').waitFor();
         expect(await axe(page)).toEqual([]);
+        expect(served.faults.splice(0)).toEqual([]);
       },
     );
   });

@@ -1,17 +1,13 @@
-/** The page as it is served: made from the sources, in a real browser, on a desktop and a phone, in light and dark. */
+/** The page as it is served: made from the sources, in a real browser; stepped, and worked by hand. */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildExplainer } from '../../../tools/build-explainer.mjs';
-import { serveFolder } from '../../../tools/lib/serve.mjs';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
-import { axe, DESKTOP, LOOKS } from '../../samekey/test/services/looks.ts';
+import { axe, LOOKS } from '../../samekey/test/services/looks.ts';
 import { play, SCENARIOS } from '../src/model/index.ts';
 import { QUESTIONS } from '../src/view/questions.ts';
 import { placeOf } from '../src/view/step-address.ts';
+import { ServedPage } from './served-page.ts';
 
 const RUNS = SCENARIOS.flatMap((scenario) =>
   scenario.variants.map(({ id }) => [`${scenario.id}, ${id}`, `#${scenario.id}/${id}/1/0`] as const),
@@ -56,42 +52,17 @@ const shown = (page: Page): Promise<string> => page.locator('.stages .caption').
 const program = chromiumProgram();
 
 describe.runIf(program !== undefined)('the page', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'samekey-explainer-'));
-  let server: Awaited<ReturnType<typeof serveFolder>>;
-  let browser: Browser;
+  let served: ServedPage;
+  let faults: string[];
   /** One page in which all runs are stepped. */
   let stepping: Page | undefined;
-  /** What a page has complained of, and the hosts that it has asked. */
-  const faults: string[] = [];
+  const open = (hash: string, look?: BrowserContextOptions): Promise<Page> => served.open(hash, look);
 
   beforeAll(async () => {
-    await buildExplainer(folder);
-    server = await serveFolder(folder);
-    browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] });
+    served = await ServedPage.start(program ?? '');
+    ({ faults } = served);
   });
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-    rmSync(folder, { recursive: true });
-  });
-
-  async function open(hash: string, look: BrowserContextOptions = DESKTOP): Promise<Page> {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...look });
-    context.setDefaultTimeout(20_000);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => void faults.push(String(error)));
-    page.on('console', (said) => {
-      if (said.type() === 'error') faults.push(said.text());
-    });
-    page.on('request', (request) => {
-      // Pictures are made in the page.
-      const asked = request.url().replace(/^blob:/, '');
-      if (!asked.startsWith(server.origin) && !asked.startsWith('data:')) faults.push(asked);
-    });
-    await page.goto(`${server.origin}/${hash}`);
-    await page.locator('samekey-stage svg').first().waitFor();
-    return page;
-  }
+  afterAll(() => served?.stop());
 
   it.each(RUNS)(
     '%s: is stepped to its end and back, and shows the same on the way back',
@@ -147,20 +118,6 @@ describe.runIf(program !== undefined)('the page', () => {
       await expect.poll(() => page.url()).toContain(address);
     }
     expect(await axe(page)).toEqual([]);
-    await page.context().close();
-  });
-
-  it('saves a whole run as a picture', async () => {
-    const page = await open('#double-click/no-claim/1/3');
-    const saved = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save as a picture' }).click();
-    const file = await saved;
-    expect(file.suggestedFilename()).toBe('samekey-double-click-no-claim-1.png');
-    const bytes = readFileSync(await file.path());
-    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
-    // Width and height, as a PNG begins with them.
-    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20) > 1_000]).toEqual([2_880, true]);
-    expect(faults.splice(0)).toEqual([]);
     await page.context().close();
   });
 
@@ -239,18 +196,6 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.context().close();
   });
 
-  it('tells the story in sixty seconds, scene after scene, until somebody takes over', async () => {
-    const page = await open('#two-tenants/samekey/1/3');
-    for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();
-    await page.getByRole('button', { name: 'The story in sixty seconds' }).click();
-    await page.getByRole('heading', { name: 'The lost answer' }).waitFor();
-    await expect.poll(() => page.locator('samekey-stage').count()).toBe(2);
-    await page.getByRole('heading', { name: 'The double click' }).waitFor();
-    await page.keyboard.press('ArrowRight');
-    expect(await page.locator('.play').innerText()).toContain('Play');
-    await page.context().close();
-  });
-
   it('lets a fault be placed by hand, keeps it in the address, and takes it away again', async () => {
     const page = await open('#sandbox/no-protection/1/2');
     const panel = page.getByRole('region', { name: 'Faults' });
@@ -296,41 +241,6 @@ describe.runIf(program !== undefined)('the page', () => {
     await page.getByRole('button', { name: 'The order in three parts' }).click();
     await expect.poll(() => shown(page)).toContain('Order and pay');
     expect(faults.splice(0).join()).toContain('Failed to');
-    await page.context().close();
-  });
-
-  it('plays only while it is on screen', async () => {
-    const page = await open('#crash/samekey/1/0');
-    await page.clock.install();
-    const step = (): Promise<string> => page.locator('samekey-controls .of').innerText();
-    await page.getByRole('button', { name: 'Play' }).click();
-    await page.clock.runFor(10_000);
-    const before = await step();
-    expect(before).not.toMatch(/^1 /);
-    const scroll = (away: boolean): Promise<void> =>
-      page.evaluate(async (isAway) => {
-        const explainer = document.querySelector('samekey-explainer');
-        if (explainer === null) return;
-        (explainer as HTMLElement).style.marginTop = isAway ? '300vh' : '0';
-        window.scrollTo(0, 0);
-        // Whoever looks later is told later: the page knows by then.
-        await new Promise((resolve) => new IntersectionObserver(resolve).observe(explainer));
-      }, away);
-    await scroll(true);
-    await page.clock.runFor(60_000);
-    expect(await step()).toBe(before);
-    await scroll(false);
-    await page.clock.runFor(10_000);
-    expect(await step()).not.toBe(before);
-    await page.context().close();
-  });
-
-  it('plays by itself to the end and stands still there', async () => {
-    const page = await open('#lost-answer/no-protection/1/7');
-    for (const _ of [2, 4]) await page.getByRole('button', { name: /^Speed/ }).click();
-    await page.getByRole('button', { name: 'Play' }).click();
-    await page.getByRole('button', { name: 'Again' }).waitFor();
-    expect(await page.locator('samekey-controls .of').innerText()).toBe('11 / 11');
     await page.context().close();
   });
 });

@@ -28,6 +28,7 @@ import {
 import { faultPanel } from './fault-panel.ts';
 import { PAGE_STYLE } from './explainer-style.ts';
 import { type Played, Player } from './player.ts';
+import { type Read, Reader } from './reader.ts';
 import { questions } from './questions.ts';
 import type { GoEvent } from './stage-element.ts';
 import { THEME } from './theme.ts';
@@ -36,7 +37,7 @@ import { keySteps, TOUR, TOUR_STEP_MS } from './tour.ts';
 const SEED_MAX = 9_999;
 
 /** `samekey-explainer`. */
-export class ExplainerElement extends LitElement implements Played {
+export class ExplainerElement extends LitElement implements Played, Read {
   static override properties: PropertyDeclarations = {
     live: { type: String },
     place: { state: true },
@@ -58,6 +59,7 @@ export class ExplainerElement extends LitElement implements Played {
   declare missing: Missing | null;
   readonly #done = new Set<Task>();
   readonly #player = new Player(this);
+  readonly #reader = new Reader(this);
   #plays = 0;
   /** The story that was last brought into sight. */
   #sight: Scenario | null = null;
@@ -96,6 +98,15 @@ export class ExplainerElement extends LitElement implements Played {
 
   get paceMs(): number | null {
     return this.#scene === null ? null : TOUR_STEP_MS;
+  }
+
+  get words(): string {
+    const said = this.trace?.steps[this.place.step]?.caption ?? '';
+    return this.#isAtEnd ? `${said} ${this.trace?.verdict}` : said;
+  }
+
+  get said(): Promise<unknown> {
+    return this.#reader.ended;
   }
 
   next(): void {
@@ -162,7 +173,7 @@ export class ExplainerElement extends LitElement implements Played {
     const beside = this.#beside();
     return html`
       <div class="stages">
-        ${stage({ trace, step: place.step, variant }, isCompared ? null : beside, this.#knobs(true))}
+        ${stage({ trace, step: place.step, variant }, isCompared ? null : beside, this.#scene === null ? this.#knobs(true) : [])}
         ${isCompared && beside !== null ? stage(beside, null, null) : ''}
       </div>
       ${place.scenario.takesFaults === true ? this.#faults(trace) : ''}
@@ -179,12 +190,15 @@ export class ExplainerElement extends LitElement implements Played {
         <button @click=${() => this.#choose({ seed: (place.seed % SEED_MAX) + 1 })}>
           Other timing <small>seed ${place.seed}</small>
         </button>
-        <button @click=${() => void this.#savePoster()}>Save as a picture</button>
+        <button @click=${() => void this.#savePoster()}>
+          ${this.#scene === null ? 'Save as a picture' : 'Save the story as a picture'}
+        </button>
         <button @click=${() => this.#player.faster()}>Speed <small>${this.#player.speed}×</small></button>
         <label>
           <input type="checkbox" .checked=${isCompared} @change=${this.#onCompare} />
           Two versions side by side
         </label>
+        ${this.#reader.toggle}
       </div>
     `;
   }
@@ -194,15 +208,11 @@ export class ExplainerElement extends LitElement implements Played {
     return knobs(scenario, isBeside, values, (knob, value) => this.#turn(knob, value));
   }
 
-  /** The whole run, whatever step is shown. */
+  /** The whole run, whatever step is shown; while the story is told, all of it. */
   async #savePoster(): Promise<void> {
-    const { trace, place } = this;
-    if (trace === null) return;
-    const variant = this.#variant(place.variant)?.title ?? '';
-    const address = addressOf({ ...place, step: trace.steps.length - 1 });
     try {
       const { savePoster } = await import('./poster.ts');
-      await savePoster({ trace, title: place.scenario.title, variant, address });
+      await savePoster(this.#scene === null ? [this.place] : TOUR);
       this.missing = null;
     } catch (error) {
       reportError(error);

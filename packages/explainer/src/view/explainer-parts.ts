@@ -85,7 +85,7 @@ export function stage(
   const other = beside === null ? null : { variant: beside.variant, step: stepOf(beside.trace, beside.step) };
   return html`<section class="card" aria-label=${variant.title}>
     ${strip(variant, stepOf(trace, at), other)} ${caption(trace, at, turned !== null)}
-    ${turned === null ? '' : dials(trace, turned)}
+    ${dials(trace, turned ?? [])}
     <samekey-stage .trace=${trace} .step=${at} .label="Messages of: ${variant.title}"></samekey-stage>
   </section>`;
 }
@@ -177,8 +177,9 @@ export function variants(
 }
 
 /** The numbers that the reader may change, each beside its lane. */
-function dials({ lanes }: Trace, beside: readonly TemplateResult[]): TemplateResult | '' {
-  if (beside.length === 0) return '';
+function dials({ lanes }: Trace, beside: readonly TemplateResult[]): TemplateResult {
+  // Something stands there all the same: stages side by side have the same rows.
+  if (beside.length === 0) return html`<div></div>`;
   const columns = lanes.map(({ id }) => (id === 'network' ? '0.8fr' : '1fr')).join(' ');
   return html`<div class="dials" style="grid-template-columns:${columns}">${beside}</div>`;
 }

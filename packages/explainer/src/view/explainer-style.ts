@@ -331,6 +331,13 @@ export const PAGE_STYLE: CSSResult = css`
     .two .stages {
       grid-template-columns: repeat(2, minmax(0, 1fr));
     }
+    /* Head, words, numbers and stage of both on one line each. */
+    .two .stages > section {
+      display: grid;
+      grid-row: span 4;
+      grid-template-rows: subgrid;
+      row-gap: 0;
+    }
     .two aside {
       grid-template-columns: repeat(3, minmax(0, 1fr));
     }

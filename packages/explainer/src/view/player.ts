@@ -8,6 +8,8 @@ export interface Played extends ReactiveControllerHost {
   readonly caption: string | null;
   /** How long a step is shown, whatever its words; null: as long as they take to read. */
   readonly paceMs: number | null;
+  /** Resolves when the words have been read out; at once where nobody reads them. */
+  readonly said: Promise<unknown>;
   next(): void;
 }
 
@@ -18,6 +20,7 @@ const SPEEDS: readonly number[] = [0.5, 1, 2, 4];
 /** A player of one element. */
 export class Player implements ReactiveController {
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #turn = 0;
   #speed = 1;
   #isPlaying = false;
   #isSeen = true;
@@ -49,6 +52,7 @@ export class Player implements ReactiveController {
 
   pause(): void {
     this.#isPlaying = false;
+    this.#turn += 1;
     clearTimeout(this.#timer);
     this.#host.requestUpdate();
   }
@@ -72,13 +76,17 @@ export class Player implements ReactiveController {
 
   #plan(): void {
     clearTimeout(this.#timer);
+    const turn = (this.#turn += 1);
     if (!this.#isPlaying || !this.#isSeen || document.visibilityState === 'hidden') return;
     const { caption, paceMs } = this.#host;
     if (caption === null) return this.pause();
     const ms = (paceMs ?? Math.max(SHOWN_MIN_MS, caption.length * CHARACTER_MS)) / this.#speed;
     this.#timer = setTimeout(() => {
-      this.#host.next();
-      this.#plan();
+      void this.#host.said.then(() => {
+        if (turn !== this.#turn) return;
+        this.#host.next();
+        this.#plan();
+      });
     }, ms);
   }
 }

@@ -1,15 +1,25 @@
-/** A whole run as one picture: the stage at its end, and beside each line what happened there. */
+/** Whole runs as one picture: of each the stage at its end, and beside each line what happened there. */
 
 import { type Arrow, frameOf, LINE_PX } from '../layout/index.ts';
-import type { Tone, Trace } from '../model/index.ts';
+import { play, type Tone, type Trace } from '../model/index.ts';
+import { counterpartOf } from './choices.ts';
+import { addressOf, type Place } from './step-address.ts';
 
-/** What stands on it. */
-interface Poster {
+/** A run on it. */
+interface Panel {
   readonly trace: Trace;
   readonly title: string;
   readonly variant: string;
   /** Leads to the run. */
   readonly address: string;
+  /** How it ends in the other version, in words. */
+  readonly beside: string;
+}
+
+interface Picture {
+  readonly svg: string;
+  readonly width: number;
+  readonly height: number;
 }
 
 const STAGE_PX = 720;
@@ -31,15 +41,31 @@ const TONES: Readonly<Record<Tone, string>> = {
   good: '#176a41',
 };
 
-/** Draws it, as SVG. */
-export function posterOf({ trace, title, variant, address }: Poster): {
-  readonly svg: string;
-  readonly width: number;
+/** Draws them one below the other, as SVG. */
+export function posterOf(panels: readonly Panel[]): Picture {
+  const width = EDGE_PX * 2 + STAGE_PX + WORDS_PX;
+  let height = 0;
+  const drawn = panels.map((panel) => {
+    const { body, height: own } = panelOf(panel);
+    height += own;
+    return `<g transform="translate(0 ${height - own})">${body}</g>`;
+  });
+  return {
+    width,
+    height,
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="${INK}">
+<rect width="${width}" height="${height}" fill="#ffffff"/>
+${drawn.join('\n')}
+</svg>`,
+  };
+}
+
+function panelOf({ trace, title, variant, address, beside }: Panel): {
+  readonly body: string;
   readonly height: number;
 } {
   const { steps, harms, verdict } = trace;
   const frame = frameOf(trace, steps.length - 1, STAGE_PX);
-  const width = EDGE_PX * 2 + STAGE_PX + WORDS_PX;
   const height = HEAD_PX + frame.height + FOOT_PX;
   const { lanes, arrows, points, stops } = frame;
   const stage = [
@@ -51,17 +77,33 @@ export function posterOf({ trace, title, variant, address }: Poster): {
     ...points.flatMap(({ step, y }) => said(steps[step]?.caption ?? '', y)),
   ];
   const end = harms.length > 0 ? TONES.danger : TONES.good;
-  return {
-    width,
-    height,
-    svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="${INK}">
-<rect width="${width}" height="${height}" fill="#ffffff"/>
-${words(EDGE_PX, 52, `${title}: ${variant}`, 'font-size="28" font-weight="700"')}
-${words(EDGE_PX, 84, verdict, `font-size="18" font-weight="600" fill="${end}"`)}
-<g transform="translate(${EDGE_PX} ${HEAD_PX})">${stage.join('\n')}</g>
-${words(EDGE_PX, height - 20, `Played by Samekey itself. ${address}`, `fill="${SOFT}"`)}
-</svg>`,
-  };
+  const body = [
+    words(EDGE_PX, 52, `${title}: ${variant}`, 'font-size="28" font-weight="700"'),
+    words(EDGE_PX, 84, verdict, `font-size="18" font-weight="600" fill="${end}"`),
+    words(EDGE_PX, 108, beside, `font-size="15" fill="${SOFT}"`),
+    `<g transform="translate(${EDGE_PX} ${HEAD_PX})">${stage.join('\n')}</g>`,
+    words(EDGE_PX, height - 20, `Played by Samekey itself. ${address}`, `fill="${SOFT}"`),
+  ];
+  return { body: body.join('\n'), height };
+}
+
+/** Plays what is to stand on it. */
+export async function panelsOf(places: readonly Place[]): Promise<readonly Panel[]> {
+  const panels: Panel[] = [];
+  for (const place of places) {
+    const { scenario, variant, ...run } = place;
+    const titleOf = (id: string): string => scenario.variants.find((one) => one.id === id)?.title ?? '';
+    const trace = await play({ ...run, scenario, variant });
+    const other = await play({ ...run, scenario, variant: counterpartOf(scenario, variant) });
+    panels.push({
+      trace,
+      title: scenario.title,
+      variant: titleOf(variant),
+      address: addressOf({ ...place, step: trace.steps.length - 1 }),
+      beside: `${titleOf(other.variant)}: ${other.verdict}`,
+    });
+  }
+  return panels;
 }
 
 function said(caption: string, y: number): readonly string[] {
@@ -105,9 +147,10 @@ function words(x: number, y: number, text: string, more = ''): string {
 /** Twice as many points as it is wide: posters are printed. */
 const SCALE = 2;
 
-/** Makes a PNG of it, and has the browser save that. */
-export async function savePoster(poster: Poster): Promise<void> {
-  const { svg, width, height } = posterOf(poster);
+/** Makes a PNG of these runs, and has the browser save that. */
+export async function savePoster(places: readonly Place[]): Promise<void> {
+  const panels = await panelsOf(places);
+  const { svg, width, height } = posterOf(panels);
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }));
   try {
@@ -121,8 +164,8 @@ export async function savePoster(poster: Poster): Promise<void> {
     });
     if (blob === null) throw new Error('The picture is too large for this browser.');
     const link = document.createElement('a');
-    const { scenario, variant, seed } = poster.trace;
-    link.download = `samekey-${scenario}-${variant}-${seed}.png`;
+    const [first] = panels.map(({ trace: { scenario, variant, seed } }) => `${scenario}-${variant}-${seed}`);
+    link.download = `samekey-${panels.length > 1 ? 'story' : first}.png`;
     link.href = URL.createObjectURL(blob);
     link.click();
     // When the browser has taken it.
