@@ -19,8 +19,9 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 7680 },
-  { file: 'packages/client/src/browser/index.ts', maxBytes: 1536 },
+  { file: 'packages/client/src/index.ts', maxBytes: 8294 },
+  { file: 'packages/client/src/browser/index.ts', maxBytes: 2304 },
+  { file: 'packages/client/src/kept-secrets.ts', maxBytes: 1536 },
   { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },
   { file: 'packages/client/src/wrap/react.ts', maxBytes: 1024 },
   // With the engine, which runs in the page, and with whatever the heaviest story loads.
@@ -82,7 +83,7 @@ export async function checkSize(root, limits = LIMITS) {
 /** What a package may weigh as it is published, unpacked. @type {Readonly<Record<string, { files: number, kilobytes: number }>>} */
 const WEIGHTS = {
   'packages/samekey': { files: 1_100, kilobytes: 2_000 },
-  'packages/client': { files: 70, kilobytes: 90 },
+  'packages/client': { files: 70, kilobytes: 105 },
   'packages/testing': { files: 250, kilobytes: 900 },
   // With its page, which is one script.
   'packages/console': { files: 60, kilobytes: 200 },

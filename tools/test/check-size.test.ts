@@ -31,8 +31,8 @@ describe('check-size', () => {
     expect(await sizeOf(join(root, 'entry.ts'))).toBeLessThan(100);
   });
 
-  it('the client is held to 7.5 KB', async () => {
-    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 7680 });
+  it('the client is held to 8.1 KB', async () => {
+    expect(LIMITS).toContainEqual({ file: 'packages/client/src/index.ts', maxBytes: 8294 });
     expect(await checkSize(ROOT)).toEqual([]);
   });
 

@@ -111,13 +111,10 @@ export const ietf: ClientProfile = {
 };
 
 /** What `Retry-After` asks for, in milliseconds (RFC 9110 §10.2.3: seconds or a date); null if nothing readable. */
-export function retryAfterMs(headers: Headers, wallNow: number): number | null {
+export function retryAfterMs(headers: Headers, now: number): number | null {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
   // What `Date.parse` makes of `-5` is a year.
   const date = /^[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(date)) return null;
-  // Against the server's own clock where it tells it: the device's may be wrong by hours.
-  const now = Date.parse(headers.get('date') ?? '');
-  return Math.max(0, date - (Number.isNaN(now) ? wallNow : now));
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

@@ -4,24 +4,25 @@
  */
 
 /** The codes of docs/reference/errors.md that the client uses. */
-type ClientErrorCode = 'ERR_SAMEKEY_OPTIONS' | 'ERR_SAMEKEY_UNSETTLED';
+type ClientErrorCode = `ERR_SAMEKEY_${'OPTIONS' | 'UNSETTLED'}`;
 
 /** The base of both. `help` is the page that explains the code. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode;
   readonly help: string;
 
-  constructor(code: ClientErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
-    this.help = `https://samekey.example/errors#${code.toLowerCase().replaceAll('_', '-')}`;
+  constructor(name: string, code: 'options' | 'unsettled', message: string) {
+    super(message);
+    // Said, and not taken from the class: a page's bundler gives that another one.
+    this.name = name;
+    this.code = `ERR_SAMEKEY_${code.toUpperCase()}` as ClientErrorCode;
+    this.help = `https://samekey.example/errors#err-samekey-${code}`;
   }
 }
 
 /** An option or a request is not acceptable. Thrown before anything is sent. */
 export class OptionsError extends ClientError {
   constructor(message: string) {
-    super('ERR_SAMEKEY_OPTIONS', message);
+    super('OptionsError', 'options', message);
   }
 }

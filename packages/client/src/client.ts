@@ -2,8 +2,7 @@
  * The client: operations by name over one pending store, and what is left of them after a reload or a restart.
  */
 
-import { createLocks } from './locks.ts';
-import { look } from './kept.ts';
+import { all, change, type Found, givenUp, look, ofStore } from './kept.ts';
 import {
   type ClientOperation,
   createOperation,
@@ -11,17 +10,20 @@ import {
   run,
   verbs,
 } from './named-operation.ts';
-import { type ClientOptions, readOptions } from './options.ts';
-import type { ClientResult } from './results.ts';
-import { headersOf, type PendingRow } from './row.ts';
+import { checkNames, type ClientOptions, readOptions } from './options.ts';
+import { type ClientResult, unknown } from './results.ts';
+import { bareOf, headersOf, type PendingRow, type Row } from './row.ts';
 
 /** An operation that is not settled: a page asks the person about it. */
 export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard'> {
   readonly operation: string;
+  /** Empty, as `url`: its user has signed out since, or it cannot be read. */
   readonly method: string;
   readonly url: string;
-  /** Since its key was made, in milliseconds, by this device's clock. */
-  readonly ageMs: number;
+  /** Since its key was made, in milliseconds. Null: no clock proves it. */
+  readonly ageMs: number | null;
+  /** Its request is kept whole. False: only the same call goes on with it. */
+  readonly canGoOn: boolean;
   /** A request may have left: it may be done. False: cancel it, or go on with it. */
   readonly wasSent: boolean;
   /** Sends it, under its key. Null: it is not open any more. */
@@ -38,56 +40,74 @@ export interface Client {
    * drops answers that were kept long enough. Rejects with the pending store's error.
    */
   resume(options?: { readonly operations?: readonly string[] }): Promise<readonly OpenOperation[]>;
+  /**
+   * The user signs out: what was never sent is given up; requests and answers are dropped, of the store and of memory;
+   * of what was sent and is not settled the key stays with its digest, so the same user, who pays again, pays under it,
+   * and so does that something is done. `unsettled: true`, with the user's consent, gives these up too. This client is
+   * at its end then, in flight too: nothing more leaves it, and nobody is told. Rejects with the pending store's error.
+   */
+  clear(options?: { readonly unsettled?: boolean }): Promise<void>;
 }
 
 /** Makes a client. Throws `OptionsError`. */
 export function createClient(options: ClientOptions): Client {
   const settings = readOptions(options);
-  const { pending, world } = settings;
-  const runAlone = createLocks();
-
-  function openOf(
-    operation: string,
-    { key, digest, createdAt, stage, request: kept }: PendingRow,
-  ): OpenOperation {
-    const { method, url } = kept;
+  function openOf(operation: string, row: PendingRow): OpenOperation {
+    const { key, digest, created, page, stage, request: kept } = row;
+    const canGoOn = kept?.isWhole === true;
     return {
       operation,
-      method,
-      url,
-      ageMs: world.wallNow() - createdAt,
+      method: kept?.method ?? '',
+      url: kept?.url ?? '',
+      ageMs: settings.clock.since(created, page === settings.page),
+      canGoOn,
       wasSent: stage === 'sent',
       ...verbs(settings, operation, key),
-      goOn({ signal } = {}) {
-        const request = { kept, digest, headers: headersOf(kept.headers), init: {} };
-        const call = {
+      async goOn({ signal = null } = {}) {
+        if (!canGoOn) return { operation, key, tries: 0, ...unknown('cleared') };
+        return run(settings, {
           operation,
-          request,
+          request: { kept, digest, headers: headersOf(kept.headers), init: {} },
           ownKey: null,
           onlyKey: key,
           whenDone: 'same',
-          signal: signal ?? null,
-        } as const;
-        return run(settings, runAlone, call);
+          signal,
+        });
       },
     };
   }
 
   return {
-    operation: (name, operationOptions = {}) => createOperation(settings, runAlone, name, operationOptions),
+    operation: (name, operationOptions = {}) => createOperation(settings, name, operationOptions),
     async resume({ operations } = {}) {
-      const open: { readonly createdAt: number; readonly one: OpenOperation }[] = [];
-      for (const operation of operations ?? (await pending.names())) {
-        // One that cannot be read is told when it is called; here it must not hide the others.
-        const kept = await look(settings, operation).catch(() => null);
-        if (kept === null) continue;
-        const { row, text } = kept;
-        if (row.stage !== 'settled') open.push({ createdAt: row.createdAt, one: openOf(operation, row) });
-        else if (world.wallNow() - row.settledAt > settings.settledKeptMs)
-          await pending.swap(operation, text, null).catch(() => false);
-      }
+      const found: Iterable<readonly [string, Found | null]> =
+        operations === undefined
+          ? await all(settings)
+          : await Promise.all(
+              operations.map(async (name) => [name, await ofStore(look(settings, name))] as const),
+            );
+      const open = [...found].flatMap(([name, one]) =>
+        one === null || one.row.stage === 'settled' ? [] : [{ name, row: one.row }],
+      );
       // oxlint-disable-next-line unicorn/no-array-sort -- browsers of 2022 have no toSorted (F140), and the list is ours
-      return open.sort((a, b) => a.createdAt - b.createdAt).map(({ one }) => one);
+      open.sort((a, b) => a.row.created.wall - b.row.created.wall);
+      return open.map(({ name, row }) => openOf(name, row));
+    },
+    async clear(clearing = {}) {
+      checkNames(clearing, (name) => name === 'unsettled');
+      const { live } = settings;
+      settings.isCleared = true;
+      for (const [name, row] of live) live.set(name, { ...row, request: null });
+      const bare = (row: Row): Row =>
+        row.stage === 'new' || clearing.unsettled === true ? givenUp(settings, row) : bareOf(row);
+      const changes = [...(await all(settings)).keys()].map((name) =>
+        ofStore(
+          change<Row, null>(settings, name, (found) => (found === null ? { end: null } : bare(found.row))),
+        ),
+      );
+      // One that cannot be written must not keep the others.
+      await Promise.allSettled(changes);
+      await Promise.all(changes);
     },
   };
 }

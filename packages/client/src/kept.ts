@@ -4,15 +4,17 @@
  *
  * Invariants: a key is made only where there is none, or where the last one is settled · what another call has written
  * meanwhile is looked at again, never overwritten · keys that were sent live in memory too, so that a store that is
- * cleared in flight makes no second one (F128) · every loop is bounded.
+ * cleared or fails in flight makes no second one (F128) · once the user has signed out nothing leaves and nothing is
+ * told or kept but that it is done (F84) · every loop is bounded.
  */
 
 import type { Answer } from './answer.ts';
 import { checkOwnKey, looksLikeCounter } from './keys.ts';
 import type { Settings, WhenDone } from './options.ts';
 import type { ReadRequest } from './request.ts';
-import { done, refused, type Told, unknown } from './results.ts';
+import { done, refused, type Told, type Unknown, unknown } from './results.ts';
 import {
+  bareOf,
   keepAnswer,
   type KeptAnswer,
   keptResponse,
@@ -21,14 +23,25 @@ import {
   type Row,
   type SettledRow,
 } from './row.ts';
+import { inTime } from './waiting.ts';
 
-/** The pending store failed, or holds what cannot be read: nothing may be sent. */
-export class NotKept {
-  readonly error: unknown;
-  constructor(error: unknown) {
-    this.error = error;
+/** Nothing more may be sent. */
+export class Stopped {
+  /** Null: somebody has cancelled it, or settled it. */
+  readonly told: Unknown | null;
+  constructor(told: Unknown | null) {
+    this.told = told;
   }
 }
+
+/** For whoever is told of a store by its own error. */
+export function ofStore<Value>(promise: Promise<Value>): Promise<Value> {
+  return promise.catch((error: unknown) => {
+    throw error instanceof Stopped ? error.told?.error : error;
+  });
+}
+
+const cleared = (): Stopped => new Stopped(unknown('cleared'));
 
 /** A call that enters. */
 interface Entering {
@@ -55,39 +68,41 @@ type Entered =
   | { readonly told: Told; readonly key: string }
   | null;
 
+/** So many settled rows are kept of a user, and so often they are looked at. */
+const SETTLED_MAX = 1_000;
+const SETTLED_TURNS = 100;
+
 /** More writers than this at one moment are a fault. */
 const TURNS_MAX = 20;
 
 /** A store that does not answer is one that fails: whoever waits for it holds the turn of the others. */
-function orNotKept<Value>(
-  { world, timeMaxMs, tryTimeMaxMs }: Settings,
-  promise: Promise<Value>,
-): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => reject(new NotKept(error));
-    const timer = world.setTimer(Math.min(timeMaxMs, tryTimeMaxMs), () => fail(new Error('Too slow.')));
-    promise.then(resolve, fail).finally(() => timer.cancel());
+function orNotKept<Value>(settings: Settings, promise: Promise<Value>): Promise<Value> {
+  const { world, timeMaxMs, tryTimeMaxMs } = settings;
+  const timeMs = Math.min(timeMaxMs, tryTimeMaxMs);
+  return inTime(world, timeMs, null, new Error('Too slow.'), () => promise).catch((error: unknown) => {
+    throw new Stopped(unknown('not-kept', { error }));
   });
 }
 
-/** Reads a row; throws {@link NotKept}. */
-export function look(settings: Settings, operation: string): Promise<Found | null> {
+/** Reads a row; throws {@link Stopped}. */
+export async function look(settings: Settings, operation: string): Promise<Found | null> {
   const { pending, live } = settings;
   const sent = live.get(operation);
-  const read = pending.read(operation).then((text) => {
-    if (text === null) return sent === undefined ? null : { text, row: sent };
-    const row = readRow(text);
-    if (row.stage === 'settled' || row.key !== sent?.key) live.delete(operation);
-    return { text, row };
+  const text = await orNotKept(settings, pending.read(operation)).catch((error: unknown) => {
+    if (sent === undefined) throw error;
+    return null;
   });
-  return orNotKept(settings, read);
+  if (text === null) return sent === undefined ? null : { text, row: sent };
+  const row = readRow(text);
+  if (row.stage === 'settled' || row.key !== sent?.key) live.delete(operation);
+  return { text, row };
 }
 
 /**
  * Writes what `next` makes of what is there, looking again while others write; or `end`, where it says so. Throws
- * {@link NotKept}.
+ * {@link Stopped}.
  */
-async function change<Next extends Row, End>(
+export async function change<Next extends Row, End>(
   settings: Settings,
   operation: string,
   next: (found: Found | null) => Next | { readonly end: End },
@@ -99,15 +114,42 @@ async function change<Next extends Row, End>(
     if ('end' in row) return row;
     const text = JSON.stringify(row);
     const before = found && found.text;
-    if (text !== before && !(await orNotKept(settings, pending.swap(operation, before, text)))) continue;
+    const isKept =
+      text === before ||
+      (await orNotKept(settings, pending.swap(operation, before, text)).catch((error: unknown) => {
+        // A store that fails in flight does not end what memory holds as well.
+        if (settings.isCleared || row.stage !== 'sent' || live.get(operation)?.key !== row.key) throw error;
+        return true;
+      }));
+    if (!isKept) continue;
     if (row.stage === 'sent') live.set(operation, row);
     else live.delete(operation);
     return { row, text };
   }
-  throw new NotKept(new Error('Too many changes.'));
+  throw new Stopped(unknown('not-kept', { error: new Error('Too many changes.') }));
 }
 
-/** Enters. Throws {@link NotKept}. */
+/**
+ * All that is there, of the store and of memory, by operation. What is settled is dropped when it is old, and above a
+ * number, the oldest first: however much there was, it is found in one look (F135).
+ */
+export async function all(settings: Settings): Promise<Map<string, Found>> {
+  const { pending, live } = settings;
+  const found = new Map<string, Found>();
+  for (const [operation, row] of live) found.set(operation, { text: null, row });
+  for (const [operation, text] of await pending.rows()) found.set(operation, { text, row: readRow(text) });
+  const settled = [...found].flatMap(([operation, { text, row }]) =>
+    row.stage === 'settled' ? [{ operation, text, row }] : [],
+  );
+  // oxlint-disable-next-line unicorn/no-array-sort -- browsers of 2022 have no toSorted (F140), and the list is ours
+  settled.sort((a, b) => b.row.settled.wall - a.row.settled.wall);
+  for (const [index, { operation, text, row }] of settled.entries())
+    if (index >= SETTLED_MAX || isOver(settings, row))
+      await pending.swap(operation, text, null).catch(() => false);
+  return found;
+}
+
+/** Enters. Throws {@link Stopped}. */
 export async function enter(settings: Settings, entering: Entering): Promise<Entered> {
   const { operation, onlyKey } = entering;
   let isFirst = false;
@@ -119,7 +161,7 @@ export async function enter(settings: Settings, entering: Entering): Promise<Ent
     isFirst = row === undefined || row.stage === 'settled';
     return row === undefined || row.stage === 'settled'
       ? fresh(settings, entering)
-      : { ...row, isShared: true };
+      : { ...row, isShared: true, request: entering.request.kept };
   });
   if ('end' in entered) return entered.end;
   settings.emit({ type: isFirst ? 'key-made' : 'joined', operation });
@@ -127,10 +169,10 @@ export async function enter(settings: Settings, entering: Entering): Promise<Ent
 }
 
 function fresh(settings: Settings, { request: { digest, kept: request }, ownKey }: Entering): PendingRow {
-  const { world } = settings;
+  const { world, page } = settings;
   const key = ownKey ?? checkOwnKey(settings.makeKey());
   if (looksLikeCounter(key)) world.warn('SAMEKEY_COUNTER', 'A key looks like a counter.');
-  return { v: 1, key, digest, createdAt: world.wallNow(), stage: 'new', request, isShared: false };
+  return { v: 1, key, digest, created: settings.clock.now(), page, stage: 'new', request, isShared: false };
 }
 
 /** What a call is told by what it finds; null: it goes on with it, or begins anew where it is settled. */
@@ -142,15 +184,20 @@ export function meet(settings: Settings, entering: Entering, row: Row): Told | n
     return row.stage === 'settled' ? meetSettled(settings, entering, row) : null;
   // An own key never changes, whatever became of it.
   if (row.stage === 'settled' && ownKey === null && isPast(settings, entering, row)) return null;
+  if (row.key === '') return unknown('unreadable');
   settings.emit({ type: 'other-request', operation });
   return unknown('other-request');
 }
 
 /** Whether a call is another operation than one that is over. What began before its end is one intent with it (F24). */
-function isPast(settings: Settings, entering: Entering, { key, settledAt, answer }: SettledRow): boolean {
-  if (answer?.outcome !== 'done') return true;
-  const isOver = settings.world.wallNow() - settledAt > settings.settledKeptMs;
-  return key === entering.endedKey && (isOver || entering.whenDone === 'again');
+function isPast(settings: Settings, entering: Entering, row: SettledRow): boolean {
+  if (row.answer?.outcome !== 'done') return true;
+  return row.key === entering.endedKey && (isOver(settings, row) || entering.whenDone === 'again');
+}
+
+/** Whether it was kept long enough; not if nobody knows how long that was. */
+function isOver({ clock, page, settledKeptMs }: Settings, row: SettledRow): boolean {
+  return (clock.since(row.settled, row.by === page) ?? 0) > settledKeptMs;
 }
 
 /** The kept answer, if it is one to this call; null: the operation is over, and this is a new one. */
@@ -171,30 +218,41 @@ function meetSettled(settings: Settings, entering: Entering, row: SettledRow): T
   const response = keptResponse(answer);
   return isRefused
     ? refused('stored', response)
-    : done('kept', response, { isEarlier, ...(isEarlier && whenDone === 'ask' && { next: 'ask' }) });
+    : done('kept', response, true, isEarlier, isEarlier && whenDone === 'ask');
 }
 
 /**
- * Looks whether it is still to be sent, and says in the store that it is, before a request leaves. Null: a person has
- * given it up, or it is settled. Throws {@link NotKept}.
+ * Looks whether it is still to be sent, and says in the store that it is, before a request leaves. Throws
+ * {@link Stopped}.
  */
 export async function markSent(
   settings: Settings,
   operation: string,
   key: string,
-): Promise<Found<PendingRow> | null> {
-  const marked = await change<PendingRow, null>(settings, operation, (found) =>
-    found?.row.key === key && found.row.stage !== 'settled' ? { ...found.row, stage: 'sent' } : { end: null },
-  );
-  return 'end' in marked ? null : marked;
+): Promise<Found<PendingRow>> {
+  const marked = await change<PendingRow, Stopped>(settings, operation, (found) => {
+    const row = found?.row;
+    if (row?.key !== key || row.stage === 'settled') return { end: new Stopped(null) };
+    // Its user has signed out, here or in another tab: what would be sent has somebody else's credentials.
+    if (settings.isCleared || row.request === null) return { end: cleared() };
+    return {
+      ...row,
+      stage: 'sent',
+      created: row.page === settings.page ? settings.clock.dated(row.created) : row.created,
+    };
+  });
+  if ('end' in marked) throw marked.end;
+  return marked;
 }
 
-function settledOf(
-  settings: Settings,
-  { v, key, digest, createdAt }: Row,
-  answer: KeptAnswer | null,
-): SettledRow {
-  return { v, key, digest, createdAt, stage: 'settled', settledAt: settings.world.wallNow(), answer };
+function settledOf({ clock, page: by }: Settings, row: Row, answer: KeptAnswer | null): SettledRow {
+  // What is undefined is not written.
+  return { ...row, request: undefined, stage: 'settled', settled: clock.now(), by, answer };
+}
+
+/** Given up, as its row says from then on. */
+export function givenUp(settings: Settings, row: Row): SettledRow {
+  return { ...settledOf(settings, row, null), neverSent: row.stage === 'new' };
 }
 
 /**
@@ -207,24 +265,20 @@ export async function drop(
   by: 'cancel' | 'discard' | 'again',
   may: (row: Row) => boolean,
 ): Promise<boolean> {
-  try {
-    let key: string | undefined;
-    const dropped = await change<SettledRow, null>(settings, operation, (found) => {
-      const row = found?.row;
-      if (row === undefined || !may(row) || row.key !== (key ??= row.key)) return { end: null };
-      return { ...settledOf(settings, row, null), neverSent: row.stage === 'new' };
-    });
-    if ('end' in dropped) return false;
-    settings.emit({ type: 'dropped', operation, by });
-    return true;
-  } catch (error) {
-    throw error instanceof NotKept ? error.error : error;
-  }
+  let key: string | undefined;
+  const dropping = change<SettledRow, null>(settings, operation, (found) => {
+    const row = found?.row;
+    if (row === undefined || !may(row) || row.key !== (key ??= row.key)) return { end: null };
+    return givenUp(settings, row);
+  });
+  if ('end' in (await ofStore(dropping))) return false;
+  settings.emit({ type: 'dropped', operation, by });
+  return true;
 }
 
 /**
  * Settles. False if what was certain of one request alone is not any more, because somebody has joined since, or has
- * settled it.
+ * settled it. Throws {@link Stopped} if the user has signed out meanwhile: then it is noted, and told to nobody.
  */
 export async function settle(
   settings: Settings,
@@ -234,22 +288,28 @@ export async function settle(
   answer: Answer,
   isForAll: boolean,
 ): Promise<boolean> {
+  let isBare = settings.isCleared;
   try {
     const kept = keepAnswer(outcome, answer, settings.answerSizeMaxBytes);
-    const settled = await change<SettledRow, boolean>(settings, operation, (found) => {
-      if (found?.row.key !== key || found.row.stage === 'settled') return { end: isForAll };
-      return isForAll || found.text === text ? settledOf(settings, found.row, kept) : { end: false };
+    const settled = await change<Row, boolean>(settings, operation, (found) => {
+      const row = found?.row;
+      isBare ||= row?.stage === 'sent' && row.request === null;
+      if (row?.key !== key || row.stage === 'settled') return { end: isForAll };
+      if (!isForAll && found?.text !== text) return { end: false };
+      const now = settledOf(settings, row, kept);
+      return isBare ? bareOf(now) : now;
     });
+    if (isBare) throw cleared();
     if ('end' in settled) return settled.end;
     settings.emit({ type: 'settled', operation, outcome, status: answer.status });
+    settings.settledCount += 1;
+    if (settings.settledCount % SETTLED_TURNS === 0) await all(settings);
     return true;
   } catch (error) {
+    const told = error instanceof Stopped ? error.told : null;
+    if (told?.why === 'cleared') throw error;
     // The answer is the caller's all the same; the next call asks the server again under the same key.
-    settings.emit({
-      type: 'pending-store-error',
-      operation,
-      error: error instanceof NotKept ? error.error : error,
-    });
+    settings.emit({ type: 'pending-store-error', operation, error: told === null ? error : told.error });
     return isForAll;
   }
 }

@@ -1,33 +1,54 @@
 /**
  * One at a time for each operation: Web Locks where the platform has them (all tabs and workers of an origin), else
  * within this client. Only a courtesy: that there is one key is up to the compare-and-set of the pending store, and
- * that there is one execution to the server; with the lock a second tab finds the answer instead of asking for it.
+ * that there is one execution to the server; with the lock a second tab finds the answer instead of asking for it. So
+ * whoever cannot have it in time, or at all (a sandboxed frame), goes on without (F133, F134).
  */
 
-/** Runs `body` alone under a name; rejects with the signal's reason if that comes first. */
+import type { ClientWorld } from './client-world.ts';
+import { pause } from './waiting.ts';
+
+/** Runs `body` under a name, alone if that can be had; rejects with {@link GIVEN_UP} if the signal comes first. */
 export type RunAlone = <Value>(
   name: string,
-  signal: AbortSignal,
-  body: () => Promise<Value>,
+  signal: AbortSignal | null,
+  body: (isAlone: boolean) => Promise<Value>,
 ) => Promise<Value>;
 
-export function createLocks(): RunAlone {
+/** The caller's signal came while it waited for its turn. */
+export const GIVEN_UP: Error = new Error('Given up.');
+
+type Request = (name: string, options: { signal: AbortSignal }, body: () => unknown) => Promise<unknown>;
+
+export function createLocks(world: ClientWorld, prefix: () => Promise<string>, waitMaxMs: number): RunAlone {
   const locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks;
-  if (locks !== undefined)
-    return (name, signal, body) =>
-      locks.request(`samekey:${name}`, { signal }, body) as ReturnType<typeof body>;
-  const tails = new Map<string, Promise<unknown>>();
+  const request: Request =
+    locks === undefined ? queue() : (name, options, body) => locks.request(name, options, body);
   return async (name, signal, body) => {
-    signal.throwIfAborted();
+    const waiting = new AbortController();
+    const stop = (): void => waiting.abort();
+    void pause(world, waitMaxMs, signal, waiting.signal).then(stop);
+    let begun: ReturnType<typeof body> | undefined;
+    // A prefix of their own: the locks of the page are no operations.
+    await request(`samekey:${await prefix()}${name}`, { signal: waiting.signal }, () => {
+      // One that was given up meanwhile is granted all the same by some.
+      if (!waiting.signal.aborted) begun = body(true);
+      stop();
+      return begun;
+    }).catch(() => undefined);
+    stop();
+    if (begun === undefined && signal?.aborted === true) throw GIVEN_UP;
+    return begun ?? body(false);
+  };
+}
+
+/** Turns within this client. */
+function queue(): Request {
+  const tails = new Map<string, Promise<unknown>>();
+  return (name, { signal }, body) => {
     const before = tails.get(name);
-    const givenUp = new Promise<never>((_, reject) => {
-      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the signal is ours, has one listener, and bytes count
-      signal.onabort = () => reject(signal.reason as Error);
-    });
-    const mine = Promise.race([before, givenUp]).then(() => {
-      signal.throwIfAborted();
-      return body();
-    });
+    const givenUp = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const mine = Promise.race([before, givenUp]).then(body);
     // Those behind wait for those before as well, also when this one gives up.
     const tail = Promise.allSettled([before, mine]);
     tails.set(name, tail);

@@ -6,16 +6,14 @@
  */
 
 import { OptionsError } from './client-error.ts';
-import { type Answer, retryAfterMs } from './answer.ts';
-import { drop, enter, type Found, look, markSent, meet, NotKept, settle } from './kept.ts';
+import { drop, enter, type Found, look, markSent, meet, ofStore, settle, Stopped } from './kept.ts';
 import { checkOwnKey } from './keys.ts';
-import type { RunAlone } from './locks.ts';
+import { GIVEN_UP } from './locks.ts';
 import { checkNames, readWhenDone, type Settings, type WhenDone } from './options.ts';
-import type { Meaning } from './meanings.ts';
 import { type ReadRequest, readRequest } from './request.ts';
 import { type ClientResult, done, refused, type Told, unknown, type UnknownWhy } from './results.ts';
 import { type KeptAnswer, type PendingRow, responseOf } from './row.ts';
-import { GONE, type Sending, send } from './send.ts';
+import { type Judged, type Sending, send } from './send.ts';
 
 /** Options of an operation. */
 export interface OperationOptions {
@@ -62,7 +60,6 @@ interface Call {
 /** Throws `OptionsError`. */
 export function createOperation(
   settings: Settings,
-  runAlone: RunAlone,
   name: string,
   options: OperationOptions,
 ): ClientOperation {
@@ -73,20 +70,20 @@ export function createOperation(
   // Of a key that never changes an equal call is always the same.
   const whenDone = readWhenDone(options.whenDone) ?? settings.whenDone ?? (ownKey === null ? null : 'same');
   if (whenDone === null) throw new OptionsError('whenDone is missing: say "same" or "again".');
-  const { baseUrl, bodySizeMaxBytes: sizeMaxBytes } = settings;
   return {
     name,
     async fetch(url, init = {}) {
-      const request = await readRequest(settings.world, url, init, { baseUrl, sizeMaxBytes });
-      const call = { operation: name, request, ownKey, onlyKey: null, whenDone, signal: init.signal ?? null };
+      const request = await readRequest(settings, url, init);
+      const { signal = null } = init;
+      const call = { operation: name, request, ownKey, onlyKey: null, whenDone, signal };
       // Only what is resumed can be nothing.
-      return (await run(settings, runAlone, call)) as ClientResult;
+      return (await run(settings, call)) as ClientResult;
     },
     ...verbs(settings, name, null),
     async again() {
       if (ownKey !== null) throw new OptionsError('An own key never changes: make another.');
       await drop(settings, name, 'again', ({ stage }) => stage === 'settled');
-      const now = await look(settings, name);
+      const now = await ofStore(look(settings, name));
       return now === null || (now.row.stage === 'settled' && now.row.answer === null);
     },
   };
@@ -111,18 +108,15 @@ export function verbs(
 }
 
 /** Runs a call; null if what was to be gone on with is not there any more. */
-export async function run(settings: Settings, runAlone: RunAlone, call: Call): Promise<ClientResult | null> {
-  const { world } = settings;
+export async function run(settings: Settings, call: Call): Promise<ClientResult | null> {
   const { operation, signal } = call;
-  const deadline = world.monotonicNow() + settings.timeMaxMs;
+  const deadline = settings.world.monotonicNow() + settings.timeMaxMs;
   const progress: Progress = { key: null, tries: 0 };
-  const result = (told: Told): ClientResult => ({ operation, ...progress, ...told });
-  const waiting = new AbortController();
-  const stop = (): void => waiting.abort();
-  const timer = world.setTimer(settings.timeMaxMs, stop);
-  signal?.addEventListener('abort', stop);
-  if (signal?.aborted === true) stop();
-  let hasBegun = false;
+  const result = (told: Told): ClientResult => {
+    // Whatever it was, it is for nobody who is still here.
+    const given = settings.isCleared ? unknown('cleared') : told;
+    return { operation, ...progress, ...given };
+  };
   try {
     // Said at once, and not only when the request that is under way has ended.
     const found = await look(settings, operation);
@@ -132,24 +126,17 @@ export async function run(settings: Settings, runAlone: RunAlone, call: Call): P
     const met = found && meet(settings, entering, found.row);
     if (found !== null && (isOpen || met !== null)) progress.key = found.row.key;
     if (met !== null) return result(met);
-    if (signal?.aborted === true && !isOpen) return result(refused('never-sent'));
-    return await runAlone(operation, waiting.signal, async () => {
-      hasBegun = true;
-      timer.cancel();
-      const told = await sendEntered(settings, { ...entering, deadline }, progress);
-      return told && result(told);
-    });
+    if (settings.isCleared || (signal?.aborted === true && !isOpen)) return result(refused('never-sent'));
+    const told = await settings.locks(operation, signal, (isAlone) =>
+      sendEntered(settings, { ...entering, deadline, isAlone }, progress),
+    );
+    return told && result(told);
   } catch (error) {
-    if (error instanceof NotKept) {
-      settings.emit({ type: 'pending-store-error', operation, error: error.error });
-      return result(unknown('not-kept', { error: error.error }));
-    }
-    if (hasBegun || !waiting.signal.aborted) throw error;
-    if (signal?.aborted === true) return result(unknown('aborted', { error: signal.reason as unknown }));
-    return result(unknown('in-progress'));
-  } finally {
-    timer.cancel();
-    signal?.removeEventListener('abort', stop);
+    if (error === GIVEN_UP) return result(unknown('aborted', { error: signal?.reason as unknown }));
+    if (!(error instanceof Stopped)) throw error;
+    const told = error.told ?? unknown('aborted');
+    if (told.why === 'not-kept') settings.emit({ type: 'pending-store-error', operation, error: told.error });
+    return result(told);
   }
 }
 
@@ -158,34 +145,35 @@ interface Progress {
   tries: number;
 }
 
-type Entering = Call & { readonly endedKey: string | null; readonly deadline: number };
+type Entering = Call & {
+  readonly endedKey: string | null;
+  readonly deadline: number;
+  /** Nobody else who shares the store is at it. */
+  readonly isAlone: boolean;
+};
 
 async function sendEntered(settings: Settings, entering: Entering, progress: Progress): Promise<Told | null> {
-  const { operation, request, deadline, signal } = entering;
+  const { operation } = entering;
   const entered = await enter(settings, entering);
   if (entered === null) return null;
   progress.key = 'told' in entered ? entered.key : entered.row.key;
   if ('told' in entered) return entered.told;
-  const { key, createdAt, stage } = entered.row;
+  const { row } = entered;
+  const { key } = row;
   let now: Found<PendingRow> = entered;
   const sending: Sending = {
+    ...entering,
     settings,
-    operation,
-    key,
-    createdAt,
-    request,
-    deadline,
-    signal,
-    wasSent: stage === 'sent',
+    row,
+    wasSent: row.stage === 'sent',
     tries: 0,
-    async mayLeave() {
-      const marked = await markSent(settings, operation, key);
-      now = marked ?? now;
-      return marked !== null;
+    async beforeLeaving() {
+      now = await markSent(settings, operation, key);
     },
   };
   const sent = await send(sending).catch((error: unknown) => {
-    if (error === GONE) return null;
+    progress.tries = sending.tries;
+    if (error instanceof Stopped && error.told === null) return null;
     throw error;
   });
   progress.tries = sending.tries;
@@ -197,9 +185,10 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
   if ('told' in sent) {
     // Nothing has left: nobody need wait for it, and the next call is a new one.
     const isUnsent =
+      entering.isAlone &&
       !sending.wasSent &&
       // A store that fails now has the row still: then it is not certain.
-      (await drop(settings, operation, 'cancel', (row) => row.key === key && row.stage === 'new').catch(
+      (await drop(settings, operation, 'cancel', (kept) => kept.key === key && kept.stage === 'new').catch(
         () => false,
       ));
     return isUnsent ? refused('never-sent') : sent.told;
@@ -213,35 +202,25 @@ async function conclude(
   settings: Settings,
   operation: string,
   entered: Found<PendingRow>,
-  { means, answer }: { readonly means: Meaning; readonly answer: Answer },
+  { means, answer, retryAfterMs }: Judged,
   isAlone: boolean,
 ): Promise<Told> {
+  const { headers } = answer;
   const response = responseOf(answer);
   const end = (outcome: KeptAnswer['outcome'], isForAll: boolean): Promise<boolean> =>
     settle(settings, operation, entered, outcome, answer, isForAll);
-  switch (means) {
-    case 'first':
-    case 'replayed':
-      await end('done', true);
-      return done(means, response, { isStored: answer.headers.get('idempotency-stored') !== 'false' });
-    case 'unseen':
-      await end('done', true);
-      return done(means, null);
-    case 'stored':
-      await end('refused', true);
-      return refused(means, response);
-    case 'never-ran':
-      // Of this request alone: an earlier one, or one that somebody else sends, may have begun.
-      return isAlone && (await end('refused', false))
-        ? refused(means, response)
-        : unknown('unproven', { response });
-    case 'redirected':
-      settings.world.warn('SAMEKEY_REDIRECT', 'A redirect is no answer: let the server send 200.');
-      return unknown(means, { response });
-    default:
-      return unknown(means as UnknownWhy, {
-        response,
-        retryAfterMs: retryAfterMs(answer.headers, settings.world.wallNow()),
-      });
+  if (means === 'first' || means === 'replayed' || means === 'unseen') {
+    await end('done', true);
+    return done(means, means === 'unseen' ? null : response, headers.get('idempotency-stored') !== 'false');
   }
+  // `never-ran` is said of this request alone: an earlier one, or one that somebody else sends, may have begun.
+  const isOfThis = means === 'never-ran';
+  if ((means === 'stored' || (isOfThis && isAlone)) && (await end('refused', !isOfThis)))
+    return refused(means, response);
+  if (means === 'redirected')
+    settings.world.warn('SAMEKEY_REDIRECT', 'A redirect is no answer: let the server send 200.');
+  return unknown(isOfThis ? 'unproven' : (means as UnknownWhy), {
+    response,
+    retryAfterMs,
+  });
 }

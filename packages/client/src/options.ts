@@ -2,26 +2,13 @@
 
 import { type ClientProfile, ietf, type Refusal } from './answer.ts';
 import { OptionsError } from './client-error.ts';
+import { type ClientWorld, clientWorld } from './client-world.ts';
 import { uuidV4 } from './keys.ts';
-import type { PendingStore } from './pending.ts';
+import { type Clock, createClock } from './clock.ts';
+import { createLocks, type RunAlone } from './locks.ts';
+import { type OwnRows, ownRows, type PendingStore } from './pending.ts';
 import type { ClientEvent } from './results.ts';
-import { type PendingRow, toBase64 } from './row.ts';
-
-/** The machine as a client sees it: members of the server's world; tests pass a virtual one. */
-export interface ClientWorld {
-  /** Milliseconds on a clock that never goes back; its zero means nothing. */
-  monotonicNow(): number;
-  /** Milliseconds since 1970 by the machine's wall clock. */
-  wallNow(): number;
-  /** Calls `callback` once after `delayMs`. */
-  setTimer(delayMs: number, callback: () => void): { cancel(): void };
-  /** A number in [0, 1) for jitter. */
-  random(): number;
-  /** SHA-256 of `bytes`, as base64url without padding. */
-  sha256(bytes: Uint8Array): string | Promise<string>;
-  /** Tells a developer of a misuse. */
-  warn(code: string, message: string): void;
-}
+import type { PendingRow } from './row.ts';
 
 /** How often and how long a call tries. */
 export interface RetryOptions {
@@ -55,6 +42,11 @@ export interface ClientOptions {
    * or your own.
    */
   readonly pending: PendingStore;
+  /**
+   * Whose operations these are: the id of the user who is signed in, the name of the job in a worker. Another subject
+   * sees nothing of them. When the user changes, `clear` this client and make another.
+   */
+  readonly subject: string;
   /** Relative addresses start here. Default: the page. */
   readonly baseUrl?: string;
   /** Default: the platform's. */
@@ -63,6 +55,11 @@ export interface ClientOptions {
    * Headers of every request, made anew each time: credentials belong here, so that a resumed operation has them too.
    */
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
+  /**
+   * Headers that decide what is meant, such as the account or the currency: they are compared, kept and sent again as
+   * they were at the first call, be they given with the call or by `headers`. Never credentials. Default: none.
+   */
+  readonly decidingHeaders?: readonly string[];
   /**
    * How the server speaks; default: Samekey's problem documents and the draft's. Another is `stripe` of its own entry.
    */
@@ -85,6 +82,11 @@ export interface ClientOptions {
    */
   readonly pendingAgeMaxMs?: number;
   /**
+   * Whether this machine's wall clock may prove an age where no date of the server was seen; default: not in browsers,
+   * whose clocks are set by hand. Then the person is asked (`age-unknown`).
+   */
+  readonly trustClock?: boolean;
+  /**
    * So long an answer is kept for equal calls of the operation, in milliseconds; at least `timeMaxMs`, default 24 h.
    */
   readonly settledKeptMs?: number;
@@ -98,7 +100,15 @@ export interface ClientOptions {
 
 /** All of it, with the defaults. */
 export type Settings = Required<RetryOptions> &
-  Required<Omit<ClientOptions, 'retry' | 'baseUrl' | 'onEvent' | 'headers' | 'whenDone'>> & {
+  Required<Omit<ClientOptions, 'retry' | 'baseUrl' | 'onEvent' | 'headers' | 'whenDone' | 'pending'>> & {
+    readonly pending: OwnRows;
+    readonly clock: Clock;
+    readonly locks: RunAlone;
+    /** Names this client in its rows. */
+    readonly page: string;
+    /** The user has signed out. */
+    isCleared: boolean;
+    settledCount: number;
     readonly baseUrl: string | undefined;
     readonly whenDone: WhenDone | undefined;
     /** What was sent and is not settled, by operation. */
@@ -137,10 +147,14 @@ export function checkNames(options: object, known: (name: string) => boolean): v
 /** Checks and completes them. Throws `OptionsError`. */
 export function readOptions(options: ClientOptions): Settings {
   const { retry = {}, onEvent, ...rest } = options;
-  const { pending, profile = ietf, refusals = [] } = options;
+  const { pending, subject, profile = ietf, refusals = [], decidingHeaders = [] } = options;
   if (typeof pending?.swap !== 'function') throw new OptionsError('pending is missing.');
+  if (typeof subject !== 'string' || subject === '')
+    throw new OptionsError('subject is missing: whose is it?');
   if (typeof profile.read !== 'function') throw new OptionsError('profile is wrong.');
   if (globalThis.crypto?.subtle === undefined) throw new OptionsError('No Web Crypto: use HTTPS.');
+  if (decidingHeaders.some((name) => /cookie|authorization/i.test(name)))
+    throw new OptionsError('Credentials are no decidingHeaders.');
   for (const refusal of refusals) {
     checkNames(refusal, (name) => name === 'status' || name === 'code');
     if (!(refusal.status >= 400 && refusal.status < 500))
@@ -149,8 +163,10 @@ export function readOptions(options: ClientOptions): Settings {
   const defaults = {
     ...NUMBERS,
     pending,
+    subject,
     baseUrl: undefined,
     headers: undefined,
+    decidingHeaders,
     fetch: (url: string, init: RequestInit) => globalThis.fetch(url, init),
     profile,
     quoted: profile.quoted,
@@ -158,53 +174,43 @@ export function readOptions(options: ClientOptions): Settings {
     whenDone: 'document' in globalThis ? ('ask' as const) : undefined,
     refusals,
     makeKey: uuidV4,
+    trustClock: !('indexedDB' in globalThis),
     world: clientWorld(),
   };
   // The tables of the server's options would not fit into a browser's download.
   checkNames(retry, (name) => RETRY.includes(name));
   checkNames(rest, (name) => name in defaults && !RETRY.includes(name));
-  const settings: Settings = {
-    ...defaults,
-    ...retry,
-    ...rest,
+  const read = { ...defaults, ...retry, ...rest };
+  readWhenDone(read.whenDone);
+  for (const name in NUMBERS) {
+    const value = read[name as keyof typeof NUMBERS];
+    // Whoever waits for an operation must find its answer.
+    const min = name === 'settledKeptMs' ? read.timeMaxMs : 1;
+    if (!Number.isSafeInteger(value) || value < min)
+      throw new OptionsError(`${name} is ${value}: set an integer from ${min}.`);
+  }
+  const { world } = read;
+  const bytes = new TextEncoder().encode(`samekey:${subject}`);
+  let digest: Promise<string> | undefined;
+  const user = (): Promise<string> =>
+    (digest ??= Promise.resolve(world.sha256(bytes)).then((text) => `${text}:`));
+  return {
+    ...read,
+    decidingHeaders: decidingHeaders.map((name) => name.toLowerCase()),
+    pending: ownRows(pending, user),
+    clock: createClock(world, read.trustClock),
+    locks: createLocks(world, user, Math.min(read.tryTimeMaxMs, read.timeMaxMs / 3)),
+    page: uuidV4(),
+    isCleared: false,
+    settledCount: 0,
     live: new Map(),
     // A listener that fails must not fail the operation.
     emit(event: ClientEvent) {
       try {
         onEvent?.(event);
       } catch (error) {
-        settings.world.warn('SAMEKEY_LISTENER', String(error));
+        world.warn('SAMEKEY_LISTENER', String(error));
       }
     },
-  };
-  readWhenDone(settings.whenDone);
-  for (const name in NUMBERS) {
-    const value = settings[name as keyof typeof NUMBERS];
-    // Whoever waits for an operation must find its answer.
-    const min = name === 'settledKeptMs' ? settings.timeMaxMs : 1;
-    if (!Number.isSafeInteger(value) || value < min)
-      throw new OptionsError(`${name} is ${value}: set an integer from ${min}.`);
-  }
-  return settings;
-}
-
-/**
- * Not the server's world: that one brings digests for Node which a browser need not download, and its timers let the
- * process end, while a program that waits for its answer must not end before it.
- */
-function clientWorld(): ClientWorld {
-  return {
-    monotonicNow: () => performance.now(),
-    wallNow: () => Date.now(),
-    random: () => Math.random(),
-    setTimer(delayMs, callback) {
-      // Timers know no more: a longer delay would end at once.
-      const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1));
-      return { cancel: () => clearTimeout(timer) };
-    },
-    sha256: async (bytes) =>
-      toBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource))),
-    // oxlint-disable-next-line no-console -- the one channel that every platform has
-    warn: (code, message) => console.warn(`SamekeyWarning [${code}]: ${message}`),
   };
 }

@@ -15,8 +15,25 @@ export interface PendingStore {
    * writer has replaced it since.
    */
   swap(name: string, expected: string | null, next: string | null): Promise<boolean>;
-  /** All names, in any order. */
-  names(): Promise<readonly string[]>;
+  /** Names that begin with `prefix`, and their texts, in any order. */
+  rows(prefix: string): Promise<readonly (readonly [name: string, text: string])[]>;
+}
+
+/** The part of a store that is one user's. */
+export type OwnRows = Pick<PendingStore, 'read' | 'swap'> & {
+  rows(): ReturnType<PendingStore['rows']>;
+};
+
+/** Another user's rows have other names; of a user they tell the digest alone. */
+export function ownRows(store: PendingStore, subject: () => Promise<string>): OwnRows {
+  return {
+    read: async (name) => store.read((await subject()) + name),
+    swap: async (name, expected, next) => store.swap((await subject()) + name, expected, next),
+    async rows() {
+      const prefix = await subject();
+      return (await store.rows(prefix)).map(([name, text]) => [name.slice(prefix.length), text]);
+    },
+  };
 }
 
 /** Keeps nothing longer than the process or the page: for tests, and for operations that end with it. */
@@ -30,6 +47,6 @@ export function memoryPending(): PendingStore {
       else texts.set(name, next);
       return true;
     },
-    names: async () => [...texts.keys()],
+    rows: async (prefix) => [...texts].filter(([name]) => name.startsWith(prefix)),
   };
 }

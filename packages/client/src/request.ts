@@ -2,12 +2,13 @@
  * Reads what `fetch` is given into a request that can be kept, compared and sent again.
  *
  * Invariants: equal calls have equal digests, also forms, whose boundary is drawn anew each time (F32) · headers do not
- * count: a renewed token is no other request (F26).
+ * count, but those that the caller names because they decide (F130): a renewed token is no other request (F26).
  */
 
 import { OptionsError } from './client-error.ts';
-import type { ClientWorld } from './options.ts';
-import { type KeptRequest, toBase64 } from './row.ts';
+import type { Settings } from './options.ts';
+import { toBase64 } from './base64.ts';
+import type { KeptRequest } from './row.ts';
 
 /** A request, read. */
 export interface ReadRequest {
@@ -26,31 +27,34 @@ const KEPT_HEADERS = /^(accept|content-|prefer)/;
  * nobody could read, a body that is too large to keep.
  */
 export async function readRequest(
-  world: Pick<ClientWorld, 'sha256'>,
+  settings: Pick<Settings, 'world' | 'baseUrl' | 'bodySizeMaxBytes' | 'decidingHeaders' | 'headers'>,
   url: string | URL,
   init: RequestInit,
-  options: { readonly baseUrl: string | undefined; readonly sizeMaxBytes: number },
 ): Promise<ReadRequest> {
   const method = (init.method ?? 'POST').toUpperCase();
   if (method === 'GET' || method === 'HEAD') throw new OptionsError(`${method} is no operation: use fetch.`);
   if (init.mode === 'no-cors') throw new OptionsError('no-cors hides answers: use CORS.');
   // Where it leads is no answer of the operation (F83); what else may be said of redirects comes to the same.
   if (init.redirect === 'follow') throw new OptionsError('Redirects are not followed.');
+  const { baseUrl, bodySizeMaxBytes: sizeMaxBytes, decidingHeaders } = settings;
   const { body } = init;
   // What fetch would make of an object (F139).
   // oxlint-disable-next-line typescript/no-base-to-string -- that is what is looked for
   if (String(body) === '[object Object]') throw new OptionsError('An object is no body: stringify it.');
-  const address = absolute(url, options.baseUrl);
+  const address = absolute(url, baseUrl);
   const headers = new Headers(init.headers);
   const read = body === undefined || body === null ? null : new Response(body);
   const bytes = new Uint8Array((await read?.arrayBuffer()) ?? new ArrayBuffer(0));
-  if (bytes.length > options.sizeMaxBytes) {
-    throw new OptionsError(
-      `The body has ${bytes.length} bytes and bodySizeMaxBytes is ${options.sizeMaxBytes}.`,
-    );
-  }
+  if (bytes.length > sizeMaxBytes)
+    throw new OptionsError(`The body has ${bytes.length} bytes and bodySizeMaxBytes is ${sizeMaxBytes}.`);
   const type = headers.get('content-type') ?? read?.headers.get('content-type') ?? null;
   if (type !== null) headers.set('content-type', type);
+  if (decidingHeaders.length > 0) {
+    // They are of this intent from now on, whatever the page says of the next one.
+    const now = new Headers(await settings.headers?.());
+    for (const name of decidingHeaders) headers.set(name, headers.get(name) ?? now.get(name) ?? '');
+  }
+  const decisive = decidingHeaders.map((name) => headers.get(name));
   const kept = read === null ? null : toBase64(bytes);
   const isForm = body instanceof FormData;
   const compared = isForm ? ['form', await formParts(body)] : [type, kept];
@@ -58,11 +62,14 @@ export async function readRequest(
     kept: {
       method,
       url: address,
-      headers: [...headers].filter(([name]) => KEPT_HEADERS.test(name)),
+      headers: [...headers].filter(([name]) => KEPT_HEADERS.test(name) || decidingHeaders.includes(name)),
       body: kept,
       credentials: init.credentials ?? null,
+      isWhole: true,
     },
-    digest: await world.sha256(new TextEncoder().encode(JSON.stringify([method, address, ...compared]))),
+    digest: await settings.world.sha256(
+      new TextEncoder().encode(JSON.stringify([method, address, ...compared, ...decisive])),
+    ),
     headers,
     init,
   };

@@ -57,8 +57,14 @@ export type UnknownWhy =
   | 'other-request'
   /** Older than `pendingAgeMaxMs`: the server may have forgotten the key. Nothing was sent by this call. */
   | 'aged-out'
-  /** The pending store failed, or holds what this version cannot read. Nothing was sent by this call. */
-  | 'not-kept';
+  /** No clock proves how old it is: `goOn()` sends it. Nothing was sent by this call. */
+  | 'age-unknown'
+  /** The pending store failed before anything was sent by this call. */
+  | 'not-kept'
+  /** The pending store holds what this version cannot read. Nothing was sent by this call. */
+  | 'unreadable'
+  /** The user has signed out (`clear`), or the request is kept without its secrets. The same call, by them, goes on. */
+  | 'cleared';
 
 /** It is not known what became of it. The key is kept: say so, and ask later. */
 export interface Unknown {
@@ -83,7 +89,14 @@ export type ClientResult = OfOperation & (Done | Refused | Unknown);
 export type Told = Done | Refused | Unknown;
 
 /** What time alone may settle; about all else somebody has to decide. */
-const WAITS: readonly UnknownWhy[] = ['outcome-unknown', 'in-progress', 'no-answer', 'aborted', 'not-kept'];
+const WAITS: readonly UnknownWhy[] = [
+  'outcome-unknown',
+  'in-progress',
+  'no-answer',
+  'aborted',
+  'not-kept',
+  'cleared',
+];
 
 export function unknown(
   why: UnknownWhy,
@@ -107,17 +120,12 @@ export function refused(why: Refused['why'], response: Response | null = null): 
 export function done(
   why: Done['why'],
   response: Response | null,
-  more: Partial<Pick<Done, 'isEarlier' | 'isStored' | 'next'>> = {},
+  isStored = true,
+  isEarlier = false,
+  isAsking = false,
 ): Done {
-  return {
-    outcome: 'done',
-    why,
-    next: response === null ? 'look-up' : 'show',
-    response,
-    isEarlier: false,
-    isStored: true,
-    ...more,
-  };
+  const next = isAsking ? 'ask' : response === null ? 'look-up' : 'show';
+  return { outcome: 'done', why, next, response, isEarlier, isStored };
 }
 
 /** What the client tells `onEvent`. Never a key, an address or a body. */
@@ -133,7 +141,7 @@ export type ClientEvent = { readonly operation: string } & (
     }
   | { readonly type: 'waiting'; readonly because: 'offline' }
   | { readonly type: 'settled'; readonly outcome: 'done' | 'refused'; readonly status: number }
-  | { readonly type: 'aged-out'; readonly ageMs: number }
+  | { readonly type: 'aged-out'; readonly ageMs: number | null }
   | { readonly type: 'other-request' }
   | { readonly type: 'dropped'; readonly by: 'cancel' | 'discard' | 'again' }
   | { readonly type: 'pending-store-error'; readonly error: unknown }

@@ -3,13 +3,17 @@
  *
  * Invariants: a key never occurs in two rows · a row that is replaced has another text, so compare-and-set on texts is
  * safe · a row is `sent` before its first request leaves: what is `new` was never sent · of headers only those are kept
- * that say what the body is; credentials never · a settled row has no request any more, only its digest.
+ * that say what the body is, and those that the caller names because they decide; credentials never · a settled row has
+ * no request any more, only its digest · after `clear` no row has a request or an answer to read.
  */
 
 import type { Answer } from './answer.ts';
+import { fromBase64, toBase64 } from './base64.ts';
+import type { Stamp } from './clock.ts';
 
 /** The request of an operation, as it is sent again. */
 export interface KeptRequest {
+  /** Empty, as the address, where another session has sealed it. */
   readonly method: string;
   /** Absolute, without fragment. */
   readonly url: string;
@@ -17,6 +21,8 @@ export interface KeptRequest {
   /** Base64, or null for no body. */
   readonly body: string | null;
   readonly credentials: RequestCredentials | null;
+  /** False: its body was left out as a secret. Then only the same call goes on with it. */
+  readonly isWhole: boolean;
 }
 
 /** An answer as it is kept; `body` in base64, null where it was too large: no part of it is given for the whole. */
@@ -30,16 +36,18 @@ export interface KeptAnswer {
 interface Common {
   readonly v: 1;
   readonly key: string;
-  /** SHA-256 over method, address, kind of body and body. */
+  /** SHA-256 over method, address, headers that decide, kind of body and body. */
   readonly digest: string;
-  /** Wall clock of this device, in milliseconds since 1970. */
-  readonly createdAt: number;
+  readonly created: Stamp;
+  /** Which page has made it: its monotonic clock is that of `created`. */
+  readonly page: string;
 }
 
 /** Not settled: the key must not change. `new`: no request has left. */
 export interface PendingRow extends Common {
   readonly stage: 'new' | 'sent';
-  readonly request: KeptRequest;
+  /** Null: the user has signed out, or the row cannot be read. */
+  readonly request: KeptRequest | null;
   /** Somebody else sends under this key too, or did: an answer that is no replay may not speak for theirs. */
   readonly isShared: boolean;
 }
@@ -47,7 +55,10 @@ export interface PendingRow extends Common {
 /** Settled: kept for a while, so that a second click, the back button or another tab gets the same answer. */
 export interface SettledRow extends Common {
   readonly stage: 'settled';
-  readonly settledAt: number;
+  readonly request?: undefined;
+  readonly settled: Stamp;
+  /** Which page has settled it. */
+  readonly by: string;
   /**
    * Null: a person has given it up. Said and not deleted, so that other tabs can tell it from a store that was
    * cleared.
@@ -59,11 +70,37 @@ export interface SettledRow extends Common {
 
 export type Row = PendingRow | SettledRow;
 
-/** Reads a row. Throws if it is of a newer version, or no row at all: then nobody may act on it. */
+/** A request of which nothing is kept here: only the same call goes on with its row. */
+export const LEFT_OUT: KeptRequest = {
+  method: '',
+  url: '',
+  headers: [],
+  body: null,
+  credentials: null,
+  isWhole: false,
+};
+
+/** What cannot be read may have been sent, under a key that nobody knows: a person decides. */
+const UNREADABLE = { v: 1, key: '', stage: 'sent', request: null, created: { server: null } } as
+  | PendingRow
+  | object;
+
+/** Reads a row. One of a newer version, or none at all, is one of no key. */
 export function readRow(text: string): Row {
-  const row = JSON.parse(text) as Row | null;
-  if (row?.v !== 1) throw new Error('A newer version.');
-  return row;
+  try {
+    const row = JSON.parse(text) as Row | null;
+    if (row?.v === 1) return row;
+  } catch {
+    // Not ours.
+  }
+  return UNREADABLE as PendingRow;
+}
+
+/** What stays of a row when its user signs out: its key and digest, if it was sent, and whether it is done. */
+export function bareOf(row: Row): Row {
+  if (row.stage !== 'settled') return { ...row, request: null };
+  const { answer } = row;
+  return { ...row, answer: answer?.outcome === 'done' ? { ...answer, headers: [], body: null } : null };
 }
 
 /** A fresh response over kept bytes; null for a redirect that the browser hides, and what Fetch has no status for. */
@@ -94,16 +131,4 @@ export function keepAnswer(outcome: KeptAnswer['outcome'], answer: Answer, sizeM
     headers: [...answer.headers].filter(([name]) => name !== 'set-cookie'),
     body: answer.body.length > sizeMaxBytes ? null : toBase64(answer.body),
   };
-}
-
-export function toBase64(bytes: Uint8Array): string {
-  let binary = '';
-  // In pieces: a call takes only so many arguments.
-  for (let at = 0; at < bytes.length; at += 8192)
-    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(binary);
-}
-
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

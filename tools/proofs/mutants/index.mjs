@@ -2,6 +2,7 @@
 import { batcher } from './batcher.mjs';
 import { calls } from './calls.mjs';
 import { client } from './client.mjs';
+import { clientStorage } from './client-storage.mjs';
 import { operatorsPage } from './console.mjs';
 import { deploys } from './deploys.mjs';
 import { dialects } from './dialects.mjs';
@@ -48,6 +49,7 @@ export const AREAS = [
   { name: 'dialects', mutants: dialects },
   { name: 'openapi', mutants: openapi },
   { name: 'client', mutants: client },
+  { name: 'client-storage', mutants: clientStorage },
   { name: 'console', mutants: operatorsPage },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },

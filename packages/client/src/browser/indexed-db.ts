@@ -67,9 +67,14 @@ export function indexedDbPending(name = 'samekey'): PendingStore {
           if (isSame) void (next === null ? table.delete(key) : table.put(next, key));
         });
       }),
-    names: () =>
-      within<readonly string[]>('readonly', (table, give) => {
-        take(table.getAllKeys(), (names) => give(names.map(String)));
+    rows: (prefix) =>
+      within<[string, string][]>('readonly', (table, give) => {
+        const range = IDBKeyRange.bound(prefix, `${prefix}\uffff`);
+        take(table.getAllKeys(range), (keys) =>
+          take(table.getAll(range), (texts) =>
+            give(keys.map((key, at) => [key as string, String(texts[at])])),
+          ),
+        );
       }),
   };
 }

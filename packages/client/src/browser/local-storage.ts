@@ -13,8 +13,8 @@ const PREFIX = 'samekey:';
 
 /** Keeps pending operations in `localStorage`. Throws `OptionsError` without `localStorage` or Web Locks. */
 export function localStoragePending(): PendingStore {
-  const { localStorage: storage, navigator } = globalThis as Partial<typeof globalThis>;
-  const locks = navigator?.locks;
+  const storage = storageOf();
+  const locks = (globalThis as Partial<typeof globalThis>).navigator?.locks;
   if (storage === undefined || locks === undefined) {
     throw new OptionsError('localStorage or Web Locks are missing here: use another store.');
   }
@@ -28,7 +28,18 @@ export function localStoragePending(): PendingStore {
         else storage.setItem(PREFIX + name, next);
         return true;
       }),
-    names: async () =>
-      Object.keys(storage).flatMap((name) => (name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [])),
+    rows: async (prefix) =>
+      Object.entries(storage).flatMap(([name, text]) =>
+        name.startsWith(PREFIX + prefix) ? [[name.slice(PREFIX.length), String(text)] as const] : [],
+      ),
   };
+}
+
+/** A sandboxed frame throws where it is only looked at. */
+function storageOf(): Storage | undefined {
+  try {
+    return (globalThis as Partial<typeof globalThis>).localStorage;
+  } catch {
+    return undefined;
+  }
 }

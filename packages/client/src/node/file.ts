@@ -94,13 +94,17 @@ export function filePending(path: string): PendingStore {
       for (const other of over) await unlink(join(path, `${prefix}.${other}`)).catch(() => undefined);
       return isNewest;
     },
-    async names() {
+    async rows(start) {
       const files = await readdir(path).catch(() => []);
       const prefixes = new Set(
         files.filter((name) => /^[0-9a-f]{32}\.\d+$/.test(name)).map((name) => name.slice(0, 32)),
       );
       const found = await Promise.all([...prefixes].map(newest));
-      return found.flatMap((version) => (version === null || version.text === null ? [] : [version.name]));
+      return found.flatMap((version) =>
+        version === null || version.text === null || !version.name.startsWith(start)
+          ? []
+          : [[version.name, version.text] as const],
+      );
     },
   };
 }

@@ -14,7 +14,8 @@ export class UnsettledError extends ClientError {
 
   constructor(result: ClientResult) {
     super(
-      'ERR_SAMEKEY_UNSETTLED',
+      'UnsettledError',
+      'unsettled',
       `The operation has no answer to give (${result.outcome}: ${result.why}): next is ${result.next}.`,
     );
     this.result = result;

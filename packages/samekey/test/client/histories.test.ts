@@ -86,6 +86,8 @@ const step = fc.oneof(
   },
   fc.constant({ do: 'reload' as const }),
   fc.constant({ do: 'give-up' as const }),
+  // Alice signs out and in again, and Bob looks in between (F84).
+  fc.constant({ do: 'sign-out' as const }),
   // Of what the page holds in memory nothing is lost (F128).
   fc.constant({ do: 'clear-storage' as const }),
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1_000, 3_600_000, 86_000_000) }),
@@ -119,6 +121,8 @@ async function play(
   let mayBeNew = true;
   /** What is open is known to the page alone: another tab, or a reload, cannot know of it. */
   let isCleared = false;
+  /** This page has not met the open payment since it was made: the store alone knows of it. */
+  let isFresh = false;
   let requests = 0;
 
   async function fetch(_url: string, init: RequestInit): Promise<Response> {
@@ -166,6 +170,7 @@ async function play(
 
   const open = (): Client =>
     createClient({
+      subject: 'alice',
       baseUrl: 'https://shop.example',
       pending,
       fetch,
@@ -175,7 +180,9 @@ async function play(
       retry: { timeMaxMs: TIME_MAX_MS, triesMax: TRIES_MAX, tryTimeMaxMs: 10_000 },
     });
 
-  function told({ outcome, key }: ClientResult): void {
+  let lastWhy = '';
+  function told({ outcome, key, why }: ClientResult): void {
+    lastWhy = why;
     if (outcome === 'done') {
       untold.delete(`"${key}"`);
       toldDone.add(`"${key}"`);
@@ -196,8 +203,11 @@ async function play(
   for (const act of steps) {
     if (act.do === 'wait') await world.advance(act.ms);
     if (act.do === 'clear-storage') {
-      for (const name of await pending.names()) await pending.swap(name, await pending.read(name), null);
-      isCleared = true;
+      for (const [name, text] of await pending.rows('')) await pending.swap(name, text, null);
+      if (isFresh) {
+        mayBeNew = true;
+        untold.clear();
+      } else isCleared = true;
     }
     if (act.do === 'reload') {
       if (isCleared) {
@@ -211,6 +221,15 @@ async function play(
         if (result !== null) told(result);
       }
     }
+    if (act.do === 'sign-out') {
+      await until(client.clear());
+      const bob = createClient({ subject: 'bob', pending, world, whenDone: 'same' });
+      if ((await until(bob.resume())).length > 0) faults.push('another user sees what is open');
+      client = open();
+      // What the page alone knew of is in the store again, and the next client knows nothing else.
+      isCleared = false;
+      isFresh = true;
+    }
     if (act.do === 'give-up') {
       const operation = client.operation('pay');
       const wasOpen = await until(operation.discard({ consented: true }));
@@ -222,6 +241,7 @@ async function play(
       const clients = [client, client, open()].slice(0, isCleared ? Math.min(act.tabs, 2) : act.tabs);
       const init = { method: 'POST', body: JSON.stringify({ amount: act.amount }) };
       await until(Promise.all(clients.map((one) => timed(one.operation('pay').fetch('/pay', init)))));
+      if ((await until(client.resume())).length > 0 && lastWhy !== 'other-request') isFresh = false;
     }
   }
   return { faults: [...new Set(faults)], requests };

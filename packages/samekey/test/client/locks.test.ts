@@ -1,83 +1,120 @@
-/** Turns within one client, where the platform has no locks of its own. */
+/** Turns by Web Locks, and what goes on without them. */
 
-import { expect, it, vi } from 'vitest';
+import { once } from 'node:events';
+import { afterEach, expect, it, vi } from 'vitest';
 import { localStoragePending } from '../../../client/src/browser/index.ts';
-import { createClient } from '../../../client/src/index.ts';
-import { createLocks } from '../../../client/src/locks.ts';
+import { createClient, memoryPending } from '../../../client/src/index.ts';
 
-// Node 24 has Web Locks; what is shown here must hold with and without them.
-const runAlone = createLocks();
-const never = (): AbortSignal => new AbortController().signal;
+afterEach(() => vi.unstubAllGlobals());
 
-it('calls under one name run one after the other, also after one that fails, and others do not wait', async () => {
-  const order: string[] = [];
-  const held = new AbortController();
-  const first = runAlone('a', never(), async () => {
-    order.push('first begins');
-    await new Promise<void>((resolve) => held.signal.addEventListener('abort', () => resolve()));
-    order.push('first ends');
-    throw new Error('no');
-  });
-  const second = runAlone('a', never(), async () => {
-    order.push('second');
-  });
-  await runAlone('b', never(), async () => {
-    order.push('other');
-  });
-  held.abort();
-  await expect(first).rejects.toThrow('no');
-  await second;
-  expect(order).toEqual(['first begins', 'other', 'first ends', 'second']);
-});
+type Locks = Pick<LockManager, 'request'>;
 
-it('who gives up waiting changes nothing for the others (F8)', async () => {
-  const held = new AbortController();
-  const first = runAlone('c', never(), async () => {
-    await new Promise<void>((resolve) => held.signal.addEventListener('abort', () => resolve()));
-    return 'first';
-  });
-  const gaveUp = new AbortController();
-  let hasRun = false;
-  const second = runAlone('c', gaveUp.signal, async () => {
-    hasRun = true;
-  });
-  let thirdRan = false;
-  const third = runAlone('c', never(), async () => {
-    thirdRan = true;
-    return 'third';
-  });
-  gaveUp.abort();
-  await expect(second).rejects.toThrow();
-  expect(thirdRan).toBe(false);
-  held.abort();
-  expect(await Promise.all([first, third])).toEqual(['first', 'third']);
-  expect(hasRun).toBe(false);
-  await expect(runAlone('c', AbortSignal.abort(), async () => 'never')).rejects.toThrow();
-});
+/** Locks as a browser has them, one after the other; what was asked for. */
+function webLocks(): { locks: Locks; asked: string[] } {
+  const asked: string[] = [];
+  const tails = new Map<string, Promise<unknown>>();
+  const request = async (name: string, ...rest: unknown[]): Promise<unknown> => {
+    asked.push(name);
+    const body = rest.at(-1) as () => Promise<unknown>;
+    const { signal } = rest[0] as { signal?: AbortSignal };
+    const before = tails.get(name);
+    const mine = new Promise((resolve, reject) => {
+      const giveUp = (): void => reject(signal?.reason as Error);
+      signal?.addEventListener('abort', giveUp);
+      void Promise.resolve(before).then(() => {
+        // Once it is granted the signal changes nothing.
+        signal?.removeEventListener('abort', giveUp);
+        resolve(signal?.aborted === true ? undefined : body());
+      });
+    });
+    tails.set(name, Promise.allSettled([before, mine]));
+    return mine;
+  };
+  return { locks: { request } as Locks, asked };
+}
 
-it('no name of an operation is that of the lock of localStorage', async () => {
+const clientOf = (locks: unknown, options: object = {}): ReturnType<typeof createClient> => {
+  vi.stubGlobal('navigator', { locks });
+  return createClient({
+    baseUrl: 'https://shop.example',
+    subject: 'alice',
+    pending: memoryPending(),
+    whenDone: 'same',
+    retry: { tryTimeMaxMs: 500 },
+    fetch: async () => new Response(''),
+    ...options,
+  });
+};
+
+it('no name of an operation is that of the lock of localStorage, nor of a lock of the page', async () => {
+  // F133
   const texts = new Map<string, string>();
   vi.stubGlobal('localStorage', {
     getItem: (name: string) => texts.get(name) ?? null,
     setItem: (name: string, text: string) => void texts.set(name, text),
   });
-  const alone = createLocks();
-  vi.stubGlobal('navigator', {
-    locks: {
-      request: (name: string, ...rest: [...{ signal: AbortSignal }[], () => Promise<unknown>]) =>
-        alone(name, (rest[0] as { signal?: AbortSignal }).signal ?? never(), rest.at(-1) as never),
+  const { locks, asked } = webLocks();
+  vi.stubGlobal('navigator', { locks });
+  const client = clientOf(locks, { pending: localStoragePending() });
+  for (const name of ['swap', 'samekey-swap'])
+    expect(await client.operation(name).fetch('/pay', { body: '5' })).toMatchObject({ outcome: 'done' });
+  expect(asked.every((name) => name === 'samekey-swap' || /^samekey:.{43,44}:/.test(name))).toBe(true);
+  expect([...texts.keys()].every((name) => name.startsWith('samekey:'))).toBe(true);
+});
+
+it('a tab that holds the lock for ever, and a platform that refuses locks, keep nobody from paying', async () => {
+  // F133, F134
+  const refusing: Locks = {
+    request: () => Promise.reject(new DOMException('not here', 'SecurityError')),
+  };
+  const held: Locks = {
+    request: (async (_name: string, { signal }: { signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      })) as never,
+  };
+  for (const locks of [refusing, held, undefined]) {
+    const client = clientOf(locks, { retry: { tryTimeMaxMs: 20 } });
+    expect(await client.operation('pay').fetch('/pay', { body: '5' })).toMatchObject({
+      outcome: 'done',
+      why: 'first',
+      tries: 1,
+    });
+  }
+});
+
+it('who gives up waiting has sent nothing, and changes nothing for the others (F8)', async () => {
+  const { locks } = webLocks();
+  let sent = 0;
+  const held = new AbortController();
+  const control = new AbortController();
+  const client = clientOf(locks, {
+    async fetch() {
+      sent += 1;
+      control.abort(new Error('left'));
+      if (!held.signal.aborted) await once(held.signal, 'abort');
+      return new Response('');
     },
   });
-  try {
-    const client = createClient({
-      baseUrl: 'https://shop.example',
-      pending: localStoragePending(),
-      whenDone: 'same',
-      retry: { tryTimeMaxMs: 500 },
-      fetch: async () => new Response(''),
-    });
-    expect(await client.operation('swap').fetch('/pay', { body: '5' })).toMatchObject({ outcome: 'done' });
-  } finally {
-    vi.unstubAllGlobals();
-  }
+  const operation = client.operation('pay');
+  const first = operation.fetch('/pay', { body: '5' });
+  const second = operation.fetch('/pay', { body: '5', signal: control.signal });
+  const third = operation.fetch('/pay', { body: '5' });
+  expect(await second).toMatchObject({ outcome: 'unknown', why: 'aborted', tries: 0 });
+  held.abort();
+  expect(await Promise.all([first, third])).toMatchObject([{ why: 'first' }, { why: 'kept' }]);
+  expect(sent).toBe(1);
+});
+
+it('a double click where there are no locks is one key', async () => {
+  const keys = new Set<string | null>();
+  const operation = clientOf(undefined, {
+    fetch: async (_url: string, { headers }: RequestInit) => {
+      keys.add(new Headers(headers).get('idempotency-key'));
+      return new Response('');
+    },
+  }).operation('pay');
+  const both = await Promise.all([1, 2].map(() => operation.fetch('/pay', { body: '5' })));
+  expect(both.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
+  expect(keys.size).toBe(1);
 });

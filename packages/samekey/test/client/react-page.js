@@ -7,6 +7,7 @@ import { indexedDbPending } from '@samekey/client/browser';
 import { createUseOnce } from '@samekey/client/react';
 
 const client = createClient({
+  subject: 'alice',
   pending: indexedDbPending(),
   retry: { baseMs: 20, capMs: 200, triesMax: 20 },
   onEvent(event) {

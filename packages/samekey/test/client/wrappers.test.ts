@@ -19,6 +19,7 @@ afterEach(() => shop.close());
 
 const newOperation = (): ClientOperation =>
   createClient({
+    subject: 'alice',
     pending: memoryPending(),
     whenDone: 'same',
     retry: { baseMs: 5, capMs: 20, triesMax: 3 },

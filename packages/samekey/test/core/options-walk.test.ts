@@ -63,6 +63,7 @@ import { createOrphans } from '../../src/stores/dynamodb/orphans.ts';
 import { newMessage } from '../../src/store/new-message.ts';
 import { checkRule } from '../../src/ways/effect.ts';
 import { observe } from '../../src/metrics/observe.ts';
+import { bestPending } from '../../../client/src/browser/index.ts';
 import { createClient, memoryPending } from '../../../client/src/index.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 
@@ -264,13 +265,14 @@ const ROWS: readonly Row[] = [
   ],
   [
     'ClientOptions',
-    { pending: memoryPending(), retry: { triesMax: 1 }, refusals: [{ status: 422 }] },
+    { pending: memoryPending(), subject: 'alice', retry: { triesMax: 1 }, refusals: [{ status: 422 }] },
     createClient,
   ],
+  ['BestPendingOptions', { name: 'shop' }, bestPending],
   [
     'OperationOptions',
     { whenDone: 'same' },
-    (own: never) => createClient({ pending: memoryPending() }).operation('pay', own),
+    (own: never) => createClient({ pending: memoryPending(), subject: 'alice' }).operation('pay', own),
   ],
   ...([fromPg, fromPostgresJs, fromMysql2, fromMariadb] as readonly From[]).map(
     (from): Row => ['BeginOptions', { isolation: 'serializable' }, (own: never) => from(any, own)],
@@ -352,7 +354,7 @@ function* misspelt(value: unknown, path = ''): Generator<readonly [path: string,
 
 const NO_OPTIONS: ReadonlySet<string> = new Set(['client', 'subscriber', 'database', 'samekey', 'pending']);
 
-const OF_CLIENT: ReadonlySet<string> = new Set(['ClientOptions', 'OperationOptions']);
+const OF_CLIENT: ReadonlySet<string> = new Set(['ClientOptions', 'OperationOptions', 'BestPendingOptions']);
 
 describe('a misspelt option', () => {
   for (const [type, sample, ...takes] of ROWS) {

@@ -1,7 +1,7 @@
 /** What the browser is shown: a page that pays by `@samekey/client`, bundled as an application would bundle it. */
 
 import { createRequire } from 'node:module';
-import { rolldown } from 'rolldown';
+import { rolldown, type RolldownPlugin } from 'rolldown';
 import type { Page } from './client-shop.ts';
 
 /** The page; its query names the pending store. Results are added to `#results`, one an element, with what came of it. */
@@ -18,6 +18,7 @@ const PAGE = `<!doctype html>
     document.querySelector(list).append(item);
   };
   const client = createClient({
+    subject: 'alice',
     pending: location.search === '?local' ? localStoragePending() : indexedDbPending(),
     retry: { baseMs: 20, capMs: 200, triesMax: 20 },
     onEvent: (event) => add('#events', event.type + ' ' + (event.because ?? '')),
@@ -54,12 +55,14 @@ export async function shopPages(): Promise<Readonly<Record<string, Page>>> {
 }
 
 /** The modules that a text imports, and itself, as one. */
-async function bundled(text: string): Promise<string> {
+export async function bundled(text: string, plugins: readonly RolldownPlugin[] = []): Promise<string> {
   const bundle = await rolldown({
     input: 'all',
     platform: 'browser',
     logLevel: 'silent',
+    resolve: { conditionNames: ['@samekey/source', 'import', 'default'] },
     plugins: [
+      ...plugins,
       {
         name: 'all',
         resolveId: (id) => (id === 'all' ? id : null),
