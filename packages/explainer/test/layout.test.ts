@@ -20,6 +20,10 @@ describe.each(RUNS)('the stage of %s', (_name, scenario, variant) => {
           expect(Math.min(x1, x2) > 0 && Math.max(x1, x2) < width).toBe(true);
           expect(y1 <= y2 && y2 < height).toBe(true);
         }
+        for (const { label, labelX } of arrows) {
+          const half = label.length * 3.3;
+          expect(labelX - half > 0 && labelX + half < width).toBe(true);
+        }
         expect(points).toHaveLength(n + 1);
       }
     }

@@ -53,6 +53,25 @@ describe('every run', () => {
   });
 });
 
+describe('numbers that bite', () => {
+  it.each([2, 3, 4, 5])(
+    '%s attempts are as many charges without protection, and one with it',
+    async (attempts) => {
+      const scenario = SCENARIOS[0];
+      const taken = async (variant: string): Promise<number | undefined> =>
+        (await play({ scenario, variant, seed: 1, knobs: { attempts } })).steps.at(-1)?.takenCents;
+      expect(await taken('no-protection')).toBe(attempts * 1_200);
+      expect(await taken('new-key')).toBe(attempts * 1_200);
+      expect(await taken('samekey')).toBe(1_200);
+    },
+  );
+
+  it('stand beside a lane of their story, if they stand beside one', () => {
+    for (const { knobs, lanes } of SCENARIOS)
+      for (const { lane } of knobs) expect([undefined, ...lanes.map(({ id }) => id)]).toContain(lane);
+  });
+});
+
 describe('tasks', () => {
   const tasks = SCENARIOS.flatMap((scenario) =>
     scenario.tasks.map((task) => [`${scenario.id}, ${task.id}`, scenario, task] as const),

@@ -9,6 +9,7 @@ import { dialects } from './dialects.mjs';
 import { doors } from './doors.mjs';
 import { dynamodb } from './dynamodb.mjs';
 import { engine } from './engine.mjs';
+import { explainer } from './explainer.mjs';
 import { identity } from './identity.mjs';
 import { fuzz } from './fuzz.mjs';
 import { koa } from './koa.mjs';
@@ -51,6 +52,7 @@ export const AREAS = [
   { name: 'client', mutants: client },
   { name: 'client-storage', mutants: clientStorage },
   { name: 'console', mutants: operatorsPage },
+  { name: 'explainer', mutants: explainer },
   { name: 'rpc', mutants: rpc },
   { name: 'deploys', mutants: deploys },
   { name: 'identity', mutants: identity },
