@@ -6,8 +6,9 @@
 import type { RecordId } from 'samekey';
 import { createOperator, type Operator } from 'samekey/operator';
 import { act, preview, readAct } from './record-acts.ts';
-import type { Audit, ConsoleRight, Me } from './api.ts';
+import type { Audit, BulkRow, ConsoleRight, Me } from './api.ts';
 import { reasonOf, textOf } from './asked-body.ts';
+import type { BulkJobs } from './bulk-jobs.ts';
 import { erase, previewErase } from './erase.ts';
 import { ConsoleFault } from './fault.ts';
 import { bulk, listLetters, readBulk } from './dead-letters.ts';
@@ -15,6 +16,7 @@ import { lookGently } from './gentle-look.ts';
 import { listRecords } from './lists.ts';
 import type { ConsoleUser } from './options.ts';
 import type { OverviewReader, StoreOfConsole } from './overview.ts';
+import { readJob, recordWork } from './record-bulk.ts';
 import { reveal } from './reveal.ts';
 import { wholeOf } from './shown.ts';
 
@@ -24,6 +26,7 @@ type Body = Readonly<Record<string, unknown>>;
 interface Asked {
   readonly store: StoreOfConsole;
   readonly overview: OverviewReader;
+  readonly jobs: BulkJobs;
   readonly user: Required<ConsoleUser>;
   readonly body: Body;
 }
@@ -36,7 +39,7 @@ interface VerbCall extends Asked {
 
 interface Verb {
   /** What whoever asks must have; null: looking. */
-  readonly right: (body: Body) => ConsoleRight | null;
+  readonly right: (body: Body, jobs: BulkJobs) => ConsoleRight | null;
   /** Whether it changes something, and so needs a reason. */
   readonly isAct: boolean;
   answer(call: VerbCall): Promise<object>;
@@ -78,6 +81,24 @@ const VERBS: Readonly<Record<string, Verb>> = {
       now: Date.now(),
     }),
   ),
+  'bulk-jobs': look(async ({ jobs }) => ({ jobs: jobs.list() })),
+  bulk: look(async ({ jobs, body }) => jobs.page(jobOf(body), Number(body['after'] ?? 0), endOf(body))),
+  'bulk-try': {
+    right: (body) => readJob(body).act,
+    isAct: false,
+    answer: async ({ store, jobs, user, body }) =>
+      jobs.begin(recordWork(store, user.actor, readJob(body)), user.actor),
+  },
+  'bulk-do': {
+    right: (body, jobs) => jobs.actOf(jobOf(body)),
+    isAct: true,
+    answer: async ({ jobs, user, body, reason }) => jobs.perform(jobOf(body), { actor: user.actor, reason }),
+  },
+  'bulk-stop': {
+    right: (body, jobs) => jobs.actOf(jobOf(body)),
+    isAct: false,
+    answer: async ({ jobs, body }) => jobs.stop(jobOf(body)),
+  },
   // A preview needs the right too: what an act says of a record is not for those who may not act.
   preview: {
     right: (body) => readAct(body).request.act,
@@ -114,7 +135,7 @@ export async function answerVerb(name: string, asked: Asked): Promise<object> {
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   if (verb === undefined) throw new ConsoleFault(404, 'no-verb', 'There is nothing of this name.');
   const { store, user, body } = asked;
-  const right = verb.right(body);
+  const right = verb.right(body, asked.jobs);
   if (right !== null && !user.rights.includes(right)) {
     throw new ConsoleFault(
       403,
@@ -129,6 +150,14 @@ export async function answerVerb(name: string, asked: Asked): Promise<object> {
 function idOf({ scope, key }: Body): RecordId {
   if (typeof scope === 'string' && typeof key === 'string') return { scope, key };
   throw new ConsoleFault(400, 'bad-request', 'scope and key name the record.');
+}
+
+function jobOf(body: Body): string {
+  return textOf(body, 'id') ?? '';
+}
+
+function endOf(body: Body): BulkRow['end'] | undefined {
+  return textOf(body, 'end') as BulkRow['end'] | undefined;
 }
 
 function callerOfBody(body: Body): string {

@@ -209,6 +209,44 @@ export interface BulkAnswer {
   readonly more: boolean;
 }
 
+/** A record of a job, and what became of it. */
+export interface BulkLine extends Id {
+  readonly end: BulkRow['end'];
+  readonly why: string | null;
+}
+
+/** One act on many records, tried or done. */
+export interface BulkJob {
+  readonly id: string;
+  readonly act: ConsoleRight;
+  /** The act and the filter, for people. */
+  readonly words: string;
+  /** Who tried it, or does it. */
+  readonly actor: string;
+  readonly phase: 'looking' | 'tried' | 'doing' | 'done' | 'stopped';
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly reason: string | null;
+  readonly looked: number;
+  /** More match than one job takes. */
+  readonly isCut: boolean;
+  readonly isStopping: boolean;
+  /** What ended it. */
+  readonly fault: string | null;
+  readonly counts: Readonly<Partial<Record<BulkRow['end'], number>>>;
+  /** Why some are not, the most first. */
+  readonly whys: readonly { readonly end: BulkRow['end']; readonly why: string; readonly count: number }[];
+}
+
+/** A job with some of its lines. */
+export interface BulkPage {
+  readonly now: number;
+  readonly job: BulkJob;
+  readonly lines: readonly BulkLine[];
+  /** Ask again with it for those that follow; null: there are none. */
+  readonly after: number | null;
+}
+
 /** What erasing would empty, or has. */
 export interface EraseAnswer {
   readonly erased: number;

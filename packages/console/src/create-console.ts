@@ -15,6 +15,7 @@ import { answer, faultAnswer, json } from './guarded-answers.ts';
 import { answerVerb } from './api-verbs.ts';
 import { asset } from './assets.ts';
 import { readBody } from './asked-body.ts';
+import { bulkJobs, type BulkJobs } from './bulk-jobs.ts';
 import { ConsoleFault, faultOf } from './fault.ts';
 import { nodeHandler } from './node-handler.ts';
 import { type CheckedOptions, type ConsoleOptions, readConsoleOptions } from './options.ts';
@@ -27,7 +28,7 @@ export interface Console {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same for `node:http`, and as a middleware of Express or Connect; what is not below its path is `next`'s. */
   readonly node: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
-  /** Ends the live streams. */
+  /** Ends the live streams, and jobs after the row that is under way. */
   close(): void;
 }
 
@@ -37,6 +38,7 @@ interface Parts {
   readonly store: StoreOfConsole;
   readonly overview: OverviewReader;
   readonly watch: Watch;
+  readonly jobs: BulkJobs;
 }
 
 /** Makes one. Throws `OptionsError`. */
@@ -45,7 +47,8 @@ export function createConsole(given: ConsoleOptions): Console {
   const store: StoreOfConsole = options.store;
   const overview = overviewReader(store, createOperator({ store, actor: null }), options);
   const watch = createWatch(overview);
-  const parts: Parts = { options, store, overview, watch };
+  const jobs = bulkJobs((error) => tellHost(options, error));
+  const parts: Parts = { options, store, overview, watch, jobs };
   const fetch = async (request: Request): Promise<Response> => {
     try {
       return await answerTo(request, parts);
@@ -65,7 +68,10 @@ export function createConsole(given: ConsoleOptions): Console {
   return Object.freeze<Console>({
     fetch,
     node: nodeHandler(fetch, options.path),
-    close: () => watch.close(),
+    close() {
+      watch.close();
+      jobs.close();
+    },
   });
 }
 
@@ -97,7 +103,13 @@ async function answerTo(request: Request, parts: Parts): Promise<Response> {
   const body = await readBody(request);
   return json(
     200,
-    await answerVerb(name.slice('api/'.length), { store, overview: parts.overview, user, body }),
+    await answerVerb(name.slice('api/'.length), {
+      store,
+      overview: parts.overview,
+      jobs: parts.jobs,
+      user,
+      body,
+    }),
   );
 }
 

@@ -24,7 +24,7 @@ import { rowOf } from './shown.ts';
 import { stateInWords } from './record-words.ts';
 
 /** An act that was read. */
-interface ReadAct {
+export interface ReadAct {
   readonly id: RecordId;
   readonly request: ActRequest;
 }
@@ -71,6 +71,11 @@ function isResponse(response: unknown): boolean {
 /** What would happen. Writes nothing. */
 export async function preview(store: Store, actor: string, given: ReadAct): Promise<ActAnswer> {
   await refuseClear(store, given.request);
+  return tryAct(store, actor, given);
+}
+
+/** The same, where it was asked before whether the answer may stand clear. */
+export async function tryAct(store: Store, actor: string, given: ReadAct): Promise<ActAnswer> {
   const result = await perform(createOperator({ store: dry(store), actor }), given, PREVIEW);
   return answerOf(result, given, actor, true);
 }
@@ -78,6 +83,11 @@ export async function preview(store: Store, actor: string, given: ReadAct): Prom
 /** Does it. */
 export async function act(store: Store, actor: string, given: ReadAct, reason: string): Promise<ActAnswer> {
   await refuseClear(store, given.request);
+  return doAct(store, actor, given, reason);
+}
+
+/** The same, where it was asked before whether the answer may stand clear. */
+export async function doAct(store: Store, actor: string, given: ReadAct, reason: string): Promise<ActAnswer> {
   return answerOf(await perform(createOperator({ store, actor }), given, reason), given, actor, false);
 }
 

@@ -222,6 +222,34 @@ for (const kind of program === undefined ? [] : kinds()) {
       await page.context().close();
     });
 
+    it('does one thing to all that match: a dry run with reasons, a job that is left and found again', async () => {
+      const own = { scope: ['acme', 'bulk'] };
+      for (const key of ['bulk-1', 'bulk-2', 'bulk-3']) await request(app, key, 409, own);
+      await request(app, 'bulk-4', 201, own);
+      const page = await start(all, '#/records?caller=acme/bulk');
+      await page.getByText('Do one thing to all that match').click();
+      await page.getByLabel('What').selectOption({ label: 'Reopen it' });
+      await page.getByRole('button', { name: 'Try it dry' }).click();
+      await page.getByText('3 would be done, 1 refused.').waitFor();
+      await page.getByText('1 refused: It is completed').waitFor();
+      expect((await recordOf('bulk-1')).state).toBe('failed');
+      await shot(page, `${kind.name} job-tried-desktop-light`);
+      expect(await axe(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('heading', { name: 'What needs somebody' }).waitFor();
+      await page.getByRole('link', { name: 'Jobs' }).click();
+      await page.getByRole('link', { name: 'reopen · caller: acme/bulk' }).click();
+      await page.getByLabel('Reason, for the audit').fill('the gateway is mended');
+      await page.getByRole('button', { name: 'Do it to 3' }).click();
+      await page.getByText('3 done, 1 refused.').waitFor();
+      await page.getByLabel('Show').selectOption({ label: 'refused' });
+      await page.getByRole('link', { name: 'bulk-1' }).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'bulk-4' }).waitFor();
+      for (const key of ['bulk-1', 'bulk-2', 'bulk-3']) expect((await recordOf(key)).state).toBe('retryable');
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    });
+
     it('finds a record by what the provider calls it, and says why nothing is found', async () => {
       await called(store, { scope: 'acme/alice|order', key: 'pi-of-records' }, 'provider-id', 'pi_3Nk');
       const page = await start(all, '#/records');
@@ -248,6 +276,7 @@ for (const kind of program === undefined ? [] : kinds()) {
           ['unknown', addressOf(await recordOf('order-9')), 'How did it end?'],
           ['completed', addressOf(await recordOf('pay-1001')), 'What it holds'],
           ['letters', '#/letters', 'deliveries'],
+          ['jobs', '#/bulk', 'reopen · caller'],
           ['audit', '#/audit', 'settle'],
         ];
         for (const [view, hash, text] of pages) {

@@ -7,6 +7,7 @@ const LISTS = ['packages/console/test/lists.test.ts'];
 const ELEMENTS = ['packages/console/test/page-elements.test.ts'];
 const LIVE = ['packages/console/test/live.test.ts'];
 const CLEAR = ['packages/console/test/clear-answers.test.ts'];
+const BULK = ['packages/console/test/bulk.test.ts'];
 const SEARCH = ['packages/console/test/search.test.ts'];
 const OVERVIEW = ['packages/console/test/overview.test.ts'];
 const LETTERS = ['packages/console/test/letters.test.ts'];
@@ -263,5 +264,50 @@ export const operatorsPage = [
     tests: SEARCH,
     only: 'SQLite',
     breaks: 'Of an id that two providers have given, the wrong customer’s payment is settled.',
+  },
+  {
+    name: 'console-job-done-twice',
+    file: `${SRC}/bulk-jobs.ts`,
+    find: "if (job.phase !== 'tried')",
+    put: "if (job.phase === 'doing')",
+    tests: BULK,
+    only: 'SQLite',
+    breaks: 'A second click does a job again, under what nobody has tried since.',
+  },
+  {
+    name: 'console-job-uncertain-is-failed',
+    file: `${SRC}/record-bulk.ts`,
+    find: "const isNothing = isStoreError(error) && error.applied === 'no';",
+    put: "const isNothing = isStoreError(error) && (error.applied === 'no' || error.transient);",
+    tests: BULK,
+    only: 'SQLite',
+    breaks: 'What the store left unsaid is told as not done, and done again by whoever repeats it.',
+  },
+  {
+    name: 'console-job-by-another-right',
+    file: `${SRC}/api-verbs.ts`,
+    find: "  'bulk-do': {\n    right: (body, jobs) => jobs.actOf(jobOf(body)),",
+    put: "  'bulk-do': {\n    right: (body, jobs) => (jobs.actOf(jobOf(body)) === 'drop' ? 'drop' : null),",
+    tests: BULK,
+    only: 'SQLite',
+    breaks: 'Whoever may look does what somebody with the right has tried.',
+  },
+  {
+    name: 'console-job-does-not-stop',
+    file: `${SRC}/record-bulk.ts`,
+    find: 'if (isStopped()) return;',
+    put: 'if (isStopped() && place < 0) return;',
+    tests: BULK,
+    only: 'SQLite',
+    breaks: 'Somebody sees that it is the wrong thing, says stop, and it goes on to the last one.',
+  },
+  {
+    name: 'console-job-of-all-records',
+    file: `${SRC}/record-bulk.ts`,
+    find: 'if (filter.length === 0)',
+    put: 'if (filter.length > 9)',
+    tests: BULK,
+    only: 'SQLite',
+    breaks: 'An empty filter forgets every key there is.',
   },
 ];

@@ -19,7 +19,11 @@ export interface Choice {
 }
 
 /** By the state of a record. */
-export function choicesOf({ acts, openEffect, why }: Whole): readonly Choice[] {
+export function choicesOf({
+  acts,
+  openEffect,
+  why,
+}: Pick<Whole, 'acts' | 'openEffect' | 'why'>): readonly Choice[] {
   return acts.flatMap((act): readonly Choice[] => {
     if (act === 'settle') return settlements(openEffect);
     const never = why?.startsWith('outcome-never-known') === true;

@@ -18,6 +18,7 @@ const VIEWS: readonly (readonly [view: Route['view'], href: string, title: strin
   ['overview', '#/', 'Overview'],
   ['records', '#/records', 'Records'],
   ['letters', '#/letters', 'Dead letters'],
+  ['bulk', '#/bulk', 'Jobs'],
   ['audit', '#/audit', 'Audit'],
 ];
 
@@ -196,6 +197,8 @@ function viewOf(route: Route, me: Me): TemplateResult {
       return html`<samekey-record .target=${route.id} .me=${me}></samekey-record>`;
     case 'letters':
       return html`<samekey-letters .topic=${route.topic} .me=${me}></samekey-letters>`;
+    case 'bulk':
+      return html`<samekey-bulk .job=${route.job} .me=${me}></samekey-bulk>`;
     case 'audit':
       return html`<samekey-audit .me=${me}></samekey-audit>`;
     default:

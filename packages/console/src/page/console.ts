@@ -2,6 +2,8 @@
 
 import { ActElement } from './act-element.ts';
 import { AuditElement } from './audit-element.ts';
+import { BulkElement } from './bulk-element.ts';
+import { BulkFormElement } from './bulk-form-element.ts';
 import { ConsoleElement } from './console-element.ts';
 import { LettersElement } from './letters-element.ts';
 import { OverviewElement } from './overview-element.ts';
@@ -13,5 +15,7 @@ customElements.define('samekey-overview', OverviewElement);
 customElements.define('samekey-records', RecordsElement);
 customElements.define('samekey-record', RecordElement);
 customElements.define('samekey-letters', LettersElement);
+customElements.define('samekey-bulk', BulkElement);
+customElements.define('samekey-bulk-form', BulkFormElement);
 customElements.define('samekey-audit', AuditElement);
 customElements.define('samekey-console', ConsoleElement);

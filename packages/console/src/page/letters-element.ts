@@ -15,7 +15,7 @@ import { toRecord } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { type Held, Preview } from './preview.ts';
 import { THEME } from './console-theme.ts';
-import { ago, count, countedAgo, textIn } from './readable.ts';
+import { ago, count, countedAgo, ENDS, textIn } from './readable.ts';
 
 type Verb = 'requeue' | 'drop';
 
@@ -318,14 +318,6 @@ async function tried(
   }
   return { request: { verb, topic, bites }, shown: shown ?? { rows: [], counts: {}, more: false } };
 }
-
-const ENDS: Readonly<Record<BulkRow['end'], string>> = {
-  would: 'would be done',
-  done: 'done',
-  refused: 'refused',
-  failed: 'failed, nothing was done',
-  uncertain: 'uncertain: look again before you repeat it',
-};
 
 function joined(one: BulkAnswer, other: BulkAnswer): BulkAnswer {
   const counts = { ...one.counts };

@@ -1,5 +1,7 @@
 /** Times, ages and strangers' texts as people read them. */
 
+import type { BulkRow } from '../api.ts';
+
 /** Control characters but tab and line feed, those that turn the direction of text, and those that nobody sees. */
 // biome-ignore format: what is silenced must stand in the next line
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
@@ -65,3 +67,12 @@ export function textIn(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 }
+
+/** What became of one of many. */
+export const ENDS: Readonly<Record<BulkRow['end'], string>> = {
+  would: 'would be done',
+  done: 'done',
+  refused: 'refused',
+  failed: 'failed, nothing was done',
+  uncertain: 'uncertain: look again before you repeat it',
+};

@@ -132,6 +132,7 @@ export class RecordsElement extends LitElement {
         <button class="main">Search</button>
       </form>
       ${fault === null ? '' : faultNote(fault)}
+      <samekey-bulk-form .filter=${filter} .me=${this.me}></samekey-bulk-form>
       <section class="card stack" aria-label="Found">
         ${recordList(rows, this.now, isBusy ? 'Looking …' : this.#nothing())}
         ${

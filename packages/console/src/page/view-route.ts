@@ -8,6 +8,7 @@ export type Route =
   | { readonly view: 'records'; readonly filter: Filter }
   | { readonly view: 'record'; readonly id: Id }
   | { readonly view: 'letters'; readonly topic: string }
+  | { readonly view: 'bulk'; readonly job: string }
   | { readonly view: 'audit' };
 
 /** Of the list of records. */
@@ -42,6 +43,7 @@ export function routeOf(hash: string): Route {
   }
   if (path === 'record') return { view: 'record', id: { scope: text('scope'), key: text('key') } };
   if (path === 'letters') return { view: 'letters', topic: text('topic') };
+  if (path === 'bulk') return { view: 'bulk', job: text('id') };
   return path === 'audit' ? { view: 'audit' } : { view: 'overview' };
 }
 
@@ -56,4 +58,9 @@ export function toRecords(filter: Partial<Filter>): string {
   const given = { states: states.join(','), ...texts };
   const filled = Object.entries(given).filter(([, value]) => value !== '');
   return `#/records${filled.length === 0 ? '' : `?${new URLSearchParams(filled).toString()}`}`;
+}
+
+/** The address of a job; of an empty id: that of all. */
+export function toJob(id: string): string {
+  return id === '' ? '#/bulk' : `#/bulk?${new URLSearchParams({ id }).toString()}`;
 }

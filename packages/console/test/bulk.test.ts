@@ -1,0 +1,202 @@
+/**
+ * One act on all that a filter matches, as a job: tried dry with reasons, done row by row, left and found again; on
+ * SQLite and PostgreSQL.
+ */
+
+import { StoreError, type SamekeyRecord, type Store } from 'samekey';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
+import type { ConsoleRight } from '../src/index.ts';
+import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
+
+/** The job when it runs no longer. */
+async function over(at: Served, id: string, end = '') {
+  let page: { job: { phase: string; counts: object; whys: object[]; fault: string | null } } | undefined;
+  await expect
+    .poll(
+      async () => {
+        page = (await at.ask('bulk', { id, end })).body;
+        return page?.job.phase;
+      },
+      { timeout: 20_000 },
+    )
+    .not.toMatch(/ing$/);
+  // oxlint-disable-next-line typescript/no-explicit-any -- what a test looks at is what it says
+  return page as any;
+}
+
+async function tried(at: Served, asked: object) {
+  const { status, body } = await at.ask('bulk-try', asked);
+  expect([status, body.code]).toEqual([200, undefined]);
+  return over(at, body.id);
+}
+
+for (const kind of kinds()) {
+  describe(`many at once: ${kind.name}`, () => {
+    let app: Opened;
+    let store: Store;
+    let all: Served;
+    const opened: Served[] = [];
+
+    beforeAll(async () => {
+      await kind.start();
+      app = await open(await kind.fresh());
+      store = app.samekey.store;
+      // An answer that stands clear: it tells that none is sealed here.
+      await request(app, 'first', 201);
+      all = await serve(ALL);
+    });
+    afterAll(async () => {
+      for (const each of opened) await each.close();
+      await app.close();
+      await kind.stop();
+    });
+
+    async function serve(
+      rights: readonly ConsoleRight[],
+      of: Store = store,
+      actor = 'alice',
+    ): Promise<Served> {
+      const served = await serveConsole({ store: of, token: { secret: SECRET, actor, rights } });
+      opened.push(served);
+      return served;
+    }
+    async function recordOf(key: string): Promise<SamekeyRecord> {
+      const [record] = await store.list({ key });
+      if (record === undefined) throw new Error(`no record ${key}`);
+      return record;
+    }
+    /** Requests of a caller of their own, that ended so. */
+    async function ended(caller: string, many: number, status: number): Promise<readonly string[]> {
+      const keys = Array.from({ length: many }, (_, i) => `${caller}-${status}-${i}`);
+      for (const key of keys) await request(app, key, status, { scope: ['bulk', caller] });
+      return keys;
+    }
+    const SETTLE = { act: 'settle', to: 'completed', response: { status: 201, body: '{"id":1}' } };
+
+    it('tries all that match, and says of the others why not; then it does those, each with its row', async () => {
+      const unknown = await ended('settled', 14, 500);
+      const done = await ended('settled', 3, 201);
+      const before = await recordOf(unknown[0] ?? '');
+      const { job } = await tried(all, { request: SETTLE, filter: { caller: 'bulk/settled' } });
+      expect(job).toMatchObject({
+        phase: 'tried',
+        counts: { would: 14, refused: 3 },
+        isCut: false,
+        fault: null,
+      });
+      expect(job.whys).toEqual([
+        { end: 'refused', why: expect.stringContaining('Only unknown outcomes are settled'), count: 3 },
+      ]);
+      expect(await recordOf(unknown[0] ?? '')).toEqual(before);
+      expect(await store.audit({ acts: ['settle'] })).toEqual([]);
+      expect((await all.ask('bulk-do', { id: job.id })).body.code).toBe('no-reason');
+      expect((await all.ask('bulk-do', { id: job.id, reason: 'they were paid' })).status).toBe(200);
+      const after = await over(all, job.id);
+      expect(after.job).toMatchObject({ phase: 'done', counts: { done: 14, refused: 3 } });
+      expect(after.lines).toHaveLength(17);
+      for (const key of unknown) expect((await recordOf(key)).state).toBe('completed');
+      for (const key of done) expect((await recordOf(key)).response?.status).toBe(201);
+      const rows = await store.audit({ acts: ['settle'] });
+      expect(rows.map(({ actor, reason }) => [actor, reason])).toEqual(
+        unknown.map(() => ['alice', 'they were paid']),
+      );
+      // Once.
+      expect((await all.ask('bulk-do', { id: job.id, reason: 'again' })).body.code).toBe('not-tried');
+    });
+
+    it('is found again by whoever left it, with the lines of one kind alone', async () => {
+      await ended('left', 2, 409);
+      await ended('left', 1, 201);
+      const asked = { request: { act: 'reopen' }, filter: { caller: 'bulk/left' } };
+      const { job } = await tried(all, asked);
+      const { jobs } = (await all.ask('bulk-jobs')).body;
+      expect(jobs[0]).toMatchObject({ id: job.id, actor: 'alice', words: 'reopen · caller: bulk/left' });
+      expect((await over(all, job.id, 'refused')).lines).toMatchObject([
+        { key: 'left-201-0', end: 'refused' },
+      ]);
+      expect((await all.ask('bulk', { id: 'nowhere' })).status).toBe(404);
+    });
+
+    it('does what was shown, and no more: what moved on is refused, and what came since is left', async () => {
+      const [moved, kept] = await ended('moves', 2, 409);
+      const { job } = await tried(all, { request: { act: 'reopen' }, filter: { caller: 'bulk/moves' } });
+      expect(job.counts).toEqual({ would: 2 });
+      const { scope, claimId, attempt } = await recordOf(moved ?? '');
+      await store.forget([{ scope, key: moved ?? '', claimId, attempt, reason: 'x', actor: null }]);
+      await request(app, 'moves-new', 409, { scope: ['bulk', 'moves'] });
+      await all.ask('bulk-do', { id: job.id, reason: 'mended' });
+      const { lines } = await over(all, job.id);
+      expect(
+        Object.fromEntries(lines.map(({ key, end }: { key: string; end: string }) => [key, end])),
+      ).toEqual({
+        [kept ?? '']: 'done',
+        [moved ?? '']: 'refused',
+      });
+      expect((await recordOf('moves-new')).state).toBe('failed');
+    });
+
+    it('tells uncertain from failed, row by row, and goes on', async () => {
+      const keys = await ended('stumbles', 3, 409);
+      const ends = ['unknown', 'no'] as const;
+      const stumbling: Store = Object.create(store, {
+        reopen: {
+          value: async (requests: Parameters<Store['reopen']>[0]) => {
+            const applied = ends[keys.indexOf(requests[0]?.key ?? '')];
+            if (applied === undefined) return store.reopen(requests);
+            throw new StoreError('lost', { applied, transient: true });
+          },
+        },
+      });
+      const at = await serve(ALL, stumbling);
+      const { job } = await tried(at, { request: { act: 'reopen' }, filter: { caller: 'bulk/stumbles' } });
+      await at.ask('bulk-do', { id: job.id, reason: 'mended' });
+      const page = await over(at, job.id);
+      expect(page.job).toMatchObject({ phase: 'done', counts: { uncertain: 1, failed: 1, done: 1 } });
+      expect((await recordOf(keys[2] ?? '')).state).toBe('retryable');
+    });
+
+    it('is done in the name of who does it, by their right, and never to all records', async () => {
+      await ended('named', 1, 409);
+      const asked = { request: { act: 'reopen' }, filter: { caller: 'bulk/named' } };
+      const both = await serveConsole({
+        store,
+        authorize: ({ headers }) =>
+          headers.get('x-user') === 'bob'
+            ? { actor: 'bob', rights: ['settle'] }
+            : { actor: 'carol', rights: ['reopen'] },
+      });
+      opened.push(both);
+      const bob = (verb: string, body: object) => both.ask(verb, body, { 'x-user': 'bob' });
+      expect((await bob('bulk-try', asked)).status).toBe(403);
+      const { body } = await all.ask('bulk-try', { ...asked, filter: { states: [], caller: '' } });
+      expect(body.message).toContain('nothing is done to all there are');
+      const { job } = await tried(both, asked);
+      for (const verb of ['bulk-do', 'bulk-stop'])
+        expect((await bob(verb, { id: job.id, act: 'settle', reason: 'x' })).status).toBe(403);
+      await both.ask('bulk-do', { id: job.id, reason: 'x' });
+      expect((await over(both, job.id)).job).toMatchObject({ actor: 'carol', counts: { done: 1 } });
+      expect((await store.audit({ acts: ['reopen'] }))[0]).toMatchObject({ actor: 'carol' });
+    });
+
+    it('stops where it is told to, after the row that is under way', async () => {
+      const keys = await ended('stops', 5, 409);
+      let stop: (() => Promise<unknown>) | undefined;
+      const stopping: Store = Object.create(store, {
+        reopen: {
+          value: async (requests: Parameters<Store['reopen']>[0]) => {
+            await stop?.();
+            return store.reopen(requests);
+          },
+        },
+      });
+      const at = await serve(ALL, stopping);
+      const { job } = await tried(at, { request: { act: 'reopen' }, filter: { caller: 'bulk/stops' } });
+      stop = () => at.ask('bulk-stop', { id: job.id });
+      await at.ask('bulk-do', { id: job.id, reason: 'mended' });
+      expect((await over(at, job.id)).job).toMatchObject({ phase: 'stopped', counts: { done: 1, would: 4 } });
+      const states = await Promise.all(keys.map(async (key) => (await recordOf(key)).state));
+      expect(states.filter((state) => state === 'retryable')).toHaveLength(1);
+    });
+  });
+}
