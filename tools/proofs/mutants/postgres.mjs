@@ -201,6 +201,14 @@ export const postgres = [
     breaks: 'An owner takes back what was promised to the next request.',
   },
   {
+    name: 'postgres-js-fails-unheard',
+    file: 'stores/postgres/options.ts',
+    find: 'if (result.options?.fetch_types === false) return result;',
+    put: 'return result;',
+    tests: ['stores/postgres-js.test.ts'],
+    breaks: 'A database that greets and then stands still ends every process whose store uses postgres.js.',
+  },
+  {
     name: 'postgres-change-unseen',
     file: 'stores/postgres/statements.ts',
     find: '`r.xmin = q.seen_version::xid AND r.claim_id = q.seen_claim_id',

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import type { PostgresStore } from '../../src/stores/postgres/index.ts';
 import { message, take } from '../../../testing/src/outbox/bench.ts';
 import { anyPostgres } from '../services/postgres.ts';
-import { timed, useServer } from '../stores/postgres-setup.ts';
+import { useServer } from '../stores/postgres-setup.ts';
 
 const source = anyPostgres();
 const MILLION = 1_000_000;
@@ -43,8 +43,7 @@ describe.runIf(source !== undefined)('plans of messages', () => {
       [MILLION],
     );
     await checkPlans(clients);
-    const slow = await timed(useAll(store));
-    expect(slow.ms).toBeLessThan(3_000);
+    await useAll(store);
     await admin.query('ANALYZE samekey_messages');
     await useAll(store);
     await checkPlans(clients);

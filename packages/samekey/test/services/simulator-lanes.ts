@@ -93,7 +93,7 @@ export class TimedClient extends Client {
 
 /** The same with postgres.js, as far as the store uses it. */
 function timedPostgresJs(url: string, now: () => number): PostgresJs {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
   let told = Number.NaN;
   const unsafe: PostgresJs['unsafe'] = (text, values, options) => ({
     async values() {

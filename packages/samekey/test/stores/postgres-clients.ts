@@ -27,7 +27,10 @@ export interface TestClient {
 export const CLIENTS: readonly TestClient[] = [
   {
     name: 'pg',
-    options: (url) => ({ service: 'test', pool: new Pool({ connectionString: url, max: 1 }) }),
+    options: (url) => ({
+      service: 'test',
+      pool: new Pool({ connectionString: url, max: 1 }),
+    }),
     users(url) {
       const pool = new Pool({ connectionString: url, max: 10 });
       pool.on('error', () => undefined);
@@ -54,7 +57,7 @@ export const CLIENTS: readonly TestClient[] = [
     name: 'postgres.js',
     options: (url) => ({
       service: 'test',
-      connect: () => postgres(url, { max: 1, onnotice: () => undefined }),
+      connect: () => postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined }),
     }),
     users(url) {
       // A COMMIT that is prepared by name, and meets a session of a pooler that does not know the name, is answered with ROLLBACK unsaid.

@@ -155,7 +155,7 @@ describe.runIf(source !== undefined && program !== undefined)('through PgBouncer
   ])(
     'a COMMIT of postgres.js that meets another session is $ends (prepare: $prepare)',
     async ({ prepare, runsThen }) => {
-      const sql = postgres(bouncer.url, { max: 1, prepare, onnotice: () => undefined });
+      const sql = postgres(bouncer.url, { max: 1, fetch_types: false, prepare, onnotice: () => undefined });
       const table = `paid_${String(prepare)}`;
       await sql.unsafe(`CREATE TABLE ${table} (key text)`);
       const store = postgresOf(bouncer.url);

@@ -12,7 +12,7 @@ import { claimed, claimRequest, finished, finishRequest } from '../../../testing
 import { availablePostgres } from '../services/postgres.ts';
 import { fill, MILLION } from './postgres-fill.ts';
 import { useEveryStatement } from './postgres-statements.ts';
-import { timed, useServer } from './postgres-setup.ts';
+import { useServer } from './postgres-setup.ts';
 
 for (const source of availablePostgres()) {
   describe(`plans: ${source.name}`, () => {
@@ -38,13 +38,11 @@ for (const source of availablePostgres()) {
 
       await fill(admin, MILLION);
       await checkPlans(clients);
-      // The same prepared statements, as fast as ever: a flush of 100 rows, cold caches and a busy machine included.
-      const slow = await timed(useEveryStatement(store, 'late'));
-      expect(slow.ms).toBeLessThan(3_000);
+      // The same prepared statements, by the same plans.
+      await useEveryStatement(store, 'late');
       await admin.query('ANALYZE samekey_records');
       await useEveryStatement(store, 'analyzed');
       await checkPlans(clients);
-      expect((await timed(store.reap(10))).ms).toBeLessThan(1_500);
     }, 300_000);
 
     it('what a user’s session keeps prepared goes by the unique index: on a table of few pages nothing is kept', async () => {

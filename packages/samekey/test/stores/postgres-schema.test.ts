@@ -217,7 +217,10 @@ for (const source of availablePostgres()) {
       await admin.query(`CREATE ROLE ${role} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
       const url = new URL(db.url);
       url.username = role;
-      const store = postgresStore({ service: 'test', connect: () => postgres(url.href, { max: 1 }) });
+      const store = postgresStore({
+        service: 'test',
+        connect: () => postgres(url.href, { max: 1, fetch_types: false }),
+      });
       await expect(store.migrate()).rejects.toThrow(
         /as their owner, or as a role with CREATE .* migrate --print/,
       );
@@ -235,7 +238,10 @@ for (const source of availablePostgres()) {
       );
       const url = new URL(db.url);
       url.username = role;
-      const store = postgresStore({ service: 'test', connect: () => postgres(url.href, { max: 1 }) });
+      const store = postgresStore({
+        service: 'test',
+        connect: () => postgres(url.href, { max: 1, fetch_types: false }),
+      });
       await expect(store.ready()).rejects.toThrow(/GRANT SELECT, INSERT, UPDATE, DELETE/);
       await admin.query(`GRANT UPDATE, DELETE ON samekey_records, samekey_meta TO ${role}`);
       await expect(store.ready()).rejects.toThrow(

@@ -76,6 +76,27 @@ function testDatabase(url: string): TestDatabase {
   };
 }
 
+/**
+ * What work gave, and how often a session of this database waited for a lock meanwhile, as the server tells it: what a wait
+ * is does not depend on how busy the machine is. A wait of the store's is far longer than two looks are apart.
+ */
+export async function waits<T>(
+  observer: Client,
+  work: Promise<T>,
+): Promise<{ readonly waits: number; readonly value: T }> {
+  const seen = new Set<string>();
+  const state = { isDone: false };
+  const ended = work.finally(() => (state.isDone = true));
+  while (!state.isDone) {
+    const { rows } = await observer.query<{ wait: string }>(
+      `SELECT k.pid || ' ' || k.waitstart AS wait FROM pg_locks k JOIN pg_stat_activity a USING (pid)
+       WHERE NOT k.granted AND k.waitstart IS NOT NULL AND a.datname = current_database()`,
+    );
+    for (const { wait } of rows) seen.add(wait);
+  }
+  return { value: await ended, waits: seen.size };
+}
+
 /** How long something took, in milliseconds, and what it gave. */
 export async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly value: T }> {
   const from = performance.now();

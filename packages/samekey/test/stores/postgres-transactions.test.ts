@@ -128,7 +128,7 @@ for (const source of availablePostgres()) {
       const within = store.within(user);
       await user.query('COMMIT');
       await expect(within.finish(finishRequest(owner, 'completed'))).rejects.toMatchObject({ applied: 'no' });
-      const sql = postgres(db.url, { max: 1 });
+      const sql = postgres(db.url, { max: 1, fetch_types: false });
       expect(() => store.within(sql)).toThrow(/between BEGIN and COMMIT/);
       await sql.end();
     });
@@ -139,7 +139,11 @@ describe('options', () => {
   it.each<[string, object, RegExp]>([
     ['nothing', {}, /exactly one/],
     ['both', { pool: {}, connect: () => undefined }, /exactly one/],
-    ['postgres.js as pool', { pool: postgres({ max: 1 }) }, /connect: \(\) => postgres\(url, \{ max: 1 \}\)/],
+    [
+      'postgres.js as pool',
+      { pool: postgres({ max: 1 }) },
+      /connect: \(\) => postgres\(url, \{ max: 1, fetch_types: false \}\)/,
+    ],
     ['one connection', { pool: { query: () => undefined } }, /swallow claims/],
     ['an unknown option', { pool: {}, pol: 1 }, /no option "pol"/],
     ['a schema that is none', { connect: () => undefined, schema: 'a"b' }, /schema/],

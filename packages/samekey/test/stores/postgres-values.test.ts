@@ -53,7 +53,7 @@ describe.runIf(source !== undefined)('values and sessions of PostgreSQL', () => 
     const admin = await db.session();
     await admin.query(`ALTER DATABASE ${new URL(db.url).pathname.slice(1)} SET bytea_output = 'escape'`);
     const connect = (): ReturnType<typeof postgres> =>
-      postgres(db.url, { max: 1, onnotice: () => undefined });
+      postgres(db.url, { max: 1, fetch_types: false, onnotice: () => undefined });
     let count = 0;
     const response = { status: 200, headers: [], body: Uint8Array.from({ length: 256 }, (_, i) => i) };
     for (const store of [await db.store(), await db.store({ connect })]) {

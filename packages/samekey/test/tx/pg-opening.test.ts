@@ -127,7 +127,7 @@ describe.skipIf(newest === undefined)('limits that go out with BEGIN', () => {
     const connectionString = await server.createDatabase();
     const store = postgresStore({ service: 'test', connect: () => new Client({ connectionString }) });
     await store.migrate();
-    const sql = postgres(connectionString, { max: 1, onnotice: () => undefined });
+    const sql = postgres(connectionString, { max: 1, fetch_types: false, onnotice: () => undefined });
     const samekey = createSamekey({ store, transactions: fromPostgresJs<TransactionSql>(sql) });
     const pay = samekey.transactional({ name: 'pay', run: async (_input: null) => ({ done: true }) });
     const kept = async () =>

@@ -88,6 +88,7 @@ export interface PgPoolClient {
 
 /** What `postgres(…)` of postgres.js returns. */
 export interface PostgresJs extends PostgresJsTransaction {
+  readonly options?: { readonly fetch_types?: boolean };
   end(options?: { timeout?: number }): Promise<unknown>;
   listen?(channel: string, heard: (payload: string) => void): PromiseLike<unknown>;
 }

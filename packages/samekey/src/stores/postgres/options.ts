@@ -37,8 +37,8 @@ export interface PostgresStoreOptions {
    */
   readonly pool?: PgPool;
   /**
-   * Makes one connection for the store, which closes it again: `() => postgres(url, { max: 1 })` with postgres.js, or
-   * `() => new Client(settings)` with pg (not connected yet). Called again after a loss.
+   * Makes one connection for the store, which closes it again: `() => postgres(url, { max: 1, fetch_types: false })`
+   * with postgres.js, or `() => new Client(settings)` with pg (not connected yet). Called again after a loss.
    */
   readonly connect?: () => PgClient | PostgresJs | Promise<PgClient | PostgresJs>;
   /** The schema of the tables; default `public`. Created by `migrate()` if it is not there. */
@@ -135,7 +135,14 @@ type Maker = NonNullable<PostgresStoreOptions['connect']>;
 
 async function made(connect: Maker | undefined): Promise<PgClient | PostgresJs> {
   const result = await connect?.();
-  if (isPostgresJs(result)) return result;
+  if (isPostgresJs(result)) {
+    if (result.options?.fetch_types === false) return result;
+    throw new OptionsError(
+      'postgres.js was made without fetch_types: false: when a connection of it is closed while it still asks for the types of ' +
+        'arrays, it fails where nobody can hear it, and the process ends. The store has no use for them: connect: () => ' +
+        'postgres(url, { max: 1, fetch_types: false }).',
+    );
+  }
   if (typeof result?.connect === 'function' && typeof result.query === 'function') return result;
   throw new OptionsError('connect must return a Client of pg or an instance of postgres.js.');
 }
@@ -145,7 +152,7 @@ function openerOf(pool: PgPool): () => Promise<Connection> {
   if (isPostgresJs(pool)) {
     throw new OptionsError(
       'pool is an instance of postgres.js, whose connections your handlers share and may use up: pass ' +
-        'connect: () => postgres(url, { max: 1 }) instead, so that the store has connections of its own.',
+        'connect: () => postgres(url, { max: 1, fetch_types: false }) instead, so that the store has connections of its own.',
     );
   }
   const { Client, options } = pool as PgPool & { readonly Client?: new (settings: object) => PgClient };
