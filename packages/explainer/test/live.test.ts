@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExplainer } from '../../../tools/build-explainer.mjs';
 import { freshFolder, RunningDemo } from '../../cli/test/running-demo.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
-import { axe } from '../../samekey/test/services/looks.ts';
+import { axe, LOOKS } from '../../samekey/test/services/looks.ts';
 
 const program = chromiumProgram();
 
@@ -30,8 +30,8 @@ describe.runIf(program !== undefined)('the page of buttons', () => {
     rmSync(page, { recursive: true });
   });
 
-  async function open(path: string): Promise<Page> {
-    const opened = await browser.newPage({ reducedMotion: 'reduce' });
+  async function open(path: string, look: BrowserContextOptions = {}): Promise<Page> {
+    const opened = await browser.newPage({ reducedMotion: 'reduce', ...look });
     opened.setDefaultTimeout(20_000);
     await opened.goto(demo.origin + path);
     return opened;
@@ -50,6 +50,17 @@ describe.runIf(program !== undefined)('the page of buttons', () => {
     expect(await live.locator('tbody tr').first().innerText()).toContain('completed');
     expect(await live.locator('.try pre').first().textContent()).toContain('curl -i');
     expect(await axe(live)).toEqual([]);
+    await live.close();
+  });
+
+  it.each(LOOKS)('%s: axe finds nothing, and nothing is wider than the screen', async (_name, look) => {
+    const live = await open('/live', look);
+    await live.locator('tbody tr').first().waitFor();
+    expect(await axe(live)).toEqual([]);
+    const overflows = await live.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflows).toBeLessThanOrEqual(0);
     await live.close();
   });
 

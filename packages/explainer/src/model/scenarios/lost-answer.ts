@@ -72,7 +72,8 @@ export const lostAnswer: Scenario = {
       id: 'once',
       text: 'Now with Samekey: play to the end.',
       variant: 'samekey',
-      learned: 'The same key gets the same answer. The handler runs once, and the money is taken once.',
+      learned:
+        'The same key gets the same answer. The handler runs once, and the money is taken once. It is the app that tries again: Samekey decides what it gets.',
       isDone: isSeenWhole('samekey'),
     },
   ],
@@ -101,7 +102,8 @@ export const lostAnswer: Scenario = {
 };
 
 function captionOf(variant: string, retries: number): string {
-  if (retries === 0) return 'The customer presses “Pay €12.00”. The app sends the payment with a key.';
+  if (retries === 0)
+    return 'The customer presses “Pay €12.00”. The app sends the payment with a key: a name that it has made up for this payment, and keeps.';
   return variant === 'new-key'
     ? 'The app sends the payment again, with a new key. Another process gets it.'
     : 'The app sends the same payment again, with the same key. Another process gets it.';
