@@ -2,7 +2,7 @@
  * The client: operations by name over one pending store, and what is left of them after a reload or a restart.
  */
 
-import { all, change, type Found, givenUp, look, ofStore } from './kept.ts';
+import { all, type Found, look, ofStore, strip } from './kept.ts';
 import {
   type ClientOperation,
   createOperation,
@@ -12,7 +12,7 @@ import {
 } from './named-operation.ts';
 import { checkNames, type ClientOptions, readOptions } from './options.ts';
 import { type ClientResult, unknown } from './results.ts';
-import { bareOf, headersOf, type PendingRow, type Row } from './row.ts';
+import { headersOf, type PendingRow } from './row.ts';
 
 /** An operation that is not settled: a page asks the person about it. */
 export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard'> {
@@ -98,12 +98,8 @@ export function createClient(options: ClientOptions): Client {
       const { live } = settings;
       settings.isCleared = true;
       for (const [name, row] of live) live.set(name, { ...row, request: null });
-      const bare = (row: Row): Row =>
-        row.stage === 'new' || clearing.unsettled === true ? givenUp(settings, row) : bareOf(row);
       const changes = [...(await all(settings)).keys()].map((name) =>
-        ofStore(
-          change<Row, null>(settings, name, (found) => (found === null ? { end: null } : bare(found.row))),
-        ),
+        strip(settings, name, clearing.unsettled === true),
       );
       // One that cannot be written must not keep the others.
       await Promise.allSettled(changes);

@@ -102,7 +102,7 @@ export async function look(settings: Settings, operation: string): Promise<Found
  * Writes what `next` makes of what is there, looking again while others write; or `end`, where it says so. Throws
  * {@link Stopped}.
  */
-export async function change<Next extends Row, End>(
+async function change<Next extends Row, End>(
   settings: Settings,
   operation: string,
   next: (found: Found | null) => Next | { readonly end: End },
@@ -137,7 +137,8 @@ export async function all(settings: Settings): Promise<Map<string, Found>> {
   const { pending, live } = settings;
   const found = new Map<string, Found>();
   for (const [operation, row] of live) found.set(operation, { text: null, row });
-  for (const [operation, text] of await pending.rows()) found.set(operation, { text, row: readRow(text) });
+  for (const [operation, text] of await ofStore(orNotKept(settings, pending.rows())))
+    found.set(operation, { text, row: readRow(text) });
   const settled = [...found].flatMap(([operation, { text, row }]) =>
     row.stage === 'settled' ? [{ operation, text, row }] : [],
   );
@@ -145,7 +146,7 @@ export async function all(settings: Settings): Promise<Map<string, Found>> {
   settled.sort((a, b) => b.row.settled.wall - a.row.settled.wall);
   for (const [index, { operation, text, row }] of settled.entries())
     if (index >= SETTLED_MAX || isOver(settings, row))
-      await pending.swap(operation, text, null).catch(() => false);
+      await orNotKept(settings, pending.swap(operation, text, null)).catch(() => false);
   return found;
 }
 
@@ -251,7 +252,7 @@ function settledOf({ clock, page: by }: Settings, row: Row, answer: KeptAnswer |
 }
 
 /** Given up, as its row says from then on. */
-export function givenUp(settings: Settings, row: Row): SettledRow {
+function givenUp(settings: Settings, row: Row): SettledRow {
   return { ...settledOf(settings, row, null), neverSent: row.stage === 'new' };
 }
 
@@ -274,6 +275,16 @@ export async function drop(
   if ('end' in (await ofStore(dropping))) return false;
   settings.emit({ type: 'dropped', operation, by });
   return true;
+}
+
+/** Leaves of a row what may stay when its user signs out. Rejects with the pending store's error. */
+export function strip(settings: Settings, operation: string, isUnsettledToo: boolean): Promise<unknown> {
+  const stripping = change<Row, null>(settings, operation, (found) => {
+    if (found === null) return { end: null };
+    const { row } = found;
+    return row.stage === 'new' || isUnsettledToo ? givenUp(settings, row) : bareOf(row);
+  });
+  return ofStore(stripping);
 }
 
 /**
@@ -303,7 +314,7 @@ export async function settle(
     if ('end' in settled) return settled.end;
     settings.emit({ type: 'settled', operation, outcome, status: answer.status });
     settings.settledCount += 1;
-    if (settings.settledCount % SETTLED_TURNS === 0) await all(settings);
+    if (settings.settledCount % SETTLED_TURNS === 0) await all(settings).catch(() => null);
     return true;
   } catch (error) {
     const told = error instanceof Stopped ? error.told : null;

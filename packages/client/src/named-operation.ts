@@ -6,7 +6,7 @@
  */
 
 import { OptionsError } from './client-error.ts';
-import { drop, enter, type Found, look, markSent, meet, ofStore, settle, Stopped } from './kept.ts';
+import { drop, enter, type Found, look, markSent, meet, ofStore, settle, Stopped, strip } from './kept.ts';
 import { checkOwnKey } from './keys.ts';
 import { GIVEN_UP } from './locks.ts';
 import { checkNames, readWhenDone, type Settings, type WhenDone } from './options.ts';
@@ -109,6 +109,13 @@ export function verbs(
 
 /** Runs a call; null if what was to be gone on with is not there any more. */
 export async function run(settings: Settings, call: Call): Promise<ClientResult | null> {
+  const result = await runOnce(settings, call);
+  // It may have been entered while `clear` went through the rows.
+  if (settings.isCleared) await strip(settings, call.operation, false).catch(() => null);
+  return result;
+}
+
+async function runOnce(settings: Settings, call: Call): Promise<ClientResult | null> {
   const { operation, signal } = call;
   const deadline = settings.world.monotonicNow() + settings.timeMaxMs;
   const progress: Progress = { key: null, tries: 0 };

@@ -52,7 +52,10 @@ export async function readRequest(
   if (decidingHeaders.length > 0) {
     // They are of this intent from now on, whatever the page says of the next one.
     const now = new Headers(await settings.headers?.());
-    for (const name of decidingHeaders) headers.set(name, headers.get(name) ?? now.get(name) ?? '');
+    for (const name of decidingHeaders) {
+      const value = headers.get(name) ?? now.get(name);
+      if (value !== null) headers.set(name, value);
+    }
   }
   const decisive = decidingHeaders.map((name) => headers.get(name));
   const kept = read === null ? null : toBase64(bytes);

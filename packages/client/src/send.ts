@@ -135,6 +135,7 @@ async function fetchWhole(sending: Sending, signal: AbortSignal): Promise<Answer
   const { kept, headers: own, init } = request;
   const { body, credentials } = kept;
   const headers = new Headers(await settings.headers?.());
+  for (const name of settings.decidingHeaders) headers.delete(name);
   for (const [name, value] of own) headers.set(name, value);
   headers.set('idempotency-key', settings.quoted ? quote(row.key) : row.key);
   await sending.beforeLeaving();

@@ -98,7 +98,10 @@ export function bestPending(options: BestPendingOptions = {}): BestPending {
       const texts = [next && head + next, next && head + markOf(next)] as const;
       const [home, isTaken] = await write(name, held, texts);
       if (!isTaken) return false;
-      if (home !== told && next !== null) onKeptIn?.((told = home));
+      if (home === told || next === null) return true;
+      told = home;
+      // A listener that fails must not fail the payment.
+      queueMicrotask(() => onKeptIn?.(home));
       return true;
     },
     async rows(prefix) {

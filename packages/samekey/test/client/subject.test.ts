@@ -192,6 +192,31 @@ describe('when a user signs out', () => {
     expect(shop.keys).toHaveLength(0);
   });
 
+  it('what waited for its turn, or was entered meanwhile, leaves nothing on the device', async () => {
+    const store = memoryPending();
+    const held = new AbortController();
+    shop.hold = new Promise((resolve) => held.signal.addEventListener('abort', () => resolve()));
+    // A store that writes late.
+    const pending: PendingStore = {
+      ...store,
+      async swap(name, expected, next) {
+        if (name.endsWith('late') && !held.signal.aborted) await once(held.signal, 'abort');
+        return store.swap(name, expected, next);
+      },
+    };
+    const before = clientOf({ pending });
+    shop.answer = { status: 402, body: {} };
+    const calls = [1, 2].map(() => before.operation('pay').fetch('/pay', euros(7_007)));
+    calls.push(before.operation('late').fetch('/pay', euros(7_007)));
+    await shop.begun(1);
+    await before.clear();
+    held.abort();
+    for (const told of await Promise.all(calls)) expect(told).toMatchObject({ why: 'cleared' });
+    expect(await textOf(store)).not.toContain('"amount":7007');
+    expect(await clientOf({ pending }).resume()).toEqual([]);
+    expect(shop.payments).toHaveLength(1);
+  });
+
   it('the unsettled is given up with their consent only, and a misspelt consent is none', async () => {
     const pending = memoryPending();
     shop.faults.push('lose-reply');
@@ -326,6 +351,28 @@ describe('headers that decide', () => {
       ['USD', 'savings', 'token-2'],
     ]);
   });
+});
+
+it('a header that decides and was not there is not sent, nor comes later', async () => {
+  const pending = memoryPending();
+  const sent: (string | null)[] = [];
+  let account: HeadersInit = {};
+  const client = clientOf({
+    pending,
+    ...single,
+    decidingHeaders: ['x-account'],
+    headers: () => account,
+    async fetch(url, init) {
+      sent.push(new Headers(init.headers).get('x-account'));
+      return fetch(url, init);
+    },
+  });
+  shop.faults.push('cut');
+  await client.operation('pay').fetch('/pay', euros(5));
+  account = { 'x-account': 'savings' };
+  const [left] = await client.resume();
+  await left?.goOn();
+  expect(sent).toEqual([null, null]);
 });
 
 it('how a request is sent is kept with its row: credentials, and that no redirect is followed (F137)', async () => {
