@@ -14,6 +14,7 @@ import { ConsoleFault } from './fault.ts';
 import { bulk, listLetters, readBulk } from './dead-letters.ts';
 import { lookGently } from './gentle-look.ts';
 import { listRecords } from './lists.ts';
+import { mintedKeys } from './minted-keys.ts';
 import type { ConsoleUser } from './options.ts';
 import type { OverviewReader, StoreOfConsole } from './overview.ts';
 import { readJob, recordWork } from './record-bulk.ts';
@@ -73,6 +74,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       );
     return wholeOf(whole, Date.now());
   }),
+  minted: look(({ operator, body }) => mintedKeys(operator, textOf(body, 'caller'), Date.now())),
   audit: look(({ operator, body }) => auditOf(operator, body)),
   letters: look(async ({ overview, operator, body }) =>
     listLetters(operator, await overview.dead(), {

@@ -55,6 +55,18 @@ export interface List {
   readonly isCut: boolean;
 }
 
+/** Contents of a caller that came under several keys. */
+export interface Minted {
+  readonly now: number;
+  /** Of the newest records of the caller. */
+  readonly looked: number;
+  /** When the oldest of these was made. */
+  readonly from: number | null;
+  readonly isCut: boolean;
+  /** The largest first, each with its newest records. */
+  readonly groups: readonly { readonly count: number; readonly rows: readonly Row[] }[];
+}
+
 /** How many of one operation are open. */
 export interface OperationCount {
   readonly operation: string;
@@ -96,6 +108,10 @@ export interface Moment {
   readonly kind: 'request' | 'step' | 'open' | 'claim' | 'answer' | 'message' | 'audit' | 'later';
   readonly title: string;
   readonly detail: string | null;
+  /** What others know it by: of the message, of the row of the audit, or the provider's. */
+  readonly id: string | null;
+  /** Something failed, or nobody knows. */
+  readonly isBad: boolean;
 }
 
 /** What is masked: how much there is, and its outline. */

@@ -9,9 +9,12 @@ import { isFinal } from 'samekey/internals/core/record';
 import { NEVER } from 'samekey/internals/store/machine/index';
 import type { Moment } from './api.ts';
 
+/** A line without what most lines are without. */
+type Told = Omit<Moment, 'id' | 'isBad'> & Partial<Pick<Moment, 'id' | 'isBad'>>;
+
 /** What happened, the oldest first; what has no time of its own stands where it must have been. */
 export function momentsOf({ record, steps, messages, audit }: WholeRecord, now: number): readonly Moment[] {
-  const first: Moment = {
+  const first: Told = {
     at: record.createdAt,
     kind: 'request',
     title: 'First request with this key',
@@ -23,15 +26,18 @@ export function momentsOf({ record, steps, messages, audit }: WholeRecord, now: 
     ...audit.map(auditMoment),
     ...laterMoments(record, now),
   ].toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
-  return [first, ...(steps ?? []).map((step) => stepMoment(step, record)), ...timed];
+  return [first, ...(steps ?? []).map((step) => stepMoment(step, record)), ...timed].map(whole);
 }
 
-function stepMoment(step: StepView, record: SamekeyRecord): Moment {
+function whole({ at, kind, title, detail, id = null, isBad = kind === 'open' }: Told): Moment {
+  return { at, kind, title, detail, id, isBad };
+}
+
+function stepMoment(step: StepView, record: SamekeyRecord): Told {
   if (step.kind === 'phase')
     return { at: null, kind: 'step', title: `Phase “${step.name}” committed`, detail: null };
   if (step.isDone) return { at: null, kind: 'step', title: `Effect “${step.name}” done`, detail: null };
   const { call } = step;
-  const provider = call?.providerId === undefined ? '' : `; the provider calls it ${call.providerId}`;
   return {
     at: record.intentAt,
     kind: 'open',
@@ -39,17 +45,27 @@ function stepMoment(step: StepView, record: SamekeyRecord): Moment {
     detail:
       call === null
         ? null
-        : `attempt ${call.attempt}, rule ${call.rule}, at most ${call.timeMaxMs / 1_000} s${provider}`,
+        : `attempt ${call.attempt}, rule ${call.rule}, at most ${call.timeMaxMs / 1_000} s`,
+    id: call?.providerId ?? null,
   };
 }
 
-function claimMoments(record: SamekeyRecord, now: number): readonly Moment[] {
+function claimMoments(record: SamekeyRecord, now: number): readonly Told[] {
   const { state, attempt, lockedUntil, finishedAt, reason, response } = record;
   if (isFinal(record)) {
     const status = response === null ? 'no answer is stored' : `status ${response.status}`;
+    const renewed = record.renewals === 0 ? '' : `; its claim was renewed ${record.renewals} times`;
     return finishedAt === null
       ? []
-      : [{ at: finishedAt, kind: 'answer', title: `Attempt ${attempt} ended: ${state}`, detail: status }];
+      : [
+          {
+            at: finishedAt,
+            kind: 'answer',
+            title: `Attempt ${attempt} ended: ${state}`,
+            detail: status + renewed,
+            isBad: state === 'failed',
+          },
+        ];
   }
   if (state === 'unknown')
     return [
@@ -74,29 +90,38 @@ function claimMoments(record: SamekeyRecord, now: number): readonly Moment[] {
   ];
 }
 
-function messageMoments(message: StoredMessage): readonly Moment[] {
+function messageMoments(message: StoredMessage): readonly Told[] {
   const { topic, id, createdAt, dueAt, state, started, finished, proven, lastError } = message;
-  const handed: Moment = {
+  const handed: Told = {
     at: createdAt,
     kind: 'message',
     title: `Message handed over: ${topic}`,
-    detail: id,
+    detail: null,
+    id,
+    isBad: lastError !== null,
   };
   const deliveries = `${started} deliveries begun, ${finished} ended, ${proven} proven without effect`;
   const error = lastError === null ? '' : `; last error: ${lastError}`;
-  if (state !== 'dead') return [{ ...handed, detail: `${id}; ${state}, ${deliveries}${error}` }];
+  if (state !== 'dead') return [{ ...handed, detail: `${state}, ${deliveries}${error}` }];
   return [
     handed,
-    { at: dueAt, kind: 'open', title: `Message given up: ${topic}`, detail: deliveries + error },
+    { at: dueAt, kind: 'open', title: `Message given up: ${topic}`, detail: deliveries + error, id },
   ];
 }
 
-function auditMoment({ at, act, from, to, reason, actor }: AuditRow): Moment {
+function auditMoment({ seq, at, act, from, to, reason, actor }: AuditRow): Told {
   const change = from === null && to === null ? '' : ` ${from ?? '–'} → ${to ?? '–'}`;
-  return { at, kind: 'audit', title: `${act}${change} by ${actor ?? 'nobody named'}`, detail: reason };
+  return {
+    at,
+    kind: 'audit',
+    title: `${act}${change} by ${actor ?? 'nobody named'}`,
+    detail: reason,
+    id: `audit ${seq}`,
+    isBad: to === 'failed' || to === 'unknown' || act === 'contradiction',
+  };
 }
 
-function laterMoments(record: SamekeyRecord, now: number): readonly Moment[] {
+function laterMoments(record: SamekeyRecord, now: number): readonly Told[] {
   const { state, reconcileAfter, expiresAt } = record;
   if (state === 'unknown' && reconcileAfter !== null && reconcileAfter < NEVER)
     return [{ at: reconcileAfter, kind: 'later', title: 'A reconciler may ask the provider', detail: null }];

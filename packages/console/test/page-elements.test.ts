@@ -365,4 +365,19 @@ describe('a record', () => {
     await settled();
     expect(element.whole?.row.key).toBe('B');
   });
+
+  it('are asked for once, however often somebody presses Enter', async () => {
+    const element = new RecordElement();
+    element.me = me;
+    answers['record'] = ({ key }) => whole(key);
+    const waits = gate();
+    answers['reveal'] = () =>
+      waits.opened.then(() => ({ answer: null, input: null, results: [], messages: [] }));
+    set(element, 'target', { scope: 's', key: 'A' });
+    await settled();
+    const looks = [submit(element, { reason: 'ticket' }), submit(element, { reason: 'ticket' })];
+    waits.open();
+    await Promise.all(looks);
+    expect(sent.filter(({ verb }) => verb === 'reveal')).toHaveLength(1);
+  });
 });

@@ -250,6 +250,52 @@ for (const kind of program === undefined ? [] : kinds()) {
       await page.context().close();
     });
 
+    it('finds a client that makes a key for each try', async () => {
+      for (const key of ['minted-1', 'minted-2']) await request(app, key, 201, { scope: ['acme', 'minter'] });
+      const page = await start(all, '#/records?caller=acme/minter');
+      await page.getByRole('link', { name: 'Same content under new keys' }).click();
+      await page.getByText('2 keys for one content').waitFor();
+      await page.getByRole('link', { name: 'minted-1' }).waitFor();
+      await shot(page, `${kind.name} minted-desktop-light`);
+      expect(await axe(page)).toEqual([]);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    });
+
+    it('finds lines of what happened, and says why there are none', async () => {
+      await request(app, 'line-1', 500);
+      const { scope, claimId, attempt } = await recordOf('line-1');
+      const fenced = { scope, key: 'line-1', claimId, attempt, actor: 'bob', reason: 'seen in the log' };
+      const response = { status: 402, headers: [], body: null };
+      await store.settle([{ ...fenced, to: 'failed', response }]);
+      await store.note(
+        Array.from({ length: 3 }, () => ({
+          scope,
+          key: 'line-1',
+          operation: null,
+          attempt,
+          act: 'reveal' as const,
+          from: null,
+          to: null,
+          reason: 'ticket 9',
+          actor: 'eve',
+        })),
+      );
+      const page = await start(all, addressOf(await recordOf('line-1')));
+      await page.getByText('reveal by eve × 3').waitFor();
+      const field = page.getByLabel('Find in what happened');
+      await field.fill('SEEN IN');
+      await page.getByText('reveal by eve').waitFor({ state: 'detached' });
+      await page.getByText('settle unknown → failed by bob').waitFor();
+      await page.getByLabel('failures alone').check();
+      await field.fill('ticket');
+      await page.getByText('is a failure with “ticket” in it').waitFor();
+      await shot(page, `${kind.name} timeline-desktop-light`);
+      expect(await axe(page)).toEqual([]);
+      expect(faults.splice(0)).toEqual([]);
+      await page.context().close();
+    });
+
     it('finds a record by what the provider calls it, and says why nothing is found', async () => {
       await called(store, { scope: 'acme/alice|order', key: 'pi-of-records' }, 'provider-id', 'pi_3Nk');
       const page = await start(all, '#/records');

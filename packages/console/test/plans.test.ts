@@ -155,6 +155,10 @@ for (const source of MANY === undefined ? availablePostgres() : [anyPostgres()])
       expectIndexes(plans, 50);
     });
 
+    it('the same content under new keys', async () => {
+      expectIndexes(await planned('minted', [{ caller: BIG_CALLER }, { caller: BIG_CALLER }]));
+    });
+
     it('the audit', async () => {
       expectIndexes(await planned('audit', often({})));
       expectIndexes(await planned('audit', often({ before: String(RECORDS / 4) })));

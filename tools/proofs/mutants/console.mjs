@@ -7,6 +7,8 @@ const LISTS = ['packages/console/test/lists.test.ts'];
 const ELEMENTS = ['packages/console/test/page-elements.test.ts'];
 const LIVE = ['packages/console/test/live.test.ts'];
 const CLEAR = ['packages/console/test/clear-answers.test.ts'];
+const TIMELINE = ['packages/console/test/timeline.test.ts'];
+const MINTED = ['packages/console/test/minted.test.ts'];
 const BULK = ['packages/console/test/bulk.test.ts'];
 const SEARCH = ['packages/console/test/search.test.ts'];
 const OVERVIEW = ['packages/console/test/overview.test.ts'];
@@ -309,5 +311,38 @@ export const operatorsPage = [
     tests: BULK,
     only: 'SQLite',
     breaks: 'An empty filter forgets every key there is.',
+  },
+  {
+    name: 'console-folds-what-differs',
+    file: `${SRC}/page/fold-moments.ts`,
+    find: 'one.detail === other.detail',
+    put: 'one.detail !== undefined',
+    tests: TIMELINE,
+    breaks: 'Two errors of two deliveries are one line, and the second one is nowhere.',
+  },
+  {
+    name: 'console-failure-is-none',
+    file: `${SRC}/moments.ts`,
+    find: "isBad: to === 'failed' || to === 'unknown' ||",
+    put: "isBad: to === 'failed' ||",
+    tests: TIMELINE,
+    breaks: 'Who looks for failures alone does not see when nobody knew any more.',
+  },
+  {
+    name: 'console-reveals-twice',
+    file: `${SRC}/page/record-element.ts`,
+    find: 'if (this.isRevealing) return;',
+    put: 'if (this.isRevealing && this.whole === null) return;',
+    tests: ELEMENTS,
+    breaks: 'Two Enters are two rows of the audit, as if somebody had looked twice.',
+  },
+  {
+    name: 'console-mints-across-operations',
+    file: `${SRC}/minted-keys.ts`,
+    find: 'JSON.stringify([operation, fingerprint.label,',
+    put: 'JSON.stringify([fingerprint.label,',
+    tests: MINTED,
+    only: 'SQLite',
+    breaks: 'A payment and its refund are told as one request that was sent twice.',
   },
 ];

@@ -180,7 +180,7 @@ export class ConsoleElement extends LitElement {
 }
 
 function isIn(at: Route['view'], view: Route['view']): boolean {
-  return at === view || (at === 'record' && view === 'records');
+  return at === view || ((at === 'record' || at === 'minted') && view === 'records');
 }
 
 function rightsOf({ rights }: Me): string {
@@ -197,6 +197,8 @@ function viewOf(route: Route, me: Me): TemplateResult {
       return html`<samekey-record .target=${route.id} .me=${me}></samekey-record>`;
     case 'letters':
       return html`<samekey-letters .topic=${route.topic} .me=${me}></samekey-letters>`;
+    case 'minted':
+      return html`<samekey-minted .caller=${route.caller}></samekey-minted>`;
     case 'bulk':
       return html`<samekey-bulk .job=${route.job} .me=${me}></samekey-bulk>`;
     case 'audit':

@@ -8,6 +8,7 @@ import { count, harmless } from './readable.ts';
 interface Reveal {
   readonly revealed: Revealed | null;
   readonly fault: unknown;
+  readonly isBusy: boolean;
   readonly mayReveal: boolean;
   readonly onReveal: (event: SubmitEvent) => Promise<void>;
 }
@@ -57,7 +58,7 @@ export function contentOf(whole: Whole, reveal: Reveal): TemplateResult {
   </section>`;
 }
 
-function revealForm({ mayReveal, onReveal, fault }: Reveal): TemplateResult {
+function revealForm({ mayReveal, onReveal, fault, isBusy }: Reveal): TemplateResult {
   if (!mayReveal)
     return html`<p class="small soft">Values are hidden: this console was opened without the right <code>reveal</code>.</p>`;
   return html`<details>
@@ -65,7 +66,7 @@ function revealForm({ mayReveal, onReveal, fault }: Reveal): TemplateResult {
       <form class="stack" @submit=${onReveal}>
         <p class="small soft">The audit gets a row with your name and your reason before anything is shown.</p>
         <label class="field"><span>Why do you need to see them?</span><input name="reason" required maxlength="1000" /></label>
-        <button>Show them</button>
+        <button ?disabled=${isBusy}>Show them</button>
       </form>
     </details>
     ${fault === null ? '' : faultNote(fault)}`;

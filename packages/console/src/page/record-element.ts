@@ -12,7 +12,6 @@ import type { Id, Me, Revealed, Whole } from '../api.ts';
 import { faultNote, pill, strange } from './pieces.ts';
 import { RECORD_STYLE } from './record-style.ts';
 import { contentOf } from './record-content.ts';
-import { timeline } from './timeline.ts';
 import { toRecords } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
@@ -27,6 +26,7 @@ export class RecordElement extends LitElement {
     fault: { state: true },
     revealed: { state: true },
     revealFault: { state: true },
+    isRevealing: { state: true },
   };
   static override styles: CSSResultGroup = [THEME, RECORD_STYLE];
 
@@ -36,6 +36,8 @@ export class RecordElement extends LitElement {
   declare fault: unknown;
   declare revealed: Revealed | null;
   declare revealFault: unknown;
+  /** One row of the audit for one look. */
+  declare isRevealing: boolean;
   /** What is answered of an earlier target, or to an earlier question, comes too late. */
   #turn = 0;
 
@@ -46,6 +48,7 @@ export class RecordElement extends LitElement {
     this.fault = null;
     this.revealed = null;
     this.revealFault = null;
+    this.isRevealing = false;
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -95,10 +98,11 @@ export class RecordElement extends LitElement {
           </section>
         </div>
         <div class="stack">
-          ${timeline(whole)}
+          <samekey-timeline .whole=${whole}></samekey-timeline>
           ${contentOf(whole, {
             revealed: this.revealed,
             fault: this.revealFault,
+            isBusy: this.isRevealing,
             mayReveal: this.me.rights.includes('reveal'),
             onReveal: this.#onReveal,
           })}
@@ -109,9 +113,11 @@ export class RecordElement extends LitElement {
 
   readonly #onReveal = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
+    if (this.isRevealing) return;
     const reason = textIn(new FormData(event.target as HTMLFormElement), 'reason');
     const { target } = this;
     this.revealFault = null;
+    this.isRevealing = true;
     try {
       const revealed = await ask<Revealed>('reveal', { ...target, reason });
       // What one record holds is never shown on the page of another.
@@ -122,5 +128,6 @@ export class RecordElement extends LitElement {
     } catch (error) {
       if (target === this.target) this.revealFault = error;
     }
+    this.isRevealing = false;
   };
 }

@@ -11,7 +11,7 @@ import {
 } from 'lit';
 import type { List, Me, Row } from '../api.ts';
 import { faultNote, RECORDS_STYLE, recordList } from './pieces.ts';
-import { type Filter, NO_FILTER, toRecords } from './view-route.ts';
+import { type Filter, NO_FILTER, toMinted, toRecords } from './view-route.ts';
 import { ask } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
 import { clock, count, STATES, textIn } from './readable.ts';
@@ -132,6 +132,11 @@ export class RecordsElement extends LitElement {
         <button class="main">Search</button>
       </form>
       ${fault === null ? '' : faultNote(fault)}
+      ${
+        filter.caller === ''
+          ? ''
+          : html`<p><a href=${toMinted(filter.caller)}>Same content under new keys, of this caller</a></p>`
+      }
       <samekey-bulk-form .filter=${filter} .me=${this.me}></samekey-bulk-form>
       <section class="card stack" aria-label="Found">
         ${recordList(rows, this.now, isBusy ? 'Looking …' : this.#nothing())}

@@ -9,6 +9,7 @@ export type Route =
   | { readonly view: 'record'; readonly id: Id }
   | { readonly view: 'letters'; readonly topic: string }
   | { readonly view: 'bulk'; readonly job: string }
+  | { readonly view: 'minted'; readonly caller: string }
   | { readonly view: 'audit' };
 
 /** Of the list of records. */
@@ -43,6 +44,7 @@ export function routeOf(hash: string): Route {
   }
   if (path === 'record') return { view: 'record', id: { scope: text('scope'), key: text('key') } };
   if (path === 'letters') return { view: 'letters', topic: text('topic') };
+  if (path === 'minted') return { view: 'minted', caller: text('caller') };
   if (path === 'bulk') return { view: 'bulk', job: text('id') };
   return path === 'audit' ? { view: 'audit' } : { view: 'overview' };
 }
@@ -63,4 +65,9 @@ export function toRecords(filter: Partial<Filter>): string {
 /** The address of a job; of an empty id: that of all. */
 export function toJob(id: string): string {
   return id === '' ? '#/bulk' : `#/bulk?${new URLSearchParams({ id }).toString()}`;
+}
+
+/** The address of what a caller has sent under several keys. */
+export function toMinted(caller: string): string {
+  return `#/minted?${new URLSearchParams({ caller }).toString()}`;
 }
