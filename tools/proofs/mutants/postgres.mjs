@@ -205,7 +205,8 @@ export const postgres = [
     file: 'stores/postgres/options.ts',
     find: 'if (result.options?.fetch_types === false) return result;',
     put: 'return result;',
-    tests: ['stores/postgres-js.test.ts'],
+    tests: ['stores/silent-servers.test.ts'],
+    only: 'postgres.js that asks for types',
     breaks: 'A database that greets and then stands still ends every process whose store uses postgres.js.',
   },
   {
