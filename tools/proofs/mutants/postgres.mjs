@@ -201,6 +201,15 @@ export const postgres = [
     breaks: 'An owner takes back what was promised to the next request.',
   },
   {
+    name: 'postgres-list-scope-or-caller',
+    file: 'stores/postgres/upkeep-statements.ts',
+    find: '    if (ranges.length === 0) ranges.push(...his);',
+    put: '    ranges.push(...his);',
+    tests: CONTRACT,
+    only: 'the records of a caller are those',
+    breaks: 'A list by scope and caller gives a record twice.',
+  },
+  {
     name: 'postgres-js-fails-unheard',
     file: 'stores/postgres/options.ts',
     find: 'if (result.options?.fetch_types === false) return result;',

@@ -153,6 +153,10 @@ export function lifecycleTests(test: AddTest): void {
       listed.map(({ scope }) => scope),
       all.slice(0, 3).toReversed(),
     );
+    const both = async (scope: string): Promise<readonly string[]> =>
+      (await t.store.list({ caller, scope })).map((record) => record.scope);
+    for (const scope of all.slice(0, 3)) assert.deepEqual(await both(scope), [scope]);
+    for (const scope of all.slice(3)) assert.deepEqual(await both(scope), []);
   });
 
   test('a listed record is the record', async ({ store }) => {

@@ -175,13 +175,16 @@ export function listStatement(
   if (request.operation !== undefined) conditions.push(`r.operation = ${parameter(request.operation)}`);
   const ranges: string[] = [];
   if (request.scope !== undefined) ranges.push(`r.scope = ${parameter(request.scope)}`);
+  conditions.push(...ranges);
   if (request.caller !== undefined) {
     const [caller, from, to] = [request.caller, `${request.caller}|`, afterCaller(request.caller)].map(
       parameter,
     );
-    ranges.push(`r.scope = ${caller}`, `r.scope >= ${from} AND r.scope < ${to}`);
+    const his = [`r.scope = ${caller}`, `r.scope >= ${from} AND r.scope < ${to}`];
+    conditions.push(`(${his.join(' OR ')})`);
+    // A scope is narrower, and is met first.
+    if (ranges.length === 0) ranges.push(...his);
   }
-  if (ranges.length > 0) conditions.push(`(${ranges.map((range) => `(${range})`).join(' OR ')})`);
   if (request.key !== undefined) conditions.push(`r.key = ${parameter(request.key)}`);
   if (request.createdBefore !== undefined) {
     conditions.push(`r.created_at < ${instant(`${parameter(String(request.createdBefore))}::bigint`)}`);
