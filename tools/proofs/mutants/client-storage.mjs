@@ -5,6 +5,7 @@ const SUBJECT = ['client/subject.test.ts'];
 const STORAGE = ['client/storage.test.ts'];
 const LOCKS = ['client/locks.test.ts'];
 const BEST = ['client/best-pending.test.ts'];
+const LAYERS = ['client/layers.test.ts'];
 
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const clientStorage = [
@@ -255,5 +256,21 @@ export const clientStorage = [
     put: '',
     tests: BEST,
     breaks: 'Where all storage is refused nobody can pay.',
+  },
+  {
+    name: 'client-layers-no-head-no-chain',
+    file: `${SRC}/browser/best-pending.ts`,
+    find: 'now?.chain || crypto',
+    put: 'now?.chain ?? crypto',
+    tests: LAYERS,
+    breaks: 'What a page kept in IndexedDB alone can never be read, given up or paid again.',
+  },
+  {
+    name: 'client-layers-no-head-is-newer',
+    file: `${SRC}/browser/best-pending.ts`,
+    find: "return best.chain === '';",
+    put: "return best.chain !== '';",
+    tests: LAYERS,
+    breaks: 'A payment that is done in localStorage is open again in a full IndexedDB.',
   },
 ];

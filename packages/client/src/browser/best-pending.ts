@@ -94,7 +94,7 @@ export function bestPending(options: BestPendingOptions = {}): BestPending {
       const held = await readAll(name);
       const now = newest(held);
       if ((now?.text ?? null) !== expected) return false;
-      const head = `${now?.chain ?? crypto.randomUUID()} ${(now?.number ?? 0) + 1} `;
+      const head = `${now?.chain || crypto.randomUUID()} ${(now?.number ?? 0) + 1} `;
       const texts = [next && head + next, next && head + markOf(next)] as const;
       const [home, isTaken] = await write(name, held, texts);
       if (!isTaken) return false;
@@ -169,10 +169,11 @@ function newest(held: readonly Held[]): Numbered | null {
 
 function isBefore(one: Numbered, best: Numbered): boolean {
   if (one.chain === best.chain) return one.number > best.number;
+  if (one.row.key === best.row.key && (one.chain === '' || best.chain === '')) return best.chain === '';
   return best.row.stage === 'settled' && one.row.stage !== 'settled';
 }
 
-/** A text without a head is of a store that was used alone. */
+/** A text without a head is of a store that was used alone: the oldest one of its key. */
 function numbered(held: string): Numbered {
   const [, chain = '', number = '0', text = held] = /^([\w-]+) (\d+) ([^]*)$/.exec(held) ?? [];
   return { chain, number: Number(number), text, row: readRow(text) };
