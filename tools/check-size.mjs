@@ -118,7 +118,8 @@ const CLOSURES = {
   'samekey/stores/redis': { files: 55, kilobytes: 165 },
   'samekey/stores/dynamodb': { files: 55, kilobytes: 155 },
   '@samekey/client': { files: 22, kilobytes: 50 },
-  '@samekey/console': { files: 30, kilobytes: 80 },
+  // With jobs that say what they do, to whom, and why one has ended.
+  '@samekey/console': { files: 30, kilobytes: 84 },
   '@samekey/console/words': { files: 1, kilobytes: 10 },
   '@samekey/cli/verify': { files: 40, kilobytes: 100 },
 };

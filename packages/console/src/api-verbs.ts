@@ -17,7 +17,7 @@ import { listRecords } from './lists.ts';
 import { mintedKeys } from './minted-keys.ts';
 import type { ConsoleUser } from './options.ts';
 import type { OverviewReader, StoreOfConsole } from './overview.ts';
-import { readJob, recordWork } from './record-bulk.ts';
+import { checkJob, readJob, recordWork } from './record-bulk.ts';
 import { reveal } from './reveal.ts';
 import { wholeOf } from './shown.ts';
 
@@ -83,13 +83,22 @@ const VERBS: Readonly<Record<string, Verb>> = {
       now: Date.now(),
     }),
   ),
-  'bulk-jobs': look(async ({ jobs }) => ({ jobs: jobs.list() })),
-  bulk: look(async ({ jobs, body }) => jobs.page(jobOf(body), Number(body['after'] ?? 0), endOf(body))),
+  'bulk-jobs': look(async ({ jobs, user }) => ({ jobs: jobs.list(user.rights) })),
+  bulk: look(async ({ jobs, user, body }) =>
+    jobs.page(jobOf(body), user.rights, {
+      after: Number(body['after'] ?? 0),
+      end: endOf(body),
+      limit: Number(body['limit'] ?? 0),
+    }),
+  ),
   'bulk-try': {
     right: (body) => readJob(body).act,
     isAct: false,
-    answer: async ({ store, jobs, user, body }) =>
-      jobs.begin(recordWork(store, user.actor, readJob(body)), user.actor),
+    async answer({ store, jobs, user, body }) {
+      const job = readJob(body);
+      await checkJob(store, user.actor, job);
+      return jobs.begin(recordWork(store, user.actor, job), user.actor);
+    },
   },
   'bulk-do': {
     right: (body, jobs) => jobs.actOf(jobOf(body)),

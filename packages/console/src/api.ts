@@ -210,10 +210,11 @@ export interface Letters {
 
 /**
  * What became of one of many. `uncertain`: the store did not say whether it was done; look again before repeating it.
+ * `already`: it was done before, just so.
  */
 export interface BulkRow {
   readonly id: string;
-  readonly end: 'would' | 'done' | 'refused' | 'failed' | 'uncertain';
+  readonly end: 'would' | 'done' | 'already' | 'refused' | 'failed' | 'uncertain';
   readonly why: string | null;
 }
 
@@ -231,12 +232,20 @@ export interface BulkLine extends Id {
   readonly why: string | null;
 }
 
+/**
+ * Why a job may not have all that match. `many`: it has as many as one takes, and the next has others. `far`: it has
+ * looked at so many records that it goes no further back, and no other does. `unlisted`: some cannot be listed.
+ */
+export type BulkCut = 'many' | 'far' | 'unlisted';
+
 /** One act on many records, tried or done. */
 export interface BulkJob {
   readonly id: string;
   readonly act: ConsoleRight;
   /** The act and the filter, for people. */
   readonly words: string;
+  /** What the act brings about, for people. */
+  readonly does: readonly string[];
   /** Who tried it, or does it. */
   readonly actor: string;
   readonly phase: 'looking' | 'tried' | 'doing' | 'done' | 'stopped';
@@ -244,20 +253,22 @@ export interface BulkJob {
   readonly endedAt: number | null;
   readonly reason: string | null;
   readonly looked: number;
-  /** More match than one job takes. */
-  readonly isCut: boolean;
+  /** Why there may be more than it has. */
+  readonly cut: readonly BulkCut[];
   readonly isStopping: boolean;
   /** What ended it. */
   readonly fault: string | null;
   readonly counts: Readonly<Partial<Record<BulkRow['end'], number>>>;
-  /** Why some are not, the most first. */
+  /** Why some are not, the most first; none for who has not the right to its act. */
   readonly whys: readonly { readonly end: BulkRow['end']; readonly why: string; readonly count: number }[];
 }
 
-/** A job with some of its lines. */
+/** A job with some of its lines; what follows the job is empty for who has not the right to its act. */
 export interface BulkPage {
   readonly now: number;
   readonly job: BulkJob;
+  /** What its act is given: status, body, reason. */
+  readonly given: readonly (readonly [name: string, text: string])[];
   readonly lines: readonly BulkLine[];
   /** Ask again with it for those that follow; null: there are none. */
   readonly after: number | null;

@@ -45,9 +45,11 @@ interface Parts {
 export function createConsole(given: ConsoleOptions): Console {
   const options = readConsoleOptions(given);
   const store: StoreOfConsole = options.store;
-  const overview = overviewReader(store, createOperator({ store, actor: null }), options);
+  const told = (error: unknown): void => tellHost(options, error);
+  const { countMs } = options;
+  const overview = overviewReader(store, createOperator({ store, actor: null }), { countMs, told });
   const watch = createWatch(overview);
-  const jobs = bulkJobs((error) => tellHost(options, error));
+  const jobs = bulkJobs(told);
   const parts: Parts = { options, store, overview, watch, jobs };
   const fetch = async (request: Request): Promise<Response> => {
     try {

@@ -20,7 +20,15 @@ import { rowOf } from './shown.ts';
 const LOOKED_MAX = 5_000;
 const ROWS = 50;
 const ROWS_MAX = 200;
-const STATES: readonly State[] = ['pending', 'in_progress', 'completed', 'failed', 'retryable', 'unknown'];
+/** All that a record can be in. */
+export const STATES: readonly State[] = [
+  'pending',
+  'in_progress',
+  'completed',
+  'failed',
+  'retryable',
+  'unknown',
+];
 
 /** What is asked for. */
 interface Filter {
@@ -39,7 +47,7 @@ export async function listRecords(
   body: Readonly<Record<string, unknown>>,
   now: number,
 ): Promise<List> {
-  const filter = filterOf(body);
+  const filter = readFilter(body);
   const reference = textOf(body, 'reference');
   if (reference !== undefined) {
     const { records, isCut } = await recordsReferred(store, reference);
@@ -116,7 +124,8 @@ function isWanted(record: SamekeyRecord, { states, operation, key, hash }: Filte
   );
 }
 
-function filterOf(body: Readonly<Record<string, unknown>>): Filter {
+/** Reads it. Throws `ConsoleFault` for what is no filter. */
+export function readFilter(body: Readonly<Record<string, unknown>>): Filter {
   const states = body['states'];
   if (
     states !== undefined &&

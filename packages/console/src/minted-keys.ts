@@ -7,7 +7,7 @@ import type { SamekeyRecord } from 'samekey';
 import { callerOf, isPointer, type Operator } from 'samekey/operator';
 import type { Minted } from './api.ts';
 import { ConsoleFault } from './fault.ts';
-import { newest } from './newest-first.ts';
+import { newest, SEEN_MAX } from './newest-first.ts';
 import { rowOf } from './shown.ts';
 
 /** Of one caller. */
@@ -35,12 +35,20 @@ export async function mintedKeys(
     now,
     looked: records.length,
     from: records.at(-1)?.row.createdAt ?? null,
-    isCut: records.length === LOOKED || several.length > GROUPS,
+    isCut: records.length === LOOKED || several.length > GROUPS || isFullMoment(records),
     groups: several
       .toSorted((a, b) => b.length - a.length)
       .slice(0, GROUPS)
       .map((group) => ({ count: group.length, rows: group.slice(0, ROWS).map(({ row }) => row) })),
   };
+}
+
+/** Whether the last are so many of one millisecond that others of it cannot be listed, nor what is older. */
+function isFullMoment(records: readonly Narrow[]): boolean {
+  const [first, last] = [records.at(-SEEN_MAX), records.at(-1)].map((each) =>
+    Math.floor(each?.row.createdAt ?? Number.NaN),
+  );
+  return first === last;
 }
 
 interface Narrow {

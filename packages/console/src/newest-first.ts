@@ -13,7 +13,7 @@ import { ConsoleFault } from './fault.ts';
 /** Of one statement: they are read whole, with what they hold. */
 export const PAGE = 100;
 /** That a store gives at once, and so of one millisecond. */
-const SEEN_MAX = 1_000;
+export const SEEN_MAX = 1_000;
 
 /** Where a page ended: at this time, with these of its records seen. */
 interface Cursor {

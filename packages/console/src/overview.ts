@@ -44,13 +44,23 @@ type Dead = Pick<Overview, 'dead' | 'deadAt'>;
 export function overviewReader(
   store: StoreOfConsole,
   operator: Operator,
-  { countMs, waitMs = WAIT_MS }: { readonly countMs: number; readonly waitMs?: number },
+  {
+    countMs,
+    told,
+    waitMs = WAIT_MS,
+  }: {
+    readonly countMs: number;
+    /** Hears why something cannot be counted. */
+    readonly told: (error: unknown) => void;
+    readonly waitMs?: number;
+  },
 ): OverviewReader {
   const { messages } = store;
-  const counts = restedCount(() => store.count(), { everyMs: countMs, waitMs: 0 });
+  const counts = restedCount(() => store.count(), { everyMs: countMs, waitMs: 0, told });
   const letters = restedCount(async () => (await messages?.count()) ?? [], {
     everyMs: 0,
     waitMs: COUNT_WAIT_MS,
+    told,
   });
   async function dead(): Promise<Dead> {
     const counted = await letters();

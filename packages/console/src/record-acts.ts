@@ -70,7 +70,7 @@ function isResponse(response: unknown): boolean {
 
 /** What would happen. Writes nothing. */
 export async function preview(store: Store, actor: string, given: ReadAct): Promise<ActAnswer> {
-  await refuseClear(store, given.request);
+  await refuseClear(store, given.request, [given.id]);
   return tryAct(store, actor, given);
 }
 
@@ -82,7 +82,7 @@ export async function tryAct(store: Store, actor: string, given: ReadAct): Promi
 
 /** Does it. */
 export async function act(store: Store, actor: string, given: ReadAct, reason: string): Promise<ActAnswer> {
-  await refuseClear(store, given.request);
+  await refuseClear(store, given.request, [given.id]);
   return doAct(store, actor, given, reason);
 }
 
@@ -211,12 +211,13 @@ function doneLines(
   const audit = isPreview
     ? `The audit gets a row with your name (${actor}) and your reason.`
     : `The audit has a row with your name (${actor}) and your reason.`;
-  return [...effects(request, record), audit];
+  return [...effectsOf(request, record), audit];
 }
 
-function effects(
+/** What an act brings about, for people; without a record, whichever it is done to. */
+export function effectsOf(
   { act: what, to, response, effectResult }: ActRequest,
-  record: SamekeyRecord,
+  record: Pick<SamekeyRecord, 'state'> | null,
 ): readonly string[] {
   if (what === 'reopen')
     return [
@@ -225,7 +226,7 @@ function effects(
     ];
   if (what === 'forget') {
     const again =
-      record.state === 'completed'
+      record?.state === 'completed'
         ? ['ITS EFFECT HAS HAPPENED. Whoever sends the key again makes it happen again.']
         : [];
     return ['The record goes, and its key acts as never used.', ...again];

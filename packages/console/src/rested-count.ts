@@ -21,18 +21,31 @@ const REST = 20;
  */
 export function restedCount<Count>(
   count: () => Promise<Count>,
-  { everyMs, waitMs }: { readonly everyMs: number; readonly waitMs: number },
+  {
+    everyMs,
+    waitMs,
+    told,
+  }: {
+    readonly everyMs: number;
+    readonly waitMs: number;
+    /** Hears of an error, once until it counts again. */
+    readonly told: (error: unknown) => void;
+  },
 ): RestedCount<Count> {
   let last: Counted<Count> | null = null;
   let running: Promise<void> | null = null;
   let nextAt = 0;
+  let isTold = false;
 
   async function run(): Promise<void> {
     const from = performance.now();
     try {
       last = { count: await count(), at: Date.now() };
-    } catch {
-      // The next try may do it; until then the age tells.
+      isTold = false;
+    } catch (error) {
+      // The next try may do it; until then the age tells those who look.
+      if (!isTold) told(error);
+      isTold = true;
     }
     running = null;
     nextAt = performance.now() + Math.max(everyMs, (performance.now() - from) * REST);

@@ -5,6 +5,7 @@
 
 import { StoreError, type SamekeyRecord, type Store } from 'samekey';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimed, finishRequest } from '../../testing/src/contract/context.ts';
 import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
 import type { ConsoleRight } from '../src/index.ts';
 import { ALL, SECRET, type Served, serveConsole } from './serving.ts';
@@ -82,7 +83,7 @@ for (const kind of kinds()) {
       expect(job).toMatchObject({
         phase: 'tried',
         counts: { would: 14, refused: 3 },
-        isCut: false,
+        cut: [],
         fault: null,
       });
       expect(job.whys).toEqual([
@@ -169,14 +170,96 @@ for (const kind of kinds()) {
       opened.push(both);
       const bob = (verb: string, body: object) => both.ask(verb, body, { 'x-user': 'bob' });
       expect((await bob('bulk-try', asked)).status).toBe(403);
-      const { body } = await all.ask('bulk-try', { ...asked, filter: { states: [], caller: '' } });
-      expect(body.message).toContain('nothing is done to all there are');
+      for (const states of [[], ['pending', 'in_progress', 'completed', 'failed', 'retryable', 'unknown']]) {
+        const { status, body } = await all.ask('bulk-try', { ...asked, filter: { states, caller: '' } });
+        expect([status, body.message]).toEqual([
+          400,
+          expect.stringContaining('nothing is done to all there'),
+        ]);
+      }
       const { job } = await tried(both, asked);
       for (const verb of ['bulk-do', 'bulk-stop'])
         expect((await bob(verb, { id: job.id, act: 'settle', reason: 'x' })).status).toBe(403);
       await both.ask('bulk-do', { id: job.id, reason: 'x' });
       expect((await over(both, job.id)).job).toMatchObject({ actor: 'carol', counts: { done: 1 } });
       expect((await store.audit({ acts: ['reopen'] }))[0]).toMatchObject({ actor: 'carol' });
+    });
+
+    it('forgets nothing: that is done one record at a time, with its warning', async () => {
+      const [key] = await ended('forgets', 1, 201);
+      const { status, body } = await all.ask('bulk-try', {
+        request: { act: 'forget' },
+        filter: { caller: 'bulk/forgets', states: ['completed'] },
+      });
+      expect([status, body.message]).toEqual([400, expect.stringContaining('forgotten one at a time')]);
+      expect((await recordOf(key ?? '')).state).toBe('completed');
+    });
+
+    it('settles nothing that completed after the dry run, by a late answer under the same fence', async () => {
+      const owner = await claimed(store, { scope: 'bulk/late|op', key: 'late-1', operation: 'op' });
+      await store.finish([finishRequest(owner, 'unknown')]);
+      const { job } = await tried(all, { request: SETTLE, filter: { caller: 'bulk/late' } });
+      expect(job.counts).toEqual({ would: 1 });
+      const [late] = await store.finish([finishRequest(owner, 'completed')]);
+      const answered = await recordOf('late-1');
+      expect([late?.kind, answered.state, answered.claimId]).toEqual(['applied', 'completed', owner.claimId]);
+      await all.ask('bulk-do', { id: job.id, reason: 'they were paid' });
+      expect((await over(all, job.id)).job.counts).toEqual({ refused: 1 });
+      expect(await recordOf('late-1')).toEqual(answered);
+    });
+
+    it('reopens nothing that is completed, also where all it saw was a failed record: the store refuses', async () => {
+      const [key = ''] = await ended('stale', 1, 201);
+      const completed = await recordOf(key);
+      const stale = (record: SamekeyRecord | null): SamekeyRecord | null =>
+        record?.key === key ? { ...record, state: 'failed' } : record;
+      const behind: Store = Object.create(store, {
+        find: { value: async (ids: Parameters<Store['find']>[0]) => (await store.find(ids)).map(stale) },
+        list: { value: async (given: Parameters<Store['list']>[0]) => (await store.list(given)).map(stale) },
+      });
+      const at = await serve(ALL, behind);
+      const { job } = await tried(at, { request: { act: 'reopen' }, filter: { caller: 'bulk/stale' } });
+      expect(job.counts).toEqual({ would: 1 });
+      await at.ask('bulk-do', { id: job.id, reason: 'mended' });
+      expect((await over(at, job.id)).job.counts).toEqual({ refused: 1 });
+      expect(await recordOf(key)).toEqual(completed);
+    });
+
+    it('says what was done before so as done before, and not as refused', async () => {
+      await ended('twice', 2, 500);
+      const asked = { request: SETTLE, filter: { caller: 'bulk/twice' } };
+      const { job } = await tried(all, asked);
+      await all.ask('bulk-do', { id: job.id, reason: 'they were paid' });
+      expect((await over(all, job.id)).job.counts).toEqual({ done: 2 });
+      expect((await tried(all, asked)).job).toMatchObject({ counts: { already: 2 }, whys: [] });
+    });
+
+    it.each([
+      ['a status that no server sends', { response: { status: 99, body: null } }, /99/],
+      ['an error to completed', { response: { status: 402, body: null } }, /200 to 399/],
+      ['no such end', { to: 'paid' }, /paid/],
+    ])('refuses %s before it begins', async (_, said, words) => {
+      const asked = { request: { ...SETTLE, ...said }, filter: { caller: 'bulk/settled' } };
+      const { status, body } = await all.ask('bulk-try', asked);
+      expect([status, body.message]).toEqual([400, expect.stringMatching(words)]);
+    });
+
+    it('says what it does: the end, and to whoever may do it the status, the body and why', async () => {
+      await ended('told', 1, 500);
+      const { job, given } = await tried(all, { request: SETTLE, filter: { caller: 'bulk/told' } });
+      expect(job.does).toEqual([
+        'It becomes completed, for good.',
+        'Retries get status 201 with this body of 8 bytes. Nothing runs.',
+      ]);
+      expect(given).toEqual([
+        ['status', '201'],
+        ['body', '{"id":1}'],
+      ]);
+      const looker = await serve(['reopen']);
+      expect((await looker.ask('bulk-jobs')).body.jobs).toEqual([]);
+      const long = { act: 'reopen', effect: 'none' };
+      const { job: other } = await tried(all, { request: long, filter: { caller: 'x'.repeat(100_000) } });
+      expect(other.words.length).toBeLessThan(300);
     });
 
     it('stops where it is told to, after the row that is under way', async () => {

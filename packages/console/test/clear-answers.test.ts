@@ -16,6 +16,17 @@ async function settle(store: Store, at: Served, key: string, said: object): Prom
   return at.ask('act', { act: 'settle', scope, key, seen, reason: 'why', to: 'completed', ...said });
 }
 
+/** The job when it runs no longer. */
+async function over(at: Served, id: string): Promise<Asked['body']> {
+  let job: Asked['body'];
+  const phase = async (): Promise<string> => {
+    ({ job } = (await at.ask('bulk', { id })).body);
+    return job.phase;
+  };
+  await expect.poll(phase, { timeout: 20_000 }).not.toMatch(/ing$/);
+  return job;
+}
+
 for (const kind of kinds()) {
   describe(`answers by hand: ${kind.name}`, () => {
     const apps: Opened[] = [];
@@ -83,6 +94,64 @@ for (const kind of kinds()) {
       expect((await settle(store, at, 'first', word)).body.kind).toBe('applied');
       await request(app, 'second', 500);
       expect((await settle(store, at, 'second', { response: CLEAR })).body.kind).toBe('applied');
+    });
+
+    const JOB = { act: 'settle', to: 'completed', response: CLEAR };
+
+    it('of a job: asks for the word before it begins, also in an outage of 101 unknown outcomes', async () => {
+      const app = await fresh();
+      await request(app, 'first', 201);
+      for (let i = 0; i < 101; i += 1) await request(app, `o-${i}`, 500, { scope: ['acme', 'out'] });
+      const at = await consoleOf(app.samekey.store);
+      const filter = { caller: 'acme/out' };
+      expect(await at.ask('bulk-try', { request: JOB, filter })).toMatchObject({
+        status: 409,
+        body: { code: 'perhaps-sealed' },
+      });
+      expect((await at.ask('bulk-jobs')).body.jobs).toEqual([]);
+      const { body } = await at.ask('bulk-try', { request: { ...JOB, mayStandClear: true }, filter });
+      expect(await over(at, body.id)).toMatchObject({ phase: 'tried', counts: { would: 101 }, fault: null });
+    });
+
+    it('of a job: is refused beside a sealed record among those it tries, however many newer ones are clear', async () => {
+      const { bare, store } = await sealing(2);
+      const app = apps.at(-1) as Opened;
+      for (let i = 0; i < 100; i += 1) await request(app, `clear-${i}`, 201, { scope: ['other'] });
+      const at = await consoleOf(bare);
+      const asked = { request: { ...JOB, mayStandClear: true }, filter: { caller: 'acme' } };
+      const { status, body } = await at.ask('bulk-try', asked);
+      expect(status).toBe(200);
+      expect(await over(at, body.id)).toMatchObject({
+        phase: 'stopped',
+        fault: expect.stringContaining('sealed'),
+      });
+      const ringed = await consoleOf(store);
+      const { body: tried } = await ringed.ask('bulk-try', asked);
+      expect(await over(ringed, tried.id)).toMatchObject({
+        phase: 'tried',
+        counts: { would: 2, refused: 1 },
+      });
+    });
+
+    it('of a job: is refused where the application has begun to seal since the dry run', async () => {
+      const app = await fresh();
+      const { store } = app.samekey;
+      await request(app, 'clear', 201);
+      await request(app, 'u', 500, { scope: ['acme', 'since'] });
+      const at = await consoleOf(store);
+      const { body } = await at.ask('bulk-try', { request: JOB, filter: { caller: 'acme/since' } });
+      expect(await over(at, body.id)).toMatchObject({ phase: 'tried', counts: { would: 1 } });
+      const ring = keyRing({ current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } });
+      const ringed = createSamekey({ store: sealed(store, ring), policy: 'payments', reconcileAfterMs: 0 });
+      const input = { scope: ['x'], key: 'sealed', operation: 'POST /p', fingerprint: 'x' };
+      await ringed.run(input, () => reply(201, 'x'));
+      await at.ask('bulk-do', { id: body.id, reason: 'why' });
+      expect(await over(at, body.id)).toMatchObject({
+        phase: 'stopped',
+        counts: { would: 1 },
+        fault: expect.stringContaining('sealed'),
+      });
+      expect((await store.list({ key: 'u' }))[0]?.state).toBe('unknown');
     });
 
     it.each([

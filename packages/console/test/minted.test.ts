@@ -1,5 +1,6 @@
 /** Clients that mint a key per try are found by their fingerprints, on SQLite and PostgreSQL. */
 
+import type { Store } from 'samekey';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kinds, type Opened, open, request } from '../../cli/test/operating.ts';
 import { SECRET, type Served, serveConsole } from './serving.ts';
@@ -34,6 +35,19 @@ for (const kind of kinds()) {
         'try-2',
         'try-3',
       ]);
+    });
+
+    it('says that there may be more where more are of one millisecond than can be listed', async () => {
+      const { store } = app.samekey;
+      const [record] = await store.list({ limit: 1 });
+      const all = Array.from({ length: 1_500 }, (_, i) => ({ ...record, key: `k-${i}` }));
+      const crowded: Store = Object.create(store, {
+        list: { value: async ({ limit = 100 }: { limit?: number }) => all.slice(0, limit) },
+      });
+      const at = await serveConsole({ store: crowded, token: { secret: SECRET, actor: 'alice' } });
+      const { body } = await at.ask('minted', { caller: 'acme/bob' });
+      await at.close();
+      expect(body).toMatchObject({ looked: 1_000, isCut: true });
     });
 
     it('finds none where each content has one key, and looks at no caller that is not named', async () => {

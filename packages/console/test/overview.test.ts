@@ -31,6 +31,7 @@ describe('an overview of a database that does not answer', () => {
     const reader = overviewReader(store, createOperator({ store, actor: null }), {
       countMs: 60_000,
       waitMs: 20,
+      told: () => undefined,
     });
     for (let i = 0; i < 3; i += 1)
       await expect(reader.read()).rejects.toMatchObject({ code: 'slow', status: 503 });
@@ -50,7 +51,10 @@ describe('an overview of a database that does not answer', () => {
         return [];
       },
     });
-    const reader = overviewReader(store, createOperator({ store, actor: null }), { countMs: 60_000 });
+    const reader = overviewReader(store, createOperator({ store, actor: null }), {
+      countMs: 60_000,
+      told: () => undefined,
+    });
     await expect(reader.read()).rejects.toThrow('lost');
     await expect(reader.read()).resolves.toMatchObject({ looked: 0 });
   });
@@ -60,7 +64,11 @@ describe('counting a whole table', () => {
   it('is done one at a time, and told with when it was done', async () => {
     const gates = [gate<number>(), gate<number>()];
     let counting = 0;
-    const counted = restedCount(async () => gates[counting++]?.opened ?? 0, { everyMs: 0, waitMs: 10 });
+    const counted = restedCount(async () => gates[counting++]?.opened ?? 0, {
+      everyMs: 0,
+      waitMs: 10,
+      told: () => undefined,
+    });
     expect(await Promise.all([counted(), counted(), counted()])).toEqual([null, null, null]);
     expect(counting).toBe(1);
     gates[0]?.open(7);
@@ -69,18 +77,20 @@ describe('counting a whole table', () => {
     expect(counting).toBe(1);
   });
 
-  it('goes on after an error, and its age tells', async () => {
+  it('goes on after an error, which is told once, and its age tells', async () => {
     let counting = 0;
+    const heard: unknown[] = [];
     const counted = restedCount(
       async () => {
         counting += 1;
-        if (counting === 1) throw new Error('lost');
+        if (counting <= 2) throw new Error(`lost ${counting}`);
         return counting;
       },
-      { everyMs: 0, waitMs: 1_000 },
+      { everyMs: 0, waitMs: 1_000, told: (error) => heard.push(error) },
     );
     expect(await counted()).toBeNull();
-    await expect.poll(counted).toMatchObject({ count: 2 });
+    await expect.poll(counted).toMatchObject({ count: 3 });
+    expect(heard).toEqual([new Error('lost 1')]);
   });
 });
 

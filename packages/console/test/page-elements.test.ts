@@ -8,7 +8,9 @@ import type { Me, Whole } from '../src/api.ts';
 import { ActElement } from '../src/page/act-element.ts';
 import { signIn } from '../src/page/ask-server.ts';
 import { AuditElement } from '../src/page/audit-element.ts';
+import { BulkElement } from '../src/page/bulk-element.ts';
 import { LettersElement } from '../src/page/letters-element.ts';
+import { OverviewElement } from '../src/page/overview-element.ts';
 import { RecordElement } from '../src/page/record-element.ts';
 
 type Fields = Record<string, string>;
@@ -51,7 +53,8 @@ beforeAll(() => {
       return { ok: isOk, status: isOk ? 200 : 503, json: async () => value };
     },
   });
-  for (const [name, element] of Object.entries({ ActElement, AuditElement, LettersElement, RecordElement }))
+  const elements = { ActElement, AuditElement, BulkElement, LettersElement, OverviewElement, RecordElement };
+  for (const [name, element] of Object.entries(elements))
     customElements.define(`test-${name.toLowerCase()}`, element);
 });
 afterAll(() => void Object.assign(globalThis, kept));
@@ -379,5 +382,89 @@ describe('a record', () => {
     waits.open();
     await Promise.all(looks);
     expect(sent.filter(({ verb }) => verb === 'reveal')).toHaveLength(1);
+  });
+});
+
+describe('dead letters that could not be counted', () => {
+  it.each([
+    [null, /not counted yet/],
+    [0, /^(?!.*not counted yet)/s],
+  ])('counted at %s: are not shown as none', (deadAt, words) => {
+    const element = new OverviewElement();
+    element.overview = {
+      now: 0,
+      counts: null,
+      unknown: [],
+      stuck: [],
+      operations: [],
+      looked: 0,
+      isCut: false,
+      dead: [],
+      deadAt,
+    };
+    expect(JSON.stringify(element.render())).toMatch(words);
+  });
+});
+
+describe('a job', () => {
+  const job = {
+    id: 'j',
+    act: 'settle',
+    words: 'settle to completed',
+    does: ['It becomes completed, for good.'],
+    actor: 'alice',
+    phase: 'tried',
+    startedAt: 0,
+    endedAt: 0,
+    reason: null,
+    looked: 1,
+    cut: [],
+    isStopping: false,
+    fault: null,
+    counts: { would: 2 },
+    whys: [],
+  };
+  const page = { now: 0, job, given: [['status', '201']], after: null };
+  const line = { scope: 's', key: 'line', end: 'would', why: null };
+
+  async function jobElement(more: object = {}): Promise<BulkElement> {
+    const element = new BulkElement();
+    element.me = me;
+    answers['bulk'] = ({ after }) => ({
+      ...page,
+      ...more,
+      lines: [{ ...line, key: `line-${after}` }],
+      after: after === 0 ? 1 : null,
+    });
+    set(element, 'job', 'j');
+    await settled();
+    return element;
+  }
+
+  it('says what it does before somebody does it', async () => {
+    const element = await jobElement();
+    expect(JSON.stringify([...parts(element.render())].map(({ value }) => value))).toMatch(
+      /for good.*"Status".*201/s,
+    );
+  });
+
+  it('keeps the lines that "More" has brought when it is read anew, and what was said of a refused wish', async () => {
+    const element = await jobElement();
+    const [more] = handlers(element, '@click=');
+    more?.({});
+    await settled();
+    expect(element.lines.map(({ key }) => key)).toEqual(['line-0', 'line-1']);
+    answers['bulk-do'] = () => new Error('two are running');
+    await submit(element, { reason: 'why' });
+    set(element, 'end', '');
+    handlers(element, '@change=')[0]?.({ target: { value: '' } });
+    await settled();
+    expect(sent.findLast(({ verb }) => verb === 'bulk')?.body).toMatchObject({ after: 0, limit: 2 });
+    expect(String((element.refused as Error).message)).toContain('two are running');
+  });
+
+  it('says of what was left when it stopped that it was not done', async () => {
+    const element = await jobElement({ job: { ...job, phase: 'stopped' } });
+    expect(textOf(element)).toContain('2 not done');
   });
 });

@@ -229,7 +229,7 @@ for (const kind of program === undefined ? [] : kinds()) {
       const page = await start(all, '#/records?caller=acme/bulk');
       await page.getByText('Do one thing to all that match').click();
       await page.getByLabel('What').selectOption({ label: 'Reopen it' });
-      await page.getByRole('button', { name: 'Try it dry' }).click();
+      await page.getByRole('button', { name: 'Dry run: change nothing' }).click();
       await page.getByText('3 would be done, 1 refused.').waitFor();
       await page.getByText('1 refused: It is completed').waitFor();
       expect((await recordOf('bulk-1')).state).toBe('failed');
@@ -287,7 +287,7 @@ for (const kind of program === undefined ? [] : kinds()) {
       await field.fill('SEEN IN');
       await page.getByText('reveal by eve').waitFor({ state: 'detached' });
       await page.getByText('settle unknown → failed by bob').waitFor();
-      await page.getByLabel('failures alone').check();
+      await page.getByLabel('only failures').check();
       await field.fill('ticket');
       await page.getByText('is a failure with “ticket” in it').waitFor();
       await shot(page, `${kind.name} timeline-desktop-light`);

@@ -9,8 +9,8 @@ import {
   type PropertyValues,
   type TemplateResult,
 } from 'lit';
-import type { BulkJob, BulkLine, BulkPage, BulkRow, Me } from '../api.ts';
-import { ask } from './ask-server.ts';
+import type { BulkCut, BulkJob, BulkLine, BulkPage, BulkRow, Me } from '../api.ts';
+import { ask, AskFault } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
 import { faultNote, strange } from './pieces.ts';
 import { ago, count, ENDS, textIn } from './readable.ts';
@@ -27,6 +27,24 @@ const PHASES: Readonly<Record<BulkJob['phase'], string>> = {
   stopped: 'was stopped',
 };
 
+/** What an act is given, as people call it. */
+const GIVEN: Readonly<Record<string, string>> = {
+  status: 'Status',
+  headers: 'Headers',
+  body: 'Body',
+  because: 'Why nothing can happen any more',
+  callTimeMaxMs: 'Longest call after its claim ended, in milliseconds',
+  effectResult: 'Result of the effect',
+  effect: 'Effect, on somebody’s word',
+};
+
+const CUTS: Readonly<Record<BulkCut, string>> = {
+  many: 'More may match: one job does about 10,000. Do these, then try again for the rest.',
+  far: 'It looked at 250,000 records, from the newest back, and goes no further; trying again does not reach older ones. Narrow the filter: by caller, or to unknown ones alone.',
+  unlisted:
+    'Some that match cannot be listed, and are none of these: too many are of one millisecond, or of one reference. Name the caller or the operation.',
+};
+
 /** `samekey-bulk`. */
 export class BulkElement extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -37,6 +55,7 @@ export class BulkElement extends LitElement {
     jobs: { state: true },
     end: { state: true },
     fault: { state: true },
+    refused: { state: true },
     isBusy: { state: true },
   };
   static override styles: CSSResultGroup = [
@@ -45,6 +64,10 @@ export class BulkElement extends LitElement {
       .lines li + li,
       .jobs li + li {
         border-top: 1px solid var(--line);
+      }
+      .given {
+        white-space: pre-wrap;
+        overflow-wrap: anywhere;
       }
       .lines li,
       .jobs li {
@@ -62,7 +85,9 @@ export class BulkElement extends LitElement {
   declare jobs: readonly BulkJob[] | null;
   /** Which lines are shown. */
   declare end: BulkRow['end'] | '';
+  /** Of reading; that of what was asked for stays beside it. */
   declare fault: unknown;
+  declare refused: unknown;
   declare isBusy: boolean;
   /** What is answered of another job, or to an earlier question, comes too late. */
   #turn = 0;
@@ -76,6 +101,7 @@ export class BulkElement extends LitElement {
     this.jobs = null;
     this.end = '';
     this.fault = null;
+    this.refused = null;
     this.isBusy = false;
   }
 
@@ -85,6 +111,8 @@ export class BulkElement extends LitElement {
     this.lines = [];
     this.jobs = null;
     this.end = '';
+    this.fault = null;
+    this.refused = null;
     void this.#read();
   }
 
@@ -98,28 +126,34 @@ export class BulkElement extends LitElement {
     clearTimeout(this.#timer);
     this.#turn += 1;
     const turn = this.#turn;
-    this.fault = null;
     try {
       if (this.job === '') {
         const { jobs } = await ask<{ jobs: readonly BulkJob[] }>('bulk-jobs');
-        if (turn === this.#turn) this.jobs = jobs;
+        if (turn === this.#turn) Object.assign(this, { jobs, fault: null });
         return;
       }
-      const page = await ask<BulkPage>('bulk', { id: this.job, after, end: this.end });
+      // Anew as many as are shown: what "More" has brought stays there.
+      const limit = after === 0 ? this.lines.length : 0;
+      const page = await ask<BulkPage>('bulk', { id: this.job, after, end: this.end, limit });
       if (turn !== this.#turn) return;
       this.lines = after === 0 ? page.lines : [...this.lines, ...page.lines];
       this.page = page;
-      if (isRunning(page.job)) this.#timer = setTimeout(() => void this.#read(), EVERY_MS);
+      this.fault = null;
     } catch (error) {
-      if (turn === this.#turn) this.fault = error;
+      if (turn !== this.#turn) return;
+      this.fault = error;
+      if (error instanceof AskFault && error.code === 'no-job') return;
     }
+    // Also after a look that failed: the job goes on.
+    if (this.page !== null && isRunning(this.page.job))
+      this.#timer = setTimeout(() => void this.#read(), EVERY_MS);
   }
 
   override render(): TemplateResult {
-    const { fault, job } = this;
+    const { fault, refused, job } = this;
     return html`<div class="stack">
       <h1 tabindex="-1">${job === '' ? 'Jobs' : 'Many at once'}</h1>
-      ${fault === null ? '' : faultNote(fault)} ${job === '' ? this.#all() : this.#one()}
+      ${fault === null ? '' : faultNote(fault)} ${refused === null ? '' : faultNote(refused)} ${job === '' ? this.#all() : this.#one()}
     </div>`;
   }
 
@@ -143,17 +177,19 @@ export class BulkElement extends LitElement {
   }
 
   #one(): TemplateResult {
-    const { page, lines } = this;
+    const { page } = this;
     if (page === null) return this.fault === null ? html`<p class="soft">Reading …</p>` : html``;
-    const { job, now, after } = page;
+    const { job, now, given } = page;
     return html`<section class="card stack" aria-label="The job">
         <p><strong>${strange(job.words, 500)}</strong> ${PHASES[job.phase]}${job.isStopping ? ', and is stopping' : ''}.</p>
+        ${job.does.map((line) => html`<p>${strange(line, 300)}</p>`)}
+        ${given.map(([name, text]) => html`<p class="small">${GIVEN[name] ?? name}: <code class="given">${strange(text, 5_000)}</code></p>`)}
         <p role="status"><strong>${sums(job)}</strong></p>
         ${
           job.whys.length === 0
             ? ''
             : html`<ul>
-                ${job.whys.map(({ end, why, count: of }) => html`<li>${count(of)} ${ENDS[end]}: ${strange(why, 500)}</li>`)}
+                ${job.whys.map(({ end, why, count: of }) => html`<li>${count(of)} ${wordOf(job, end)}: ${strange(why, 500)}</li>`)}
               </ul>`
         }
         <p class="small soft">
@@ -161,23 +197,28 @@ export class BulkElement extends LitElement {
           ${strange(job.actor, 60)}${job.reason === null ? '' : html`, because: ${strange(job.reason, 300)}`}. This page can be left: the job
           stands under <a href=${toJob('')}>Jobs</a>, until the process ends that does it.
         </p>
-        ${job.isCut ? html`<p class="note">More match than one job takes. Do these, then try again for the rest.</p>` : ''}
+        ${job.cut.map((each) => html`<p class="note">${CUTS[each]}</p>`)}
         ${job.fault === null ? '' : faultNote(job.fault)} ${this.#next(job)}
       </section>
-      <section class="card stack" aria-label="Each record">
+      ${this.me.rights.includes(job.act) ? this.#each(page) : html`<p class="small soft">What became of each record is shown to those who have the right <code>${job.act}</code>.</p>`}`;
+  }
+
+  #each({ job, after }: BulkPage): TemplateResult {
+    const { lines } = this;
+    return html`<section class="card stack" aria-label="Each record">
         <label class="field"
           ><span>Show</span>
           <select name="end" @change=${this.#onEnd}>
             <option value="">all</option>
-            ${endsOf(job.counts).map((end) => html`<option value=${end} ?selected=${this.end === end}>${ENDS[end]}</option>`)}
+            ${endsOf(job.counts).map((end) => html`<option value=${end} ?selected=${this.end === end}>${wordOf(job, end)}</option>`)}
           </select></label
         >
-        ${lines.length === 0 ? html`<p class="soft">${isRunning(job) ? 'None yet.' : 'None: the filter matches nothing.'}</p>` : ''}
+        ${lines.length === 0 ? html`<p class="soft">${isRunning(job) ? 'None yet.' : nothing(job, this.end)}</p>` : ''}
         <ul class="lines">
           ${lines.map(
             (line) => html`<li>
               <a class="mono" href=${toRecord(line)}>${strange(line.key, 120)}</a>
-              <span class="small soft">${ENDS[line.end]}${line.why === null ? '' : html`: ${strange(line.why, 300)}`}</span>
+              <span class="small soft">${wordOf(job, line.end)}${line.why === null ? '' : html`: ${strange(line.why, 300)}`}</span>
             </li>`,
           )}
         </ul>
@@ -215,11 +256,12 @@ export class BulkElement extends LitElement {
     if (this.isBusy) return;
     const { job } = this;
     this.isBusy = true;
+    this.refused = null;
     try {
       await ask(verb, { id: job, ...more });
       if (job === this.job) await this.#read();
     } catch (error) {
-      if (job === this.job) this.fault = error;
+      if (job === this.job) this.refused = error;
     }
     this.isBusy = false;
   }
@@ -229,9 +271,22 @@ function isRunning({ phase }: BulkJob): boolean {
   return phase === 'looking' || phase === 'doing';
 }
 
-function sums({ counts }: BulkJob): string {
-  const said = endsOf(counts).map((end) => `${count(counts[end] ?? 0)} ${ENDS[end]}`);
-  return said.length === 0 ? 'None as yet.' : `${said.join(', ')}.`;
+function sums(job: BulkJob): string {
+  const { counts } = job;
+  const said = endsOf(counts).map((end) => `${count(counts[end] ?? 0)} ${wordOf(job, end)}`);
+  if (said.length > 0) return `${said.join(', ')}.`;
+  return isRunning(job) ? 'None yet.' : 'None.';
+}
+
+/** What was left when a job ended is not done any more. */
+function wordOf({ phase }: BulkJob, end: BulkRow['end']): string {
+  return end === 'would' && phase === 'stopped' ? 'not done' : ENDS[end];
+}
+
+/** Why there are no lines. */
+function nothing({ phase, fault }: BulkJob, end: string): string {
+  if (fault !== null || phase === 'stopped') return 'None: it ended before.';
+  return end === '' ? 'None: the filter matches nothing.' : 'None of these.';
 }
 
 /** Those that there are, always in one order. */

@@ -13,14 +13,13 @@ import { answerFields, type Choice, choicesOf, readChoice } from './act-forms.ts
 import { ask, AskFault } from './ask-server.ts';
 import { THEME } from './console-theme.ts';
 import { faultNote } from './pieces.ts';
+import { STATES } from './readable.ts';
 import { type Filter, NO_FILTER, toJob } from './view-route.ts';
 
-/** What may be done to which states; of others the dry run says why not. */
+/** What may be done to which states; of others the dry run says why not. Records are forgotten one at a time. */
 const ACTS: Readonly<Record<string, Whole['acts']>> = {
   unknown: ['settle'],
-  failed: ['reopen', 'forget'],
-  completed: ['forget'],
-  retryable: ['forget'],
+  failed: ['reopen'],
 };
 
 /** `samekey-bulk-form`. */
@@ -81,7 +80,7 @@ export class BulkFormElement extends LitElement {
             : ''
         }
         ${fault === null ? '' : faultNote(fault)}
-        <div class="row"><button ?disabled=${isBusy || choice === null}>Try it dry</button></div>
+        <div class="row"><button ?disabled=${isBusy || choice === null}>Dry run: change nothing</button></div>
       </form>
     </details>`;
   }
@@ -117,7 +116,8 @@ export class BulkFormElement extends LitElement {
 
 /** What there is to choose, by the states that are looked for and by right; nothing for all records at once. */
 function choicesFor({ states, ...texts }: Filter, { rights }: Me): readonly Choice[] {
-  const isAll = states.length === 0 && Object.values(texts).every((text) => text === '');
+  const isAny = states.length === 0 || Object.keys(STATES).every((state) => states.includes(state));
+  const isAll = isAny && Object.values(texts).every((text) => text === '');
   if (isAll) return [];
   const acts = new Set(
     (states.length === 0 ? Object.keys(ACTS) : states).flatMap((state) => ACTS[state] ?? []),

@@ -141,6 +141,8 @@ export class LettersElement extends LitElement {
   }
 
   #topics({ topics, topicsAt, now }: Letters): TemplateResult {
+    if (topicsAt === null)
+      return html`<p class="small soft">How many there are of which topic is not counted yet.</p>`;
     if (topics.length === 0) return html``;
     return html`<nav class="row" aria-label="Topics">
       <a href="#/letters" aria-current=${this.topic === '' ? 'page' : 'false'}>all</a>

@@ -128,9 +128,13 @@ export class OverviewElement extends LitElement {
         ${recordList(stuck, now, `None among the newest ${count(overview.looked)} records.`)}
       </section>
       ${
-        letters === 0
-          ? ''
-          : html`<section class="card row spread" aria-label="Dead letters">
+        deadAt === null
+          ? html`<section class="card" aria-label="Dead letters">
+              <p>Dead letters are not counted yet: <a href="#/letters">look at dead letters</a>.</p>
+            </section>`
+          : letters === 0
+            ? ''
+            : html`<section class="card row spread" aria-label="Dead letters">
               <p>
               ${pill('dead', `${count(letters)} dead`)} messages were given up.
               <span class="small soft">${countedAgo(deadAt, now)}</span>

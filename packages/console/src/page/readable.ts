@@ -72,6 +72,7 @@ export function textIn(form: FormData, name: string): string {
 export const ENDS: Readonly<Record<BulkRow['end'], string>> = {
   would: 'would be done',
   done: 'done',
+  already: 'done before, just so',
   refused: 'refused',
   failed: 'failed, nothing was done',
   uncertain: 'uncertain: look again before you repeat it',

@@ -66,7 +66,7 @@ export class TimelineElement extends LitElement {
         ><span>Find in what happened</span
         ><input name="find" .value=${this.text} autocomplete="off" spellcheck="false" @input=${this.#onText}
       /></label>
-      <label class="check"><input type="checkbox" .checked=${this.isOnlyBad} @change=${this.#onBad} /> failures alone</label>
+      <label class="check"><input type="checkbox" .checked=${this.isOnlyBad} @change=${this.#onBad} /> only failures</label>
     </div>`;
   }
 
