@@ -93,6 +93,17 @@ describe('tasks', () => {
     },
   );
 
+  it.each(tasks)('%s: whoever asks to be shown how sees it done', async (_name, scenario, task) => {
+    const { variant, knobs = {}, faults = [] } = task;
+    const run = await play({ scenario, variant, seed: 1, knobs, faults });
+    expect(task.isDone(run, run.steps.length - 1)).toBe(true);
+    for (const [id, value] of Object.entries(knobs)) {
+      const knob = scenario.knobs.find((one) => one.id === id);
+      expect(value).toBeGreaterThanOrEqual(knob?.least ?? Infinity);
+      expect(value).toBeLessThanOrEqual(knob?.most ?? -Infinity);
+    }
+  });
+
   it('ask for a broken version first, and for the sound one last', () => {
     for (const { tasks: all, variants } of SCENARIOS) {
       const breaksOf = (id: string | undefined): unknown => variants.find((one) => one.id === id)?.breaks;

@@ -12,6 +12,15 @@ const READER = ['packages/explainer/test/reader.test.ts'];
 /** @type {import('./mutant.mjs').Mutant[]} */
 export const explainer = [
   {
+    name: 'explainer-shows-a-task-as-usual',
+    file: `${SRC}/model/scenarios/double-click.ts`,
+    find: '      knobs: { gap: 600 },',
+    put: '      knobs: { gap: 40 },',
+    tests: STORIES,
+    only: 'double-click, late: whoever asks',
+    breaks: '“Show me” plays the run that fails again, and the task stays open.',
+  },
+  {
     name: 'explainer-provider-never-forgets',
     file: `${SRC}/model/stage-provider.ts`,
     find: 'now() - kept.at <= memoryMs',

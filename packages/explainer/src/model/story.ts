@@ -51,6 +51,8 @@ export interface Task {
   readonly variant: string;
   /** Placed by whoever wants to be shown how; default none. */
   readonly faults?: readonly Fault[];
+  /** Turned by whoever wants to be shown how; default all as usual. */
+  readonly knobs?: KnobValues;
   /** Said when it is done: the idea behind it. */
   readonly learned: string;
   /** Whether the run has brought it about by this step. */

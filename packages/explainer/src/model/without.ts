@@ -8,7 +8,7 @@ import type { Within } from 'samekey/internals/store/transaction';
 
 /** All requests under a key look the same. */
 export function withoutFingerprint(store: Store): Store {
-  const fingerprint = { label: 'none', digest: 'not compared' };
+  const fingerprint = { label: 'none', digest: 'none' };
   return {
     ...store,
     claim: (requests) => store.claim(requests.map((request) => ({ ...request, fingerprint }))),

@@ -9,6 +9,8 @@ export const DESK_STYLE: CSSResult = css`
     grid-template-columns: minmax(0, 1fr);
     gap: 1.25rem;
     min-width: 0;
+    /* The controls float over the foot of the screen. */
+    scroll-margin-bottom: 4.5rem;
   }
   .stages > section {
     min-width: 0;

@@ -126,6 +126,7 @@ export class ExplainerElement extends LitElement implements Played, Read {
         <p class="brand">Samekey</p>
         <p class="lead">Same key, same answer. Watch what happens to a payment that is sent twice.</p>
         <button class="tour" @click=${() => void this.#startTour()}>The story in sixty seconds</button>
+        <button class="link" @click=${() => this.#showStory('.questions')}>Five questions</button>
         ${this.live === '' ? '' : html`<a class="live" href=${this.live}>Buttons for your own API</a>`}
       </header>
       ${stories(
@@ -269,12 +270,11 @@ export class ExplainerElement extends LitElement implements Played, Read {
     this.isCompared = matchMedia('(min-width: 64rem)').matches;
     await this.#play(0);
     await this.updateComplete;
-    this.#showStory();
-    this.#player.play();
+    this.#playInSight('.runs', 'start');
   }
 
-  #showStory(): void {
-    this.renderRoot.querySelector('.runs')?.scrollIntoView();
+  #showStory(part = '.runs'): void {
+    this.renderRoot.querySelector(part)?.scrollIntoView();
   }
 
   /** Shows a scene of the tour. */
@@ -308,9 +308,9 @@ export class ExplainerElement extends LitElement implements Played, Read {
     void this.#replay();
   }
 
-  #show({ variant, faults = [] }: Task): void {
-    this.#choose({ variant, faults });
-    this.#player.play();
+  #show({ variant, knobs: turned = {}, faults = [] }: Task): void {
+    this.#choose({ variant, knobs: turned, faults });
+    this.#playInSight();
   }
 
   #turn(knob: Knob, value: number): void {
@@ -358,6 +358,12 @@ export class ExplainerElement extends LitElement implements Played, Read {
       this.#leaveTour();
       this.#go(0);
     }
+    this.#playInSight();
+  }
+
+  /** Nobody plays what stands below the edge of the screen. */
+  #playInSight(part = '.stages', block: ScrollLogicalPosition = 'nearest'): void {
+    this.renderRoot.querySelector(part)?.scrollIntoView({ block });
     this.#player.play();
   }
 

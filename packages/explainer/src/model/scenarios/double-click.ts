@@ -45,6 +45,7 @@ export const doubleClick: Scenario = {
     },
     {
       id: 'late',
+      knobs: { gap: 600 },
       text: 'Stay with “No claim”, and move the second click so late that the customer pays once.',
       variant: 'no-claim',
       learned: 'Without a claim it is luck. In tests the second click comes late; in production it does not.',

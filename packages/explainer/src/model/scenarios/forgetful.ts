@@ -70,6 +70,7 @@ export const forgetful: Scenario = {
     },
     {
       id: 'longer',
+      knobs: { memory: 20_000 },
       text: 'Stay with it, and let the provider remember for so long that the customer pays once.',
       variant: 'trusts',
       learned:

@@ -58,12 +58,13 @@ export const lostAnswer: Scenario = {
       id: 'twice',
       text: 'Make the customer pay twice. Choose “No protection” and play to the end.',
       variant: 'no-protection',
-      learned: 'A lost answer looks like a lost request. An app that retries without a key may pay twice.',
+      learned:
+        'A lost answer looks like a lost request. An API that does not look at the key takes the money for each request that it gets.',
       isDone: (trace, step) => hasMark(trace, step, 'charged-again'),
     },
     {
       id: 'new-key',
-      text: 'Choose “A new key for each try”, and see why the key alone did not help.',
+      text: 'Choose “A new key for each try”, and see why a key for each try does not help.',
       variant: 'new-key',
       learned: 'A key names one intention. The app must keep it and send the same one with each retry.',
       isDone: (trace, step) => trace.variant === 'new-key' && hasMark(trace, step, 'charged-again'),

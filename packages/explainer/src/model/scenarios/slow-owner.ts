@@ -72,6 +72,7 @@ export const slowOwner: Scenario = {
     },
     {
       id: 'short',
+      knobs: { pause: 2_000 },
       text: 'Let API 1 stand still for less time than a claim lasts, and play to the end: nobody takes over.',
       variant: 'samekey',
       learned:

@@ -64,6 +64,7 @@ res.status(201).json(charge);`,
     },
     {
       id: 'in-the-call',
+      knobs: { part: 2 },
       text: 'Let API 1 die in the second part, while the provider takes the money, and play to the end.',
       variant: 'samekey',
       learned:

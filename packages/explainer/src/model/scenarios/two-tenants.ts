@@ -13,7 +13,7 @@ export const twoTenants: Scenario = {
   id: 'two-tenants',
   title: 'The same key twice',
   story:
-    'Ann and Ben pay €12.00 each, in the same shop. Both apps number their payments, so both send the key payment-1, and their requests look the same.',
+    'Ann and Ben pay €12.00 each, in the same shop. Both apps number their payments, so both send the key payment-1, with the same content. Only who sends it differs.',
   lanes: [
     { id: 'client', title: 'Ann', name: 'Ann’s app' },
     { id: 'helper', title: 'Ben', name: 'Ben’s app' },
