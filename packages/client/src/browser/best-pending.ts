@@ -4,7 +4,8 @@
  * localStorage on Tuesday are one key (F128, F134). Memory has all of it for as long as the page lives.
  *
  * Each text has a chain and a number before it: of one chain the highest number is the newest, wherever it is. What
- * began anew where a mark had been lost has another chain: then what is open counts before what is settled.
+ * began anew where a mark had been lost has another chain: then what was sent counts before what is done, and that
+ * before what never left. Two keys of which both may have run are one row of no key: nobody picks one in silence.
  *
  * Invariants: the first store that takes a write decides by its compare-and-set, the others follow as they can · a
  * store that fails or hangs is passed over, never waited for twice · a write that no store takes is in memory.
@@ -12,6 +13,7 @@
 
 import { checkNames } from '../options.ts';
 import { memoryPending, type PendingStore } from '../pending.ts';
+import type { Stamp } from '../clock.ts';
 import { bareOf, LEFT_OUT, readRow, type Row } from '../row.ts';
 import { indexedDbPending } from './indexed-db.ts';
 import { localStoragePending } from './local-storage.ts';
@@ -81,6 +83,9 @@ export function bestPending(options: BestPendingOptions = {}): BestPending {
       if (before === undefined) continue;
       const text = home === undefined || layer.keptIn === 'memory' ? texts[0] : texts[1];
       const isTaken = await within(layer, layer.store.swap(name, before, text));
+      // What cannot be written over is not read beside it: the next look would find two chains.
+      if (isTaken === undefined && before !== null && text !== null && chainOf(before) !== chainOf(text))
+        await within(layer, layer.store.swap(name, before, null));
       if (home !== undefined || isTaken === undefined) continue;
       home = layer.keptIn;
       if (!isTaken) return [home, false];
@@ -157,23 +162,52 @@ function markOf(text: string): string {
   return JSON.stringify(row.stage === 'settled' ? bareOf(row) : { ...row, request: row.request && LEFT_OUT });
 }
 
+const chainOf = (held: string): string => numbered(held).chain;
+
 function newest(held: readonly Held[]): Numbered | null {
-  let best: Numbered | null = null;
-  for (const text of held) {
-    if (text === null || text === undefined) continue;
-    const one = numbered(text);
-    if (best === null || isBefore(one, best)) best = one;
-  }
-  return best;
+  const all = held.flatMap((text) => (text === null || text === undefined ? [] : [numbered(text)]));
+  const newestOfEach = all.filter((one) => !all.some((other) => isBehind(one, other)));
+  return newestOfEach.reduce<Numbered | null>((best, one) => (best === null ? one : weigh(best, one)), null);
 }
 
-function isBefore(one: Numbered, best: Numbered): boolean {
-  if (one.chain === best.chain) return one.number > best.number;
-  if (one.row.key === best.row.key && (one.chain === '' || best.chain === '')) return best.chain === '';
-  return best.row.stage === 'settled' && one.row.stage !== 'settled';
+/** Whether the other one was written over it, in another store. */
+function isBehind(one: Numbered, other: Numbered): boolean {
+  return one.chain === other.chain && one.number < other.number;
 }
 
-/** A text without a head is of a store that was used alone: the oldest one of its key. */
+/** What was sent may be done, and weighs most; what is done, more than what never left. */
+const SENT = 3;
+const DONE = 2;
+
+function weightOf(row: Row): number {
+  if (row.stage !== 'settled') return row.stage === 'sent' ? SENT : 1;
+  return row.answer?.outcome === 'done' ? DONE : 0;
+}
+
+/** Of two chains. Two keys of which both may have run are told to a person: to go on with one may be a second time. */
+function weigh(one: Numbered, other: Numbered): Numbered {
+  const [high, low] = weightOf(one.row) < weightOf(other.row) ? [other, one] : [one, other];
+  const [upper, lower] = [high.row, low.row];
+  const isSame = upper.key === lower.key;
+  if (lower.stage === 'settled') {
+    if (upper.stage === 'settled')
+      return weightOf(upper) === weightOf(lower) && isAfter(lower.settled, upper.settled) ? low : high;
+    if (weightOf(lower) < DONE) return high;
+    if (isSame) return low;
+    // It was over before the other one began: that is a later payment.
+    if (isAfter(upper.created, lower.settled)) return high;
+  } else if (isSame || lower.stage === 'new') return high;
+  const told = [high, low].map(({ chain, number, row }) => `${chain} ${number} ${row.key}`);
+  const text = JSON.stringify({ ...upper, key: '', digest: '', request: LEFT_OUT, told });
+  return { ...high, text, row: readRow(text) };
+}
+
+/** By the server's clock, where it is known of both. */
+function isAfter(one: Stamp, other: Stamp): boolean {
+  return one.server === null || other.server === null ? one.wall > other.wall : one.server > other.server;
+}
+
+/** A text without a head is of a store that was used alone. */
 function numbered(held: string): Numbered {
   const [, chain = '', number = '0', text = held] = /^([\w-]+) (\d+) ([^]*)$/.exec(held) ?? [];
   return { chain, number: Number(number), text, row: readRow(text) };

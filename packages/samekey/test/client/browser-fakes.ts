@@ -25,6 +25,8 @@ export interface FakeBrowser {
     lose(): void;
   };
   readonly local: FakeStore;
+  /** All pages are gone, with their locks. */
+  closeAll(): void;
 }
 
 const fresh = (): FakeStore => ({ texts: new Map(), isBlocked: false, isFull: false, delayMs: 0 });
@@ -56,7 +58,7 @@ export function fakeBrowser(): FakeBrowser {
     return turn;
   };
   vi.stubGlobal('navigator', { onLine: true, locks: { request } });
-  return { indexed, local };
+  return { indexed, local, closeAll: () => last.clear() };
 }
 
 type Listener = (() => void) | undefined;

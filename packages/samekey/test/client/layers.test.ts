@@ -3,12 +3,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Client, type ClientOptions, createClient } from '../../../client/src/index.ts';
 import { bestPending, indexedDbPending } from '../../../client/src/browser/index.ts';
+import { clientWorld } from '../../../client/src/client-world.ts';
 import { type FakeBrowser, fakeBrowser } from './browser-fakes.ts';
 
 /** Runs each key once; the next answers are lost, after it was done or before. */
 class Server {
   readonly done = new Set<string>();
   readonly plan: ('lose' | 'cut')[] = [];
+  /** How far all clocks are. */
+  laterMs = 0;
 
   readonly fetch = async (_url: string, { headers }: RequestInit): Promise<Response> => {
     const key = new Headers(headers).get('idempotency-key') ?? '';
@@ -18,7 +21,8 @@ class Server {
     this.done.add(key);
     if (fate === 'lose') throw new TypeError('Lost.');
     const replayed = isReplay ? { 'idempotency-replayed': 'true' } : undefined;
-    return new Response('paid', { status: 201, headers: { date: new Date().toUTCString(), ...replayed } });
+    const date = new Date(Date.now() + this.laterMs).toUTCString();
+    return new Response('paid', { status: 201, headers: { date, ...replayed } });
   };
 }
 
@@ -41,6 +45,11 @@ const page = (options: Partial<ClientOptions> = {}): Client =>
     whenDone: 'same',
     trustClock: true,
     pending: bestPending(),
+    world: {
+      ...clientWorld(),
+      wallNow: () => Date.now() + server.laterMs,
+      monotonicNow: () => performance.now() + server.laterMs,
+    },
     fetch: server.fetch,
     retry: { baseMs: 1, capMs: 2, triesMax: 1 },
     ...options,
@@ -50,6 +59,10 @@ const pay = async (client: Client, name = 'pay'): Promise<readonly [string, stri
   const { outcome, why } = await client.operation(name).fetch('/pay', { body: '{"amount":5}' });
   return [outcome, why];
 };
+
+/** Under the caller's key. */
+const payOwn = (client: Client): Promise<{ why: string }> =>
+  client.operation('pay', { key: 'order-00000000000000000017' }).fetch('/pay', { body: '5' });
 
 const discard = (client: Client): Promise<boolean> => client.operation('pay').discard({ consented: true });
 
@@ -85,11 +98,116 @@ describe('a text without a head', () => {
     expect(await pay(next)).toEqual(['done', 'first']);
   });
 
-  it('is older than one with a head of the same key', async () => {
-    server.plan.push('lose');
+  it('that cannot be written over is taken away, and what is newer counts', async () => {
+    server.plan.push('cut');
     await pay(page({ pending: indexedDbPending() }));
     browser.indexed.isFull = true;
-    expect(await pay(page())).toEqual(['done', 'replayed']);
+    const next = page();
+    expect(await discard(next)).toBe(true);
+    expect(await discard(next)).toBe(false);
+    expect(await pay(next)).toEqual(['done', 'first']);
     expect(await pay(page())).toEqual(['done', 'kept']);
+  });
+});
+
+const HOUR = 3_600_000;
+
+/** IndexedDB can be read no more, and localStorage can be written. */
+function tuesday(): void {
+  browser.indexed.isBlocked = true;
+  browser.local.isFull = false;
+}
+
+const wednesday = (): void => void (browser.indexed.isBlocked = false);
+
+describe('two keys of one name, where a mark was lost', () => {
+  beforeEach(() => {
+    browser.local.isFull = true;
+  });
+
+  it('one that was never sent is not sent beside one that was', async () => {
+    const hanging = page({ headers: () => new Promise(() => undefined) });
+    void pay(hanging);
+    await vi.waitFor(() => expect(payName()).not.toBe('none'));
+    browser.closeAll();
+    tuesday();
+    server.plan.push('lose');
+    await pay(page());
+    wednesday();
+    expect(await pay(page())).toEqual(['done', 'replayed']);
+    expect(server.done.size).toBe(1);
+  });
+
+  it.each([['lose'], [undefined]] as const)(
+    'two that were sent are told, and neither is sent (%s)',
+    async (fate) => {
+      server.plan.push('cut', ...(fate === undefined ? [] : [fate]));
+      await pay(page());
+      tuesday();
+      await pay(page());
+      wednesday();
+      const next = page();
+      expect(await pay(next)).toEqual(['unknown', 'unreadable']);
+      const [left] = await next.resume();
+      expect(left).toMatchObject({ operation: 'pay', canGoOn: false, wasSent: true });
+      expect(server.done.size).toBe(1);
+      expect(await discard(next)).toBe(true);
+      expect(await pay(next)).toEqual(['done', 'first']);
+      expect(await pay(page())).toEqual(['done', 'kept']);
+    },
+  );
+
+  it('are told after the user has signed out as well, and no request is left', async () => {
+    server.plan.push('cut', 'lose');
+    await pay(page());
+    tuesday();
+    await pay(page());
+    wednesday();
+    await page().clear();
+    expect(JSON.stringify([...browser.indexed.texts, ...browser.local.texts])).not.toMatch(/shop\.example/);
+    expect(await pay(page())).toEqual(['unknown', 'unreadable']);
+  });
+
+  it('of two that are done the later one counts, whatever store it is in', async () => {
+    await pay(page());
+    tuesday();
+    server.laterMs = 48 * HOUR;
+    await pay(page());
+    wednesday();
+    server.laterMs += HOUR;
+    expect(await pay(page())).toEqual(['done', 'kept']);
+    expect(server.done.size).toBe(2);
+  });
+
+  it('one that began after the other was done is gone on with: a later payment', async () => {
+    await pay(page());
+    tuesday();
+    server.laterMs = 48 * HOUR;
+    server.plan.push('lose');
+    await pay(page());
+    wednesday();
+    expect(await pay(page())).toEqual(['done', 'replayed']);
+    expect(server.done.size).toBe(2);
+  });
+
+  it('one that is done counts before one that was given up', async () => {
+    await pay(page());
+    tuesday();
+    server.plan.push('cut');
+    const next = page();
+    await pay(next);
+    expect(await discard(next)).toBe(true);
+    wednesday();
+    expect(await pay(page())).toEqual(['done', 'kept']);
+    expect(server.done.size).toBe(1);
+  });
+
+  it('one key of the caller that is done in one store is done in both', async () => {
+    server.plan.push('lose');
+    await payOwn(page());
+    tuesday();
+    await payOwn(page());
+    wednesday();
+    expect(await payOwn(page())).toMatchObject({ why: 'kept' });
   });
 });
