@@ -65,8 +65,8 @@ export interface BulkJobs {
   list(rights: Rights): readonly BulkJob[];
   /** A job with its lines. Throws `ConsoleFault` where there is none. */
   page(id: string, rights: Rights, wanted: Wanted): BulkPage;
-  /** Ends them after the row that is under way; none begins any more. */
-  close(): void;
+  /** Ends them after the row that is under way, and waits for it; none begins any more. */
+  close(): Promise<void>;
 }
 
 /** That one job does: more are left for the next one, and it says so. */
@@ -88,6 +88,8 @@ interface Job {
   readonly id: string;
   readonly work: BulkWork;
   readonly startedAt: number;
+  /** When what runs of it has. */
+  ended: Promise<void>;
   actor: string;
   phase: BulkJob['phase'];
   endedAt: number | null;
@@ -130,11 +132,8 @@ export function bulkJobs(told: (error: unknown) => void): BulkJobs {
     const acted = idle
       .filter(({ reason }) => reason !== null)
       .toSorted((a, b) => Number(isOwed(a)) - Number(isOwed(b)));
-    const tooMany = [
-      ...tried.slice(0, Math.max(0, tried.length + 1 - JOBS_MAX)),
-      ...acted.slice(0, Math.max(0, acted.length - JOBS_MAX)),
-    ];
-    for (const { id } of tooMany) jobs.delete(id);
+    // The one that begins is tried.
+    for (const { id } of [...tried.slice(0, -JOBS_MAX + 1), ...acted.slice(0, -JOBS_MAX)]) jobs.delete(id);
   }
 
   /** Runs it to its end; an error ends it, with what was done until then. */
@@ -156,7 +155,7 @@ export function bulkJobs(told: (error: unknown) => void): BulkJobs {
       makeRoom();
       const job = newJob(work, actor);
       jobs.set(job.id, job);
-      void run(job, () => look(job), 'tried');
+      job.ended = run(job, () => look(job), 'tried');
       return shownOf(job, true);
     },
     perform(id, by) {
@@ -165,7 +164,7 @@ export function bulkJobs(told: (error: unknown) => void): BulkJobs {
         throw new ConsoleFault(409, 'not-tried', 'Only what was tried is done, and once: try it again.');
       refuseBusy();
       Object.assign(job, { ...by, phase: 'doing', endedAt: null });
-      void run(job, () => act(job, by), 'done');
+      job.ended = run(job, () => act(job, by), 'done');
       return shownOf(job, true);
     },
     stop(id) {
@@ -187,9 +186,10 @@ export function bulkJobs(told: (error: unknown) => void): BulkJobs {
         ...(mayAct ? linesOf(job, wanted) : { lines: [], after: null }),
       };
     },
-    close() {
+    async close() {
       isClosed = true;
       for (const job of jobs.values()) job.isStopped = true;
+      await Promise.all([...jobs.values()].map(({ ended }) => ended));
     },
   };
 }
@@ -200,6 +200,7 @@ function newJob(work: BulkWork, actor: string): Job {
     work,
     actor,
     startedAt: Date.now(),
+    ended: Promise.resolve(),
     phase: 'looking',
     endedAt: null,
     reason: null,
@@ -252,7 +253,7 @@ async function act(job: Job, by: By): Promise<boolean> {
   }
   const isWhole = (job.counts.would ?? 0) === 0;
   if (!isWhole && faults >= FAULTS_MAX)
-    job.fault = `The store failed ${FAULTS_MAX} times in a row, and was asked no more: the others were not done. When it answers again, look at the uncertain ones; then try again.`;
+    job.fault = `The store failed ${FAULTS_MAX} times in a row: the others were not done. Look at the uncertain ones, then try again.`;
   return isWhole;
 }
 

@@ -25,10 +25,7 @@ export async function refuseClear(store: Store, given: Given, ids: readonly Reco
   const { mayStandClear } = given;
   if (!isClear(store, given)) return;
   const telling = await tellingOf(store, ids);
-  if (telling.some(isSealed))
-    throw sealedFault(
-      'Nothing was done: answers are sealed here, and this one would stand there clear. Open the console with the ring of your application.',
-    );
+  if (telling.some(isSealed)) throw sealedFault('Nothing was done');
   if (telling.length > 0 || mayStandClear === true) return;
   throw new ConsoleFault(
     409,
@@ -39,12 +36,14 @@ export async function refuseClear(store: Store, given: Given, ids: readonly Reco
 
 /** The same of many that were found, where the word was asked for before. */
 export function refuseBesideSealed(store: Store, given: Given, found: Found): void {
-  if (isClear(store, given) && found.some((record) => record !== null && isSealed(record))) throw manyFault();
+  if (isClear(store, given) && found.some((record) => record !== null && isSealed(record)))
+    throw sealedFault('No more is done');
 }
 
 /** The same of what stands there now: an application may have begun to seal since. */
 export async function refuseSealedSince(store: Store, given: Given, ids: readonly RecordId[]): Promise<void> {
-  if (isClear(store, given) && (await tellingOf(store, ids)).some(isSealed)) throw manyFault();
+  if (isClear(store, given) && (await tellingOf(store, ids)).some(isSealed))
+    throw sealedFault('No more is done');
 }
 
 /** Behind a ring it is sealed, or the application itself writes clear as yet. */
@@ -69,12 +68,10 @@ function isSealed(record: SamekeyRecord): boolean {
   return !isPointer(record) && sealKeyIdsOf(record).keyIds.length > 0;
 }
 
-function manyFault(): ConsoleFault {
-  return sealedFault(
-    'Answers are sealed here, and this one would stand there clear: no more is done. Open the console with the ring of your application.',
+function sealedFault(what: string): ConsoleFault {
+  return new ConsoleFault(
+    409,
+    'sealed',
+    `${what}: answers are sealed here, and this one would stand there clear. Open the console with the ring of your application.`,
   );
-}
-
-function sealedFault(message: string): ConsoleFault {
-  return new ConsoleFault(409, 'sealed', message);
 }

@@ -28,8 +28,8 @@ export interface Console {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same for `node:http`, and as a middleware of Express or Connect; what is not below its path is `next`'s. */
   readonly node: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
-  /** Ends the live streams, and jobs after the row that is under way. */
-  close(): void;
+  /** Ends the live streams, and jobs after the row that is under way: resolves then. Close the store after it. */
+  close(): Promise<void>;
 }
 
 /** What the parts of one console share. */
@@ -72,7 +72,7 @@ export function createConsole(given: ConsoleOptions): Console {
     node: nodeHandler(fetch, options.path),
     close() {
       watch.close();
-      jobs.close();
+      return jobs.close();
     },
   });
 }

@@ -239,7 +239,7 @@ describe('as a middleware', () => {
       request.on('error', reject).end();
     });
     expect(first).toMatch(/^event: overview\ndata: \{/);
-    made.close();
+    await made.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });

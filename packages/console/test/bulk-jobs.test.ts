@@ -136,9 +136,41 @@ describe('how far a job goes', () => {
   it('begins nothing in a console that is being closed', async () => {
     const jobs = bulkJobs(none);
     const { id } = await tried(jobs, work(bite(lines(1, 'would'))));
-    jobs.close();
+    await jobs.close();
     expect(() => jobs.begin(work(), 'alice')).toThrow(/being closed/);
     expect(() => jobs.perform(id, BY)).toThrow(/being closed/);
+  });
+});
+
+describe('a console that is being closed', () => {
+  it('waits for the row that is under way, and does no other', async () => {
+    const jobs = bulkJobs(none);
+    let go: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow = bite(lines(3, 'would'));
+    const { id } = await tried(
+      jobs,
+      work({
+        ...slow,
+        async perform(by, told, isStopped) {
+          await held;
+          told(0, line('would-0', 'done'));
+          await slow.perform(by, told, isStopped);
+        },
+      }),
+    );
+    jobs.perform(id, BY);
+    let isClosed = false;
+    const closing = jobs.close().then(() => {
+      isClosed = true;
+    });
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    go?.();
+    await closing;
+    expect(jobs.page(id, MAY, ALL).job).toMatchObject({ phase: 'stopped', counts: { done: 1, would: 2 } });
   });
 });
 

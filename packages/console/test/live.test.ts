@@ -41,7 +41,7 @@ describe('a live stream', () => {
     const made = createConsole({ store: memoryStore(), authorize: () => ({ actor: 'a' }) });
     const answer = await made.fetch(new Request('http://h/api/events', { method: 'HEAD' }));
     expect(answer.status).toBe(405);
-    made.close();
+    await made.close();
   });
 
   it('goes on for others when the host does not say of one whether they may look, and ends for that one', async () => {

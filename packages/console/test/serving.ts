@@ -46,7 +46,7 @@ export async function serveConsole(options: ConsoleOptions): Promise<Served> {
       return { status: response.status, body: await response.json() };
     },
     async close() {
-      made.close();
+      await made.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -88,9 +88,10 @@ async function serve(
       'Others can reach this address, and the token crosses their network in the clear: put TLS in front of it.',
     );
   await stopped();
-  console.close();
   server.close();
   server.closeAllConnections();
+  // The store is closed after this: a row of a job that is under way ends first.
+  await console.close();
 }
 
 function rightsInWords({
