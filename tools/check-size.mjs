@@ -19,7 +19,7 @@ import { packFolder } from './pack.mjs';
 
 /** @type {readonly { file: string, maxBytes: number }[]} */
 export const LIMITS = [
-  { file: 'packages/client/src/index.ts', maxBytes: 8396 },
+  { file: 'packages/client/src/index.ts', maxBytes: 8704 },
   { file: 'packages/client/src/browser/index.ts', maxBytes: 2560 },
   { file: 'packages/client/src/kept-secrets.ts', maxBytes: 1536 },
   { file: 'packages/client/src/stripe-profile.ts', maxBytes: 1536 },

@@ -2,7 +2,7 @@
  * The client: operations by name over one pending store, and what is left of them after a reload or a restart.
  */
 
-import { all, type Found, look, ofStore, strip } from './kept.ts';
+import { all, type Found, look, ofStore, signOut, strip } from './kept.ts';
 import {
   type ClientOperation,
   createOperation,
@@ -26,7 +26,7 @@ export interface OpenOperation extends Pick<ClientOperation, 'cancel' | 'discard
   readonly canGoOn: boolean;
   /** A request may have left: it may be done. False: cancel it, or go on with it. */
   readonly wasSent: boolean;
-  /** Sends it, under its key. Null: it is not open any more. */
+  /** Sends it, under its key; or lets the same call do so, where `canGoOn` is false. Null: it is not open any more. */
   goOn(options?: { readonly signal?: AbortSignal }): Promise<ClientResult | null>;
 }
 
@@ -64,7 +64,10 @@ export function createClient(options: ClientOptions): Client {
       wasSent: stage === 'sent',
       ...verbs(settings, operation, key),
       async goOn({ signal = null } = {}) {
-        if (!canGoOn) return { operation, key, tries: 0, ...unknown('cleared') };
+        if (!canGoOn) {
+          settings.asked.add(key);
+          return { operation, key, tries: 0, ...unknown('cleared') };
+        }
         return run(settings, {
           operation,
           request: { kept, digest, headers: headersOf(kept.headers), init: {} },
@@ -98,9 +101,11 @@ export function createClient(options: ClientOptions): Client {
       const { live } = settings;
       settings.isCleared = true;
       for (const [name, row] of live) live.set(name, { ...row, request: null });
-      const changes = [...(await all(settings)).keys()].map((name) =>
-        strip(settings, name, clearing.unsettled === true),
-      );
+      // Before the rows: what is entered later finds it.
+      const changes = [signOut(settings)];
+      await Promise.allSettled(changes);
+      for (const name of (await all(settings)).keys())
+        changes.push(strip(settings, name, clearing.unsettled === true));
       // One that cannot be written must not keep the others.
       await Promise.allSettled(changes);
       await Promise.all(changes);

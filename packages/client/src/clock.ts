@@ -29,11 +29,11 @@ export interface Clock {
 const CLOCK_ERROR_MS = 60_000;
 
 export function createClock(world: ClientWorld, trustClock: boolean): Clock {
-  let seen: Stamp | undefined;
+  let seen: Stamp = { wall: 0, page: 0, server: null };
   const now = (): Stamp => ({
     wall: world.wallNow(),
     page: world.monotonicNow(),
-    server: seen === undefined ? null : (seen.server ?? 0) + elapsed(seen),
+    server: seen.server && seen.server + elapsed(seen),
   });
   // The one stands still while a device sleeps, the other can be set.
   const elapsed = ({ wall, page }: Stamp): number =>
@@ -41,7 +41,10 @@ export function createClock(world: ClientWorld, trustClock: boolean): Clock {
   return {
     see(headers) {
       const server = Date.parse(headers.get('date') ?? '');
-      if (server > 0) seen = { ...now(), server };
+      const here = now();
+      // An old answer's date (a cache's) does not set it back.
+      if (server > 0)
+        seen = { ...here, server: Math.max(server, (seen.server ?? 0) + here.page - seen.page) };
     },
     now,
     dated(stamp) {

@@ -9,7 +9,7 @@
  */
 
 import type { Answer } from './answer.ts';
-import { checkOwnKey, looksLikeCounter } from './keys.ts';
+import { checkOwnKey, looksLikeCounter, uuidV4 } from './keys.ts';
 import type { Settings, WhenDone } from './options.ts';
 import type { ReadRequest } from './request.ts';
 import { done, refused, type Told, type Unknown, unknown } from './results.ts';
@@ -41,7 +41,7 @@ export function ofStore<Value>(promise: Promise<Value>): Promise<Value> {
   });
 }
 
-const cleared = (): Stopped => new Stopped(unknown('cleared'));
+export const cleared = (): Stopped => new Stopped(unknown('cleared'));
 
 /** A call that enters. */
 interface Entering {
@@ -54,6 +54,8 @@ interface Entering {
   readonly whenDone: WhenDone;
   /** Key of the row that was settled when the call began: what ended since is one intent with it. */
   readonly endedKey: string | null;
+  /** What {@link signedOut} said when the call began. */
+  readonly signedOut: string | null;
 }
 
 /** A row as it stands. `text` is null where the store has lost it and memory has not. */
@@ -84,6 +86,21 @@ function orNotKept<Value>(settings: Settings, promise: Promise<Value>): Promise<
   });
 }
 
+/**
+ * Which sign-out was the last one, in whatever tab; null: none, or nobody knows. Under the one name that no operation
+ * has: a call that began before it must not leave after it, though there was no row yet that could say so.
+ */
+export function signedOut({ pending }: Settings): Promise<string | null> {
+  return pending.read('').catch(() => null);
+}
+
+/** A user signs out. Rejects with the pending store's error. */
+export function signOut(settings: Settings): Promise<unknown> {
+  const { pending } = settings;
+  const marking = pending.read('').then((before) => pending.swap('', before, uuidV4()));
+  return ofStore(orNotKept(settings, marking));
+}
+
 /** Reads a row; throws {@link Stopped}. */
 export async function look(settings: Settings, operation: string): Promise<Found | null> {
   const { pending, live } = settings;
@@ -100,12 +117,13 @@ export async function look(settings: Settings, operation: string): Promise<Found
 
 /**
  * Writes what `next` makes of what is there, looking again while others write; or `end`, where it says so. Throws
- * {@link Stopped}.
+ * {@link Stopped}. `isAlways`: also what is there already, as far as one can read it.
  */
 async function change<Next extends Row, End>(
   settings: Settings,
   operation: string,
   next: (found: Found | null) => Next | { readonly end: End },
+  isAlways = false,
 ): Promise<Found<Next> | { readonly end: End }> {
   const { pending, live } = settings;
   for (let turn = 0; turn < TURNS_MAX; turn++) {
@@ -115,7 +133,7 @@ async function change<Next extends Row, End>(
     const text = JSON.stringify(row);
     const before = found && found.text;
     const isKept =
-      text === before ||
+      (text === before && !isAlways) ||
       (await orNotKept(settings, pending.swap(operation, before, text)).catch((error: unknown) => {
         // A store that fails in flight does not end what memory holds as well.
         if (settings.isCleared || row.stage !== 'sent' || live.get(operation)?.key !== row.key) throw error;
@@ -138,12 +156,15 @@ export async function all(settings: Settings): Promise<Map<string, Found>> {
   const found = new Map<string, Found>();
   for (const [operation, row] of live) found.set(operation, { text: null, row });
   for (const [operation, text] of await ofStore(orNotKept(settings, pending.rows())))
-    found.set(operation, { text, row: readRow(text) });
+    if (operation !== '') found.set(operation, { text, row: readRow(text) });
   const settled = [...found].flatMap(([operation, { text, row }]) =>
     row.stage === 'settled' ? [{ operation, text, row }] : [],
   );
+  // By a wall clock alone the newest would be the last one, once that is set back.
+  const rank = ({ row: { settled: at, by } }: { readonly row: SettledRow }): number =>
+    by === settings.page ? 1e14 + at.page : (at.server ?? at.wall);
   // oxlint-disable-next-line unicorn/no-array-sort -- browsers of 2022 have no toSorted (F140), and the list is ours
-  settled.sort((a, b) => b.row.settled.wall - a.row.settled.wall);
+  settled.sort((a, b) => rank(b) - rank(a));
   for (const [index, { operation, text, row }] of settled.entries())
     if (index >= SETTLED_MAX || isOver(settings, row))
       await orNotKept(settings, pending.swap(operation, text, null)).catch(() => false);
@@ -228,7 +249,7 @@ function meetSettled(settings: Settings, entering: Entering, row: SettledRow): T
  */
 export async function markSent(
   settings: Settings,
-  operation: string,
+  { operation, signedOut: before }: Pick<Entering, 'operation' | 'signedOut'>,
   key: string,
 ): Promise<Found<PendingRow>> {
   const marked = await change<PendingRow, Stopped>(settings, operation, (found) => {
@@ -243,6 +264,9 @@ export async function markSent(
     };
   });
   if ('end' in marked) throw marked.end;
+  // Asked after it was written: who signs out from now on finds it.
+  const now = await orNotKept(settings, signedOut(settings)).catch(() => null);
+  if (now !== null && now !== before) throw cleared();
   return marked;
 }
 
@@ -277,13 +301,17 @@ export async function drop(
   return true;
 }
 
-/** Leaves of a row what may stay when its user signs out. Rejects with the pending store's error. */
+/**
+ * Leaves of a row what may stay when its user signs out. Written though it reads the same: a store behind the first,
+ * or what another session has sealed, may hold more. Rejects with the pending store's error.
+ */
 export function strip(settings: Settings, operation: string, isUnsettledToo: boolean): Promise<unknown> {
-  const stripping = change<Row, null>(settings, operation, (found) => {
+  const next = (found: Found | null): Row | { end: null } => {
     if (found === null) return { end: null };
     const { row } = found;
     return row.stage === 'new' || isUnsettledToo ? givenUp(settings, row) : bareOf(row);
-  });
+  };
+  const stripping = change<Row, null>(settings, operation, next, true);
   return ofStore(stripping);
 }
 

@@ -6,7 +6,19 @@
  */
 
 import { OptionsError } from './client-error.ts';
-import { drop, enter, type Found, look, markSent, meet, ofStore, settle, Stopped, strip } from './kept.ts';
+import {
+  drop,
+  enter,
+  type Found,
+  look,
+  markSent,
+  meet,
+  ofStore,
+  settle,
+  signedOut,
+  Stopped,
+  strip,
+} from './kept.ts';
 import { checkOwnKey } from './keys.ts';
 import { GIVEN_UP } from './locks.ts';
 import { checkNames, readWhenDone, type Settings, type WhenDone } from './options.ts';
@@ -110,8 +122,9 @@ export function verbs(
 /** Runs a call; null if what was to be gone on with is not there any more. */
 export async function run(settings: Settings, call: Call): Promise<ClientResult | null> {
   const result = await runOnce(settings, call);
-  // It may have been entered while `clear` went through the rows.
-  if (settings.isCleared) await strip(settings, call.operation, false).catch(() => null);
+  // It may have been entered while `clear` went through the rows, here or in another tab.
+  if (settings.isCleared || result?.why === 'cleared')
+    await strip(settings, call.operation, false).catch(() => null);
   return result;
 }
 
@@ -126,10 +139,13 @@ async function runOnce(settings: Settings, call: Call): Promise<ClientResult | n
   };
   try {
     // Said at once, and not only when the request that is under way has ended.
+    const before = signedOut(settings);
     const found = await look(settings, operation);
     const isOpen = found !== null && found.row.stage !== 'settled';
-    if (call.onlyKey !== null && found?.row.key !== call.onlyKey) return null;
-    const entering = { ...call, endedKey: found === null || isOpen ? null : found.row.key };
+    // What is gone on with was whole when it was listed: else its user has signed out since.
+    if (call.onlyKey !== null && (found?.row.key !== call.onlyKey || found.row.request === null)) return null;
+    const endedKey = found === null || isOpen ? null : found.row.key;
+    const entering = { ...call, endedKey, signedOut: await before };
     const met = found && meet(settings, entering, found.row);
     if (found !== null && (isOpen || met !== null)) progress.key = found.row.key;
     if (met !== null) return result(met);
@@ -154,6 +170,7 @@ interface Progress {
 
 type Entering = Call & {
   readonly endedKey: string | null;
+  readonly signedOut: string | null;
   readonly deadline: number;
   /** Nobody else who shares the store is at it. */
   readonly isAlone: boolean;
@@ -175,7 +192,7 @@ async function sendEntered(settings: Settings, entering: Entering, progress: Pro
     wasSent: row.stage === 'sent',
     tries: 0,
     async beforeLeaving() {
-      now = await markSent(settings, operation, key);
+      now = await markSent(settings, entering, key);
     },
   };
   const sent = await send(sending).catch((error: unknown) => {

@@ -104,10 +104,12 @@ export type Settings = Required<RetryOptions> &
     readonly pending: OwnRows;
     readonly clock: Clock;
     readonly locks: RunAlone;
-    /** Names this client in its rows. */
+    /** Names in rows whose monotonic clock it was. */
     readonly page: string;
     /** The user has signed out. */
     isCleared: boolean;
+    /** Keys of what is not kept whole, and whose person was asked: the same call may go on with them. */
+    readonly asked: Set<string>;
     settledCount: number;
     readonly baseUrl: string | undefined;
     readonly whenDone: WhenDone | undefined;
@@ -144,6 +146,10 @@ export function checkNames(options: object, known: (name: string) => boolean): v
   for (const name in options) if (!known(name)) throw new OptionsError(`${name} is no option here.`);
 }
 
+/** All clients of a page have one clock: what one sent before its user signed out and in has an age for the next. */
+const OWN_WORLD = clientWorld();
+let ownPage = '';
+
 /** Checks and completes them. Throws `OptionsError`. */
 export function readOptions(options: ClientOptions): Settings {
   const { retry = {}, onEvent, ...rest } = options;
@@ -175,7 +181,7 @@ export function readOptions(options: ClientOptions): Settings {
     refusals,
     makeKey: uuidV4,
     trustClock: !('indexedDB' in globalThis),
-    world: clientWorld(),
+    world: OWN_WORLD,
   };
   // The tables of the server's options would not fit into a browser's download.
   checkNames(retry, (name) => RETRY.includes(name));
@@ -200,8 +206,9 @@ export function readOptions(options: ClientOptions): Settings {
     pending: ownRows(pending, user),
     clock: createClock(world, read.trustClock),
     locks: createLocks(world, user, Math.min(read.tryTimeMaxMs, read.timeMaxMs / 3)),
-    page: uuidV4(),
+    page: world === OWN_WORLD ? (ownPage ||= uuidV4()) : uuidV4(),
     isCleared: false,
+    asked: new Set(),
     settledCount: 0,
     live: new Map(),
     // A listener that fails must not fail the operation.

@@ -81,15 +81,31 @@ export const LEFT_OUT: KeptRequest = {
 };
 
 /** What cannot be read may have been sent, under a key that nobody knows: a person decides. */
-const UNREADABLE = { v: 1, key: '', stage: 'sent', request: null, created: { server: null } } as
-  | PendingRow
-  | object;
+const UNREADABLE = {
+  v: 1,
+  key: '',
+  stage: 'sent',
+  request: null,
+  // Later than any: no clock can date it. Such a number is a number in JSON too.
+  created: { wall: Number.MAX_SAFE_INTEGER, page: 0, server: null },
+} as PendingRow | object;
 
-/** Reads a row. One of a newer version, or none at all, is one of no key. */
+const isStamp = ({ wall, page }: Stamp): boolean => wall + page >= 0;
+
+/** Whether all is there that is gone by. Throws for some that are no rows. */
+function isRow(row: Row): boolean {
+  if (row.v !== 1 || typeof row.key !== 'string' || !isStamp(row.created)) return false;
+  if (row.stage === 'settled')
+    return isStamp(row.settled) && (row.answer === null || /^(done|refused)$/.test(row.answer.outcome));
+  headersOf(row.request?.headers ?? []);
+  return true;
+}
+
+/** Reads a row. One of a newer version or of another shape, or none at all, is one of no key. */
 export function readRow(text: string): Row {
   try {
-    const row = JSON.parse(text) as Row | null;
-    if (row?.v === 1) return row;
+    const row = JSON.parse(text) as Row;
+    if (isRow(row)) return row;
   } catch {
     // Not ours.
   }
@@ -114,9 +130,14 @@ export function responseOf({ status, headers, body }: Answer): Response | null {
 /** The answer of a settled row, marked as what it is (F107); null if it is not kept whole. */
 export function keptResponse({ status, headers, body }: KeptAnswer): Response | null {
   if (body === null) return null;
-  const marked = headersOf(headers);
-  marked.set('idempotency-replayed', 'true');
-  return responseOf({ status, headers: marked, body: fromBase64(body) });
+  try {
+    const marked = headersOf(headers);
+    marked.set('idempotency-replayed', 'true');
+    return responseOf({ status, headers: marked, body: fromBase64(body) });
+  } catch {
+    // Not as it was kept: what became of it is known all the same.
+    return null;
+  }
 }
 
 export function headersOf(lines: readonly (readonly [string, string])[]): Headers {

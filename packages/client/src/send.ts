@@ -8,7 +8,7 @@
  */
 
 import { type Answer, judge, retryAfterMs } from './answer.ts';
-import { Stopped } from './kept.ts';
+import { cleared, Stopped } from './kept.ts';
 import type { Settings } from './options.ts';
 import type { Meaning } from './meanings.ts';
 import type { ReadRequest } from './request.ts';
@@ -117,7 +117,7 @@ function tooOld({ settings, operation, row, onlyKey }: Sending): 'aged-out' | 'a
   const ageMs = settings.clock.since(row.created, row.page === settings.page);
   const why =
     ageMs === null
-      ? onlyKey === null
+      ? onlyKey === null && !settings.asked.has(row.key)
         ? 'age-unknown'
         : null
       : ageMs > settings.pendingAgeMaxMs
@@ -141,6 +141,8 @@ async function fetchWhole(sending: Sending, signal: AbortSignal): Promise<Answer
   await sending.beforeLeaving();
   // Its time may be over meanwhile: then it has not left, and does not.
   signal.throwIfAborted();
+  // So may its user's: a store can be late to say what it has written.
+  if (settings.isCleared) throw cleared();
   sending.wasSent = true;
   sending.tries += 1;
   settings.emit({ type: 'try', operation, number: sending.tries });

@@ -3,6 +3,7 @@
 const SRC = 'packages/client/src';
 const SUBJECT = ['client/subject.test.ts'];
 const STORAGE = ['client/storage.test.ts'];
+const SIGN_OUT = ['client/sign-out.test.ts'];
 const LOCKS = ['client/locks.test.ts'];
 const BEST = ['client/best-pending.test.ts'];
 const LAYERS = ['client/layers.test.ts'];
@@ -84,10 +85,51 @@ export const clientStorage = [
   {
     name: 'client-entered-while-it-is-cleared',
     file: `${SRC}/named-operation.ts`,
-    find: 'if (settings.isCleared) await strip(settings, call.operation, false).catch(() => null);',
-    put: '',
+    find: '    await strip(settings, call.operation, false).catch(() => null);\n',
+    put: '    return result;\n',
     tests: SUBJECT,
     breaks: 'A second click that waited for its turn leaves its request on the device after the sign-out.',
+  },
+  {
+    name: 'client-leaves-when-the-store-is-late',
+    file: `${SRC}/send.ts`,
+    find: '  if (settings.isCleared) throw cleared();\n',
+    put: '',
+    tests: SIGN_OUT,
+    breaks:
+      'A request leaves after clear() has resolved, with the credentials of whoever is signed in by then.',
+  },
+  {
+    name: 'client-clear-trusts-what-it-reads',
+    file: `${SRC}/kept.ts`,
+    find: '(text === before && !isAlways)',
+    put: 'text === before',
+    tests: SIGN_OUT,
+    breaks: 'What another session sealed, or a store behind the first has, stays through every sign-out.',
+  },
+  {
+    name: 'client-goes-on-after-the-sign-out',
+    file: `${SRC}/named-operation.ts`,
+    find: '(found?.row.key !== call.onlyKey || found.row.request === null)',
+    put: 'found?.row.key !== call.onlyKey',
+    tests: SIGN_OUT,
+    breaks: "What Alice's page listed as open is sent by a click of Bob's.",
+  },
+  {
+    name: 'client-a-sign-out-without-a-mark',
+    file: `${SRC}/kept.ts`,
+    find: '  if (now !== null && now !== before) throw cleared();\n',
+    put: '',
+    tests: SIGN_OUT,
+    breaks: 'What had no row yet when its user signed out in another tab leaves as the next user.',
+  },
+  {
+    name: 'client-a-sign-out-is-an-operation',
+    file: `${SRC}/kept.ts`,
+    find: "if (operation !== '') found.set",
+    put: 'found.set',
+    tests: SIGN_OUT,
+    breaks: 'Every page is shown an operation without a name that cannot be read.',
   },
   {
     name: 'client-headers-that-decide-come-later',
@@ -176,6 +218,62 @@ export const clientStorage = [
     put: "  throw new Error('Unreadable.');",
     tests: STORAGE,
     breaks: 'A row of a newer version makes paying impossible for ever.',
+  },
+  {
+    name: 'client-what-has-another-shape-is-read',
+    file: `${SRC}/row.ts`,
+    find: 'if (isRow(row)) return row;',
+    put: 'if (row.v === 1 || isRow(row)) return row;',
+    tests: STORAGE,
+    breaks: 'One row that a wrong program wrote makes paying, resuming and signing out throw for ever.',
+  },
+  {
+    name: 'client-a-kept-answer-that-throws',
+    file: `${SRC}/row.ts`,
+    find: '    // Not as it was kept: what became of it is known all the same.\n    return null;',
+    put: "    throw new TypeError('Not as it was kept.');",
+    tests: STORAGE,
+    breaks: 'What is done cannot be told, nor done, any more.',
+  },
+  {
+    name: 'client-an-unreadable-row-is-of-the-year-1970',
+    file: `${SRC}/row.ts`,
+    find: 'wall: Number.MAX_SAFE_INTEGER,',
+    put: 'wall: 0,',
+    tests: STORAGE,
+    breaks: 'A person is told an age that nobody knows.',
+  },
+  {
+    name: 'client-asks-in-a-circle',
+    file: `${SRC}/client.ts`,
+    find: '          settings.asked.add(key);\n',
+    put: '',
+    tests: STORAGE,
+    breaks: 'The call says that goOn sends it, and goOn that the call does.',
+  },
+  {
+    name: 'client-a-page-for-each-client',
+    file: `${SRC}/options.ts`,
+    find: 'world === OWN_WORLD ? (ownPage ||= uuidV4()) : uuidV4()',
+    put: 'uuidV4()',
+    tests: STORAGE,
+    breaks: 'Who signs out and in on one page is asked how old what they have just sent may be.',
+  },
+  {
+    name: 'client-an-old-date-counts',
+    file: `${SRC}/clock.ts`,
+    find: 'server: Math.max(server, (seen.server ?? 0) + here.page - seen.page)',
+    put: 'server',
+    tests: STORAGE,
+    breaks: 'After the old date of a cached answer a key is sent that the server has forgotten.',
+  },
+  {
+    name: 'client-settled-rows-by-the-wall-clock',
+    file: `${SRC}/kept.ts`,
+    find: 'rank(b) - rank(a)',
+    put: 'b.row.settled.wall - a.row.settled.wall + 0 * rank(a)',
+    tests: STORAGE,
+    breaks: 'Once the clock was set back the newest answer goes first, and the next click pays again.',
   },
   {
     name: 'client-a-store-that-fails-in-flight',

@@ -97,8 +97,8 @@ export const client = [
   {
     name: 'client-given-up-and-sent',
     file: `${SRC}/named-operation.ts`,
-    find: 'now = await markSent(settings, operation, key);',
-    put: 'now = await markSent(settings, operation, key).catch(() => now);',
+    find: 'now = await markSent(settings, entering, key);',
+    put: 'now = await markSent(settings, entering, key).catch(() => now);',
     tests: CLIENT,
     breaks: 'What a person has cancelled or discarded in another tab is sent all the same.',
   },
@@ -261,6 +261,14 @@ export const client = [
     put: 'if (result.response !== null)',
     tests: ['client/wrappers.test.ts'],
     breaks: 'A library takes the 403 of a proxy for the end of a payment.',
+  },
+  {
+    name: 'client-react-never-looks-again',
+    file: `${SRC}/wrap/react.ts`,
+    find: "          if (now.why === 'age-unknown') await look();\n",
+    put: '',
+    tests: ['client/react.test.ts'],
+    breaks: 'Who is told that only going on sends it has nothing to go on with until a reload.',
   },
   {
     name: 'client-react-shows-another-intent',

@@ -60,7 +60,7 @@ function useShown(
   { useState, useEffect, useCallback }: ReactLike,
   client: Client,
   name: string,
-): { readonly state: State; readonly change: Change } {
+): { readonly state: State; readonly change: Change; readonly look: () => Promise<void> } {
   const nothing: State = { client, name, running: 0, result: null, open: null, hasLooked: false };
   const [kept, set] = useState<State>(nothing);
   const isOurs = (state: State): boolean => state.name === name && state.client === client;
@@ -70,30 +70,25 @@ function useShown(
     [client, name],
   );
 
-  useEffect(() => {
-    let isShown = true;
-    set((before) => (isOurs(before) ? before : nothing));
-    const found = (left: OpenOperation | null): void => {
-      if (isShown) change(() => ({ open: left, hasLooked: true }));
-    };
+  const look = useCallback(async () => {
     // A store that cannot be read is told by the call itself.
-    client.resume({ operations: [name] }).then(
-      ([left]) => found(left ?? null),
-      () => found(null),
-    );
-    return () => {
-      isShown = false;
-    };
+    const [open = null] = await client.resume({ operations: [name] }).catch(() => []);
+    change(() => ({ open, hasLooked: true }));
   }, [client, name]);
 
-  return { state: isOurs(kept) ? kept : nothing, change };
+  useEffect(() => {
+    set((before) => (isOurs(before) ? before : nothing));
+    void look();
+  }, [client, name]);
+
+  return { state: isOurs(kept) ? kept : nothing, change, look };
 }
 
 /** `const useOnce = createUseOnce(React)`, once; then `useOnce(client, 'pay-invoice-42')` in components. */
 export function createUseOnce(react: ReactLike): UseOnce {
   const { useCallback } = react;
   return function useOnce(client, name, { whenDone = 'ask' } = {}) {
-    const { state, change } = useShown(react, client, name);
+    const { state, change, look } = useShown(react, client, name);
     const { running, result, open, hasLooked } = state;
 
     const during = useCallback(
@@ -112,7 +107,13 @@ export function createUseOnce(react: ReactLike): UseOnce {
     );
     const operation = useCallback(() => client.operation(name, { whenDone }), [client, name, whenDone]);
     const run = useCallback<Once['run']>(
-      (url, init) => during(() => operation().fetch(url, init)),
+      (url, init) =>
+        during(async () => {
+          const now = await operation().fetch(url, init);
+          // Only who is asked can go on with it: so ask.
+          if (now.why === 'age-unknown') await look();
+          return now;
+        }),
       [operation],
     );
     const goOn = useCallback(() => during(async () => open && open.goOn()), [during, open]);

@@ -95,6 +95,22 @@ describe.runIf(program !== undefined)('useOnce', () => {
     expect(new Set(shop.keys).size).toBe(1);
   });
 
+  it('what no clock proves is open again when a call was told so: the person can go on without a reload', async () => {
+    shop.faults.push('lose-reply', 'cut');
+    const held = hold();
+    await page.click('#pay');
+    await shop.begun(1);
+    await page.reload();
+    held.abort();
+    await state(/^open$/);
+    await page.click('#pay');
+    await page.locator('#why', { hasText: /^age-unknown$/ }).waitFor({ state: 'attached' });
+    await state(/^open$/);
+    await page.click('#go-on');
+    await state(/^done$/);
+    expect(shop.payments).toHaveLength(1);
+  });
+
   it('the back button leads to the same payment, the page asks, and only a new intent leads to another', async () => {
     await page.click('#pay');
     await state(/^done$/);

@@ -8,6 +8,7 @@ import {
   memoryPending,
   type PendingStore,
 } from '../../../client/src/index.ts';
+import { withoutSecrets } from '../../../client/src/kept-secrets.ts';
 import { fakeWorld } from '../../../testing/src/fake-world.ts';
 import { type Shop, startShop } from '../processes/client-shop.ts';
 
@@ -34,6 +35,14 @@ const once = { retry: { triesMax: 1 } };
 const consented = { consented: true } as const;
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2030, 0, 1, 12);
+
+/** A browser hides the dates of other origins. */
+const undated = async (url: string, init: RequestInit): Promise<Response> => {
+  const { status, headers, body } = await fetch(url, init);
+  const kept = new Headers(headers);
+  kept.delete('date');
+  return new Response(body, { status, headers: kept });
+};
 
 /** One server and one device whose clock can be set; every page is made anew over one store. */
 function twoClocks(): {
@@ -149,6 +158,45 @@ describe('ages', () => {
     }
   });
 
+  it('are not asked in a circle where the request is not kept whole: who was asked makes the same call', async () => {
+    const clocks = twoClocks();
+    clocks.isDated = false;
+    const pending = withoutSecrets(memoryPending(), ['amount']);
+    clocks.answers.push(null);
+    await clocks.page({ pending }).operation('pay').fetch('/pay', five);
+    const page = clocks.page({ pending });
+    expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'age-unknown', tries: 0 });
+    const [left] = await page.resume();
+    expect(await left?.goOn()).toMatchObject({ why: 'cleared', next: 'wait', tries: 0 });
+    expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ outcome: 'done', tries: 1 });
+  });
+
+  it('are those of the page and not of its client: who signs out and in is not asked', async () => {
+    const pending = memoryPending();
+    const page = (): ReturnType<typeof createClient> =>
+      clientOf({ pending, trustClock: false, fetch: undated, ...once });
+    shop.faults.push('lose-reply');
+    const before = page();
+    await before.operation('pay').fetch('/pay', five);
+    await before.clear();
+    expect(await page().operation('pay').fetch('/pay', five)).toMatchObject({ why: 'replayed' });
+  });
+
+  it('are not made less by the old date of a cached answer', async () => {
+    const clocks = twoClocks();
+    const first = clocks.page();
+    await first.operation('other').fetch('/other', five);
+    clocks.answers.push(null);
+    await first.operation('pay').fetch('/pay', five);
+    clocks.server += 30 * HOUR;
+    const page = clocks.page();
+    await page.operation('new').fetch('/new', five);
+    clocks.isDated = false;
+    clocks.answers.push(new Response('', { status: 201, headers: { date: new Date(NOON).toUTCString() } }));
+    await page.operation('old').fetch('/old', five);
+    expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'aged-out', tries: 0 });
+  });
+
   it('of what this page sent itself are known without any date, through the sleep of the device too', async () => {
     const clocks = twoClocks();
     clocks.isDated = false;
@@ -261,6 +309,52 @@ describe('a store that does not hold', () => {
   });
 });
 
+describe('a row of another shape', () => {
+  it('is one that cannot be read: it is told, holds up no other, and can be given up', async () => {
+    const store = memoryPending();
+    shop.faults.push('cut');
+    await clientOf({ pending: store, ...once })
+      .operation('pay')
+      .fetch('/pay', five);
+    await clientOf({ pending: store }).operation('done').fetch('/pay', five);
+    const [[name, open] = ['', ''], [, done] = ['', '']] = await store.rows('');
+    const [sent, settled] = [JSON.parse(open) as object, JSON.parse(done) as { answer: object }];
+    const shapes: object[] = [
+      { v: 1 },
+      { ...sent, key: undefined },
+      { ...sent, created: undefined },
+      { ...sent, created: NOON },
+      { ...sent, request: { headers: 'x' } },
+      { ...settled, settled: undefined },
+      { ...settled, settled: { wall: 'now', page: 0, server: null } },
+      { ...settled, answer: undefined },
+      { ...settled, answer: {} },
+    ];
+    for (const shape of shapes) {
+      const pending = memoryPending();
+      await pending.swap(name, null, JSON.stringify(shape));
+      const page = clientOf({ pending });
+      expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'unreadable', tries: 0 });
+      expect(await page.operation('other').fetch('/pay', five)).toMatchObject({ outcome: 'done' });
+      const [left] = await page.resume();
+      expect(left).toMatchObject({ operation: 'pay', ageMs: null, canGoOn: false });
+      await clientOf({ pending }).clear({ unsettled: true });
+      expect(await page.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'first' });
+    }
+    for (const part of [{ status: 'x' }, { headers: [['bad header', 'x']] }, { body: '%%' }]) {
+      const pending = memoryPending();
+      const row = { ...settled, answer: { ...settled.answer, ...part } };
+      await pending.swap(name, null, JSON.stringify(row));
+      // That it is done is known.
+      expect(await clientOf({ pending }).operation('pay').fetch('/pay', five)).toMatchObject({
+        outcome: 'done',
+        next: 'look-up',
+        response: null,
+      });
+    }
+  });
+});
+
 describe('a thousand that are over', () => {
   it('hide nothing and slow nothing: what is open is found in one look (F135)', async () => {
     const store = memoryPending();
@@ -287,8 +381,8 @@ describe('a thousand that are over', () => {
 
   it('are no more than a thousand, the oldest go first, and none that is open goes', async () => {
     const pending = memoryPending();
-    let now = NOON;
-    const world = { ...fakeWorld(), wallNow: () => (now += 1_000), monotonicNow: () => 0 };
+    let [now, up] = [NOON, 0];
+    const world = { ...fakeWorld(), wallNow: () => (now += 1_000), monotonicNow: () => (up += 0.1) };
     const client = clientOf({
       pending,
       world,
@@ -307,6 +401,28 @@ describe('a thousand that are over', () => {
     expect(names).not.toContain('paid-0');
     await client.resume();
     expect(await pending.rows('')).toHaveLength(1_001);
+  });
+
+  it('the newest stay when the clock of the device was set back', async () => {
+    for (const [isDated, isOtherPage] of [
+      [true, true],
+      [true, false],
+      [false, false],
+    ] as const) {
+      const clocks = twoClocks();
+      clocks.isDated = isDated;
+      const busy = clocks.page({ trustClock: true });
+      for (let i = 0; i < 1_000; i += 1) await busy.operation(`paid-${i}`).fetch('/pay', five);
+      clocks.device -= 5 * HOUR;
+      clocks.server += HOUR;
+      const page = clocks.page({ trustClock: true });
+      await page.operation('pay').fetch('/pay', five);
+      const next = isOtherPage ? clocks.page({ trustClock: true }) : page;
+      await next.resume();
+      const sent = clocks.sent;
+      expect(await next.operation('pay').fetch('/pay', five)).toMatchObject({ why: 'kept', tries: 0 });
+      expect(clocks.sent).toBe(sent);
+    }
   });
 
   it('are deleted when they are old', async () => {
