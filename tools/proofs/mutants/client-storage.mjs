@@ -336,8 +336,8 @@ export const clientStorage = [
     file: `${SRC}/browser/best-pending.ts`,
     find: 'one.number < other.number;',
     put: 'one.number + 9 < other.number;',
-    tests: BEST,
-    breaks: 'What is done on a day of localStorage is open again in IndexedDB.',
+    tests: LAYERS,
+    breaks: 'What was given up on a day of localStorage is open again in IndexedDB.',
   },
   {
     name: 'client-a-full-store-refuses-payment',
@@ -426,5 +426,13 @@ export const clientStorage = [
     put: '',
     tests: LAYERS,
     breaks: 'A job whose key is its own is unreadable, though it is done.',
+  },
+  {
+    name: 'client-layers-a-lost-connection',
+    file: `${SRC}/browser/indexed-db.ts`,
+    find: '      if (opened === connection) opened = null;\n',
+    put: '',
+    tests: LAYERS,
+    breaks: 'A connection that is lost without an event makes paying impossible until a reload.',
   },
 ];

@@ -45,7 +45,14 @@ export function indexedDbPending(name = 'samekey'): PendingStore {
     mode: IDBTransactionMode,
     body: (table: IDBObjectStore, give: (value: Value) => void) => void,
   ): Promise<Value> {
-    const transaction = (await open()).transaction(TABLE, mode, { durability: 'strict' });
+    const begin = async (connection: Promise<IDBDatabase>): Promise<IDBTransaction> =>
+      (await connection).transaction(TABLE, mode, { durability: 'strict' });
+    const connection = open();
+    // It may be lost without an event: then there is another one, for all who find it so.
+    const transaction = await begin(connection).catch(() => {
+      if (opened === connection) opened = null;
+      return begin(open());
+    });
     return new Promise((resolve, reject) => {
       let given: Value;
       transaction.oncomplete = () => resolve(given);

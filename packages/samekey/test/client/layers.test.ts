@@ -33,7 +33,6 @@ beforeEach(() => {
   server = new Server();
 });
 afterEach(() => {
-  vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
@@ -119,6 +118,16 @@ function tuesday(): void {
 }
 
 const wednesday = (): void => void (browser.indexed.isBlocked = false);
+
+it('what was given up on a day of localStorage is not open again in IndexedDB', async () => {
+  server.plan.push('lose');
+  await pay(page());
+  tuesday();
+  expect(await discard(page())).toBe(true);
+  wednesday();
+  expect(await pay(page())).toEqual(['done', 'first']);
+  expect(server.done.size).toBe(2);
+});
 
 describe('two keys of one name, where a mark was lost', () => {
   beforeEach(() => {
@@ -209,5 +218,15 @@ describe('two keys of one name, where a mark was lost', () => {
     await payOwn(page());
     wednesday();
     expect(await payOwn(page())).toMatchObject({ why: 'kept' });
+  });
+});
+
+describe('an IndexedDB connection that is lost without an event', () => {
+  it('is opened once more', async () => {
+    const client = page({ pending: indexedDbPending() });
+    await pay(client, 'first');
+    browser.indexed.lose();
+    expect(await pay(client)).toEqual(['done', 'first']);
+    expect(browser.indexed.opened).toBe(2);
   });
 });
