@@ -11,6 +11,7 @@ const client = createClient({
   pending: indexedDbPending(),
   retry: { baseMs: 20, capMs: 200, triesMax: 20 },
   onEvent(event) {
+    if (event.type === 'key-made') document.body.dataset.made = 'true';
     if (event.type === 'settled') document.body.dataset.settled = event.outcome;
   },
 });

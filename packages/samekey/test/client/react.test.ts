@@ -154,6 +154,8 @@ describe.runIf(program !== undefined)('useOnce', () => {
     await context.setOffline(true);
     await page.click('#pay');
     await state(/^waiting$/);
+    // It waits also before its row is there, and then nothing would be left.
+    await page.locator('body[data-made]').waitFor();
     await page.close();
     await context.setOffline(false);
     page = await context.newPage();
