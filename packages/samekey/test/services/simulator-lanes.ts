@@ -103,7 +103,7 @@ function timedPostgresJs(url: string, now: () => number): PostgresJs {
       return sql.unsafe(text, values, options).values();
     },
   });
-  return Object.assign(() => undefined, { unsafe, end: () => sql.end({ timeout: 0 }) });
+  return Object.assign(() => undefined, { options: sql.options, unsafe, end: () => sql.end({ timeout: 0 }) });
 }
 
 type PostgresJs = Extract<
