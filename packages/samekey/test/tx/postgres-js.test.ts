@@ -10,7 +10,12 @@ contractOnPostgres<postgres.TransactionSql>(
     refusesLateUse: true,
     endsWhenLost: true,
     async open(url, begin, max) {
-      const sql = postgres(url, { max, onnotice: () => undefined, transform: postgres.camel });
+      const sql = postgres(url, {
+        max,
+        fetch_types: false,
+        onnotice: () => undefined,
+        transform: postgres.camel,
+      });
       return {
         source: fromPostgresJs(sql, begin),
         query: (tx, text) => tx.unsafe(text),

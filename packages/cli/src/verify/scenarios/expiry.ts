@@ -24,7 +24,7 @@ export const expiry: Scenario = {
     const replay = await probe.replayed(intent);
     await pause(expiresMs * 0.6 - (performance.now() - startedAt));
     const early = await probe.retry(intent, replay, {});
-    // A service that needs longer for an answer than it remembers a key has forgotten nothing too early.
+    // The key's time was over before the answer came: whether the service forgot it before, nobody can tell.
     if (!early.isReplay && performance.now() - startedAt >= expiresMs)
       return notJudged(
         `not judged: the retry was answered after the ${expiresMs} ms for which a key is remembered`,
