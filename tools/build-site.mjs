@@ -1,10 +1,12 @@
 /**
  * Why: who searches at night finds a page, not a folder. This makes the site from the files in docs/ as they are, without network:
- * `npm run site`, then any server of static files on `.build/site`. All links are relative, so it works below any path. What a link leads to
- * outside of docs/ (an example, a test, a rule for alerts) is a page as well.
+ * `npm run site`, then any server of static files on `.build/site`. All links are relative, so it works below any path; 404.html, which is shown at
+ * any depth, has to know that path (`npm run site -- --base /docs/`). What a link leads to outside of docs/ (an example, a test, a rule for
+ * alerts) is a page as well.
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
+import { parseArgs } from 'node:util';
 import { buildFolder, readJson, readText, walkFiles } from './lib/files.mjs';
 import { isMain, ROOT } from './lib/report.mjs';
 import { ASSETS_SRC, bundleScripts } from './site/assets.mjs';
@@ -37,10 +39,29 @@ export function urlOf(file) {
 }
 
 /**
+ * What servers of static files show where there is nothing: it is met at any depth, so its links begin with the path of the site.
+ */
+const NOT_FOUND = {
+  file: 'docs/404.md',
+  text: `# There is no such page
+
+It may have moved with a version. Search for a word of it (key <kbd>/</kbd>), or begin at one of these:
+
+- [every code](errors.md) that an error or an answer can have
+- [by symptom](symptoms.md): what somebody sees, and what it comes from
+- [start](start.md), [all pages](README.md)
+`,
+};
+
+/** The path at which the site is served, as far as anybody has said so. */
+const basePath = () => (isOurs(DOCS_URL) ? `${new URL(DOCS_URL).pathname.replace(/\/$/, '')}/` : '/');
+
+/**
  * @param {string} [folder] where the site goes
  * @param {string} [root]
+ * @param {string} [base] the path of the site on its host, with a slash at both ends
  */
-export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT) {
+export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT, base = basePath()) {
   rmSync(folder, { recursive: true, force: true });
   const highlighter = await createHighlighter();
   const { version } = readJson(root, 'packages/samekey/package.json');
@@ -98,6 +119,12 @@ export async function buildSite(folder = buildFolder(ROOT, 'site'), root = ROOT)
     const page = sourcePage(root, file, waysOf(file));
     write(`${urlOf(file)}index.html`, layout(shell, { ...page, url: urlOf(file), file }));
   }
+
+  const nowhere = render(NOT_FOUND.text, {
+    ...waysOf(NOT_FOUND.file),
+    link: (url) => `${base}${urlOf(posix.join('docs', url))}`,
+  });
+  write('404.html', layout(shell, { ...nowhere, url: '404.html', file: NOT_FOUND.file, base }));
 
   await bundleScripts(join(folder, 'assets'));
   write('assets/site.css', `${readText(root, `${ASSETS_SRC}/site.css`)}\n${highlighter.css()}\n`);
@@ -211,6 +238,11 @@ function llmsText(shell, documents) {
 }
 
 if (isMain(import.meta.url)) {
-  const { folder, pages, sources } = await buildSite();
+  const { values } = parseArgs({ options: { base: { type: 'string' } } });
+  const { folder, pages, sources } = await buildSite(
+    undefined,
+    undefined,
+    values.base?.replace(/^\/*|\/*$/g, '/'),
+  );
   console.log(`${pages} pages, and ${sources} links into the sources, in ${folder}`);
 }

@@ -18,6 +18,7 @@ import { ELEMENTS } from './assets.mjs';
  * @property {import('./markdown.mjs').Heading[]} headings
  * @property {string} [twin] the page as Markdown
  * @property {string} [file] the file it was made from
+ * @property {string} [base] the path of the site, for a page that is shown at any address: it has no relative links
  */
 
 /** Nothing is asked of another host, and nothing is run that does not stand in a file of the site. */
@@ -47,17 +48,25 @@ export function relativeUrl(from, to) {
 }
 
 /**
+ * @param {Pick<PageParts, 'url' | 'base'>} page
+ * @param {string} target
+ */
+const from = ({ url, base }, target) => (base === undefined ? relativeUrl(url, target) : `${base}${target}`);
+
+/**
  * @param {Shell} shell
  * @param {PageParts} page
  */
 export function layout(shell, page) {
   const { url, title, description, html, headings } = page;
   /** @param {string} target */
-  const to = (target) => relativeUrl(url, target);
+  const to = (target) => from(page, target);
   const isHome = url === '';
   const full = isHome ? `${shell.name}: ${description}` : `${title} · ${shell.name}`;
   const canonical =
-    shell.origin === '' ? '' : `\n<link rel="canonical" href="${escapeHtml(`${shell.origin}/${url}`)}">`;
+    shell.origin === '' || page.base !== undefined
+      ? ''
+      : `\n<link rel="canonical" href="${escapeHtml(`${shell.origin}/${url}`)}">`;
   const twin =
     page.twin === undefined ? '' : `\n<link rel="alternate" type="text/markdown" href="${to(page.twin)}">`;
   const contents = contentsOf(headings);
@@ -117,7 +126,7 @@ function navigation(shell, page) {
           const items = entries
             .map((entry) => {
               const here = entry.file === page.file ? ' aria-current="page"' : '';
-              return `<li><a href="${relativeUrl(page.url, shell.urlOf(entry.file))}"${here}>${escapeHtml(entry.title)}</a></li>`;
+              return `<li><a href="${from(page, shell.urlOf(entry.file))}"${here}>${escapeHtml(entry.title)}</a></li>`;
             })
             .join('');
           return `${part === '' ? '' : `<p>${escapeHtml(part)}</p>`}<ul>${items}</ul>`;
@@ -135,7 +144,7 @@ function around(shell, page) {
   if (at === -1) return '';
   const [before, next] = [all[at - 1], all[at + 1]];
   /** @param {import('./nav.mjs').Entry} entry */
-  const to = (entry) => relativeUrl(page.url, shell.urlOf(entry.file));
+  const to = (entry) => from(page, shell.urlOf(entry.file));
   const back =
     before === undefined
       ? '<span></span>'

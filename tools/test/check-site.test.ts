@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPages, checkPrinted } from '../check-site.mjs';
+import { checkCodes, checkPages, checkPrinted, unexplained } from '../check-site.mjs';
 import { compose } from '../site/code-pages.mjs';
 import { isOurs } from '../site/where.mjs';
 import { lines, tree } from './fixture.ts';
@@ -39,6 +39,59 @@ describe('check-site', () => {
       expect.stringContaining('asks another host: //elsewhere.example/x.js'),
       expect.stringContaining('asks another host: https://elsewhere.example/dot.gif'),
       expect.stringContaining('a first visit loads'),
+    ]);
+  });
+
+  it('a page for addresses that are not there leads nowhere by a relative link', () => {
+    const folder = tree({
+      'index.html': page(''),
+      '404.html': page('<a href="/docs/">home</a> <a href="./">here</a> <a href="/docs/gone/">gone</a>'),
+    });
+    expect(lines(checkPages(folder, '/docs/'))).toEqual([
+      '404.html  ./ leads elsewhere from each address: begin it with /docs/',
+      '404.html  the link /docs/gone/ leads nowhere',
+    ]);
+  });
+
+  it('a code without its words on the site is found', async () => {
+    const folder = tree({ 'errors/index.html': page('<h3 id="key-reused">key-reused</h3>') });
+    expect(
+      lines(
+        unexplained(folder, [
+          'https://samekey.example/errors#key-reused',
+          'https://samekey.example/errors#key-lost',
+          'https://bought-by-somebody.example/errors#key-reused',
+        ]),
+      ),
+    ).toEqual([
+      'docs/reference/errors.md  https://samekey.example/errors#key-lost leads nowhere',
+      'docs/reference/errors.md  https://bought-by-somebody.example/errors#key-reused leads nowhere',
+    ]);
+    const missing = lines(await checkCodes(folder));
+    expect(missing.length).toBeGreaterThan(40);
+    expect(missing.filter((line) => line.includes('#key-reused '))).toEqual([]);
+  });
+
+  it('a message that names a file of the repository, or a page that is not there, is found', () => {
+    const folder = tree({ 'concepts/guarantees/index.html': page('<h2 id="disks">Disks</h2>') });
+    const root = tree({
+      'packages/cli/src/a.ts': [
+        '// docs/internals/postgres.md says why.',
+        "say('Read docs/concepts/guarantees.md.');",
+        'say(`${x}: docs/internals/redis.md`);',
+        "say(docsPage('concepts/guarantees#disks'));",
+        "say(docsPage('concepts/guarantees#power'));",
+        'say(docsPage(`concepts/guarantees#di${x}`));',
+        'say(docsPage(`concepts/guarantees#po${x}`));',
+        "say(docsPage('concepts/guarantee'));",
+      ].join('\n'),
+    });
+    expect(lines(checkPrinted(folder, root))).toEqual([
+      'packages/cli/src/a.ts  the page of https://samekey.example/concepts/guarantees#power has no such anchor',
+      'packages/cli/src/a.ts  the page of https://samekey.example/concepts/guarantees#po… has no such anchor',
+      'packages/cli/src/a.ts  https://samekey.example/concepts/guarantee has no page',
+      'packages/cli/src/a.ts  prints docs/concepts/guarantees.md, which no user has: name its page by docsPage()',
+      'packages/cli/src/a.ts  prints docs/internals/redis.md, which no user has: name its page by docsPage()',
     ]);
   });
 

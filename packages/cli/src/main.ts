@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { docsAt } from 'samekey';
 import { exitCodeOf, explain } from './cli-error.ts';
 import { note } from './operate/print.ts';
 import { withoutSecrets } from './secrets.ts';
@@ -69,7 +70,11 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// Where an operator's own copy of the pages is served; an empty one names none.
+const docs = process.env['SAMEKEY_DOCS_URL'] ?? '';
+
 try {
+  if (docs !== '') docsAt(docs);
   await program.parseAsync();
 } catch (error) {
   note(`samekey: ${explain(error)}`);

@@ -68,6 +68,13 @@ describe('the command line', () => {
     expect(missing.line).toContain('the folder above it does not exist');
   });
 
+  it('takes the address of the pages from its operator, and says of what is none', async () => {
+    const args = ['inspect', '--database', 'redis://127.0.0.1:1/0?service=shop'];
+    const { code, line } = await complaint(args, { SAMEKEY_DOCS_URL: 'docs.shop.example' });
+    expect(code).toBe(1);
+    expect(line).toContain('docsAt takes an http or https URL');
+  });
+
   it('refuses options that make no sense', async () => {
     for (const flags of [['--exit'], ['--seed', '1'], ['--unprotected'], ['--load', '--chaos']]) {
       expect((await complaint(['demo', ...flags])).code).toBe(1);

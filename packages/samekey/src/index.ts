@@ -4,6 +4,7 @@
 
 export type { Attempt } from './engine/attempt.ts';
 export {
+  docsAt,
   type ErrorCode,
   errorCode,
   FenceLostError,

@@ -29,8 +29,8 @@ export async function serveSite(folder: string, base: string): Promise<{ server:
     }
     if (isFolder) file = join(file, 'index.html');
     if (!existsSync(file)) {
-      response.writeHead(404).end();
-      return;
+      response.statusCode = 404;
+      file = join(folder, '404.html');
     }
     const type = TYPES[extname(file)] ?? 'text/plain';
     response.setHeader('Content-Type', `${type}; charset=utf-8`).end(readFileSync(file));

@@ -11,8 +11,8 @@ import { checkPages, checkPrinted } from '../../../tools/check-site.mjs';
 import { ROOT } from '../../../tools/lib/report.mjs';
 import { readNavigation } from '../../../tools/site/nav.mjs';
 import { OptionsError as ClientOptionsError } from '../../client/src/client-error.ts';
-import { type ErrorCode, HELP_URL, SamekeyError } from '../../samekey/src/core/errors.ts';
-import { type ProblemCode, PROBLEMS, problemType } from '../../samekey/src/http/problem.ts';
+import { type ErrorCode, helpOf, SamekeyError } from '../../samekey/src/core/errors.ts';
+import { PROBLEMS } from '../../samekey/src/http/problem.ts';
 import { chromiumProgram } from '../../samekey/test/services/chromium.ts';
 import { axe, DESKTOP, LOOKS, PHONE } from '../../samekey/test/services/looks.ts';
 import { serveSite } from './served-site.ts';
@@ -27,9 +27,11 @@ const KINDS = [
   'see-it/',
   'sizing/',
   'checklist/',
+  'runbooks/gone',
 ];
 /** What the site is served below. */
 const BASE = '/docs/0.1';
+const HELP_URL = helpOf('').slice(0, -1);
 
 /** Everything that Tab reaches, as the address it leads to or its words. What is folded is unfolded by Enter. */
 async function tabbed(page: Page): Promise<readonly string[]> {
@@ -58,14 +60,14 @@ async function tabbed(page: Page): Promise<readonly string[]> {
 const program = chromiumProgram();
 const folder = mkdtempSync(join(tmpdir(), 'samekey-site-'));
 beforeAll(async () => {
-  await buildSite(folder);
+  await buildSite(folder, ROOT, `${BASE}/`);
 }, 120_000);
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
 it('every link and anchor leads somewhere, nothing is asked of another host, and what is printed has a page', () => {
-  expect(checkPages(folder)).toEqual([]);
+  expect(checkPages(folder, `${BASE}/`)).toEqual([]);
   expect(checkPrinted(folder)).toEqual([]);
 });
 
@@ -108,7 +110,8 @@ describe.runIf(program !== undefined)('in a browser', () => {
     const page = await context.newPage();
     page.on('pageerror', (error) => void faults.push(String(error)));
     page.on('console', (said) => {
-      if (said.type() === 'error') faults.push(said.text());
+      // Of an address that is gone, the browser says itself that it answered 404.
+      if (said.type() === 'error' && !said.location().url.endsWith('/gone')) faults.push(said.text());
     });
     page.on('request', (request) => {
       if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) faults.push(request.url());
@@ -120,7 +123,7 @@ describe.runIf(program !== undefined)('in a browser', () => {
   it('every link that an error or a problem document prints leads to its code', async () => {
     const codes = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8').matchAll(/^### (ERR_\w+)$/gm);
     const printed = [
-      ...Object.keys(PROBLEMS).map((code) => problemType(code as ProblemCode)),
+      ...Object.keys(PROBLEMS).map(helpOf),
       ...[...codes].map(([, code]) => new SamekeyError(code as ErrorCode, 'x').help),
       new ClientOptionsError('x').help,
     ];
@@ -137,6 +140,24 @@ describe.runIf(program !== undefined)('in a browser', () => {
       const code = target.replace(/#$/, '').toLowerCase().replaceAll('_', '-');
       expect(`#${code}`).toBe(new URL(url).hash);
     }
+    expect(faults.splice(0)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('whoever comes to an address that is gone is led on, however deep it lay', async () => {
+    const page = await open('errors/one/that/is/gone');
+    expect(await page.locator('h1').innerText()).toContain('There is no such page');
+    // Its sheet and its scripts have come: the menu's button is shown by them.
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox', { name: 'Search these pages' }).fill('key-reused');
+    await expect.poll(() => page.locator('dialog a').first().getAttribute('href')).toMatch(/key-reused/);
+    // Once for the field, once for the box.
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.getByRole('main').getByRole('link', { name: 'every code' }).click();
+    await page.waitForURL(/\/errors\/$/);
+    expect(await page.locator('h1').innerText()).toContain('Every code');
     expect(faults.splice(0)).toEqual([]);
     await page.context().close();
   });

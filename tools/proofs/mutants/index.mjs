@@ -25,6 +25,7 @@ import { redis } from './redis.mjs';
 import { reserved } from './reserved.mjs';
 import { rpc } from './rpc.mjs';
 import { seal } from './seal.mjs';
+import { site } from './site.mjs';
 import { sqlite } from './sqlite.mjs';
 import { values } from './values.mjs';
 import { verbs } from './verbs.mjs';
@@ -62,6 +63,7 @@ export const AREAS = [
   { name: 'mysql', mutants: mysql },
   { name: 'redis', mutants: redis },
   { name: 'dynamodb', mutants: dynamodb },
+  { name: 'site', mutants: site },
 ];
 
 /** In the order in which they run. */

@@ -7,10 +7,10 @@ import { parse } from '../../lib/parse.mjs';
 /**
  * @typedef {object} Mutant
  * @property {string} name unlike all others; what was done, in a few words
- * @property {string} file under packages/samekey/src, or of another package with its whole path
+ * @property {string} file under packages/samekey/src, or of another package, or of tools, with its whole path
  * @property {string} find text that stands in the file exactly once
  * @property {string} put what stands there instead
- * @property {string[]} tests files under packages/samekey/test, or of another package with their whole path, that must fail on it
+ * @property {string[]} tests files under packages/samekey/test, or elsewhere with their whole path, that must fail on it
  * @property {string} [only] titles of tests, as vitest's `-t` takes them; needed where the others take long
  * @property {string} breaks what goes wrong, in one sentence
  * @property {string} [equivalent] why nothing goes wrong after all: then no test has to fail
@@ -21,12 +21,14 @@ import { parse } from '../../lib/parse.mjs';
 const SRC = 'packages/samekey/src';
 const TEST = 'packages/samekey/test';
 
-/** @param {Mutant} mutant */
-export const sourceOf = ({ file }) => (file.startsWith('packages/') ? file : `${SRC}/${file}`);
+/** @param {string} file */
+const isWhole = (file) => /^(?:packages|tools)\//.test(file);
 
 /** @param {Mutant} mutant */
-export const testsOf = ({ tests }) =>
-  tests.map((file) => (file.startsWith('packages/') ? file : `${TEST}/${file}`));
+export const sourceOf = ({ file }) => (isWhole(file) ? file : `${SRC}/${file}`);
+
+/** @param {Mutant} mutant */
+export const testsOf = ({ tests }) => tests.map((file) => (isWhole(file) ? file : `${TEST}/${file}`));
 
 /**
  * What is wrong with the edit, or the text with the edit made. An edit that makes no module would be killed by whatever imports

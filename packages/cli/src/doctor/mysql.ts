@@ -3,6 +3,7 @@
  * read whole.
  */
 
+import { docsPage } from 'samekey/internals/core/errors';
 import type { Finding } from './finding.ts';
 import { lagFinding, megabytes } from './postgres.ts';
 import type { OpenDatabase } from '../database/opened.ts';
@@ -119,8 +120,7 @@ async function replication(database: OpenDatabase): Promise<readonly Finding[]> 
         ? `${replicas} replicas, semi-synchronous with ${waitPoint}: others see a record before any replica has it, and a failover can lose it.`
         : `${replicas} replicas replicate asynchronously: a failover can lose the last records, and their keys run again.`,
       measured,
-      remedy:
-        'Turn on semi-synchronous replication with AFTER_SYNC and a long time-out, or accept it: docs/concepts/guarantees.md says what that means.',
+      remedy: `Turn on semi-synchronous replication with AFTER_SYNC and a long time-out, or accept it: ${docsPage('concepts/guarantees')} says what that means.`,
     },
   ];
 }

@@ -3,6 +3,7 @@
  * is read whole.
  */
 
+import { docsPage } from 'samekey/internals/core/errors';
 import { shortDuration } from '../operate/duration.ts';
 import type { Finding } from './finding.ts';
 import type { OpenDatabase, Row } from '../database/opened.ts';
@@ -66,7 +67,7 @@ async function durability({ query }: OpenDatabase): Promise<readonly Finding[]> 
     add(
       'warning',
       `${replicas} standbys replicate asynchronously: a failover can lose the last records, and their keys run again.`,
-      'Name a synchronous standby (synchronous_standby_names), or accept it: docs/concepts/guarantees.md says what that means.',
+      `Name a synchronous standby (synchronous_standby_names), or accept it: ${docsPage('concepts/guarantees')} says what that means.`,
     );
   if (findings.length > 0) return findings;
   return [

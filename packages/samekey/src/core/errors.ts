@@ -27,8 +27,29 @@ export type ErrorCode =
  */
 const DOCS_URL = 'https://samekey.example';
 
-/** Where each error code and each problem type is explained. */
-export const HELP_URL: string = `${DOCS_URL}/errors`;
+let docsUrl: string = DOCS_URL;
+
+/**
+ * Says where you serve these pages, such as `https://docs.shop.example/samekey`: links of errors, answers and findings
+ * lead there. For the whole process; call it first.
+ */
+export function docsAt(url: string): void {
+  if (!/^https?:\/\/[^\s?#<>"]+$/.test(url))
+    throw new OptionsError(
+      'docsAt takes an http or https URL without query, such as https://docs.shop.example.',
+    );
+  docsUrl = url.replace(/\/+$/, '');
+}
+
+/** A page of the documentation. */
+export function docsPage(path: string): string {
+  return `${docsUrl}/${path}`;
+}
+
+/** The page that explains a code, of an error or of a problem. */
+export function helpOf(code: string): string {
+  return docsPage(`errors#${code.toLowerCase().replaceAll('_', '-')}`);
+}
 
 /** The base of every error Samekey throws. `help` is the page that explains the code. */
 export class SamekeyError extends Error {
@@ -39,7 +60,7 @@ export class SamekeyError extends Error {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
-    this.help = `${HELP_URL}#${code.toLowerCase().replaceAll('_', '-')}`;
+    this.help = helpOf(code);
   }
 }
 

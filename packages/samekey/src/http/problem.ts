@@ -5,7 +5,7 @@
  * Sources: RFC 9457 (problem details), draft-ietf-httpapi-idempotency-key-header §2.7 (400, 422, 409).
  */
 
-import { HELP_URL, type KeyFault } from '../core/errors.ts';
+import type { KeyFault } from '../core/errors.ts';
 import type { Outcome, UnavailableReason } from '../core/outcome.ts';
 
 /** One case. */
@@ -273,11 +273,6 @@ export function problemCode(outcome: ProblemOutcome): ProblemCode {
     default:
       return outcome satisfies never;
   }
-}
-
-/** The page that explains a case: the `type` of its problem document. */
-export function problemType(code: ProblemCode): string {
-  return `${HELP_URL}#${code}`;
 }
 
 const KEY_PROBLEMS: Readonly<Record<KeyFault, ProblemCode>> = {

@@ -1,8 +1,8 @@
 /** Every case in which Samekey answers in the handler's place, in both profiles. */
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import * as dialects from '../../src/dialects/index.ts';
-import { HELP_URL, type KeyFault } from '../../src/core/errors.ts';
+import { docsAt, helpOf, type KeyFault, SamekeyError } from '../../src/core/errors.ts';
 import { OUTCOME_KINDS, type UnavailableReason } from '../../src/core/outcome.ts';
 import type { StoredResponse } from '../../src/core/response.ts';
 import { type ProblemOutcome, PROBLEMS, problemCode } from '../../src/http/problem.ts';
@@ -93,7 +93,7 @@ describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
     const isProblem = answer.status >= 400;
     expect(header(answer, 'content-type')).toBe(isProblem ? 'application/problem+json' : 'application/json');
     expect(header(answer, 'cache-control')).toBe('no-store');
-    expect(header(answer, 'link')).toBe(`<${HELP_URL}#${code}>; rel="help"`);
+    expect(header(answer, 'link')).toBe(`<${helpOf(code)}>; rel="help"`);
     expect(header(answer, 'retry-after')).toBe(retries);
     const document = body(answer);
     expect(new URL(String(document['type'])).hash).toBe(`#${code}`);
@@ -118,7 +118,7 @@ describe.each(OUTCOMES)('$kind $fault $because', (outcome) => {
     const answer = profile.render(outcome);
     expect(header(answer, 'content-type')).toBe('application/json');
     expect(header(answer, 'cache-control')).toBe('no-store');
-    expect(header(answer, 'link')).toBe(`<${HELP_URL}#${code}>; rel="help"`);
+    expect(header(answer, 'link')).toBe(`<${helpOf(code)}>; rel="help"`);
     expect(header(answer, 'retry-after')).toBe(retries);
     expect(answer.status < 400).toBe(PROBLEMS[code].status < 400);
     const told = JSON.stringify(body(answer));
@@ -225,4 +225,39 @@ describe('the IETF profile', () => {
     const answer = ietf().render({ kind: 'key-malformed', fault: 'grammar', detail: 'about the grammar' });
     expect(body(answer)['detail']).toBe('about the grammar');
   });
+});
+
+describe('where the pages are served', () => {
+  const home = helpOf('').replace('/errors#', '');
+  afterEach(() => {
+    docsAt(home);
+  });
+
+  it('is said once: errors and the answers of every profile lead there, also of one that was made before', () => {
+    const profiles = [ietf(), stripe(), ...ENVELOPES];
+    docsAt('https://docs.shop.example/samekey/');
+    const page = 'https://docs.shop.example/samekey/errors';
+    expect(new SamekeyError('ERR_SAMEKEY_STORE', 'x').help).toBe(`${page}#err-samekey-store`);
+    for (const profile of profiles) {
+      for (const outcome of OUTCOMES) {
+        const { headers, body: bytes } = profile.render(outcome);
+        const told = JSON.stringify(headers) + new TextDecoder().decode(bytes ?? undefined);
+        expect(told, profile.name).toContain(`${page}#${problemCode(outcome)}`);
+        expect(told, profile.name).not.toContain(home);
+      }
+    }
+    // A page of the profile's own is nearer.
+    const nearer = ietf({ helpUrl: 'https://docs.example/errors' }).render({ kind: 'mismatch' });
+    expect(body(nearer)['type']).toBe('https://docs.example/errors#key-reused');
+  });
+
+  it.each(['docs.shop.example', 'javascript:alert(1)', 'https://a.example/#x', 'https://a.example/>;', ''])(
+    'is no %s',
+    (url) => {
+      expect(() => {
+        docsAt(url);
+      }).toThrow(expect.objectContaining({ code: 'ERR_SAMEKEY_OPTIONS' }));
+      expect(helpOf('x').startsWith(home)).toBe(true);
+    },
+  );
 });

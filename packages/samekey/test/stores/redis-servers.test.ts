@@ -346,6 +346,11 @@ describe('error replies', () => {
     },
   );
 
+  it('a user who may not: the message leads to the page of what must be allowed', () => {
+    const error = storeError(new Error('NOPERM this user has no permissions'));
+    expect(error.message).toContain('https://samekey.example/internals/redis.');
+  });
+
   it('an error from the middle of a script may come after a write', () => {
     expect(storeError(new Error('ERR Error running script'))).toMatchObject({
       applied: 'unknown',

@@ -3,10 +3,11 @@
  * pages say of status, code and words. What they do not say is told in our own words and the provider's spelling.
  */
 
+import { helpOf } from '../../core/errors.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
 import { pointerOf } from '../../core/schema.ts';
 import { retryAfterSeconds } from '../headers.ts';
-import { type ProblemCode, problemCode, problemOf, type ProblemOutcome, problemType } from '../problem.ts';
+import { type ProblemCode, problemCode, problemOf, type ProblemOutcome } from '../problem.ts';
 import type { Profile } from '../profile.ts';
 
 /** A body: the texts `$status`, `$code`, `$type`, `$message` and `$param` stand for values, others for themselves. */
@@ -81,7 +82,7 @@ function rendered(spec: Envelope, outcome: ProblemOutcome, keyHeader: string | u
     ['Content-Type', status < 400 ? 'application/json' : (spec.contentType ?? 'application/json')],
     // RFC 9111 §5.2.2.5: none of these answers may be kept by a cache.
     ['Cache-Control', 'no-store'],
-    ['Link', `<${problemType(code)}>; rel="help"`],
+    ['Link', `<${helpOf(code)}>; rel="help"`],
   ];
   headers.push(...(said?.headers ?? spec.errorHeaders ?? []));
   if (spec.retryHeader !== undefined && problem.retryable) headers.push([spec.retryHeader, 'true']);

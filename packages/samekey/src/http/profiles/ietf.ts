@@ -2,7 +2,7 @@
  * The IETF profile: problem documents (RFC 9457) and the status codes of draft-ietf-httpapi-idempotency-key-header-07.
  */
 
-import { HELP_URL } from '../../core/errors.ts';
+import { helpOf } from '../../core/errors.ts';
 import { oneOf, readOptions, type Table, text } from '../../core/options.ts';
 import { type HeaderLine, response, type StoredResponse } from '../../core/response.ts';
 import { pointerOf } from '../../core/schema.ts';
@@ -22,7 +22,7 @@ export interface IetfOptions {
    * Status for input that its schema refuses: 400 (default), or 422 (RFC 9110 §15.5.21), which a reused key has too.
    */
   readonly invalidStatus?: 400 | 422;
-  /** The page that explains the codes, one anchor each: the base of `type` and `Link`. Default: Samekey's own. */
+  /** The page that explains the codes, one anchor each: the base of `type` and `Link`. Default: where `docsAt` says. */
   readonly helpUrl?: string;
 }
 
@@ -31,7 +31,7 @@ const IETF_ROWS = {
   mismatchStatus: oneOf([422, 409, 400], 422),
   expiredStatus: oneOf([410, 404], 410),
   invalidStatus: oneOf([400, 422], 400),
-  helpUrl: text(HELP_URL),
+  helpUrl: text(),
 } satisfies Table<IetfOptions>;
 
 /** Makes the IETF profile. Throws `OptionsError`. */
@@ -55,7 +55,12 @@ export function ietf(options: IetfOptions = {}): Profile {
           'key-expired': expiredStatus,
           'request-invalid': invalidStatus,
         }[code as string] ?? problem.status;
-      return render(outcome, code, { ...problem, status }, `${helpUrl}#${code}`);
+      return render(
+        outcome,
+        code,
+        { ...problem, status },
+        helpUrl === undefined ? helpOf(code) : `${helpUrl}#${code}`,
+      );
     },
   };
 }

@@ -6,10 +6,11 @@
  * (409 for concurrent requests, `Stripe-Should-Retry`), https://docs.stripe.com/error-codes (`idempotency_key_in_use`).
  */
 
+import { helpOf } from '../../core/errors.ts';
 import { type HeaderLine, response } from '../../core/response.ts';
 import type { Issue } from '../../core/schema.ts';
 import { retryAfterSeconds } from '../headers.ts';
-import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemOf, problemType } from '../problem.ts';
+import { type Problem, type ProblemCode, PROBLEMS, problemCode, problemOf } from '../problem.ts';
 import type { Profile } from '../profile.ts';
 
 interface StripeError {
@@ -53,7 +54,7 @@ export function stripe(): Profile {
       if (outcome.kind === 'response-not-stored' && outcome.location !== null)
         headers.push(['Location', outcome.location]);
       // An acceptance is no error; Stripe has no object for one.
-      const doc_url = problemType(problem);
+      const doc_url = helpOf(problem);
       if (status < 400)
         return response(status, headers, `${JSON.stringify({ code: problem, doc_url, message })}\n`);
       // api/errors: the error object; error-codes: `parameter_invalid…`, with the first parameter that is wrong.

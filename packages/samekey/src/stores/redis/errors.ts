@@ -8,7 +8,7 @@
  * of Redis 7.
  */
 
-import { SamekeyError, StoreError } from '../../core/errors.ts';
+import { docsPage, SamekeyError, StoreError } from '../../core/errors.ts';
 
 /** The server is up and cannot serve this now: loading, running somebody's script, failing over, moving slots. */
 const BUSY: ReadonlyMap<string, string> = new Map([
@@ -29,7 +29,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['MISCONF', 'it cannot write its snapshot to the disk: look at its log'],
   ['NOAUTH', 'it wants a password: give one to the client'],
   ['WRONGPASS', 'the password is wrong'],
-  ['NOPERM', 'the user may not run this: allow EVALSHA, EVAL and the commands of docs/internals/redis.md'],
+  ['NOPERM', 'the user may not run this: allow EVALSHA, EVAL and the commands of '],
   ['CROSSSLOT', 'it is a cluster behind a proxy: give it a cluster client'],
   ['UNKILLABLE', 'a script is running'],
 ]);
@@ -73,7 +73,10 @@ export function storeError(error: unknown): StoreError {
   }
   const refused = code === undefined ? undefined : REFUSED.get(code);
   if (refused !== undefined) {
-    return new StoreError(`Redis refused the write (${code}): ${refused}.`, { applied: 'no', cause: error });
+    return new StoreError(
+      `Redis refused the write (${code}): ${refused}${code === 'NOPERM' ? docsPage('internals/redis') : ''}.`,
+      { applied: 'no', cause: error },
+    );
   }
   const { name, message, code: system } = error as { name?: string; message?: string; code?: string };
   if (GIVEN_UP.test(message ?? '')) {
